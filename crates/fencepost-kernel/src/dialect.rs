@@ -1,0 +1,143 @@
+//! Dialects: how the intents "persist", "order" and "durable" become instructions on one design.
+//!
+//! The type lives here so that native runs, the explorer and the simulator share it; the values live with the designs.
+
+use crate::mem::{At, Mem, Val};
+use crate::ops::{Fence, Flush, Outcome};
+use crate::units::{LINE_BYTES, Addr};
+
+/// Who logs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Logging {
+    /// Nobody: structure and locks only. Not crash-consistent, the baseline of every slowdown.
+    None,
+    /// The software transaction runtime (undo, redo, iDO or raw).
+    Software,
+    /// The hardware: `tx_begin` / `tx_commit` bracket plain stores.
+    Hardware,
+}
+
+/// Which path log entries take to memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum LogPath {
+    /// Ordinary stores (and flushes, where the dialect has any).
+    Temporal,
+    /// Non-temporal stores; they need no flush.
+    NonTemporal,
+}
+
+/// One design's instruction idioms. Plain data.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// Short name, for tables.
+    pub name: &'static str,
+    /// Who logs.
+    pub logging: Logging,
+    /// Instruction that starts the write-back of a line, if the design needs one.
+    pub flush: Option<Flush>,
+    /// Orders everything persisted before against everything after.
+    pub order: &'static [Fence],
+    /// Path of log entries.
+    pub log_path: LogPath,
+    /// Orders log entries before the data stores they protect.
+    pub log_to_data: &'static [Fence],
+    /// Returns only when everything persisted before is durable.
+    pub durable: &'static [Fence],
+    /// Fences after taking a lock.
+    pub lock_acquire: &'static [Fence],
+    /// Fences before releasing a lock.
+    pub unlock_release: &'static [Fence],
+    /// Whether `order` already makes its stores durable, so that an operation that ends with it is acknowledged.
+    pub order_is_durable: bool,
+}
+
+/// What programs see: a back end plus a dialect.
+pub struct Pm<'m, M: Mem> {
+    /// The back end, for plain loads and stores.
+    pub m: &'m mut M,
+    /// The dialect in force.
+    pub dialect: Dialect,
+    /// Acknowledge every operation (`--ack every`): each ends with `durable`.
+    pub ack_every: bool,
+}
+
+impl<'m, M: Mem> Pm<'m, M> {
+    /// A program's view of `m` under `dialect`, acknowledging only where the dialect's `order` is durable.
+    pub fn new(m: &'m mut M, dialect: Dialect) -> Self {
+        Pm { m, dialect, ack_every: false }
+    }
+    /// Starts making the lines of `len` bytes from `at` persistent (one flush a line, where flushes exist).
+    #[track_caller]
+    pub fn persist(&mut self, at: At<M::Dep>, len: u64) {
+        if let Some(kind) = self.dialect.flush {
+            let mut line = at.addr.0 & !(LINE_BYTES - 1);
+            while line < at.addr.0 + len.max(1) {
+                self.m.flush(At { addr: Addr(line), dep: at.dep }, kind);
+                line += LINE_BYTES;
+            }
+        }
+    }
+    /// Everything persisted before is durable before anything stored after.
+    #[track_caller]
+    pub fn order(&mut self) {
+        for f in self.dialect.order {
+            self.m.fence(*f);
+        }
+    }
+    /// Everything persisted before is durable now.
+    #[track_caller]
+    pub fn durable(&mut self) {
+        for f in self.dialect.durable {
+            self.m.fence(*f);
+        }
+    }
+    /// Writes one word of a log entry on the dialect's log path.
+    #[track_caller]
+    pub fn log_store(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
+        match self.dialect.log_path {
+            LogPath::Temporal => self.m.store(at, v),
+            LogPath::NonTemporal => self.m.nt_store(at, v),
+        }
+    }
+    /// Starts making log words persistent: flushes on the temporal path, nothing on the other.
+    #[track_caller]
+    pub fn log_persist(&mut self, at: At<M::Dep>, len: u64) {
+        if self.dialect.log_path == LogPath::Temporal {
+            self.persist(at, len);
+        }
+    }
+    /// Log entries written before are durable before data stored after.
+    #[track_caller]
+    pub fn log_to_data(&mut self) {
+        for f in self.dialect.log_to_data {
+            self.m.fence(*f);
+        }
+    }
+    /// Takes a lock, with the dialect's fences.
+    #[track_caller]
+    pub fn lock(&mut self, at: At<M::Dep>) {
+        self.m.lock(at);
+        for f in self.dialect.lock_acquire {
+            self.m.fence(*f);
+        }
+    }
+    /// Releases a lock, with the dialect's fences.
+    #[track_caller]
+    pub fn unlock(&mut self, at: At<M::Dep>) {
+        for f in self.dialect.unlock_release {
+            self.m.fence(*f);
+        }
+        self.m.unlock(at);
+    }
+    /// Ends operation `op`: acknowledges it where the dialect or `--ack every` says so.
+    pub(crate) fn finish_op(&mut self, op: u32, outcome: Outcome) {
+        if self.ack_every {
+            self.durable();
+        }
+        self.m.op_end(op, outcome);
+        let logs = self.dialect.logging != Logging::None;
+        if logs && (self.ack_every || self.dialect.order_is_durable) {
+            self.m.ack(op);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Floor 0: what every other room speaks.
+//!
+//! Units and ids, the event queue, seeded random streams, declared parameters, memory images, the memory
+//! interface that programs are written against, the persist log and the execution trace. Nothing here
+//! knows a machine, a design, a contract or a program.
+
+pub mod dialect;
+pub mod event;
+pub mod image;
+pub mod log;
+pub mod mem;
+pub mod ops;
+pub mod params;
+pub mod program;
+pub mod rng;
+pub mod trace;
+pub mod units;
+
+pub use dialect::{Dialect, LogPath, Logging, Pm};
+pub use event::EventQueue;
+pub use image::Image;
+pub use log::{LineData, PersistLog, PersistRecord, WriteCause};
+pub use mem::{At, Mem, Val};
+pub use ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
+pub use program::{CrashPoint, Flow, OpRecord, Program, Violation, run_thread};
+pub use rng::Stream;
+pub use trace::{StoreInfo, Trace, TraceEvent, TraceKind};
+pub use units::{Addr, Bytes, CoreId, HartId, Hertz, LineAddr, Ps, StoreId};

@@ -1,0 +1,143 @@
+//! The memory interface: one program source, many back ends (simulated machine, recorder, crash explorer, real CPU).
+
+use crate::ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
+use crate::units::{Addr, LineAddr};
+
+/// A byte address together with the operations its value came from.
+///
+/// `D` is `()` outside the simulator; there it names the producing load, so that dependent loads wait.
+#[derive(Copy, Clone, Debug)]
+pub struct At<D> {
+    /// The byte address.
+    pub addr: Addr,
+    /// The operation that produced the address.
+    pub dep: D,
+}
+
+/// A value together with the operation it came from.
+#[derive(Copy, Clone, Debug)]
+pub struct Val<D> {
+    /// The value (narrow loads are zero-extended).
+    pub v: u64,
+    /// The operation that produced the value.
+    pub dep: D,
+}
+
+impl<D: Copy + Default> At<D> {
+    /// An address known without loading anything.
+    pub fn new(addr: Addr) -> Self {
+        At { addr, dep: D::default() }
+    }
+    /// The address `offset` bytes further, with the same provenance.
+    pub fn field(self, offset: u64) -> Self {
+        At { addr: Addr(self.addr.0 + offset), dep: self.dep }
+    }
+    /// The line the address lies in.
+    pub fn line(self) -> LineAddr {
+        self.addr.line()
+    }
+}
+impl<D: Copy + Default + Ord> Val<D> {
+    /// A constant.
+    pub fn lit(v: u64) -> Self {
+        Val { v, dep: D::default() }
+    }
+    /// This value used as a byte address: the next access depends on the load that produced it.
+    pub fn ptr(self) -> At<D> {
+        At { addr: Addr(self.v), dep: self.dep }
+    }
+    /// A value computed from this one.
+    pub fn map(self, f: impl FnOnce(u64) -> u64) -> Self {
+        Val { v: f(self.v), dep: self.dep }
+    }
+    /// A value computed from two; it depends on the later producer (the approximation every back end shares).
+    pub fn join(self, other: Self, f: impl FnOnce(u64, u64) -> u64) -> Self {
+        Val { v: f(self.v, other.v), dep: self.dep.max(other.dep) }
+    }
+    /// `base + self * scale` as an address that depends on this value.
+    pub fn index(self, base: Addr, scale: u64) -> At<D> {
+        At { addr: Addr(base.0 + self.v * scale), dep: self.dep }
+    }
+}
+
+/// The primitive operations a dialect lowers to. Nothing here is persistence policy.
+///
+/// Contract: accesses are naturally aligned and never cross a word. Plain loads and stores must be free of
+/// data races between threads; `rmw`, `load_acquire`, `store_release`, `lock` and `unlock` synchronise.
+pub trait Mem {
+    /// Provenance of values: `()` everywhere but in the simulator.
+    type Dep: Copy + Default + Ord + std::fmt::Debug + 'static;
+
+    /// Loads `width` bytes.
+    #[track_caller]
+    fn load_n(&mut self, at: At<Self::Dep>, width: Width) -> Val<Self::Dep>;
+    /// Stores the low `width` bytes of `v`.
+    #[track_caller]
+    fn store_n(&mut self, at: At<Self::Dep>, v: Val<Self::Dep>, width: Width);
+    /// Loads an 8-byte word.
+    #[track_caller]
+    fn load(&mut self, at: At<Self::Dep>) -> Val<Self::Dep> {
+        self.load_n(at, Width::B8)
+    }
+    /// Stores an 8-byte word.
+    #[track_caller]
+    fn store(&mut self, at: At<Self::Dep>, v: Val<Self::Dep>) {
+        self.store_n(at, v, Width::B8);
+    }
+    /// Stores an 8-byte word on the non-temporal path (through the write-combining buffer, past the caches).
+    #[track_caller]
+    fn nt_store(&mut self, at: At<Self::Dep>, v: Val<Self::Dep>);
+    /// Flushes the line of `at`.
+    #[track_caller]
+    fn flush(&mut self, at: At<Self::Dep>, kind: Flush);
+    /// Executes a fence.
+    #[track_caller]
+    fn fence(&mut self, kind: Fence);
+    /// Atomic read-modify-write of a word; acts when the timing model performs it.
+    #[track_caller]
+    fn rmw(&mut self, at: At<Self::Dep>, op: Rmw) -> Val<Self::Dep>;
+    /// Load-acquire of a word; acts when performed.
+    #[track_caller]
+    fn load_acquire(&mut self, at: At<Self::Dep>) -> Val<Self::Dep>;
+    /// Store-release of a word; acts when performed.
+    #[track_caller]
+    fn store_release(&mut self, at: At<Self::Dep>, v: Val<Self::Dep>);
+    /// Acquires the lock whose word is at `at` (0 = free); blocks the thread.
+    #[track_caller]
+    fn lock(&mut self, at: At<Self::Dep>);
+    /// Releases the lock at `at`; everything before it performed first.
+    #[track_caller]
+    fn unlock(&mut self, at: At<Self::Dep>);
+
+    /// Starts a hardware transaction, or reports that the hardware rolled this thread back.
+    fn tx_begin(&mut self) -> Result<TxId, Rollback> {
+        Ok(TxId(0))
+    }
+    /// Commits the running hardware transaction atomically (not necessarily durably).
+    fn tx_commit(&mut self) {}
+    /// Aborts the running hardware transaction. The next `tx_begin` reports the rollback.
+    fn tx_abort(&mut self) {}
+    /// Waits until every committed transaction of this thread is durable.
+    fn tx_flush(&mut self) {}
+
+    /// Binds a range to a write sub-queue of the controller (per-task committing).
+    fn bind(&mut self, _base: Addr, _len: u64) -> QueueId {
+        QueueId(0)
+    }
+    /// Commits the writes of one sub-queue: returns when they are durable.
+    fn commit_queue(&mut self, _queue: QueueId) {}
+    /// Releases a sub-queue's ranges.
+    fn release_queue(&mut self, _queue: QueueId) {}
+
+    /// The instructions of `site` between two memory operations.
+    fn compute(&mut self, _site: Site) {}
+    /// Merge point for recovery written as plain Rust: `live` hashes every local that is read later.
+    fn cut(&mut self, _live: u64) {}
+    /// Operation `op` of this thread begins.
+    fn op_begin(&mut self, _op: u32) {}
+    /// Operation `op` of this thread has executed.
+    fn op_end(&mut self, _op: u32, _outcome: Outcome) {}
+    /// Operation `op` (and every earlier one of this thread) is acknowledged as durable once all earlier
+    /// instructions of the thread have completed.
+    fn ack(&mut self, _op: u32) {}
+}

@@ -1,0 +1,132 @@
+//! The execution trace: what the program did and what became durable, in one order. The checker's only input.
+
+use crate::ops::{Fence, Flush, QueueId, TxId};
+use crate::program::OpRecord;
+use crate::units::{Addr, HartId, LineAddr, StoreId};
+use std::panic::Location;
+
+/// One store of the execution.
+#[derive(Copy, Clone, Debug)]
+pub struct StoreInfo {
+    /// Who stored.
+    pub thread: HartId,
+    /// The aligned word written.
+    pub addr: Addr,
+    /// The whole word after the store, in coherence order (narrow stores merged).
+    pub value: u64,
+    /// Whether it took the non-temporal path.
+    pub nt: bool,
+    /// Hardware transaction it belongs to, if any.
+    pub tx: Option<TxId>,
+    /// The line of the program.
+    pub source: &'static Location<'static>,
+}
+
+/// What happened.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum TraceKind {
+    /// A store performed (became visible to other threads; for non-temporal stores: left for the write-combining buffer).
+    Store(StoreId),
+    /// A load of a word performed; `from` is the store it read, `None` the initial value.
+    Load {
+        /// The aligned word read.
+        addr: Addr,
+        /// The store it read from.
+        from: Option<StoreId>,
+    },
+    /// An atomic read-modify-write performed: reads `from` and, if it wrote, is `store`. Also a full fence on x86.
+    Rmw {
+        /// The aligned word.
+        addr: Addr,
+        /// The store it read from.
+        from: Option<StoreId>,
+        /// The store it made, if it wrote.
+        store: Option<StoreId>,
+    },
+    /// A flush took effect on a line.
+    Flush {
+        /// The line.
+        line: LineAddr,
+        /// Which instruction.
+        kind: Flush,
+    },
+    /// A fence completed.
+    Fence(Fence),
+    /// A hardware transaction began.
+    TxBegin(TxId),
+    /// A hardware transaction committed in program order (not necessarily durably).
+    TxCommit(TxId),
+    /// A hardware transaction was aborted.
+    TxAbort(TxId),
+    /// A `tx_flush` completed: every earlier committed transaction of the thread is durable.
+    TxFlush,
+    /// A commit of a write sub-queue completed.
+    CommitQueue(QueueId),
+    /// A range was bound to a write sub-queue.
+    Bind {
+        /// First byte.
+        base: Addr,
+        /// Length in bytes.
+        len: u64,
+        /// The queue.
+        queue: QueueId,
+    },
+    /// Operation `k` of the thread began.
+    OpBegin(u32),
+    /// Operation `k` executed.
+    OpEnd(u32),
+    /// Operation `k` and all earlier ones of the thread are acknowledged as durable.
+    Ack(u32),
+    /// A write was accepted by the controller (record index unknown yet): the words of a line and their stores.
+    Accepted {
+        /// The line.
+        line: LineAddr,
+        /// The store of each word.
+        by: [Option<StoreId>; 8],
+    },
+    /// Record `index` of the persist log became durable.
+    Durable {
+        /// Index into the persist log's records.
+        index: u32,
+    },
+}
+
+/// One event. For `Accepted` and `Durable`, `thread` is `None`: they belong to the hardware.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct TraceEvent {
+    /// The thread, if it is a thread's event.
+    pub thread: Option<HartId>,
+    /// What happened.
+    pub kind: TraceKind,
+}
+
+/// A recorded execution.
+///
+/// `events` is a linear order in which every thread's loads, stores, flushes and fences appear in the order they
+/// took effect, every load after the store it read, stores to one word in coherence order, and `Durable` events
+/// where the persist log saw them. An event never precedes a fence of its thread that orders it.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Events in the order in which they took effect.
+    pub events: Vec<TraceEvent>,
+    /// Every store, indexed by [`StoreId::index`].
+    pub stores: Vec<StoreInfo>,
+    /// Number of software threads.
+    pub threads: u32,
+    /// Every operation that ended, sorted by stamp.
+    pub ops: Vec<OpRecord>,
+}
+impl Trace {
+    /// What is known of a store.
+    pub fn store(&self, id: StoreId) -> &StoreInfo {
+        &self.stores[id.index()]
+    }
+    /// Appends a thread's event.
+    pub fn push(&mut self, thread: HartId, kind: TraceKind) {
+        self.events.push(TraceEvent { thread: Some(thread), kind });
+    }
+    /// Appends an event of the hardware.
+    pub fn push_hardware(&mut self, kind: TraceKind) {
+        self.events.push(TraceEvent { thread: None, kind });
+    }
+}
