@@ -4,7 +4,7 @@
 
 use crate::mem::{At, Mem, Val};
 use crate::ops::{Fence, Flush, Outcome};
-use crate::units::{LINE_BYTES, Addr};
+use crate::units::{Addr, LINE_BYTES};
 
 /// Who logs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,11 @@ pub struct Pm<'m, M: Mem> {
 impl<'m, M: Mem> Pm<'m, M> {
     /// A program's view of `m` under `dialect`, acknowledging only where the dialect's `order` is durable.
     pub fn new(m: &'m mut M, dialect: Dialect) -> Self {
-        Pm { m, dialect, ack_every: false }
+        Pm {
+            m,
+            dialect,
+            ack_every: false,
+        }
     }
     /// Starts making the lines of `len` bytes from `at` persistent (one flush a line, where flushes exist).
     #[track_caller]
@@ -72,7 +76,13 @@ impl<'m, M: Mem> Pm<'m, M> {
         if let Some(kind) = self.dialect.flush {
             let mut line = at.addr.0 & !(LINE_BYTES - 1);
             while line < at.addr.0 + len.max(1) {
-                self.m.flush(At { addr: Addr(line), dep: at.dep }, kind);
+                self.m.flush(
+                    At {
+                        addr: Addr(line),
+                        dep: at.dep,
+                    },
+                    kind,
+                );
                 line += LINE_BYTES;
             }
         }

@@ -33,7 +33,11 @@ pub struct EventQueue<E> {
 }
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        EventQueue { heap: BinaryHeap::with_capacity(256), now: Ps::ZERO, seq: 0 }
+        EventQueue {
+            heap: BinaryHeap::with_capacity(256),
+            now: Ps::ZERO,
+            seq: 0,
+        }
     }
 }
 impl<E> EventQueue<E> {
@@ -49,7 +53,10 @@ impl<E> EventQueue<E> {
     pub fn schedule(&mut self, at: Ps, event: E) {
         debug_assert!(at >= self.now, "event scheduled in the past");
         self.seq += 1;
-        self.heap.push(Entry { key: Reverse((at, self.seq)), event });
+        self.heap.push(Entry {
+            key: Reverse((at, self.seq)),
+            event,
+        });
     }
     /// The earliest event; time moves to it.
     pub fn pop(&mut self) -> Option<(Ps, E)> {

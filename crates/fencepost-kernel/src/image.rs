@@ -15,7 +15,10 @@ struct Paged<T> {
 }
 impl<T> Default for Paged<T> {
     fn default() -> Self {
-        Paged { dram: Vec::new(), pm: Vec::new() }
+        Paged {
+            dram: Vec::new(),
+            pm: Vec::new(),
+        }
     }
 }
 fn place(word: u64) -> (bool, usize, usize) {
@@ -67,7 +70,10 @@ pub struct Image {
 impl Image {
     /// An all-zero image that also remembers the store that wrote each word.
     pub fn with_writers() -> Image {
-        Image { words: Paged::default(), writers: Some(Paged::default()) }
+        Image {
+            words: Paged::default(),
+            writers: Some(Paged::default()),
+        }
     }
     /// The aligned word at `addr` (low three address bits are ignored).
     pub fn word(&self, addr: Addr) -> u64 {

@@ -54,7 +54,11 @@ pub struct PersistLog {
 impl PersistLog {
     /// An empty log; `keep` retains the records, otherwise only count and digest.
     pub fn new(keep: bool) -> PersistLog {
-        PersistLog { records: keep.then(Vec::new), count: 0, digest: 0x6665_6e63_6570_6f73 }
+        PersistLog {
+            records: keep.then(Vec::new),
+            count: 0,
+            digest: 0x6665_6e63_6570_6f73,
+        }
     }
     /// Appends one durable event.
     pub fn push(&mut self, r: PersistRecord) {

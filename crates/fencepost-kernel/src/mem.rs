@@ -26,11 +26,17 @@ pub struct Val<D> {
 impl<D: Copy + Default> At<D> {
     /// An address known without loading anything.
     pub fn new(addr: Addr) -> Self {
-        At { addr, dep: D::default() }
+        At {
+            addr,
+            dep: D::default(),
+        }
     }
     /// The address `offset` bytes further, with the same provenance.
     pub fn field(self, offset: u64) -> Self {
-        At { addr: Addr(self.addr.0 + offset), dep: self.dep }
+        At {
+            addr: Addr(self.addr.0 + offset),
+            dep: self.dep,
+        }
     }
     /// The line the address lies in.
     pub fn line(self) -> LineAddr {
@@ -44,19 +50,31 @@ impl<D: Copy + Default + Ord> Val<D> {
     }
     /// This value used as a byte address: the next access depends on the load that produced it.
     pub fn ptr(self) -> At<D> {
-        At { addr: Addr(self.v), dep: self.dep }
+        At {
+            addr: Addr(self.v),
+            dep: self.dep,
+        }
     }
     /// A value computed from this one.
     pub fn map(self, f: impl FnOnce(u64) -> u64) -> Self {
-        Val { v: f(self.v), dep: self.dep }
+        Val {
+            v: f(self.v),
+            dep: self.dep,
+        }
     }
     /// A value computed from two; it depends on the later producer (the approximation every back end shares).
     pub fn join(self, other: Self, f: impl FnOnce(u64, u64) -> u64) -> Self {
-        Val { v: f(self.v, other.v), dep: self.dep.max(other.dep) }
+        Val {
+            v: f(self.v, other.v),
+            dep: self.dep.max(other.dep),
+        }
     }
     /// `base + self * scale` as an address that depends on this value.
     pub fn index(self, base: Addr, scale: u64) -> At<D> {
-        At { addr: Addr(base.0 + self.v * scale), dep: self.dep }
+        At {
+            addr: Addr(base.0 + self.v * scale),
+            dep: self.dep,
+        }
     }
 }
 

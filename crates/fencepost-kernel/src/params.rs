@@ -78,11 +78,18 @@ fn number(text: &str, units: &[(&str, u64)], kind: &str) -> Result<u64, String> 
     let (digits, unit) = (&t[..split], t[split..].trim());
     let scale = units.iter().find(|u| u.0 == unit).ok_or_else(|| {
         let known: Vec<_> = units.iter().map(|u| u.0).collect();
-        format!("expected {kind}, with one of the units {}; found \"{text}\"", known.join(", "))
+        format!(
+            "expected {kind}, with one of the units {}; found \"{text}\"",
+            known.join(", ")
+        )
     })?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let bad = || format!("expected {kind}; found \"{text}\"");
-    let mut value = whole.parse::<u64>().ok().and_then(|w| w.checked_mul(scale.1)).ok_or_else(bad)?;
+    let mut value = whole
+        .parse::<u64>()
+        .ok()
+        .and_then(|w| w.checked_mul(scale.1))
+        .ok_or_else(bad)?;
     let mut unit_part = scale.1;
     for d in fraction.chars() {
         unit_part /= 10;
@@ -109,7 +116,12 @@ impl ParamValue for Bytes {
     const KIND: &'static str = "a size such as \"64KiB\"";
     fn from_raw(raw: &Raw) -> Result<Self, String> {
         match raw {
-            Raw::Text(t) => number(t, &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)], Self::KIND).map(Bytes),
+            Raw::Text(t) => number(
+                t,
+                &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)],
+                Self::KIND,
+            )
+            .map(Bytes),
             other => Err(format!("expected {}; found {other:?}", Self::KIND)),
         }
     }
@@ -126,7 +138,11 @@ impl ParamValue for Hertz {
     const KIND: &'static str = "a clock rate such as \"2GHz\"";
     fn from_raw(raw: &Raw) -> Result<Self, String> {
         match raw {
-            Raw::Text(t) => match number(t, &[("Hz", 1), ("kHz", 1000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)], Self::KIND)? {
+            Raw::Text(t) => match number(
+                t,
+                &[("Hz", 1), ("kHz", 1000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
+                Self::KIND,
+            )? {
                 0 => Err("a clock rate must not be zero".into()),
                 hz => Ok(Hertz(hz)),
             },

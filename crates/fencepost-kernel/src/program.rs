@@ -41,7 +41,10 @@ pub struct Violation {
 impl Violation {
     /// A violation shown by the word at `at`.
     pub fn at(at: Addr, why: impl Into<String>) -> Violation {
-        Violation { why: why.into(), at: Some(at) }
+        Violation {
+            why: why.into(),
+            at: Some(at),
+        }
     }
 }
 

@@ -14,14 +14,20 @@ pub const fn mix(x: u64) -> u64 {
 }
 /// A well-mixed function of several words; used where a value must be a pure function of (seed, thread, operation).
 pub fn hash(words: &[u64]) -> u64 {
-    words.iter().fold(0x243f_6a88_85a3_08d3, |h, w| mix(h ^ mix(w.wrapping_add(0x9e37_79b9_7f4a_7c15))))
+    words.iter().fold(0x243f_6a88_85a3_08d3, |h, w| {
+        mix(h ^ mix(w.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    })
 }
 
 impl Stream {
     /// The stream called `name` of this seed.
     pub fn new(seed: u64, name: &str) -> Stream {
-        let h = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-        Stream { state: hash(&[seed, h]) }
+        let h = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+        });
+        Stream {
+            state: hash(&[seed, h]),
+        }
     }
     /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {

@@ -123,7 +123,10 @@ impl Trace {
     }
     /// Appends a thread's event.
     pub fn push(&mut self, thread: HartId, kind: TraceKind) {
-        self.events.push(TraceEvent { thread: Some(thread), kind });
+        self.events.push(TraceEvent {
+            thread: Some(thread),
+            kind,
+        });
     }
     /// Appends an event of the hardware.
     pub fn push_hardware(&mut self, kind: TraceKind) {

@@ -1,0 +1,78 @@
+//! The handle: all that a design may do.
+
+use super::{Cause, CleanKind, DrainScope, Epoch, Level, Write, WriteId};
+use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
+
+/// What the machine offers to a design. Every call returns at once; consequences arrive as hooks.
+pub trait Cx {
+    /// Current time.
+    fn now(&self) -> Ps;
+    /// Number of hardware threads.
+    fn harts(&self) -> u8;
+    /// The core a hart belongs to.
+    fn core_of(&self, hart: HartId) -> CoreId;
+    /// Calls `Design::timer` with `tag` at `at` (not before now).
+    fn timer(&mut self, at: Ps, tag: u64);
+    /// Asks again whatever was refused to this hart (instructions, accesses, bus requests, departures); `None`: to all.
+    fn kick(&mut self, hart: Option<HartId>);
+    /// Asks again writes that `admit` or `may_issue` refused.
+    fn kick_writes(&mut self);
+    /// Blocks or unblocks every access of a core to its L1 (snoops are still answered).
+    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>);
+
+    /// Walks the hierarchy for a dirty copy of `line` and sends it to memory (or as `kind` says).
+    /// `Design::cleaned` follows with `tag` once the write is accepted (with the bytes), or, without bytes, when no
+    /// dirty copy and no write-back in flight was found.
+    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64);
+    /// Sets the design's word of a line in one cache, if the line is there.
+    fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32);
+    /// Sets the design's word of every line of one cache to zero.
+    fn clear_meta(&mut self, level: Level);
+    /// The bytes of a frozen version (`meta` names it), if the machine holds it.
+    fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData>;
+    /// Forgets a frozen version and frees its way.
+    fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32);
+    /// The newest performed bytes of a line, with their stores.
+    fn coherent(&self, line: LineAddr) -> LineData;
+
+    /// Hands a write to the persistent-memory controller; fails with a cause when its queue is full or gated.
+    fn write(&mut self, write: Write) -> Result<WriteId, Cause>;
+    /// Closes the open epoch of a queue if it holds any write, and returns the epoch now open.
+    fn end_epoch(&mut self, queue: u8) -> Epoch;
+    /// The oldest epoch of a queue that still holds writes that are not durable; the open one when all are.
+    fn active_epoch(&self, queue: u8) -> Epoch;
+    /// The epoch that is open for writes.
+    fn open_epoch(&self, queue: u8) -> Epoch;
+    /// Calls `Design::drained` with `tag` when the scope is satisfied (possibly at this very time, never recursively).
+    fn when_drained(&mut self, scope: DrainScope, tag: u64);
+    /// Opens or closes a queue for new writes.
+    fn gate_queue(&mut self, queue: u8, open: bool);
+    /// Reads a line from memory on the design's behalf; `Design::read_done` follows.
+    fn read(&mut self, line: LineAddr, tag: u64);
+    /// Bank of the persistent memory that holds a line.
+    fn bank(&self, line: LineAddr) -> u16;
+    /// Number of banks of the persistent memory.
+    fn banks(&self) -> u16;
+    /// Writes waiting in a queue, not yet durable.
+    fn queued(&self, queue: u8) -> u16;
+    /// Whether accepted writes are durable (persistent write queue, ADR).
+    fn durable_on_accept(&self) -> bool;
+    /// Records that bytes became durable elsewhere than in the media (non-volatile cache, register file).
+    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData);
+
+    /// Restores functional memory to the state before transaction `tx` of `hart` began, and has the hart re-run from
+    /// that operation at its next transaction start.
+    fn roll_back(&mut self, hart: HartId, tx: TxId);
+    /// Reserved region for a hardware log: first byte and length.
+    fn log_area(&self) -> (Addr, u64);
+
+    /// Sends a persist acknowledgement for a remote write out of the network port.
+    fn acknowledge_remote(&mut self, channel: u8, sequence: u64);
+    /// Places a remote write's lines in the last-level cache (direct data input); `Design::ddio_filled` follows for each.
+    fn ddio_fill(&mut self, line: LineAddr, data: &LineData);
+
+    /// Adds to the design's counter number `stat` (see `Design::stats`).
+    fn count(&mut self, stat: usize, n: u64);
+    /// Records a sample of the design's histogram number `histogram`, in picoseconds or as the design declares.
+    fn sample(&mut self, histogram: usize, value: u64);
+}

@@ -1,0 +1,162 @@
+//! The trait every design implements. All hooks have a default that means "not my business".
+
+use super::{
+    Access, Cx, Exit, Gate, Hooks, Instr, Level, Place, QueuePlan, RemoteWrite, Snoop, SnoopAnswer, StatInfo, TxStart,
+};
+use super::{Way, Why, Write, WriteId};
+use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
+
+/// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
+#[allow(unused_variables)]
+pub trait Design {
+    /// Which optional hooks the machine must call. Read once, before the first event.
+    fn hooks(&self) -> Hooks {
+        Hooks::default()
+    }
+    /// Write queues at the persistent-memory controller. Read once.
+    fn queue_plan(&self) -> QueuePlan {
+        QueuePlan::default()
+    }
+
+    // ---- core side
+
+    /// An instruction of the persistence vocabulary is next. Default: fences and flushes mean nothing.
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        Gate::Go
+    }
+    /// A hardware transaction begins.
+    fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
+        TxStart::Go(TxId(0))
+    }
+    /// A range is bound to a write sub-queue; the answer names the queue.
+    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, base: Addr, len: u64) -> QueueId {
+        QueueId(0)
+    }
+    /// A non-temporal store of the words in `mask` (bit per word of the line). Default: written straight to the
+    /// controller's queue. `data` holds the line with the store applied.
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+        let write = Write {
+            line,
+            data: *data,
+            queue: self.route(line),
+            epoch: None,
+            cause: WriteCause::NonTemporal,
+            hart: Some(hart),
+            delay: Ps::ZERO,
+        };
+        match cx.write(write) {
+            Ok(_) => Gate::Go,
+            Err(cause) => Gate::Wait(cause),
+        }
+    }
+    /// An access is about to perform in the L1 (`hooks.gates`).
+    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        Gate::Go
+    }
+    /// An access performed in the L1; `now` is the line as of now, `meta` the design's word of the way
+    /// (`hooks.loads`, `hooks.stores`; volatile lines too).
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hart: HartId,
+        line: LineAddr,
+        access: Access,
+        now: &LineData,
+        meta: &mut u32,
+    ) {
+    }
+    /// A store is about to overwrite a dirty way (`hooks.versions`).
+    fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
+        Place::Here
+    }
+
+    // ---- cache side
+
+    /// A bus request of `by` was granted: every port of the design sees it, whether or not its L1 holds the line
+    /// (`hooks.snoops`). The grant is the atomic order point.
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+        SnoopAnswer::Pass
+    }
+    /// May a line leave this cache now (`hooks.leaving`)? A refused victim waits in the write-back buffer, a refused
+    /// transfer delays the requester.
+    fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        Gate::Go
+    }
+    /// A dirty line leaves (`hooks.leaving`).
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, data: &LineData, why: Why) -> Exit {
+        Exit::Down
+    }
+    /// Chooses a victim among the ways of a full set (`hooks.versions`); `None` leaves it to the replacement policy.
+    fn victim(&mut self, level: Level, ways: &[Way]) -> Option<usize> {
+        None
+    }
+    /// A `Cx::clean` finished: with the bytes that were accepted by the controller, or `None` if nothing was dirty.
+    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {}
+    /// A read missed every cache (`hooks.reads`); true if the design supplies newer bytes than memory has.
+    fn read_missed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> bool {
+        false
+    }
+
+    // ---- controller side
+
+    /// Queue for a write that the machine itself makes (evictions, cleans).
+    fn route(&self, line: LineAddr) -> u8 {
+        0
+    }
+    /// May this write of the machine's own enter its queue (`hooks.writes`)?
+    fn admit(&mut self, cx: &mut dyn Cx, write: &Write) -> Gate {
+        Gate::Go
+    }
+    /// A write arrived in its queue (`hooks.writes`). With a durable queue it is durable now.
+    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
+    /// May this queued write issue to its bank (`hooks.issue`)? Must be free of side effects.
+    fn may_issue(&self, id: WriteId, write: &Write) -> bool {
+        true
+    }
+    /// A write became durable (`hooks.writes`); called in the order of the persist log.
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
+    /// A write left the controller for the queues of the memory module (machines with a module stage; `hooks.writes`).
+    fn module_accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
+    /// A drain asked for by `Cx::when_drained` is satisfied.
+    fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
+    /// A read of the design's own finished.
+    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {}
+    /// Answers reads of design-owned addresses at the controller (`hooks.reads`).
+    fn owned_read(&mut self, cx: &mut dyn Cx, line: LineAddr) -> Option<LineData> {
+        None
+    }
+
+    // ---- network port
+
+    /// A remote write arrived at the network interface.
+    fn remote_write(&mut self, cx: &mut dyn Cx, write: RemoteWrite, data: &[LineData]) -> Gate {
+        Gate::Go
+    }
+    /// A line of a remote write was placed in the last-level cache.
+    fn ddio_filled(&mut self, cx: &mut dyn Cx, line: LineAddr) {}
+    /// The wire lost what was in flight on a channel.
+    fn remote_lost(&mut self, cx: &mut dyn Cx, channel: u8) {}
+
+    // ---- time, end, crash
+
+    /// A timer fired.
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {}
+    /// The programs are done: push out what is buffered. Called after every event until it answers true.
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        true
+    }
+    /// What the hardware itself does to a crash image before software recovery: bytes in, bytes out.
+    fn recover(&self, image: &mut Image) {}
+    /// Counters the design keeps with `Cx::count`, in index order.
+    fn stats(&self) -> &'static [StatInfo] {
+        &[]
+    }
+    /// Histograms the design keeps with `Cx::sample`, in index order.
+    fn histograms(&self) -> &'static [StatInfo] {
+        &[]
+    }
+    /// Who waits for whom, since when: printed when the machine is stuck.
+    fn explain(&self, hart: HartId) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,17 @@
+//! The persist seam: the one place where a design plugs into the machine.
+//!
+//! A [`Design`] is one object for the whole machine and sees every hart. It is called at the moments listed in the
+//! trait and acts only through [`Cx`], which offers exactly what a design may do and never the machine itself; `Cx`
+//! is a trait, so a design is unit-tested without a machine.
+//!
+//! Two rules hold everywhere. *Refusals*: a hook that answers [`Gate::Wait`] names the stall cause and is asked again
+//! after [`Cx::kick`] (or [`Cx::kick_writes`] for the controller side); there is no token to lose. *No recursion*: a
+//! call on `Cx` never calls back into the design; what follows from it arrives later as a hook of its own.
+
+mod cx;
+mod design;
+mod types;
+
+pub use cx::Cx;
+pub use design::Design;
+pub use types::*;

@@ -1,0 +1,325 @@
+//! Vocabulary of the seam.
+
+use fencepost_kernel::params::ParamValue as _;
+use fencepost_kernel::{Addr, CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
+
+fencepost_kernel::param_words! {
+    /// Why a hart could not commit. Busy time and these add up to its finish time.
+    pub enum Cause {
+        /// The head of the reorder buffer is still executing non-memory instructions, or nothing was dispatched yet.
+        Execute = "execute",
+        /// A load waits for a private or shared cache, or for another core's copy.
+        LoadCache = "load-cache",
+        /// A load waits for memory.
+        LoadMemory = "load-memory",
+        /// The store queue is full.
+        StoreQueueFull = "store-queue-full",
+        /// A fence waits for older stores to perform.
+        StoreDrain = "store-drain",
+        /// An atomic operation waits to perform.
+        Atomic = "atomic",
+        /// A lock is held by another thread.
+        LockWait = "lock-wait",
+        /// A fence waits for flushes of this hart.
+        FlushPending = "flush-pending",
+        /// A fence waits for `pcommit`.
+        PcommitPending = "pcommit-pending",
+        /// Another core holds the exclusive right to commit.
+        CommitExclusive = "commit-exclusive",
+        /// The persist buffer has no free entry.
+        PersistBufferFull = "persist-buffer-full",
+        /// The persist buffer has no free FENCE slot.
+        FenceSlots = "fence-slots",
+        /// An explicit drain waits for everything before it to become durable.
+        DrainPending = "drain-pending",
+        /// The L1 is blocked by the design.
+        L1Blocked = "l1-blocked",
+        /// The write-combining buffer is full.
+        WcbFull = "wcb-full",
+        /// The write-combining buffer wrapped and is being drained.
+        WcbWrap = "wcb-wrap",
+        /// A fence waits for acknowledgements of non-temporal stores.
+        WcbPending = "wcb-pending",
+        /// The write-back buffer is full.
+        WbbFull = "wbb-full",
+        /// A write-back or transfer waits until older non-temporal stores are durable.
+        OrderPending = "order-pending",
+        /// The speculation window is full.
+        WindowFull = "window-full",
+        /// A transaction's log writes are not durable yet.
+        LogPending = "log-pending",
+        /// A commit waits for its writes to become durable.
+        CommitPending = "commit-pending",
+        /// No cache way can hold another version.
+        VersionPending = "version-pending",
+        /// A write sub-queue has no persistence credit.
+        Credit = "credit",
+        /// The controller's write queue is full.
+        WriteQueueFull = "write-queue-full",
+        /// A remote acknowledgement is outstanding.
+        RemotePending = "remote-pending",
+    }
+}
+impl Cause {
+    /// Number of causes.
+    pub const COUNT: usize = Cause::WORDS.len();
+    /// For indexing arrays that have one entry per cause.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+    /// The word of a cause, as reports print it.
+    pub fn name(self) -> String {
+        self.show()
+    }
+}
+
+/// Answer to "may this happen now?".
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// Yes; it happens now.
+    Go,
+    /// Not yet; counted as a stall of this cause, asked again after a kick.
+    Wait(Cause),
+}
+
+/// Instructions that a design gives meaning to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Instr {
+    /// Flush of a line; asked when every older store of the hart to the line has performed.
+    Flush(LineAddr, Flush),
+    /// A fence; asked when every older load and store of the hart has performed and every older flush was issued.
+    Fence(Fence),
+    /// Commit of the running hardware transaction.
+    TxCommit(TxId),
+    /// Abort of the running hardware transaction.
+    TxAbort(TxId),
+    /// Wait until every committed transaction of the hart is durable.
+    TxFlush,
+    /// Commit of a write sub-queue.
+    CommitQueue(QueueId),
+    /// Release of a write sub-queue.
+    ReleaseQueue(QueueId),
+}
+
+/// Answer to the beginning of a hardware transaction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum TxStart {
+    /// The transaction runs under this id.
+    Go(TxId),
+    /// Not yet.
+    Wait(Cause),
+    /// The hart was rolled back (see [`crate::seam::Cx::roll_back`]); the machine re-runs it.
+    RolledBack,
+}
+
+/// Kind of an access to the L1.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read.
+    Load,
+    /// Write; also the write half of an atomic.
+    Store,
+}
+
+/// Kind of a bus request.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Snoop {
+    /// Wants a shared copy.
+    Read,
+    /// Wants an exclusive copy with data.
+    ReadExclusive,
+    /// Has a shared copy and wants it exclusive.
+    Upgrade,
+}
+impl Snoop {
+    /// Whether the request invalidates other copies.
+    pub const fn invalidates(self) -> bool {
+        !matches!(self, Snoop::Read)
+    }
+}
+
+/// A design's answer to a bus request, given for all of its ports at once.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum SnoopAnswer {
+    /// Nothing to say.
+    Pass,
+    /// A port of the design holds the newest bytes and supplies them.
+    Supply,
+    /// The answer is delayed; the request is granted again after a kick.
+    Wait(Cause),
+}
+
+/// A cache.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// First-level data cache of a core.
+    L1(CoreId),
+    /// Private second level of a core.
+    L2(CoreId),
+    /// The shared last level.
+    Llc,
+}
+
+/// Why a line leaves a cache.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Chosen as a victim.
+    Replaced,
+    /// Written back by a flush or by the design's own `clean`.
+    Cleaned,
+    /// Invalidated by another core's write.
+    TakenBy(CoreId),
+    /// Made shared by another core's read.
+    Downgraded(CoreId),
+    /// A frozen version had to give way.
+    VersionOverflow,
+}
+
+/// A cache way as the design may see it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The line.
+    pub line: LineAddr,
+    /// Modified with respect to the next level.
+    pub dirty: bool,
+    /// A word of the design's own (Themis: buffer tail; LOC: transaction).
+    pub meta: u32,
+    /// A frozen older version of the line, not visible to loads.
+    pub frozen: bool,
+}
+
+/// Where a store lands when the way is dirty.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the way.
+    Here,
+    /// The old bytes stay as a frozen version; the store goes to a new way.
+    Fork,
+    /// Not yet.
+    Wait(Cause),
+}
+
+/// Where a dirty line goes that leaves a cache.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// To the next level (from the last: to memory).
+    Down,
+    /// Nowhere: the design has the bytes, or guarantees they are elsewhere.
+    Drop,
+}
+
+/// How far a clean goes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum CleanKind {
+    /// Write back; copies stay, clean and without write permission (clwb).
+    KeepShared,
+    /// Write back; copies stay and keep their write permission.
+    KeepExclusive,
+    /// Write back and invalidate every copy (clflush).
+    Invalidate,
+    /// Move dirty copies of the private caches down into the last-level cache only (non-volatile last level).
+    ToLlc,
+}
+
+/// An epoch of a write queue; later epochs have larger numbers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Epoch(pub u64);
+
+/// A write accepted by the controller.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WriteId(pub u64);
+
+/// A write on its way to memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The line.
+    pub line: LineAddr,
+    /// Its bytes and their stores.
+    pub data: LineData,
+    /// Write queue (see [`crate::seam::QueuePlan`]).
+    pub queue: u8,
+    /// Epoch it belongs to; `None` for writes outside any epoch.
+    pub epoch: Option<Epoch>,
+    /// Why it is written.
+    pub cause: WriteCause,
+    /// Hart it is charged to, if one caused it.
+    pub hart: Option<HartId>,
+    /// Time between leaving the sender (a queue slot is reserved then) and arriving at the queue.
+    pub delay: Ps,
+}
+
+/// Write queues a design wants at the persistent-memory controller.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct QueuePlan {
+    /// Number of queues. With more than one, `entries_each` applies.
+    pub queues: u8,
+    /// Entries of each queue; `None` divides the controller's write queue evenly.
+    pub entries_each: Option<u16>,
+    /// Whether an epoch's writes may issue before the previous epoch is durable, provided none can complete first.
+    pub ordered_issue: bool,
+}
+impl Default for QueuePlan {
+    fn default() -> Self {
+        QueuePlan {
+            queues: 1,
+            entries_each: None,
+            ordered_issue: false,
+        }
+    }
+}
+
+/// What a drain waits for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum DrainScope {
+    /// Every write accepted so far, in one queue or (`None`) in all.
+    AcceptedSoFar(Option<u8>),
+    /// Until the queues (one or all) hold no write at all.
+    Empty(Option<u8>),
+}
+
+/// A write arriving from the network.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct RemoteWrite {
+    /// Channel of the network interface.
+    pub channel: u8,
+    /// First byte.
+    pub base: Addr,
+    /// Length in bytes.
+    pub len: u64,
+    /// Sequence number on the channel; acknowledgements quote it.
+    pub sequence: u64,
+}
+
+/// Which hooks the machine must call at all. The volatile baseline sets none and costs nothing.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// `may_access` before loads and stores.
+    pub gates: bool,
+    /// `performed` for loads.
+    pub loads: bool,
+    /// `performed` for stores.
+    pub stores: bool,
+    /// `snooped`.
+    pub snoops: bool,
+    /// `may_leave` and `leaving`.
+    pub leaving: bool,
+    /// `place` and `victim`.
+    pub versions: bool,
+    /// `read_missed`.
+    pub reads: bool,
+    /// `admit`, `accepted`, `durable`.
+    pub writes: bool,
+    /// `may_issue`.
+    pub issue: bool,
+}
+
+/// A counter that a design declares.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct StatInfo {
+    /// Name, as reports print it.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+}
