@@ -1,0 +1,1 @@
+//! Exploration of every crash state that a contract allows.

@@ -1,0 +1,56 @@
+//! All crash states of one execution: the graph and the moments at which the power may fail.
+
+use super::axiom::Axiom;
+use super::cut::Cut;
+use super::persist::{NodeId, PersistGraph};
+use fencepost_kernel::CrashPoint;
+use std::ops::Range;
+
+/// A moment at which the power may fail.
+///
+/// Between two growths of the must-set only the last moment matters: it has the most executed stores and the most
+/// acknowledged operations, and the same must-set, so every earlier crash state is one of its own, judged as hard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailurePoint {
+    /// Number of trace events that have happened.
+    pub event: usize,
+    /// Number of nodes that have happened (nodes from this number on are out).
+    pub executed: u32,
+    /// The part of [`CrashSpace::must`] that became durable for sure since the previous point.
+    pub newly_must: Range<usize>,
+    /// Operations begun and acknowledged, per thread.
+    pub crash: CrashPoint,
+}
+
+/// Everything a power failure may leave behind of one execution under one contract.
+#[derive(Clone, Debug)]
+pub struct CrashSpace {
+    /// The persist order.
+    pub graph: PersistGraph,
+    /// Nodes that became durable for sure, in the order in which they did, each with the rule.
+    pub must: Vec<(NodeId, Axiom)>,
+    /// The moments worth trying, in time order; the last is the end of the execution.
+    pub points: Vec<FailurePoint>,
+}
+
+impl CrashSpace {
+    /// Every moment with the cut of its crash states, in time order.
+    pub fn cuts(&self) -> impl Iterator<Item = (&FailurePoint, Cut)> + '_ {
+        let mut sure = self.graph.all_states();
+        self.points.iter().map(move |point| {
+            for (node, _) in &self.must[point.newly_must.clone()] {
+                self.graph.include(&mut sure, *node);
+            }
+            (point, sure.clone().with_executed(&self.graph, point.executed))
+        })
+    }
+}
+
+impl Cut {
+    /// The same cut, with every node from `executed` on out.
+    fn with_executed(mut self, graph: &PersistGraph, executed: u32) -> Cut {
+        let limit = graph.executed(executed);
+        self.add_outside(&limit);
+        self
+    }
+}
