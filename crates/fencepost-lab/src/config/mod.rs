@@ -1,0 +1,10 @@
+//! Configuration: TOML texts in layers, resolved into declared parameters.
+
+pub mod layer;
+pub mod presets;
+mod section;
+mod source;
+
+pub use layer::{Setting, parse_set};
+pub use section::{Origin, Section, apply};
+pub use source::{Place, Source};
