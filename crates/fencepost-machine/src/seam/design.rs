@@ -113,10 +113,14 @@ pub trait Design {
     fn may_issue(&self, id: WriteId, write: &Write) -> bool {
         true
     }
-    /// A write became durable (`hooks.writes`); called in the order of the persist log.
+    /// A write became durable (`hooks.writes`); called in the order of the persist log, exactly once for every accepted
+    /// `WriteId` (for writes that were merged in the queue: when the merged bytes become durable).
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
     /// A write left the controller for the queues of the memory module (machines with a module stage; `hooks.writes`).
     fn module_accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
+    /// A queue that refused a `Cx::write` for want of room has a free entry again. Asked for by the refusal; called once
+    /// per refusal episode, after the entry is free.
+    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {}
     /// A drain asked for by `Cx::when_drained` is satisfied.
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
     /// A read of the design's own finished.
