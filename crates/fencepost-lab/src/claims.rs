@@ -60,9 +60,15 @@ pub const PAPERS: [(&str, &str); 5] = [
 
 /// Every claim, in the table's order.
 pub fn all() -> Vec<Claim> {
-    let text = EMBEDDED.iter().find(|e| e.0 == "experiments/claims.csv").map_or("", |e| e.1);
+    let text = EMBEDDED
+        .iter()
+        .find(|e| e.0 == "experiments/claims.csv")
+        .map_or("", |e| e.1);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    reader.deserialize().map(|row| row.expect("the embedded claims table is well-formed; a test reads it")).collect()
+    reader
+        .deserialize()
+        .map(|row| row.expect("the embedded claims table is well-formed; a test reads it"))
+        .collect()
 }
 
 /// The claims of one paper.

@@ -43,7 +43,10 @@ mod tests {
     use super::*;
     #[test]
     fn reads_the_high_water_mark() {
-        assert_eq!(parse_peak("Name:\tx\nVmHWM:\t  1234 kB\nVmRSS:\t 1 kB\n"), Some(1234 * 1024));
+        assert_eq!(
+            parse_peak("Name:\tx\nVmHWM:\t  1234 kB\nVmRSS:\t 1 kB\n"),
+            Some(1234 * 1024)
+        );
         assert_eq!(parse_peak("Name:\tx\n"), None);
     }
 }

@@ -3,7 +3,10 @@
 pub mod claims;
 pub mod config;
 mod error;
+pub mod experiment;
 pub mod host;
+pub mod request;
+pub mod result;
 pub mod store;
 
 pub use error::{BadInput, LabError, nearest};

@@ -64,7 +64,10 @@ mod tests {
         store.write("runs/a.json", b"22").unwrap();
         assert_eq!(store.read("runs/a.json").unwrap(), "22");
         assert_eq!(store.read("runs/b.json"), None);
-        let names: Vec<_> = fs::read_dir(dir.join("runs")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let names: Vec<_> = fs::read_dir(dir.join("runs"))
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
         assert_eq!(names, ["a.json"]);
         fs::remove_dir_all(&dir).unwrap();
     }

@@ -131,7 +131,10 @@ pub fn parse_set(argument: &str) -> Result<Setting, BadInput> {
             .hint("write SECTION.KEY=VALUE, for example --set pm.write_pulse=300ns")
     };
     let (path, text) = argument.split_once('=').ok_or_else(|| bad("no `=` in this setting"))?;
-    let (section, key) = path.trim().rsplit_once('.').ok_or_else(|| bad("no section in this setting"))?;
+    let (section, key) = path
+        .trim()
+        .rsplit_once('.')
+        .ok_or_else(|| bad("no section in this setting"))?;
     let value = (text.trim().parse::<Value>().ok())
         .and_then(|v| raw(&v))
         .unwrap_or_else(|| Raw::Text(text.trim().to_owned()));
@@ -150,9 +153,13 @@ mod tests {
     use super::*;
     #[test]
     fn sections_keys_comments_and_places() {
-        let text = "extends = [\"a\", \"b\"]\nabout = \"x\"\n[l1]\nways = 4 # paper: Table II\n[l1.deep]\nhit = \"2ns\"\n";
+        let text =
+            "extends = [\"a\", \"b\"]\nabout = \"x\"\n[l1]\nways = 4 # paper: Table II\n[l1.deep]\nhit = \"2ns\"\n";
         let layer = parse(&Source::new("t.toml", text)).unwrap();
-        assert_eq!(layer.extends.iter().map(|e| e.0.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(
+            layer.extends.iter().map(|e| e.0.as_str()).collect::<Vec<_>>(),
+            ["a", "b"]
+        );
         let s = &layer.settings;
         assert_eq!((s[0].section.as_str(), s[0].key.as_str()), ("l1", "ways"));
         assert_eq!(s[0].value, Raw::Int(4));

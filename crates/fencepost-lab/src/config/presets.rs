@@ -74,9 +74,9 @@ fn gather(
 ) -> Result<(), LabError> {
     let place_it = |e: LabError| match (e, from) {
         (LabError::Input(b), Some(p)) if b.place.is_none() => b.at(p.clone()).into(),
-        (LabError::File { path, why, .. }, Some(p)) => {
-            BadInput::new(format!("cannot read {}: {why}", path.display())).at(p.clone()).into()
-        }
+        (LabError::File { path, why, .. }, Some(p)) => BadInput::new(format!("cannot read {}: {why}", path.display()))
+            .at(p.clone())
+            .into(),
         (e, _) => e,
     };
     let text = source(kind, word).map_err(place_it)?;

@@ -1,0 +1,119 @@
+//! Runs jobs in parallel and remembers what is finished.
+
+use super::runs::{Cell, Job};
+use crate::error::LabError;
+use crate::result::{RunResult, SCHEMA};
+use crate::store::Store;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What happened to a job.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It ran.
+    Ran,
+    /// An earlier call had finished it.
+    Resumed,
+}
+
+/// How jobs are executed.
+pub struct Engine<'a> {
+    /// Where results are kept.
+    pub store: &'a Store,
+    /// Number of worker threads.
+    pub jobs: usize,
+    /// Resolves a job: (key, resolved configuration). Equal configurations have equal keys.
+    pub key: &'a (dyn Fn(&Job) -> Result<(String, String), LabError> + Sync),
+    /// Runs a job inside its worker thread.
+    pub run: &'a (dyn Fn(&Job) -> Result<RunResult, LabError> + Sync),
+    /// Told of every finished job: its number, how many there are, what it was.
+    pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
+}
+
+/// Results by cell, and how many of them were already there.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// Results.
+    pub by_cell: BTreeMap<Cell, RunResult>,
+    /// Runs executed by this call.
+    pub ran: usize,
+    /// Runs found finished.
+    pub resumed: usize,
+}
+
+impl Engine<'_> {
+    /// Executes every job that is not finished. Every configuration is resolved before the first run starts, so bad
+    /// input costs nothing. The first error stops the rest; what finished stays.
+    pub fn execute(&self, jobs: &[Job]) -> Result<Finished, LabError> {
+        let keys: Vec<(String, String)> = jobs.iter().map(|j| (self.key)(j)).collect::<Result<_, _>>()?;
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let done: Mutex<Result<Finished, LabError>> = Mutex::new(Ok(Finished::default()));
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, jobs.len().max(1)) {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(job) = jobs.get(i) else { break };
+                        let outcome = self.one(job, &keys[i]);
+                        let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
+                        match outcome {
+                            Ok((result, step)) => {
+                                (self.progress)(&job.cell, step);
+                                if let Ok(f) = done.as_mut() {
+                                    f.by_cell.insert(job.cell.clone(), result);
+                                    f.ran += usize::from(step == Step::Ran);
+                                    f.resumed += usize::from(step == Step::Resumed);
+                                }
+                            }
+                            Err(e) => {
+                                stop.store(true, Ordering::Relaxed);
+                                if done.is_ok() {
+                                    *done = Err(e);
+                                }
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        done.into_inner().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn one(&self, job: &Job, (key, config): &(String, String)) -> Result<(RunResult, Step), LabError> {
+        let file = format!("runs/{key}.json");
+        if let Some(result) = self.store.read(&file).and_then(|text| finished(&text)) {
+            return Ok((result, Step::Resumed));
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(job)));
+        let result = outcome.unwrap_or_else(|panic| {
+            let c = &job.cell;
+            let what = panic_text(panic.as_ref());
+            Err(LabError::Internal(format!(
+                "{} on {} with {}: {what}",
+                c.program, c.point, c.media
+            )))
+        })?;
+        self.store.write(&format!("runs/{key}.toml"), config.as_bytes())?;
+        let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
+        self.store.write(&file, text.as_bytes())?;
+        Ok((result, Step::Ran))
+    }
+}
+
+/// The message of a caught panic.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panic")
+        .to_owned()
+}
+
+/// A result of this version's format, or nothing.
+fn finished(text: &str) -> Option<RunResult> {
+    serde_json::from_str::<RunResult>(text)
+        .ok()
+        .filter(|r| r.schema == SCHEMA)
+}

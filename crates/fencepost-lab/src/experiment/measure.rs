@@ -1,0 +1,369 @@
+//! Measures a claim on finished runs.
+
+use super::rule::{End, Form, Over, Rule};
+use super::runs::Runs;
+use crate::result::RunResult;
+
+/// What a rule found.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Measured {
+    /// The value, for number claims.
+    pub value: Option<f64>,
+    /// Whether an order, trend or check holds; `None` for plain numbers.
+    pub holds: Option<bool>,
+    /// What to say beside it.
+    pub note: String,
+    /// Programs that the claim is about but that were not run.
+    pub missing: Vec<String>,
+}
+
+type PerProgram = Vec<(String, f64)>;
+
+/// Applies a rule that works on runs. `None` when the rule is of another kind or no run of it exists.
+pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
+    match rule {
+        Rule::Slowdown {
+            tag,
+            point,
+            base,
+            media,
+            over,
+            form,
+            programs,
+        } => slowdown(runs, tag, [point, base], media, *over, *form, programs),
+        Rule::Extreme {
+            tag,
+            point,
+            base,
+            media,
+            end,
+            expect,
+        } => extreme(runs, tag, [point, base], media, *end, expect),
+        Rule::Wins {
+            tag,
+            point,
+            against,
+            media,
+            all_on,
+            share,
+        } => wins(runs, tag, [point, against], media, all_on, *share),
+        Rule::RisesAlongMedia {
+            tag,
+            point,
+            base,
+            media,
+        } => rises(runs, tag, [point, base], media),
+        Rule::TwoAlikeThirdApart {
+            tag,
+            point,
+            base,
+            media,
+            within,
+            apart,
+        } => two_alike(runs, tag, [point, base], media, *within, *apart),
+        Rule::Ordered { tag, points, media, by } => ordered(runs, tag, points, media, *by),
+        Rule::Knee {
+            tag,
+            media,
+            smaller,
+            knee,
+            larger,
+            near,
+            worse,
+        } => knee_at(runs, tag, media, [smaller, knee, larger], *near, *worse),
+        Rule::CounterGain {
+            tag,
+            counter,
+            point,
+            base,
+            media,
+        } => counter_gain(runs, tag, counter, [point, base], media),
+        Rule::PerKilocycle {
+            tag,
+            counter,
+            point,
+            per,
+            media,
+            program,
+            clock_ghz,
+        } => {
+            let rate = rate(runs, tag, counter, [point, per], media, program)?;
+            Some(number(rate * 1e12 / (clock_ghz * 1e9) * 1000.0, String::new(), vec![]))
+        }
+        Rule::RateOrder {
+            tag,
+            counter,
+            point,
+            per,
+            media,
+            programs,
+        } => rate_order(runs, tag, counter, [point, per], media, programs),
+        Rule::SameTime {
+            tag,
+            point,
+            against,
+            media,
+        } => {
+            let ratios = ratios(runs, tag, [point, against], media);
+            let value = aggregate(Over::Geomean, &ratios)?;
+            Some(number(value, each(&ratios), missing(runs, &[])))
+        }
+        Rule::Cost { .. } | Rule::Parameter { .. } | Rule::Check { .. } | Rule::Quoted { .. } | Rule::NotRun { .. } => {
+            None
+        }
+    }
+}
+
+fn number(value: f64, note: String, missing: Vec<String>) -> Measured {
+    Measured {
+        value: Some(value),
+        holds: None,
+        note,
+        missing,
+    }
+}
+fn verdict(holds: bool, note: String, missing: Vec<String>) -> Measured {
+    Measured {
+        value: None,
+        holds: Some(holds),
+        note,
+        missing,
+    }
+}
+fn each(values: &PerProgram) -> String {
+    values
+        .iter()
+        .map(|(p, v)| format!("{p} {v:.2}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Missing programs among those a claim is about (all of the experiment's when `only` is empty).
+fn missing(runs: &Runs, only: &[String]) -> Vec<String> {
+    let concerned = |p: &&String| only.is_empty() || only.contains(p);
+    runs.missing_programs.iter().filter(concerned).cloned().collect()
+}
+
+/// Time ratio of two points, program by program, on one medium.
+pub fn ratios(runs: &Runs, tag: &str, [point, base]: [&String; 2], media: &str) -> PerProgram {
+    let ratio = |p: &String| {
+        let a = runs.get(tag, p, point, media)?.time_ps as f64;
+        let b = runs.get(tag, p, base, media)?.time_ps as f64;
+        (b > 0.0).then(|| (p.clone(), a / b))
+    };
+    runs.run_programs().filter_map(ratio).collect()
+}
+
+/// One number out of the programs' values; `None` when there is none.
+pub fn aggregate(over: Over, values: &PerProgram) -> Option<f64> {
+    let v = || values.iter().map(|x| x.1);
+    let n = values.len() as f64;
+    if values.is_empty() {
+        return None;
+    }
+    Some(match over {
+        Over::Geomean => (v().map(f64::ln).sum::<f64>() / n).exp(),
+        Over::Mean => v().sum::<f64>() / n,
+        Over::Min => v().fold(f64::INFINITY, f64::min),
+        Over::Max => v().fold(f64::NEG_INFINITY, f64::max),
+    })
+}
+
+fn slowdown(
+    runs: &Runs,
+    tag: &str,
+    points: [&String; 2],
+    media: &[String],
+    over: Over,
+    form: Form,
+    only: &[String],
+) -> Option<Measured> {
+    let mut values = PerProgram::new();
+    for m in media {
+        let on = ratios(runs, tag, points, m)
+            .into_iter()
+            .filter(|v| only.is_empty() || only.contains(&v.0));
+        values.extend(on.map(|(p, v)| {
+            if media.len() > 1 {
+                (format!("{p}/{m}"), v)
+            } else {
+                (p, v)
+            }
+        }));
+    }
+    let shaped: PerProgram = values.iter().map(|(p, r)| (p.clone(), shape(form, *r))).collect();
+    // Percentages are taken of the aggregated ratio, not aggregated themselves: a geometric mean needs positive values.
+    let value = shape(form, aggregate(over, &values)?);
+    Some(number(value, each(&shaped), missing(runs, only)))
+}
+
+fn shape(form: Form, ratio: f64) -> f64 {
+    match form {
+        Form::Ratio => ratio,
+        Form::GainPercent => (ratio - 1.0) * 100.0,
+        Form::LossPercent => (1.0 - ratio) * 100.0,
+    }
+}
+
+fn extreme(runs: &Runs, tag: &str, points: [&String; 2], media: &[String], end: End, expect: &str) -> Option<Measured> {
+    let (mut holds, mut notes) = (true, Vec::new());
+    for m in media {
+        let values = ratios(runs, tag, points, m);
+        let by = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
+        let found = match end {
+            End::Most => values.iter().max_by(by),
+            End::Least => values.iter().min_by(by),
+        }?;
+        holds &= found.0 == expect;
+        notes.push(format!("{m}: {}", each(&values)));
+    }
+    Some(verdict(holds, notes.join("; "), missing(runs, &[])))
+}
+
+fn wins(
+    runs: &Runs,
+    tag: &str,
+    points: [&String; 2],
+    media: &[String],
+    all_on: &[String],
+    share: f64,
+) -> Option<Measured> {
+    let (mut won, mut cases, mut all, mut losses) = (0, 0, true, Vec::new());
+    for m in media {
+        for (program, ratio) in ratios(runs, tag, points, m) {
+            cases += 1;
+            if ratio < 1.0 {
+                won += 1;
+            } else {
+                all &= !all_on.contains(m);
+                losses.push(format!("{program}/{m} {ratio:.2}"));
+            }
+        }
+    }
+    if cases == 0 {
+        return None;
+    }
+    let note = format!(
+        "faster in {won} of {cases} cases; not in: {}",
+        if losses.is_empty() {
+            "none".into()
+        } else {
+            losses.join(", ")
+        }
+    );
+    Some(verdict(
+        all && f64::from(won) >= share * f64::from(cases),
+        note,
+        missing(runs, &[]),
+    ))
+}
+
+fn rises(runs: &Runs, tag: &str, points: [&String; 2], media: &[String]) -> Option<Measured> {
+    let per_medium: Vec<PerProgram> = media.iter().map(|m| ratios(runs, tag, points, m)).collect();
+    let programs: Vec<&String> = per_medium.first()?.iter().map(|v| &v.0).collect();
+    let (mut holds, mut notes) = (!programs.is_empty(), Vec::new());
+    for p in programs {
+        let chain: Vec<f64> = per_medium
+            .iter()
+            .filter_map(|v| v.iter().find(|x| x.0 == *p).map(|x| x.1))
+            .collect();
+        holds &= chain.len() == media.len() && chain.windows(2).all(|w| w[0] < w[1]);
+        notes.push(format!(
+            "{p} {}",
+            chain.iter().map(|x| format!("{x:.2}")).collect::<Vec<_>>().join(" < ")
+        ));
+    }
+    Some(verdict(holds, notes.join("; "), missing(runs, &[])))
+}
+
+fn two_alike(
+    runs: &Runs,
+    tag: &str,
+    points: [&String; 2],
+    media: &[String; 3],
+    within: f64,
+    apart: f64,
+) -> Option<Measured> {
+    let mean = |m: &String| aggregate(Over::Geomean, &ratios(runs, tag, points, m));
+    let (a, b, c) = (mean(&media[0])?, mean(&media[1])?, mean(&media[2])?);
+    let holds = (a - b).abs() <= within * a.max(b) && c >= apart * a.max(b);
+    let note = format!("{} {a:.2}, {} {b:.2}, {} {c:.2}", media[0], media[1], media[2]);
+    Some(verdict(holds, note, missing(runs, &[])))
+}
+
+fn mean_times(runs: &Runs, tag: &str, points: &[&String], media: &str) -> Option<Vec<f64>> {
+    let first = *points.first()?;
+    (points.iter())
+        .map(|p| aggregate(Over::Geomean, &ratios(runs, tag, [p, first], media)))
+        .collect()
+}
+
+fn ordered(runs: &Runs, tag: &str, points: &[String], media: &str, by: f64) -> Option<Measured> {
+    let points: Vec<&String> = points.iter().collect();
+    let times = mean_times(runs, tag, &points, media)?;
+    let holds = times.windows(2).all(|w| w[1] > w[0] * by);
+    let pairs: PerProgram = points.iter().map(|p| (*p).clone()).zip(times).collect();
+    Some(verdict(
+        holds,
+        format!("time relative to the first: {}", each(&pairs)),
+        missing(runs, &[]),
+    ))
+}
+
+fn knee_at(runs: &Runs, tag: &str, media: &str, points: [&String; 3], near: f64, worse: f64) -> Option<Measured> {
+    let times = mean_times(runs, tag, &[points[1], points[0], points[2]], media)?;
+    let (smaller, larger) = (times[1], times[2]);
+    let holds = smaller >= 1.0 + worse && larger >= 1.0 - near;
+    let note = format!(
+        "time relative to {}: {} {smaller:.3}, {} {larger:.3}",
+        points[1], points[0], points[2]
+    );
+    Some(verdict(holds, note, missing(runs, &[])))
+}
+
+/// A counter of a run; `pm_writes` and `pm_reads` are counters too.
+pub fn counter(run: &RunResult, name: &str) -> Option<u64> {
+    match name {
+        "pm_writes" => Some(run.pm_writes),
+        "pm_reads" => Some(run.pm_reads),
+        other => run.counters.get(other).copied(),
+    }
+}
+
+fn counter_gain(runs: &Runs, tag: &str, name: &str, [point, base]: [&String; 2], media: &str) -> Option<Measured> {
+    let gain = |p: &String| {
+        let a = counter(runs.get(tag, p, point, media)?, name)? as f64;
+        let b = counter(runs.get(tag, p, base, media)?, name)? as f64;
+        (b > 0.0).then(|| (p.clone(), (a / b - 1.0) * 100.0))
+    };
+    let values: PerProgram = runs.run_programs().filter_map(gain).collect();
+    Some(number(
+        aggregate(Over::Mean, &values)?,
+        each(&values),
+        missing(runs, &[]),
+    ))
+}
+
+/// Events per picosecond and thread: counted in the first point, time of the second.
+fn rate(runs: &Runs, tag: &str, name: &str, [point, per]: [&String; 2], media: &str, program: &str) -> Option<f64> {
+    let counted = runs.get(tag, program, point, media)?;
+    let timed = runs.get(tag, program, per, media)?;
+    let events = counter(counted, name)? as f64 / f64::from(counted.threads);
+    (timed.time_ps > 0).then(|| events / timed.time_ps as f64)
+}
+
+fn rate_order(
+    runs: &Runs,
+    tag: &str,
+    name: &str,
+    points: [&String; 2],
+    media: &str,
+    programs: &[String],
+) -> Option<Measured> {
+    let rates: PerProgram = (programs.iter())
+        .filter_map(|p| rate(runs, tag, name, points, media, p).map(|r| (p.clone(), r * 1e6)))
+        .collect();
+    let holds = rates.len() > 1 && rates.windows(2).all(|w| w[0].1 > w[1].1);
+    let note = format!("events per microsecond and core: {}", each(&rates));
+    Some(verdict(holds, note, missing(runs, programs)))
+}

@@ -1,0 +1,12 @@
+//! Experiments: planned as data, run in parallel, resumed, measured, scored.
+
+pub mod engine;
+pub mod measure;
+pub mod rule;
+pub mod runs;
+pub mod score;
+pub mod semantics;
+pub mod spec;
+
+#[cfg(test)]
+mod tests;

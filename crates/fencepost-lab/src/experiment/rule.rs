@@ -1,0 +1,192 @@
+//! How each claim is measured: `experiments/<paper>/expected.toml`, one table per claim id.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// `expected.toml`: claim id to rule.
+pub type Rules = BTreeMap<String, Rule>;
+
+/// How to turn the programs' values into one.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// Geometric mean over programs.
+    Geomean,
+    /// Arithmetic mean over programs.
+    Mean,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+}
+
+/// How a ratio of two times is expressed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// The ratio itself.
+    #[default]
+    Ratio,
+    /// `(ratio - 1) * 100`.
+    GainPercent,
+    /// `(1 - ratio) * 100`.
+    LossPercent,
+}
+
+/// Which end of an order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The largest value.
+    Most,
+    /// The smallest value.
+    Least,
+}
+
+/// One way to measure a claim.
+///
+/// Common fields: `tag` is the experiment, `point`, `base`, `against`, `per` and `points` are design points of
+/// `experiment.toml`, `media` are preset names, `counter` is a counter of the run result.
+#[allow(missing_docs)] // the common fields are explained once, above
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Rule {
+    /// Time of `point` over time of `base`, program by program, then over programs.
+    Slowdown {
+        tag: String,
+        point: String,
+        base: String,
+        media: Vec<String>,
+        over: Over,
+        #[serde(default)]
+        form: Form,
+        /// Only these programs, where the claim is about them.
+        #[serde(default)]
+        programs: Vec<String>,
+    },
+    /// The program that `point` slows down most or least, on every medium listed.
+    Extreme {
+        tag: String,
+        point: String,
+        base: String,
+        media: Vec<String>,
+        end: End,
+        /// The program the paper names.
+        expect: String,
+    },
+    /// `point` takes less time than `against`: for each program on the media of `all_on`, and in at least
+    /// `share` of all cases.
+    Wins {
+        tag: String,
+        point: String,
+        against: String,
+        media: Vec<String>,
+        #[serde(default)]
+        all_on: Vec<String>,
+        share: f64,
+    },
+    /// The slowdown of `point` rises along the media, for each program.
+    RisesAlongMedia {
+        tag: String,
+        point: String,
+        base: String,
+        media: Vec<String>,
+    },
+    /// Geometric-mean slowdowns on the first two media differ by at most `within` (relative to the larger), and
+    /// the third is at least `apart` times both.
+    TwoAlikeThirdApart {
+        tag: String,
+        point: String,
+        base: String,
+        media: [String; 3],
+        within: f64,
+        apart: f64,
+    },
+    /// The geometric-mean times of the points keep this order, each at least `by` times better than the next.
+    Ordered {
+        tag: String,
+        /// From the fastest to the slowest.
+        points: Vec<String>,
+        media: String,
+        #[serde(default = "one")]
+        by: f64,
+    },
+    /// Geometric-mean time of the middle point is within `near` of the larger ones', and the smaller ones are at least
+    /// `worse` slower than it.
+    Knee {
+        tag: String,
+        media: String,
+        smaller: String,
+        knee: String,
+        larger: String,
+        near: f64,
+        worse: f64,
+    },
+    /// Mean over programs of `point`'s counter over `base`'s, minus one, in percent.
+    CounterGain {
+        tag: String,
+        counter: String,
+        point: String,
+        base: String,
+        media: String,
+    },
+    /// A counter per thousand cycles and core: counted in `point`, cycles of `per`.
+    PerKilocycle {
+        tag: String,
+        counter: String,
+        point: String,
+        per: String,
+        media: String,
+        program: String,
+        clock_ghz: f64,
+    },
+    /// The programs ordered by such a rate, highest first.
+    RateOrder {
+        tag: String,
+        counter: String,
+        point: String,
+        per: String,
+        media: String,
+        programs: Vec<String>,
+    },
+    /// Ratio of two design points' time, geometric mean, relative to another pair; for cross-checks that should be one.
+    SameTime {
+        tag: String,
+        point: String,
+        against: String,
+        media: String,
+    },
+    /// A line of the design's cost table.
+    Cost {
+        /// Design word.
+        design: String,
+        /// Name of the line.
+        item: String,
+        /// Bits in the claim's unit.
+        bits_per_unit: f64,
+    },
+    /// A resolved parameter of the machine preset.
+    Parameter {
+        /// Values that the paper states, as `section.key = value`.
+        values: BTreeMap<String, String>,
+    },
+    /// A semantic check that runs in this reproduction.
+    Check {
+        /// Name in the registry of semantic checks.
+        test: String,
+    },
+    /// A number that is quoted, not measured.
+    Quoted {
+        /// Why.
+        reason: String,
+    },
+    /// Not run.
+    NotRun {
+        /// One of the reasons that the scoring rules admit.
+        reason: String,
+    },
+}
+
+fn one() -> f64 {
+    1.0
+}

@@ -1,0 +1,150 @@
+//! The runs of an experiment, by what they vary.
+
+use super::spec::{Experiment, Matrix, Scale, Work};
+use crate::error::BadInput;
+use crate::request::Request;
+use crate::result::RunResult;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What distinguishes a run within an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// Experiment tag.
+    pub tag: String,
+    /// Program word.
+    pub program: String,
+    /// Label of the design point.
+    pub point: String,
+    /// Media preset.
+    pub media: String,
+}
+
+/// A planned run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its place in the experiment.
+    pub cell: Cell,
+    /// What to run.
+    pub request: Request,
+}
+
+/// The jobs of an experiment and what cannot be run.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Runs, in order.
+    pub jobs: Vec<Job>,
+    /// Program words that no room has built yet.
+    pub missing_programs: BTreeSet<String>,
+    /// Design words that no room has built yet.
+    pub missing_designs: BTreeSet<String>,
+}
+
+/// Which words exist.
+pub struct Known<'a> {
+    /// Program words.
+    pub programs: &'a [&'a str],
+    /// Design words.
+    pub designs: &'a [&'a str],
+}
+
+/// Expands an experiment into jobs; leaves out, and names, what the registries do not have.
+pub fn plan(e: &Experiment, scale: Scale, seed: u64, known: &Known<'_>) -> Result<Plan, BadInput> {
+    let mut plan = Plan::default();
+    for m in &e.matrix {
+        for program in &m.programs {
+            if !known.programs.contains(&program.as_str()) {
+                plan.missing_programs.insert(program.clone());
+                continue;
+            }
+            for label in &m.points {
+                for media in &m.media {
+                    add_job(&mut plan, e, m, scale, seed, known, [program, label, media])?;
+                }
+            }
+        }
+    }
+    Ok(plan)
+}
+
+fn work(e: &Experiment, m: &Matrix, scale: Scale) -> Work {
+    let scales = m.scale.as_ref().unwrap_or(&e.scale);
+    match scale {
+        Scale::Quick => scales.quick,
+        Scale::Full => scales.full,
+    }
+}
+
+fn add_job(
+    plan: &mut Plan,
+    e: &Experiment,
+    m: &Matrix,
+    scale: Scale,
+    seed: u64,
+    known: &Known<'_>,
+    [program, label, media]: [&String; 3],
+) -> Result<(), BadInput> {
+    let point = (e.points.get(label))
+        .ok_or_else(|| BadInput::unknown("design point", label, e.points.keys().map(String::as_str)))?;
+    let design = point.on.get(media).unwrap_or(&point.design);
+    if !known.designs.contains(&design.as_str()) {
+        plan.missing_designs.insert(design.clone());
+        return Ok(());
+    }
+    let here = if point.on.contains_key(media) {
+        &[][..]
+    } else {
+        &point.set_here[..]
+    };
+    let work = work(e, m, scale);
+    plan.jobs.push(Job {
+        cell: Cell {
+            tag: m.tag.clone(),
+            program: program.clone(),
+            point: label.clone(),
+            media: media.clone(),
+        },
+        request: Request {
+            program: program.clone(),
+            design: design.clone(),
+            machine: e.machine.clone(),
+            media: Some(media.clone()),
+            threads: Some(m.threads),
+            ops: work.ops,
+            warmup: work.warmup,
+            seed,
+            log: point.log.clone(),
+            sets: m.set.iter().chain(&point.set).chain(here).cloned().collect(),
+            check: m.check,
+            ..Request::default()
+        },
+    });
+    Ok(())
+}
+
+/// Finished runs of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Results by cell.
+    pub by_cell: BTreeMap<Cell, RunResult>,
+    /// Programs that the experiment names, in its order.
+    pub programs: Vec<String>,
+    /// Programs among them that are not yet built.
+    pub missing_programs: BTreeSet<String>,
+    /// Designs that are not yet built.
+    pub missing_designs: BTreeSet<String>,
+}
+impl Runs {
+    /// The run of one cell.
+    pub fn get(&self, tag: &str, program: &str, point: &str, media: &str) -> Option<&RunResult> {
+        self.by_cell.get(&Cell {
+            tag: tag.to_owned(),
+            program: program.to_owned(),
+            point: point.to_owned(),
+            media: media.to_owned(),
+        })
+    }
+    /// The programs that were run, in the experiment's order.
+    pub fn run_programs(&self) -> impl Iterator<Item = &String> {
+        self.programs.iter().filter(|p| !self.missing_programs.contains(*p))
+    }
+}

@@ -1,0 +1,173 @@
+//! Experiments as data: which runs a paper's figures need.
+
+use crate::config::presets::EMBEDDED;
+use crate::config::{Place, Source};
+use crate::error::BadInput;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// How much work a reproduction does.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Minutes on two cores.
+    Quick,
+    /// As large as the papers say or imply.
+    Full,
+}
+impl Scale {
+    /// The word of the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Scale::Quick => "quick",
+            Scale::Full => "full",
+        }
+    }
+}
+
+/// `experiments/<paper>/experiment.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Paper word.
+    pub paper: String,
+    /// One sentence for the report.
+    pub about: String,
+    /// Machine preset of every run.
+    pub machine: String,
+    /// Design points by label.
+    pub points: BTreeMap<String, Point>,
+    /// Work per scale.
+    pub scale: Scales,
+    /// Sets of runs.
+    pub matrix: Vec<Matrix>,
+    /// What the paper's figures imply about the programs, by program.
+    #[serde(default)]
+    pub implied: BTreeMap<String, Implied>,
+}
+
+/// Work per thread at both scales.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scales {
+    /// `--scale quick`.
+    pub quick: Work,
+    /// `--scale full`.
+    pub full: Work,
+}
+
+/// Operations per thread.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Measured operations per thread.
+    pub ops: u32,
+    /// Operations per thread before measuring.
+    pub warmup: u32,
+}
+
+/// A design with some of its parameters set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Design word.
+    pub design: String,
+    /// Other design words on certain media (a persistent queue makes `pcommit` superfluous).
+    #[serde(default)]
+    pub on: BTreeMap<String, String>,
+    /// Settings, as `--set` takes them.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Settings that apply only where the design word is the one of `design` (not on the media of `on`).
+    #[serde(default)]
+    pub set_here: Vec<String>,
+    /// Logging of the program, where it is not the program's default.
+    #[serde(default)]
+    pub log: Option<String>,
+}
+
+/// A cross product of programs, design points and media.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Matrix {
+    /// Experiment tag, such as `E01`.
+    pub tag: String,
+    /// Program words; those not in the registry are reported as not yet built.
+    pub programs: Vec<String>,
+    /// Labels of design points.
+    pub points: Vec<String>,
+    /// Media presets.
+    pub media: Vec<String>,
+    /// Threads of every run.
+    pub threads: u32,
+    /// Settings of every run.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Whether every durable event is also a crash point that is examined, up to the budget.
+    #[serde(default)]
+    pub check: bool,
+    /// Operations per thread at both scales, where they differ from the experiment's.
+    #[serde(default)]
+    pub scale: Option<Scales>,
+}
+
+/// Ranges that follow from a paper's own figures; a diagnostic, never a target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Implied {
+    /// Nanoseconds per flush and core on the volatile machine.
+    pub ns_per_flush: [f64; 2],
+    /// Flushes per operation.
+    pub flushes_per_op: [f64; 2],
+    /// Nanoseconds per operation on the volatile machine.
+    pub op_ns: [f64; 2],
+    /// What that requires of the program.
+    pub requires: String,
+}
+
+/// Words of the embedded experiments.
+pub fn names() -> Vec<&'static str> {
+    let word = |path: &'static str| path.strip_prefix("experiments/")?.strip_suffix("/experiment.toml");
+    EMBEDDED.iter().filter_map(|e| word(e.0)).collect()
+}
+
+/// Reads an embedded experiment file of a paper.
+pub fn read<T: DeserializeOwned>(paper: &str, file: &str) -> Result<T, BadInput> {
+    let path = format!("experiments/{paper}/{file}");
+    match EMBEDDED.iter().find(|e| e.0 == path) {
+        Some((name, text)) => parse(name, text),
+        None => Err(BadInput::unknown("experiment", paper, names())),
+    }
+}
+
+/// Parses a TOML text into a typed record; unknown keys are errors with their place.
+pub fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, BadInput> {
+    toml_edit::de::from_str(text).map_err(|e| {
+        let place = Place::new(&Source::new(name, text), e.span());
+        BadInput::new(e.message().trim().replace('\n', "; ")).at(place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::PAPERS;
+    #[test]
+    fn embedded_experiments_are_well_formed() {
+        for word in names() {
+            let e: Experiment = read(word, "experiment.toml").unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(e.paper, word);
+            assert!(PAPERS.iter().any(|p| p.0 == word));
+            for m in &e.matrix {
+                for label in &m.points {
+                    assert!(e.points.contains_key(label), "{word} {}: no point `{label}`", m.tag);
+                }
+            }
+        }
+    }
+    #[test]
+    fn unknown_keys_have_a_place() {
+        let e = parse::<Work>("w.toml", "ops = 1\nwarmup = 2\nopps = 3\n").unwrap_err();
+        assert_eq!(e.place.as_ref().unwrap().line_column(), (3, 1), "{e}");
+    }
+}

@@ -1,0 +1,53 @@
+//! What a user asks to be run, before configuration is resolved.
+
+use serde::{Deserialize, Serialize};
+
+/// A run as the command line or an experiment asks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Program word.
+    pub program: String,
+    /// Design word.
+    pub design: String,
+    /// Machine preset or file.
+    pub machine: String,
+    /// Medium preset or file; `None` takes the machine's own.
+    pub media: Option<String>,
+    /// Software threads; `None` takes one per hardware thread of the machine.
+    pub threads: Option<u32>,
+    /// Measured operations per thread.
+    pub ops: u32,
+    /// Operations per thread before measuring.
+    pub warmup: u32,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Logging runtime of the program; `None` takes the program's default.
+    pub log: Option<String>,
+    /// Whether every operation ends durable (`--ack every`), or only the run (`--ack end`).
+    pub ack_every: bool,
+    /// Settings, as `--set` takes them.
+    pub sets: Vec<String>,
+    /// Whether to examine crash points and conformance.
+    pub check: bool,
+    /// Crash points to examine at most; `None` examines all.
+    pub budget: Option<u64>,
+}
+impl Default for Request {
+    fn default() -> Request {
+        Request {
+            program: "cq".into(),
+            design: "volatile".into(),
+            machine: "dpo".into(),
+            media: None,
+            threads: None,
+            ops: 200,
+            warmup: 20,
+            seed: 1,
+            log: None,
+            ack_every: false,
+            sets: Vec::new(),
+            check: false,
+            budget: None,
+        }
+    }
+}

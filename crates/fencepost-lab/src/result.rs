@@ -1,0 +1,110 @@
+//! What a run yields, in the form that users and scripts read.
+
+use crate::host::Host;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the result format; raised when a field changes its meaning.
+pub const SCHEMA: &str = "fencepost-run-1";
+
+/// One finished run. Times are simulated picoseconds of the measured interval (after warm-up).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Format of this record.
+    pub schema: String,
+    /// Program word.
+    pub program: String,
+    /// Design word.
+    pub design: String,
+    /// Machine word or file.
+    pub machine: String,
+    /// Medium word or file.
+    pub media: String,
+    /// Software threads.
+    pub threads: u32,
+    /// Measured operations of all threads.
+    pub ops: u64,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Digest of the resolved configuration.
+    pub config_digest: String,
+    /// From the end of warm-up to the last thread's finish.
+    pub time_ps: u64,
+    /// Committed instructions of all threads.
+    pub instructions: u64,
+    /// Instructions per cycle and core.
+    pub ipc: f64,
+    /// Operations per simulated second, all threads.
+    pub ops_per_s: f64,
+    /// Time in which threads committed, summed over threads.
+    pub busy_ps: u64,
+    /// Time in which threads could not commit, by cause, summed over threads. With `busy_ps`: the threads' finish times.
+    pub stalls: BTreeMap<String, u64>,
+    /// Lines read from persistent memory.
+    pub pm_reads: u64,
+    /// Lines written to persistent memory.
+    pub pm_writes: u64,
+    /// Durable events over the whole run, warm-up included.
+    pub durable_events: u64,
+    /// Digest of the persist log, in hexadecimal.
+    pub log_digest: String,
+    /// Counters of the machine and of the design.
+    pub counters: BTreeMap<String, u64>,
+    /// Set when the design cannot keep its promise on this medium, or is an ideal that keeps none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// The crash check, when asked for.
+    pub check: Option<Check>,
+    /// Cost on the host; differs from call to call.
+    pub host: Host,
+}
+
+/// Verdict on the crash points of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Crash points examined: power failures right after a durable event (and before the first).
+    pub points: u64,
+    /// Crash points that exist.
+    pub points_total: u64,
+    /// Crash points after which recovery or audit failed.
+    pub violations: u64,
+    /// Whether the persist order is one that the design's contract allows; `None` where it was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conforms: Option<bool>,
+    /// Contract the run was held to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
+    /// Whether this design on this medium is expected to fail.
+    pub expected_violations: bool,
+    /// The first failures.
+    pub witnesses: Vec<Witness>,
+}
+impl Check {
+    /// Share of crash points examined.
+    pub fn covered(&self) -> f64 {
+        self.points as f64 / self.points_total.max(1) as f64
+    }
+    /// Whether anything was found that must not happen.
+    pub fn violated(&self) -> bool {
+        self.violations > 0 || self.conforms == Some(false)
+    }
+    /// Whether the findings are the expected ones.
+    pub fn as_expected(&self) -> bool {
+        self.violated() == self.expected_violations
+    }
+}
+
+/// One failure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Witness {
+    /// Number of durable events before the power failed; `None` for a conformance failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<u64>,
+    /// Time of the last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ps: Option<u64>,
+    /// What is wrong.
+    pub why: String,
+    /// Lines of the program involved.
+    pub source: Vec<String>,
+}
