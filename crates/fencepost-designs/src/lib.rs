@@ -1,0 +1,14 @@
+//! Floor 2: one room per persist-ordering design, and the registry that lists them.
+//!
+//! A room owns the five faces of its design: *dialect* (what software writes), *mechanism* (the [`Design`]
+//! implementation that the machine calls through the persist seam), *contract* (the word of what it promises),
+//! *recovery* (what the hardware does to a crash image) and *cost* (bits of storage, from its parameters). The
+//! doc comment of a room is the design's page; the registry line makes everything else.
+//!
+//! [`Design`]: fencepost_machine::seam::Design
+
+pub mod registry;
+pub mod testkit;
+pub mod volatile;
+
+pub use registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, all, find};

@@ -1,0 +1,329 @@
+//! The recording handle.
+
+use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
+use fencepost_machine::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
+use std::collections::BTreeMap;
+
+/// One call of a design on its handle (queries are not recorded).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// `timer`
+    Timer(Ps, u64),
+    /// `kick`
+    Kick(Option<HartId>),
+    /// `kick_writes`
+    KickWrites,
+    /// `block_l1`
+    BlockL1(CoreId, Option<Cause>),
+    /// `clean`
+    Clean(CleanRequest),
+    /// `set_meta`
+    SetMeta(Level, LineAddr, u32),
+    /// `clear_meta`
+    ClearMeta(Level),
+    /// `drop_version`
+    DropVersion(Level, LineAddr, u32),
+    /// `write`, with the answer.
+    Write(Box<Write>, Result<WriteId, Cause>),
+    /// `end_epoch`, with the epoch open afterwards.
+    EndEpoch(u8, Epoch),
+    /// `when_drained`
+    WhenDrained(DrainScope, u64),
+    /// `gate_queue`
+    GateQueue(u8, bool),
+    /// `read`
+    Read(LineAddr, u64),
+    /// `durable_elsewhere`
+    DurableElsewhere(LineAddr, Box<LineData>),
+    /// `roll_back`
+    RollBack(HartId, TxId),
+    /// `acknowledge_remote`
+    AcknowledgeRemote(u8, u64),
+    /// `ddio_fill`
+    DdioFill(LineAddr),
+}
+
+/// A `clean` that the test has not finished yet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CleanRequest {
+    /// Who asked.
+    pub hart: HartId,
+    /// Which line.
+    pub line: LineAddr,
+    /// How far.
+    pub kind: CleanKind,
+    /// The design's tag.
+    pub tag: u64,
+}
+
+/// How far a write has come.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum WriteState {
+    /// Left the design, not yet in the queue; its slot is reserved.
+    InFlight,
+    /// In the queue.
+    Queued,
+    /// Written to the device; its slot is free.
+    Gone,
+}
+/// A write handed to the mock controller.
+#[derive(Clone, Debug)]
+pub struct MockWrite {
+    /// Its id.
+    pub id: WriteId,
+    /// What is written.
+    pub write: Write,
+    /// When it arrives at the queue.
+    pub arrives: Ps,
+    /// How far it has come.
+    pub state: WriteState,
+    /// Whether it is durable.
+    pub durable: bool,
+}
+#[derive(Clone, Debug)]
+pub(super) struct MockQueue {
+    pub entries: usize,
+    pub open: Epoch,
+    pub open_used: bool,
+    pub is_open: bool,
+    pub refused: bool,
+}
+/// A drain that is not satisfied yet.
+#[derive(Clone, Debug)]
+pub(super) struct MockDrain {
+    pub scope: DrainScope,
+    pub waits_for: Vec<WriteId>,
+    pub tag: u64,
+}
+
+/// A handle without a machine. Fields are public so that tests set the stage and read the record.
+#[derive(Clone, Debug)]
+pub struct MockCx {
+    /// Current time.
+    pub now: Ps,
+    /// Hardware threads.
+    pub harts: u8,
+    /// Harts of one core; hart `h` belongs to core `h / harts_per_core`.
+    pub harts_per_core: u8,
+    /// Every acting call, in order.
+    pub calls: Vec<Call>,
+    /// Timers not fired yet: time, sequence number, tag.
+    pub timers: Vec<(Ps, u64, u64)>,
+    /// Every write ever accepted, by id.
+    pub writes: Vec<MockWrite>,
+    /// Ids in the order in which they became durable.
+    pub durable_order: Vec<WriteId>,
+    /// Whether acceptance is durability.
+    pub durable_on_accept: bool,
+    /// Cleans that the test has not finished.
+    pub cleans: Vec<CleanRequest>,
+    /// Reads that the test has not answered.
+    pub reads: Vec<(LineAddr, u64)>,
+    /// The coherent image (lines not set read as zeros).
+    pub lines: BTreeMap<LineAddr, LineData>,
+    /// Frozen versions that the test put there, by line and design word.
+    pub versions: BTreeMap<(LineAddr, u32), LineData>,
+    /// Why each core's L1 is blocked, if it is.
+    pub blocked: Vec<Option<Cause>>,
+    /// Harts kicked since the test last cleared this.
+    pub kicked: Vec<bool>,
+    /// The design's counters.
+    pub counters: BTreeMap<usize, u64>,
+    /// The design's histogram samples.
+    pub samples: BTreeMap<usize, Vec<u64>>,
+    pub(super) queues: Vec<MockQueue>,
+    pub(super) drains: Vec<MockDrain>,
+    seq: u64,
+}
+
+impl MockCx {
+    /// A handle for `harts` threads on `harts / harts_per_core` cores, with `queues` write queues of `entries` each.
+    pub fn new(harts: u8, harts_per_core: u8, queues: u8, entries: usize) -> MockCx {
+        let queue = MockQueue {
+            entries,
+            open: Epoch(0),
+            open_used: false,
+            is_open: true,
+            refused: false,
+        };
+        MockCx {
+            now: Ps::ZERO,
+            harts,
+            harts_per_core,
+            calls: Vec::new(),
+            timers: Vec::new(),
+            writes: Vec::new(),
+            durable_order: Vec::new(),
+            durable_on_accept: false,
+            cleans: Vec::new(),
+            reads: Vec::new(),
+            lines: BTreeMap::new(),
+            versions: BTreeMap::new(),
+            blocked: vec![None; usize::from(harts.div_ceil(harts_per_core))],
+            kicked: vec![false; usize::from(harts)],
+            counters: BTreeMap::new(),
+            samples: BTreeMap::new(),
+            queues: vec![queue; usize::from(queues)],
+            drains: Vec::new(),
+            seq: 0,
+        }
+    }
+    /// Slots in use in a queue, reserved ones included.
+    pub fn occupied(&self, queue: u8) -> usize {
+        let live = |w: &&MockWrite| w.write.queue == queue && w.state != WriteState::Gone;
+        self.writes.iter().filter(live).count()
+    }
+    /// Shrinks or grows a queue (0 makes it refuse everything).
+    pub fn set_queue_entries(&mut self, queue: u8, entries: usize) {
+        self.queues[usize::from(queue)].entries = entries;
+    }
+    /// The lines of all writes in the order they were handed over.
+    pub fn written_lines(&self) -> Vec<LineAddr> {
+        self.writes.iter().map(|w| w.write.line).collect()
+    }
+    fn not_durable(&self, queue: Option<u8>) -> impl Iterator<Item = &MockWrite> {
+        let of_queue = move |w: &&MockWrite| queue.is_none_or(|q| w.write.queue == q);
+        self.writes.iter().filter(of_queue).filter(|w| !w.durable)
+    }
+}
+
+impl Cx for MockCx {
+    fn now(&self) -> Ps {
+        self.now
+    }
+    fn harts(&self) -> u8 {
+        self.harts
+    }
+    fn core_of(&self, hart: HartId) -> CoreId {
+        CoreId(hart.0 / self.harts_per_core)
+    }
+    fn timer(&mut self, at: Ps, tag: u64) {
+        assert!(at >= self.now, "timer in the past");
+        self.seq += 1;
+        self.timers.push((at, self.seq, tag));
+        self.calls.push(Call::Timer(at, tag));
+    }
+    fn kick(&mut self, hart: Option<HartId>) {
+        match hart {
+            Some(h) => self.kicked[h.index()] = true,
+            None => self.kicked.fill(true),
+        }
+        self.calls.push(Call::Kick(hart));
+    }
+    fn kick_writes(&mut self) {
+        self.calls.push(Call::KickWrites);
+    }
+    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
+        self.blocked[core.index()] = cause;
+        self.calls.push(Call::BlockL1(core, cause));
+    }
+    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
+        let request = CleanRequest { hart, line, kind, tag };
+        self.cleans.push(request);
+        self.calls.push(Call::Clean(request));
+    }
+    fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32) {
+        self.calls.push(Call::SetMeta(level, line, meta));
+    }
+    fn clear_meta(&mut self, level: Level) {
+        self.calls.push(Call::ClearMeta(level));
+    }
+    fn version(&self, _: Level, line: LineAddr, meta: u32) -> Option<LineData> {
+        self.versions.get(&(line, meta)).copied()
+    }
+    fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
+        self.versions.remove(&(line, meta));
+        self.calls.push(Call::DropVersion(level, line, meta));
+    }
+    fn coherent(&self, line: LineAddr) -> LineData {
+        self.lines.get(&line).copied().unwrap_or_default()
+    }
+    fn write(&mut self, write: Write) -> Result<WriteId, Cause> {
+        let room = self.occupied(write.queue) < self.queues[usize::from(write.queue)].entries;
+        let queue = &mut self.queues[usize::from(write.queue)];
+        let answer = if room && queue.is_open {
+            queue.open_used |= write.epoch == Some(queue.open);
+            let id = WriteId(self.writes.len() as u64);
+            self.writes.push(MockWrite {
+                id,
+                write,
+                arrives: self.now + write.delay,
+                state: WriteState::InFlight,
+                durable: false,
+            });
+            Ok(id)
+        } else {
+            queue.refused = true;
+            Err(Cause::WriteQueueFull)
+        };
+        self.calls.push(Call::Write(Box::new(write), answer));
+        answer
+    }
+    fn end_epoch(&mut self, queue: u8) -> Epoch {
+        let q = &mut self.queues[usize::from(queue)];
+        if q.open_used {
+            q.open = Epoch(q.open.0 + 1);
+            q.open_used = false;
+        }
+        let open = q.open;
+        self.calls.push(Call::EndEpoch(queue, open));
+        open
+    }
+    fn active_epoch(&self, queue: u8) -> Epoch {
+        let oldest = self.not_durable(Some(queue)).filter_map(|w| w.write.epoch).min();
+        oldest.unwrap_or(self.open_epoch(queue))
+    }
+    fn open_epoch(&self, queue: u8) -> Epoch {
+        self.queues[usize::from(queue)].open
+    }
+    fn when_drained(&mut self, scope: DrainScope, tag: u64) {
+        let waits_for = match scope {
+            DrainScope::AcceptedSoFar(queue) => self.not_durable(queue).map(|w| w.id).collect(),
+            DrainScope::Empty(_) => Vec::new(),
+        };
+        self.drains.push(MockDrain { scope, waits_for, tag });
+        self.calls.push(Call::WhenDrained(scope, tag));
+    }
+    fn gate_queue(&mut self, queue: u8, open: bool) {
+        self.queues[usize::from(queue)].is_open = open;
+        self.calls.push(Call::GateQueue(queue, open));
+    }
+    fn read(&mut self, line: LineAddr, tag: u64) {
+        self.reads.push((line, tag));
+        self.calls.push(Call::Read(line, tag));
+    }
+    fn bank(&self, line: LineAddr) -> u16 {
+        (line.0 % u64::from(self.banks())) as u16
+    }
+    fn banks(&self) -> u16 {
+        8
+    }
+    fn queued(&self, queue: u8) -> u16 {
+        self.occupied(queue) as u16
+    }
+    fn durable_on_accept(&self) -> bool {
+        self.durable_on_accept
+    }
+    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData) {
+        self.calls.push(Call::DurableElsewhere(line, Box::new(*data)));
+    }
+    fn roll_back(&mut self, hart: HartId, tx: TxId) {
+        self.calls.push(Call::RollBack(hart, tx));
+    }
+    fn log_area(&self) -> (Addr, u64) {
+        (Addr::pm(1 << 36), 32 << 20)
+    }
+    fn acknowledge_remote(&mut self, channel: u8, sequence: u64) {
+        self.calls.push(Call::AcknowledgeRemote(channel, sequence));
+    }
+    fn ddio_fill(&mut self, line: LineAddr, data: &LineData) {
+        self.lines.insert(line, *data);
+        self.calls.push(Call::DdioFill(line));
+    }
+    fn count(&mut self, stat: usize, n: u64) {
+        *self.counters.entry(stat).or_default() += n;
+    }
+    fn sample(&mut self, histogram: usize, value: u64) {
+        self.samples.entry(histogram).or_default().push(value);
+    }
+}

@@ -1,0 +1,273 @@
+//! A design that logs every hook call and passes it on.
+
+use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, QueueId};
+use fencepost_machine::seam::{
+    Access, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, QueuePlan, RemoteWrite, Snoop, SnoopAnswer, StatInfo,
+    TxStart, Way, Why, Write, WriteId,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+macro_rules! hooks {
+    ($($(#[$meta:meta])* $name:ident),* $(,)?) => {
+        /// The hooks of the seam.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Hook { $($(#[$meta])* $name),* }
+        impl Hook {
+            /// Every hook.
+            pub const ALL: &'static [Hook] = &[$(Hook::$name),*];
+        }
+    };
+}
+hooks! {
+    /// `hooks`
+    Hooks,
+    /// `queue_plan`
+    QueuePlan,
+    /// `instr`
+    Instr,
+    /// `tx_begin`
+    TxBegin,
+    /// `bind`
+    Bind,
+    /// `nt_store`
+    NtStore,
+    /// `may_access`
+    MayAccess,
+    /// `performed`
+    Performed,
+    /// `place`
+    Place,
+    /// `snooped`
+    Snooped,
+    /// `may_leave`
+    MayLeave,
+    /// `leaving`
+    Leaving,
+    /// `victim`
+    Victim,
+    /// `cleaned`
+    Cleaned,
+    /// `read_missed`
+    ReadMissed,
+    /// `route`
+    Route,
+    /// `admit`
+    Admit,
+    /// `accepted`
+    Accepted,
+    /// `may_issue`
+    MayIssue,
+    /// `durable`
+    Durable,
+    /// `module_accepted`
+    ModuleAccepted,
+    /// `write_room`
+    WriteRoom,
+    /// `drained`
+    Drained,
+    /// `read_done`
+    ReadDone,
+    /// `owned_read`
+    OwnedRead,
+    /// `remote_write`
+    RemoteWrite,
+    /// `ddio_filled`
+    DdioFilled,
+    /// `remote_lost`
+    RemoteLost,
+    /// `timer`
+    Timer,
+    /// `drain`
+    Drain,
+    /// `recover`
+    Recover,
+    /// `stats`
+    Stats,
+    /// `histograms`
+    Histograms,
+    /// `explain`
+    Explain,
+}
+
+/// Wraps a design: counts every hook, wants all of them, and answers what the inner design answers.
+pub struct Recorder<D> {
+    /// The design that answers.
+    pub inner: D,
+    /// How often each hook was called.
+    pub seen: RefCell<BTreeMap<Hook, u64>>,
+}
+impl<D> Recorder<D> {
+    /// A recorder around `inner`.
+    pub fn new(inner: D) -> Recorder<D> {
+        Recorder {
+            inner,
+            seen: RefCell::default(),
+        }
+    }
+    /// Hooks that were never called.
+    pub fn missing(&self) -> Vec<Hook> {
+        let seen = self.seen.borrow();
+        Hook::ALL.iter().copied().filter(|h| !seen.contains_key(h)).collect()
+    }
+    fn saw(&self, hook: Hook) {
+        *self.seen.borrow_mut().entry(hook).or_default() += 1;
+    }
+}
+
+impl<D: Design> Design for Recorder<D> {
+    fn hooks(&self) -> Hooks {
+        self.saw(Hook::Hooks);
+        Hooks {
+            gates: true,
+            loads: true,
+            stores: true,
+            snoops: true,
+            leaving: true,
+            versions: true,
+            reads: true,
+            writes: true,
+            issue: true,
+        }
+    }
+    fn queue_plan(&self) -> QueuePlan {
+        self.saw(Hook::QueuePlan);
+        self.inner.queue_plan()
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        self.saw(Hook::Instr);
+        self.inner.instr(cx, hart, instr)
+    }
+    fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
+        self.saw(Hook::TxBegin);
+        self.inner.tx_begin(cx, hart)
+    }
+    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, base: Addr, len: u64) -> QueueId {
+        self.saw(Hook::Bind);
+        self.inner.bind(cx, hart, base, len)
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+        self.saw(Hook::NtStore);
+        self.inner.nt_store(cx, hart, line, data, mask)
+    }
+    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        self.saw(Hook::MayAccess);
+        self.inner.may_access(cx, hart, line, access)
+    }
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hart: HartId,
+        line: LineAddr,
+        access: Access,
+        now: &LineData,
+        meta: &mut u32,
+    ) {
+        self.saw(Hook::Performed);
+        self.inner.performed(cx, hart, line, access, now, meta);
+    }
+    fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
+        self.saw(Hook::Place);
+        self.inner.place(cx, hart, way)
+    }
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+        self.saw(Hook::Snooped);
+        self.inner.snooped(cx, by, line, kind)
+    }
+    fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        self.saw(Hook::MayLeave);
+        self.inner.may_leave(cx, from, way, why)
+    }
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, data: &LineData, why: Why) -> Exit {
+        self.saw(Hook::Leaving);
+        self.inner.leaving(cx, from, way, data, why)
+    }
+    fn victim(&mut self, level: Level, ways: &[Way]) -> Option<usize> {
+        self.saw(Hook::Victim);
+        self.inner.victim(level, ways)
+    }
+    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
+        self.saw(Hook::Cleaned);
+        self.inner.cleaned(cx, hart, tag, found);
+    }
+    fn read_missed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> bool {
+        self.saw(Hook::ReadMissed);
+        self.inner.read_missed(cx, hart, line)
+    }
+    fn route(&self, line: LineAddr) -> u8 {
+        self.saw(Hook::Route);
+        self.inner.route(line)
+    }
+    fn admit(&mut self, cx: &mut dyn Cx, write: &Write) -> Gate {
+        self.saw(Hook::Admit);
+        self.inner.admit(cx, write)
+    }
+    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        self.saw(Hook::Accepted);
+        self.inner.accepted(cx, id, write);
+    }
+    fn may_issue(&self, id: WriteId, write: &Write) -> bool {
+        self.saw(Hook::MayIssue);
+        self.inner.may_issue(id, write)
+    }
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        self.saw(Hook::Durable);
+        self.inner.durable(cx, id, write);
+    }
+    fn module_accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        self.saw(Hook::ModuleAccepted);
+        self.inner.module_accepted(cx, id, write);
+    }
+    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
+        self.saw(Hook::WriteRoom);
+        self.inner.write_room(cx, queue);
+    }
+    fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {
+        self.saw(Hook::Drained);
+        self.inner.drained(cx, tag);
+    }
+    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {
+        self.saw(Hook::ReadDone);
+        self.inner.read_done(cx, tag, line, data);
+    }
+    fn owned_read(&mut self, cx: &mut dyn Cx, line: LineAddr) -> Option<LineData> {
+        self.saw(Hook::OwnedRead);
+        self.inner.owned_read(cx, line)
+    }
+    fn remote_write(&mut self, cx: &mut dyn Cx, write: RemoteWrite, data: &[LineData]) -> Gate {
+        self.saw(Hook::RemoteWrite);
+        self.inner.remote_write(cx, write, data)
+    }
+    fn ddio_filled(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        self.saw(Hook::DdioFilled);
+        self.inner.ddio_filled(cx, line);
+    }
+    fn remote_lost(&mut self, cx: &mut dyn Cx, channel: u8) {
+        self.saw(Hook::RemoteLost);
+        self.inner.remote_lost(cx, channel);
+    }
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        self.saw(Hook::Timer);
+        self.inner.timer(cx, tag);
+    }
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        self.saw(Hook::Drain);
+        self.inner.drain(cx)
+    }
+    fn recover(&self, image: &mut Image) {
+        self.saw(Hook::Recover);
+        self.inner.recover(image);
+    }
+    fn stats(&self) -> &'static [StatInfo] {
+        self.saw(Hook::Stats);
+        self.inner.stats()
+    }
+    fn histograms(&self) -> &'static [StatInfo] {
+        self.saw(Hook::Histograms);
+        self.inner.histograms()
+    }
+    fn explain(&self, hart: HartId) -> Option<String> {
+        self.saw(Hook::Explain);
+        self.inner.explain(hart)
+    }
+}

@@ -1,0 +1,94 @@
+//! `volatile`: no persistence at all, the baseline of every slowdown.
+//!
+//! # Idea
+//! Programs run their data structure and their locks and nothing else: no log, no flush, no persist barrier. Lines
+//! reach memory when caches evict them.
+//!
+//! # Paper
+//! The baseline that the delegated-ordering paper (MICRO 2016, section II-B) calls Volatile; the others have the same.
+//!
+//! # Where order is kept
+//! Nowhere. On relaxed cores lock and unlock keep their full barrier (`dmb`), as synchronisation needs it with or
+//! without persistence; on total-store-order cores the atomic operation is barrier enough.
+//!
+//! # Durable at
+//! Whenever an evicted line happens to reach the memory's point of durability.
+//!
+//! # Contract
+//! `none`: any subset of lines may have survived. A crash check of a program on this design must find a violation.
+//!
+//! # Hardware cost
+//! None: zero bits.
+//!
+//! # Deviations
+//! None known.
+
+use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, no_params};
+use fencepost_kernel::params::ParamError;
+use fencepost_kernel::{Dialect, Fence, LogPath, Logging};
+use fencepost_machine::seam::Design;
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "volatile",
+    summary: "no persistence: structure and locks only, the baseline",
+    source: include_str!("volatile.rs"),
+    paper: Paper {
+        short: "-",
+        title: "",
+        venue: "",
+        bibtex: "",
+    },
+    dialect,
+    contract: |_| "none",
+    sound: |_| true,
+    params: Vec::new,
+    build,
+    cost,
+    relaxed: true,
+};
+
+/// The mechanism: no hook at all.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Volatile;
+impl Design for Volatile {}
+
+/// Fences around locks: relaxed cores need a full barrier, total store order does not.
+pub(crate) const fn lock_fences(setting: Setting) -> &'static [Fence] {
+    if setting.tso { &[] } else { &[Fence::Dmb] }
+}
+
+fn dialect(setting: Setting) -> Dialect {
+    Dialect {
+        name: "volatile",
+        logging: Logging::None,
+        flush: None,
+        order: &[],
+        log_path: LogPath::Temporal,
+        log_to_data: &[],
+        durable: &[],
+        lock_acquire: lock_fences(setting),
+        unlock_release: lock_fences(setting),
+        order_is_durable: false,
+    }
+}
+fn build(settings: Settings<'_>, _: MachineShape) -> Result<Box<dyn Design>, ParamError> {
+    no_params(settings)?;
+    Ok(Box::new(Volatile))
+}
+fn cost(settings: Settings<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    no_params(settings)?;
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_machine::seam::Hooks;
+
+    #[test]
+    fn wants_no_hook_and_costs_nothing() {
+        assert_eq!(Volatile.hooks(), Hooks::default());
+        assert_eq!(cost(&[], MachineShape::default()), Ok(Vec::new()));
+    }
+}
