@@ -9,9 +9,12 @@
 //! This crate depends on the kernel only. It must not see the machine: a checker that shares code with what it
 //! checks shares its mistakes.
 
+pub mod contracts;
 pub mod explore;
 pub mod graph;
 
+pub use contracts::{Contract, ContractKind, ContractParams, LineOrder};
 pub use graph::{
-    Axiom, CrashSpace, Cut, FailurePoint, Grain, GraphBuilder, LocationId, NodeId, PersistGraph, Version, Write,
+    Axiom, CrashSpace, Cut, FailurePoint, Grain, GraphBuilder, GraphError, LocationId, Must, NodeId, PersistGraph,
+    Version, Write,
 };

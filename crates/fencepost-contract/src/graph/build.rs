@@ -56,20 +56,21 @@ impl GraphBuilder {
         self.nodes += 1;
         NodeId(self.nodes - 1)
     }
-    /// Lets the newest node write a location, after every version of it so far. A second write of the same node to
-    /// the location replaces the first.
-    pub fn write(&mut self, write: Write) {
+    /// Lets the newest node write a location, after every version of it so far, and returns the node of the version
+    /// before. A second write of the same node to the location replaces the first.
+    pub fn write(&mut self, write: Write) -> Option<NodeId> {
         let node = NodeId(self.nodes - 1);
-        match self.last.insert(write.at, node) {
-            Some(previous) if previous == node => {
-                let mine = self.writes.iter_mut().rev().take_while(|w| w.0 == node.0);
-                mine.filter(|w| w.1.at == write.at).for_each(|w| w.1 = write);
-                return;
-            }
-            Some(previous) => self.edges.push((node.0, (previous, Axiom::SameWord))),
-            None => {}
+        let previous = self.last.insert(write.at, node);
+        if previous == Some(node) {
+            let mine = self.writes.iter_mut().rev().take_while(|w| w.0 == node.0);
+            mine.filter(|w| w.1.at == write.at).for_each(|w| w.1 = write);
+            return previous;
+        }
+        if let Some(previous) = previous {
+            self.edges.push((node.0, (previous, Axiom::SameWord)));
         }
         self.writes.push((node.0, write));
+        previous
     }
     /// `from` may not become durable after `to`.
     pub fn edge(&mut self, from: NodeId, to: NodeId, axiom: Axiom) -> Result<(), GraphError> {

@@ -173,7 +173,7 @@ impl Cut {
     }
     /// Clears the bits beyond the last node.
     fn trim(&mut self, nodes: usize) {
-        if nodes % 64 != 0 {
+        if !nodes.is_multiple_of(64) {
             let mask = (1u64 << (nodes % 64)) - 1;
             for bits in [&mut self.inside, &mut self.outside] {
                 if let Some(last) = bits.last_mut() {

@@ -10,4 +10,4 @@ pub use axiom::Axiom;
 pub use build::{GraphBuilder, GraphError};
 pub use cut::Cut;
 pub use persist::{Grain, LocationId, NodeId, PersistGraph, Version, Write};
-pub use space::{CrashSpace, FailurePoint};
+pub use space::{CrashSpace, FailurePoint, Must};

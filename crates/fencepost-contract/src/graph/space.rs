@@ -22,15 +22,29 @@ pub struct FailurePoint {
     pub crash: CrashPoint,
 }
 
+/// A node that is durable for sure from some moment on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Must {
+    /// The node; its predecessors are durable with it.
+    pub node: NodeId,
+    /// The rule that says so.
+    pub axiom: Axiom,
+    /// Index of the trace event that completed it.
+    pub event: usize,
+}
+
 /// Everything a power failure may leave behind of one execution under one contract.
 #[derive(Clone, Debug)]
 pub struct CrashSpace {
     /// The persist order.
     pub graph: PersistGraph,
-    /// Nodes that became durable for sure, in the order in which they did, each with the rule.
-    pub must: Vec<(NodeId, Axiom)>,
+    /// Nodes that became durable for sure, in the order in which they did.
+    pub must: Vec<Must>,
     /// The moments worth trying, in time order; the last is the end of the execution.
     pub points: Vec<FailurePoint>,
+    /// The node of each store of the execution; `None` for stores to volatile memory that carry no order and for
+    /// stores of transactions that never committed. At byte grain: the node after all bytes of the store.
+    pub node_of: Vec<Option<NodeId>>,
 }
 
 impl CrashSpace {
@@ -38,8 +52,8 @@ impl CrashSpace {
     pub fn cuts(&self) -> impl Iterator<Item = (&FailurePoint, Cut)> + '_ {
         let mut sure = self.graph.all_states();
         self.points.iter().map(move |point| {
-            for (node, _) in &self.must[point.newly_must.clone()] {
-                self.graph.include(&mut sure, *node);
+            for must in &self.must[point.newly_must.clone()] {
+                self.graph.include(&mut sure, must.node);
             }
             (point, sure.clone().with_executed(&self.graph, point.executed))
         })

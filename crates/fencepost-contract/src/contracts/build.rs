@@ -1,0 +1,233 @@
+//! From an execution to its crash space: walks the trace, lets the rules add order, collects failure points.
+
+use super::{ContractParams, LineOrder, Rules, entry};
+use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, Must, NodeId, Write};
+use fencepost_kernel::{Addr, CrashPoint, Image, LineAddr, StoreId, Trace, TraceKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What rules build into: nodes for persistent stores, barriers, must-sets. Same-word order, same-line order and
+/// failure points are added here, for every contract alike.
+pub struct SpaceBuilder<'t> {
+    /// The execution.
+    pub trace: &'t Trace,
+    grain: Grain,
+    line_order: LineOrder,
+    graph: GraphBuilder,
+    line_tails: FxHashMap<LineAddr, NodeId>,
+    node_of: Vec<Option<NodeId>>,
+    /// Current memory, kept at byte grain only, to split a store into the bytes it changes.
+    memory: Image,
+    must: Vec<Must>,
+    sure: FxHashSet<NodeId>,
+    points: Vec<FailurePoint>,
+    reported: usize,
+    event: usize,
+    nodes_before_event: u32,
+    crash: CrashPoint,
+}
+
+impl<'t> SpaceBuilder<'t> {
+    fn new(trace: &'t Trace, initial: &Image, params: &ContractParams, line_order: LineOrder) -> SpaceBuilder<'t> {
+        let threads = trace.threads as usize;
+        SpaceBuilder {
+            trace,
+            grain: params.grain,
+            line_order: if params.grain == Grain::Line {
+                LineOrder::Fifo
+            } else {
+                line_order
+            },
+            graph: GraphBuilder::new(initial.clone(), params.grain),
+            line_tails: FxHashMap::default(),
+            node_of: vec![None; trace.stores.len()],
+            memory: initial.clone(),
+            must: Vec::new(),
+            sure: FxHashSet::default(),
+            points: Vec::new(),
+            reported: 0,
+            event: 0,
+            nodes_before_event: 0,
+            crash: CrashPoint {
+                begun: vec![0; threads],
+                acked: vec![0; threads],
+            },
+        }
+    }
+
+    /// Runs `rules` over an execution that started from the durable memory `initial`.
+    pub fn run(
+        trace: &'t Trace,
+        initial: &Image,
+        params: &ContractParams,
+        line_order: LineOrder,
+        rules: &mut dyn Rules,
+    ) -> CrashSpace {
+        let mut space = SpaceBuilder::new(trace, initial, params, line_order);
+        for (index, event) in trace.events.iter().enumerate() {
+            space.event = index;
+            space.nodes_before_event = space.graph.len();
+            let thread = event.thread.map(|t| t.index());
+            match (event.kind, thread) {
+                (TraceKind::OpBegin(k), Some(t)) => *entry(&mut space.crash.begun, t) = k + 1,
+                (TraceKind::Ack(k), Some(t)) => *entry(&mut space.crash.acked, t) = k + 1,
+                (TraceKind::OpEnd(_) | TraceKind::Durable { .. }, _) => {}
+                _ => rules.event(event, &mut space),
+            }
+        }
+        space.finish()
+    }
+
+    fn finish(mut self) -> CrashSpace {
+        self.event = self.trace.events.len();
+        self.nodes_before_event = self.graph.len();
+        self.point();
+        CrashSpace {
+            graph: self.graph.finish(),
+            must: self.must,
+            points: self.points,
+            node_of: self.node_of,
+        }
+    }
+
+    /// The moment just before the current event is a failure point.
+    fn point(&mut self) {
+        self.points.push(FailurePoint {
+            event: self.event,
+            executed: self.nodes_before_event,
+            newly_must: self.reported..self.must.len(),
+            crash: self.crash.clone(),
+        });
+        self.reported = self.must.len();
+    }
+
+    /// Whether same-line order is on.
+    pub fn line_order(&self) -> LineOrder {
+        self.line_order
+    }
+    /// The node of an earlier store.
+    pub fn node_of(&self, store: StoreId) -> Option<NodeId> {
+        self.node_of.get(store.index()).copied().flatten()
+    }
+
+    /// Adds a node that writes nothing and comes after all of `before`; a single predecessor is returned as it is.
+    pub fn barrier(&mut self, before: &[(NodeId, Axiom)]) -> NodeId {
+        if let [(only, _)] = before {
+            return *only;
+        }
+        self.join(before)
+    }
+    fn join(&mut self, before: &[(NodeId, Axiom)]) -> NodeId {
+        let node = self.graph.node();
+        self.edges_to(node, before);
+        node
+    }
+    fn edges_to(&mut self, node: NodeId, before: &[(NodeId, Axiom)]) {
+        for (from, axiom) in before {
+            self.graph
+                .edge(*from, node, *axiom)
+                .expect("a new node comes after every earlier one");
+        }
+    }
+
+    /// Adds the node of a store to volatile memory that carries order between threads.
+    pub fn volatile_store(&mut self, store: StoreId, before: &[(NodeId, Axiom)]) -> NodeId {
+        let node = self.join(before);
+        self.node_of[store.index()] = Some(node);
+        node
+    }
+
+    /// Adds a store to persistent memory after all of `before`. Returns the node that stands for it in later edges.
+    pub fn store(&mut self, store: StoreId, before: &[(NodeId, Axiom)]) -> NodeId {
+        let info = self.trace.store(store);
+        let line = info.addr.line();
+        let tail = match self.line_order {
+            LineOrder::Fifo => self.line_tails.get(&line).copied(),
+            LineOrder::Unordered => None,
+        };
+        let node = match self.grain {
+            Grain::Byte => self.store_bytes(store, before, tail),
+            Grain::Word | Grain::Line => {
+                let node = self.join(before);
+                let previous = self.graph.write(self.write_of(store, info.addr.word(), info.value));
+                self.line_edge(tail.filter(|t| previous != Some(*t)), node);
+                node
+            }
+        };
+        self.line_tails.insert(line, node);
+        self.node_of[store.index()] = Some(node);
+        node
+    }
+    fn line_edge(&mut self, tail: Option<NodeId>, node: NodeId) {
+        if let Some(tail) = tail {
+            self.edges_to(node, &[(tail, Axiom::SameLine)]);
+        }
+    }
+    fn write_of(&self, store: StoreId, at: Addr, value: u64) -> Write {
+        let info = self.trace.store(store);
+        Write {
+            at,
+            value,
+            store: Some(store),
+            thread: info.thread,
+            source: info.source,
+        }
+    }
+    /// One node per byte that the store changes, between a node before all and a node after all.
+    fn store_bytes(&mut self, store: StoreId, before: &[(NodeId, Axiom)], tail: Option<NodeId>) -> NodeId {
+        let info = self.trace.store(store);
+        let word = info.addr.word();
+        let first = self.join(before);
+        self.line_edge(tail, first);
+        let changed = self.memory.word(word) ^ info.value;
+        self.memory.set_word(word, info.value, None);
+        let mut bytes = vec![(first, Axiom::Atomicity)];
+        for i in (0..8).filter(|i| changed >> (i * 8) & 0xff != 0) {
+            let node = self.join(&[(first, Axiom::SameWord)]);
+            self.graph
+                .write(self.write_of(store, Addr(word.0 + i), info.value >> (i * 8) & 0xff));
+            bytes.push((node, Axiom::SameWord));
+        }
+        self.join(&bytes)
+    }
+
+    /// Adds one node that writes all of `stores` at once (a hardware transaction), after all of `before`.
+    pub fn group(&mut self, stores: &[StoreId], before: &[(NodeId, Axiom)]) -> NodeId {
+        let node = self.join(before);
+        for store in stores {
+            let info = self.trace.store(*store);
+            self.node_of[store.index()] = Some(node);
+            self.line_tails.insert(info.addr.line(), node);
+            self.write_group_member(*store);
+        }
+        node
+    }
+    fn write_group_member(&mut self, store: StoreId) {
+        let info = self.trace.store(store);
+        let word = info.addr.word();
+        if self.grain != Grain::Byte {
+            self.graph.write(self.write_of(store, word, info.value));
+            return;
+        }
+        for i in 0..8 {
+            self.graph
+                .write(self.write_of(store, Addr(word.0 + i), info.value >> (i * 8) & 0xff));
+        }
+        self.memory.set_word(word, info.value, None);
+    }
+
+    /// `node` and everything before it is durable from the current event on.
+    pub fn must(&mut self, node: NodeId, axiom: Axiom) {
+        if !self.sure.insert(node) {
+            return;
+        }
+        let grown = self.must.last().is_some_and(|m| m.event == self.event);
+        if !grown {
+            self.point();
+        }
+        self.must.push(Must {
+            node,
+            axiom,
+            event: self.event,
+        });
+    }
+}

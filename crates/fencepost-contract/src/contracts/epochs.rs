@@ -1,0 +1,157 @@
+//! Contracts whose order comes from fences that divide a thread's accesses into epochs: RCBSP, epoch and strand.
+//!
+//! A thread carries `closed`, one node that stands for everything its next access is ordered after, and `open`, what
+//! happened since. A fence folds `open` into `closed`. What a load observes goes into `open`: it is ordered before
+//! the accesses after the next fence, together with all that *it* is ordered after, and nothing else of its still
+//! open epoch comes along.
+//!
+//! RCBSP (Kolli et al., MICRO'16, section III-C) is buffered strict persistency over the non-multi-copy-atomic ARMv7.
+//! In the relations of Alglave et al. (TOPLAS'14), PMO = (co | (prop;hb* & W x W))+ with every fence strong; traces
+//! carry no dependencies, so here hb is fences and external reads-from. Epoch and strand persistency are Pelley's
+//! (ISCA'14): conflicting accesses carry order between threads, from-reads too.
+
+use super::{Rules, SpaceBuilder, entry, store_of};
+use crate::graph::{Axiom, NodeId};
+use fencepost_kernel::{Addr, Fence, HartId, StoreId, TraceEvent, TraceKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Which of the family.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Relaxed consistency, buffered strict persistency.
+    Rcbsp,
+    /// Epoch persistency.
+    Epoch,
+    /// Strand persistency.
+    Strand,
+}
+
+#[derive(Default)]
+struct Thread {
+    closed: Option<NodeId>,
+    /// Own stores of the open epoch.
+    stores: Vec<NodeId>,
+    /// Stores of other threads observed in the open epoch.
+    observed: Vec<NodeId>,
+    /// Everything ever observed, so that each store is noted once.
+    known: FxHashSet<NodeId>,
+}
+
+#[derive(Default)]
+struct Word {
+    last: Option<NodeId>,
+    /// What the readers of the newest version are ordered after.
+    readers: Vec<(HartId, NodeId)>,
+}
+
+/// The rules of the family.
+pub(super) struct Epochs {
+    family: Family,
+    /// Whether a fence that orders persists also waits for them.
+    fences_drain: bool,
+    threads: Vec<Thread>,
+    words: FxHashMap<Addr, Word>,
+}
+
+impl Epochs {
+    pub(super) fn new(family: Family, buffered: bool) -> Epochs {
+        Epochs {
+            family,
+            fences_drain: !buffered,
+            threads: Vec::new(),
+            words: FxHashMap::default(),
+        }
+    }
+    fn axiom(&self) -> Axiom {
+        match self.family {
+            Family::Rcbsp => Axiom::FenceCumulativity,
+            Family::Epoch | Family::Strand => Axiom::PersistBarrier,
+        }
+    }
+
+    fn store(&mut self, thread: HartId, id: StoreId, space: &mut SpaceBuilder<'_>) {
+        let addr = space.trace.store(id).addr.word();
+        let axiom = self.axiom();
+        let state = entry(&mut self.threads, thread.index());
+        let word = self.words.entry(addr).or_default();
+        let mut before: Vec<(NodeId, Axiom)> = state.closed.map(|n| (n, axiom)).into_iter().collect();
+        let readers = word.readers.drain(..).filter(|r| r.0 != thread);
+        before.extend(readers.map(|r| (r.1, Axiom::FromRead)));
+        let node = if addr.is_persistent() {
+            space.store(id, &before)
+        } else {
+            before.extend(word.last.map(|n| (n, Axiom::SameWord)));
+            space.volatile_store(id, &before)
+        };
+        word.last = Some(node);
+        state.stores.push(node);
+    }
+
+    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
+        let state = entry(&mut self.threads, thread.index());
+        if self.family != Family::Rcbsp
+            && let Some(closed) = state.closed
+        {
+            let readers = &mut self.words.entry(addr.word()).or_default().readers;
+            readers.retain(|r| r.0 != thread);
+            readers.push((thread, closed));
+        }
+        let Some(from) = from.filter(|s| space.trace.store(*s).thread != thread) else {
+            return;
+        };
+        if let Some(node) = space.node_of(from)
+            && state.known.insert(node)
+        {
+            state.observed.push(node);
+        }
+    }
+
+    /// Everything so far before everything later; with `stores_only`, only the thread's own stores so far.
+    fn barrier(&mut self, thread: HartId, stores_only: bool, drain: bool, space: &mut SpaceBuilder<'_>) {
+        let axiom = self.axiom();
+        let state = entry(&mut self.threads, thread.index());
+        let mut before: Vec<_> = state.stores.drain(..).map(|n| (n, axiom)).collect();
+        if !stores_only {
+            before.extend(state.observed.drain(..).map(|n| (n, Axiom::ReadsFrom)));
+        }
+        if !before.is_empty() {
+            before.extend(state.closed.map(|n| (n, axiom)));
+            state.closed = Some(space.barrier(&before));
+        }
+        if let (true, Some(closed)) = (drain, state.closed) {
+            space.must(closed, Axiom::Drain);
+        }
+    }
+
+    fn fence(&mut self, thread: HartId, fence: Fence, space: &mut SpaceBuilder<'_>) {
+        let drain = self.fences_drain || matches!(fence, Fence::Dsb | Fence::Pcommit);
+        match (fence, self.family) {
+            (Fence::NewStrand, Family::Strand) => {
+                let known = &mut entry(&mut self.threads, thread.index()).known;
+                known.clear();
+                let known = std::mem::take(known);
+                self.threads[thread.index()] = Thread {
+                    known,
+                    ..Thread::default()
+                };
+            }
+            (Fence::NewStrand, _) => {}
+            (Fence::DmbSt, Family::Rcbsp) => self.barrier(thread, true, false, space),
+            _ => self.barrier(thread, false, drain, space),
+        }
+    }
+}
+
+impl Rules for Epochs {
+    fn event(&mut self, event: &TraceEvent, space: &mut SpaceBuilder<'_>) {
+        let Some(thread) = event.thread else { return };
+        match event.kind {
+            TraceKind::Load { addr, from } | TraceKind::Rmw { addr, from, .. } => self.read(thread, addr, from, space),
+            TraceKind::Fence(fence) => self.fence(thread, fence, space),
+            _ => {}
+        }
+        if let Some(id) = store_of(event.kind) {
+            self.store(thread, id, space);
+        }
+    }
+}

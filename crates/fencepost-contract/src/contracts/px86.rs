@@ -1,0 +1,217 @@
+//! The x86 family: no order between lines, durability by flush and fence.
+//!
+//! Px86 in its view form (CHECKER 2.4, after Raad et al., POPL'20, and Cho et al., PLDI'21): a thread's view bounds
+//! which stores a flush covers, and a fence makes what earlier flushes covered durable. The crash set of an
+//! execution is then a product of intervals, one per line; fences add to the must-set and need no edges, because a
+//! store after the fence has not executed at the failure points before it.
+//!
+//! `px86-pcommit` (Kolli et al., MICRO'16, section II) moves durability from the fence to `pcommit`; Themis adds one
+//! edge kind, non-temporal store before later store.
+
+use super::{LineOrder, Rules, SpaceBuilder, entry, store_of};
+use crate::graph::{Axiom, NodeId};
+use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, StoreId, TraceEvent, TraceKind};
+use rustc_hash::FxHashMap;
+
+/// Position of a store in the order in which stores performed, from 1; 0 stands for "before all".
+type Stamp = u32;
+
+fn stamp(store: StoreId) -> Stamp {
+    store.index() as u32 + 1
+}
+
+/// What makes accepted writes durable.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Acceptance itself: the controller's queue survives power failures (ADR).
+    Accepted,
+    /// A `pcommit` followed by a fence.
+    Pcommit,
+}
+
+#[derive(Default)]
+struct View {
+    /// Newest store of each line that the thread has written or read.
+    coherence: FxHashMap<LineAddr, Stamp>,
+    /// Maximum of `coherence` over all lines, volatile ones included.
+    newest: Stamp,
+    /// Flushes take stores up to here into account (`vpr`).
+    ready: Stamp,
+    /// Flushed, waiting for a fence: line and the newest covered store.
+    flushed: Vec<(LineAddr, Stamp)>,
+    /// Non-temporal stores waiting for a fence.
+    nt: Vec<NodeId>,
+    /// Number of accepted writes at the last fence, and at the last fence before the newest `pcommit`.
+    accepted_at_fence: usize,
+    accepted_at_pcommit: Option<usize>,
+    /// Themis: non-temporal stores since `nt_before`, and what stands for all before them.
+    nt_open: Vec<NodeId>,
+    nt_before: Option<NodeId>,
+}
+
+/// Px86 and its variants.
+pub(super) struct Px86 {
+    durability: Durability,
+    nt_before_store: bool,
+    views: Vec<View>,
+    /// Stores of each line (or each word, without line order), by stamp.
+    history: FxHashMap<Addr, Vec<(Stamp, NodeId)>>,
+    accepted: Vec<(NodeId, Axiom)>,
+    durable: usize,
+}
+
+impl Px86 {
+    pub(super) fn new(durability: Durability, nt_before_store: bool) -> Px86 {
+        let (views, history, accepted) = (Vec::new(), FxHashMap::default(), Vec::new());
+        Px86 {
+            durability,
+            nt_before_store,
+            views,
+            history,
+            accepted,
+            durable: 0,
+        }
+    }
+
+    fn store(&mut self, id: StoreId, space: &mut SpaceBuilder<'_>) {
+        let info = space.trace.store(id);
+        let (thread, addr) = (info.thread.index(), info.addr);
+        let view = entry(&mut self.views, thread);
+        view.newest = view.newest.max(stamp(id));
+        if !addr.is_persistent() {
+            return;
+        }
+        view.coherence.insert(addr.line(), stamp(id));
+        let before = if self.nt_before_store && !info.nt {
+            view.nt_barrier(space)
+        } else {
+            None
+        };
+        let node = space.store(id, before.map(|n| (n, Axiom::NtBeforeStore)).as_slice());
+        if info.nt {
+            view.nt.push(node);
+            view.nt_open.push(node);
+        }
+        let key = match space.line_order() {
+            LineOrder::Fifo => addr.line().base(),
+            LineOrder::Unordered => addr.word(),
+        };
+        self.history.entry(key).or_default().push((stamp(id), node));
+    }
+
+    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
+        let Some(from) = from else { return };
+        let view = entry(&mut self.views, thread.index());
+        view.newest = view.newest.max(stamp(from));
+        if addr.is_persistent() {
+            let seen = view.coherence.entry(addr.line()).or_default();
+            *seen = (*seen).max(stamp(from));
+        }
+        if space.trace.store(from).thread != thread {
+            view.ready = view.ready.max(stamp(from));
+        }
+    }
+
+    fn flush(&mut self, thread: HartId, line: LineAddr, kind: Flush, space: &mut SpaceBuilder<'_>) {
+        let view = entry(&mut self.views, thread.index());
+        match kind {
+            Flush::Clflush => {
+                let covered = (line, view.newest);
+                self.accept_lines(&[covered], space);
+            }
+            Flush::Clwb | Flush::ClflushOpt | Flush::CvAp => {
+                let seen = view.coherence.get(&line).copied().unwrap_or(0);
+                view.flushed.push((line, seen.max(view.ready)));
+            }
+        }
+    }
+
+    fn fence(&mut self, thread: HartId, space: &mut SpaceBuilder<'_>) {
+        let view = entry(&mut self.views, thread.index());
+        view.ready = view.ready.max(view.newest);
+        let flushed = std::mem::take(&mut view.flushed);
+        let nt = std::mem::take(&mut view.nt);
+        self.accept_lines(&flushed, space);
+        for node in nt {
+            self.accept(node, Axiom::NtFence, space);
+        }
+        let accepted = self.accepted.len();
+        let view = &mut self.views[thread.index()];
+        view.accepted_at_fence = accepted;
+        if let Some(upto) = view.accepted_at_pcommit.take() {
+            for (node, _) in self.accepted.get(self.durable..upto).unwrap_or(&[]) {
+                space.must(*node, Axiom::Pcommit);
+            }
+            self.durable = self.durable.max(upto);
+        }
+    }
+
+    /// The stores of each line up to its stamp have reached the memory controller.
+    fn accept_lines(&mut self, covered: &[(LineAddr, Stamp)], space: &mut SpaceBuilder<'_>) {
+        for (line, upto) in covered {
+            let places = match space.line_order() {
+                LineOrder::Fifo => 1,
+                LineOrder::Unordered => 8,
+            };
+            for place in 0..places {
+                let history = self.history.get(&Addr(line.base().0 + place * 8));
+                let newest = history.and_then(|h| h[..h.partition_point(|s| s.0 <= *upto)].last().copied());
+                if let Some((_, node)) = newest {
+                    self.accept(node, Axiom::FlushFence, space);
+                }
+            }
+        }
+    }
+    fn accept(&mut self, node: NodeId, axiom: Axiom, space: &mut SpaceBuilder<'_>) {
+        match self.durability {
+            Durability::Accepted => space.must(node, axiom),
+            Durability::Pcommit => self.accepted.push((node, axiom)),
+        }
+    }
+    /// A `pcommit` covers what had been accepted at the thread's last fence; when exactly it reaches the controller
+    /// after that is the hardware's business.
+    fn pcommit(&mut self, thread: HartId) {
+        let view = entry(&mut self.views, thread.index());
+        view.accepted_at_pcommit = Some(view.accepted_at_fence);
+    }
+}
+
+impl View {
+    /// Themis: what stands for every earlier non-temporal store of the thread.
+    fn nt_barrier(&mut self, space: &mut SpaceBuilder<'_>) -> Option<NodeId> {
+        if !self.nt_open.is_empty() {
+            let all = self.nt_before.iter().chain(&self.nt_open);
+            let all: Vec<_> = all.map(|n| (*n, Axiom::NtBeforeStore)).collect();
+            self.nt_before = Some(space.barrier(&all));
+            self.nt_open.clear();
+        }
+        self.nt_before
+    }
+}
+
+impl Rules for Px86 {
+    fn event(&mut self, event: &TraceEvent, space: &mut SpaceBuilder<'_>) {
+        if let (TraceKind::Accepted { by, .. }, Durability::Pcommit) = (event.kind, self.durability) {
+            let nodes = by.iter().flatten().filter_map(|s| space.node_of(*s));
+            self.accepted.extend(nodes.map(|n| (n, Axiom::Pcommit)));
+        }
+        let Some(thread) = event.thread else { return };
+        match event.kind {
+            TraceKind::Load { addr, from } | TraceKind::Rmw { addr, from, .. } => self.read(thread, addr, from, space),
+            TraceKind::Flush { line, kind } => self.flush(thread, line, kind, space),
+            TraceKind::Fence(Fence::Sfence | Fence::Mfence | Fence::Dsb) => self.fence(thread, space),
+            TraceKind::Fence(Fence::Dmb) => {
+                let view = entry(&mut self.views, thread.index());
+                view.ready = view.ready.max(view.newest);
+            }
+            TraceKind::Fence(Fence::Pcommit) => self.pcommit(thread),
+            _ => {}
+        }
+        if let Some(id) = store_of(event.kind) {
+            self.store(id, space);
+        }
+        if let TraceKind::Rmw { .. } = event.kind {
+            self.fence(thread, space);
+        }
+    }
+}
