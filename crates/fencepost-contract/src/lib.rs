@@ -9,10 +9,12 @@
 //! This crate depends on the kernel only. It must not see the machine: a checker that shares code with what it
 //! checks shares its mistakes.
 
+pub mod conform;
 pub mod contracts;
 pub mod explore;
 pub mod graph;
 
+pub use conform::{ConformReport, Demands, Refusal, conform};
 pub use contracts::{Contract, ContractKind, ContractParams, LineOrder};
 pub use graph::{
     Axiom, CrashSpace, Cut, FailurePoint, Grain, GraphBuilder, GraphError, LocationId, Must, NodeId, PersistGraph,

@@ -1,0 +1,108 @@
+//! Conformance: did a recorded execution become durable in an order that the contract allows?
+//!
+//! One pass over the trace and the persist log, linear in events and persist-order edges. Every prefix of the
+//! durable order is a crash state, so a clean log proves all of them at once. Checked are
+//!
+//! * order: when a store becomes durable, everything the contract puts before it is durable already (or becomes so
+//!   in the same line write);
+//! * must-sets: when a fence, drain or commit completes, what the contract calls durable is durable;
+//! * coherence: no word goes back to an older store, no line carries bytes that its stores did not write;
+//! * completeness, where asked for: at the end no store is lost.
+//!
+//! The report counts what the contract permits and the run showed: a relaxed design that never reorders is either
+//! not relaxed or not tested.
+
+mod refusal;
+mod state;
+mod token;
+mod transactions;
+
+pub use refusal::{Link, Refusal, StoreAt};
+
+use crate::contracts::Contract;
+use crate::graph::Grain;
+use fencepost_kernel::{Image, PersistRecord, Trace};
+use std::fmt;
+
+/// What to demand beyond order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Demands {
+    /// The run drained: every store to persistent memory must be durable at the end.
+    pub complete: bool,
+}
+
+/// Two stores that became durable against the order in which they performed, as the contract permits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reordering {
+    /// The older store, durable later (or never).
+    pub older: StoreAt,
+    /// The younger store, durable earlier.
+    pub younger: StoreAt,
+}
+
+/// What a conforming run showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConformReport {
+    /// Stores to persistent memory.
+    pub stores: u64,
+    /// Line writes in the durable order.
+    pub records: u64,
+    /// Stores that became durable by their own bytes.
+    pub persisted: u64,
+    /// Stores never seen in memory because a younger store to the word was written instead.
+    pub coalesced: u64,
+    /// Stores not durable when the trace ended.
+    pub pending: u64,
+    /// Must-sets that had to hold, and did.
+    pub musts: u64,
+    /// Stores durable while an older store of any thread was not.
+    pub reordered: u64,
+    /// Stores durable while an older store of the *same thread* was not.
+    pub reordered_in_thread: u64,
+    /// The first of them.
+    pub example: Option<Reordering>,
+}
+impl fmt::Display for ConformReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} stores, {} line writes: {} persisted, {} coalesced, {} pending; {} must-sets held; {} reordered ({} within a thread)",
+            self.stores,
+            self.records,
+            self.persisted,
+            self.coalesced,
+            self.pending,
+            self.musts,
+            self.reordered,
+            self.reordered_in_thread
+        )
+    }
+}
+
+/// Checks a run against a contract.
+///
+/// `trace` holds the execution with its [`Durable`](fencepost_kernel::TraceKind::Durable) events, `records` the persist
+/// log they index. Words are checked whole, whatever the contract's grain.
+///
+/// For transactional contracts, a record with cause [`Log`](fencepost_kernel::WriteCause::Log) makes the stores it
+/// carries recoverable, every other record writes its line in place.
+///
+/// # Errors
+/// The first deviation, with the rule, the stores, their source lines and the position in the trace.
+pub fn conform(
+    trace: &Trace,
+    records: &[PersistRecord],
+    contract: &Contract,
+    demands: Demands,
+) -> Result<ConformReport, Box<Refusal>> {
+    let mut contract = *contract;
+    if contract.params.grain == Grain::Byte {
+        contract.params.grain = Grain::Word;
+    }
+    let space = contract.space(trace, &Image::default());
+    if contract.kind.is_transactional() {
+        transactions::check(trace, records, &space, contract.kind, demands)
+    } else {
+        token::check(trace, records, &space, demands)
+    }
+}

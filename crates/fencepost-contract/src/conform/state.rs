@@ -1,0 +1,110 @@
+//! What is durable so far, and how many direct predecessors each node still waits for.
+
+use crate::graph::{Axiom, CrashSpace, NodeId, PersistGraph};
+use fencepost_kernel::{StoreId, Trace};
+
+use super::{Link, Refusal, StoreAt};
+
+/// The token game on a persist graph: a node whose predecessors are all settled may settle. Barriers do by themselves.
+pub(super) struct Settled<'s> {
+    graph: &'s PersistGraph,
+    waiting: Vec<u32>,
+    settled: Vec<bool>,
+    work: Vec<NodeId>,
+}
+
+impl<'s> Settled<'s> {
+    pub(super) fn new(graph: &'s PersistGraph) -> Settled<'s> {
+        let waiting: Vec<u32> = graph.nodes().map(|n| graph.predecessors(n).len() as u32).collect();
+        let mut state = Settled {
+            graph,
+            settled: vec![false; waiting.len()],
+            waiting,
+            work: Vec::new(),
+        };
+        for n in graph.nodes() {
+            if !state.settled[n.index()] && state.waiting[n.index()] == 0 && graph.is_barrier(n) {
+                state.settle(n);
+            }
+        }
+        state
+    }
+    pub(super) fn is_settled(&self, node: NodeId) -> bool {
+        self.settled[node.index()]
+    }
+    pub(super) fn is_ready(&self, node: NodeId) -> bool {
+        self.waiting[node.index()] == 0
+    }
+    /// Settles a ready node, and every barrier that waited for nothing else.
+    pub(super) fn settle(&mut self, node: NodeId) {
+        self.settled[node.index()] = true;
+        self.work.push(node);
+        while let Some(n) = self.work.pop() {
+            for s in self.graph.successors(n) {
+                let waiting = &mut self.waiting[s.index()];
+                *waiting -= 1;
+                if *waiting == 0 && self.graph.is_barrier(*s) {
+                    self.settled[s.index()] = true;
+                    self.work.push(*s);
+                }
+            }
+        }
+    }
+    /// The nearest unsettled store before `node`, or itself, with the chain of rules from there to `node`.
+    pub(super) fn missing_before(&self, node: NodeId) -> (NodeId, Vec<(NodeId, Axiom)>) {
+        let mut reached: Vec<(NodeId, Option<(usize, Axiom)>)> = vec![(node, None)];
+        let mut next = 0;
+        while next < reached.len() {
+            let (n, _) = reached[next];
+            if next > 0 && !self.graph.is_barrier(n) {
+                break;
+            }
+            for (p, axiom) in self.graph.predecessors(n) {
+                if !self.is_settled(*p) {
+                    reached.push((*p, Some((next, *axiom))));
+                }
+            }
+            next += 1;
+        }
+        let mut at = next.min(reached.len() - 1);
+        let missing = reached[at].0;
+        let mut chain = Vec::new();
+        while let Some((to, axiom)) = reached[at].1 {
+            chain.push((reached[to].0, axiom));
+            at = to;
+        }
+        (missing, chain)
+    }
+}
+
+/// Turns nodes into stores for messages.
+pub(super) struct Names<'t> {
+    trace: &'t Trace,
+    store_of: Vec<Option<StoreId>>,
+}
+impl<'t> Names<'t> {
+    pub(super) fn new(trace: &'t Trace, space: &CrashSpace) -> Names<'t> {
+        let mut store_of = vec![None; space.graph.node_count()];
+        for (i, node) in space.node_of.iter().enumerate() {
+            if let Some(node) = node {
+                store_of[node.index()] = StoreId::from_index(i);
+            }
+        }
+        Names { trace, store_of }
+    }
+    pub(super) fn store(&self, node: NodeId) -> Option<StoreAt> {
+        self.store_of[node.index()].map(|s| StoreAt::of(self.trace, s))
+    }
+    /// The refusal for a node that became durable before the missing one.
+    pub(super) fn order(&self, missing: NodeId, chain: &[(NodeId, Axiom)], event: usize) -> Option<Refusal> {
+        let links = chain.iter().map(|(to, axiom)| Link {
+            axiom: *axiom,
+            to: self.store(*to),
+        });
+        Some(Refusal::Order {
+            missing: self.store(missing)?,
+            chain: links.collect(),
+            event,
+        })
+    }
+}

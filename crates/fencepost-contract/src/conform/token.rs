@@ -1,0 +1,280 @@
+//! The linear check for contracts whose nodes are single stores.
+
+use super::state::{Names, Settled};
+use super::{ConformReport, Demands, Refusal, Reordering, StoreAt};
+use crate::contracts::store_of;
+use crate::graph::{Axiom, CrashSpace, NodeId};
+use fencepost_kernel::{PersistRecord, StoreId, Trace, TraceKind, WriteCause};
+
+/// Where a store's node stands among the versions of its word.
+#[derive(Copy, Clone, Default)]
+struct Place {
+    location: u32,
+    version: u32,
+}
+
+struct Check<'a> {
+    trace: &'a Trace,
+    space: &'a CrashSpace,
+    settled: Settled<'a>,
+    places: Vec<Place>,
+    /// Versions of each location that are durable.
+    durable: Vec<u32>,
+    performed: Vec<bool>,
+    /// The oldest store not yet durable: of all, and per thread.
+    oldest: usize,
+    by_thread: Vec<(Vec<NodeId>, usize)>,
+    batch: Vec<NodeId>,
+    report: ConformReport,
+}
+
+/// Runs the check.
+pub(super) fn check(
+    trace: &Trace,
+    records: &[PersistRecord],
+    space: &CrashSpace,
+    demands: Demands,
+) -> Result<ConformReport, Box<Refusal>> {
+    let mut check = Check::new(trace, space);
+    let mut must = space.must.iter().peekable();
+    for (index, event) in trace.events.iter().enumerate() {
+        if let Some(id) = store_of(event.kind) {
+            check.performed[id.index()] = true;
+        }
+        if let TraceKind::Durable { index: record } = event.kind {
+            let record = records.get(record as usize).ok_or_else(|| Refusal::Unknown {
+                what: format!("record {record} of {}", records.len()),
+                event: index,
+            })?;
+            check.durable(record, index)?;
+        }
+        while let Some(m) = must.next_if(|m| m.event == index) {
+            check.must(m.node, m.axiom, index)?;
+        }
+    }
+    check.finish(demands)
+}
+
+impl<'a> Check<'a> {
+    fn new(trace: &'a Trace, space: &'a CrashSpace) -> Check<'a> {
+        let graph = &space.graph;
+        let mut places = vec![Place::default(); graph.node_count()];
+        for location in 0..graph.location_count() as u32 {
+            let versions = graph.versions(crate::graph::LocationId(location));
+            for (i, v) in versions.iter().enumerate() {
+                places[v.node.index()] = Place {
+                    location,
+                    version: i as u32,
+                };
+            }
+        }
+        let mut by_thread: Vec<(Vec<NodeId>, usize)> = Vec::new();
+        let mut report = ConformReport::default();
+        for node in graph.nodes().filter(|n| !graph.is_barrier(*n)) {
+            let thread = graph.writes(node)[0].thread;
+            crate::contracts::entry(&mut by_thread, thread.index()).0.push(node);
+            report.stores += 1;
+        }
+        Check {
+            trace,
+            space,
+            settled: Settled::new(graph),
+            places,
+            durable: vec![0; graph.location_count()],
+            performed: vec![false; trace.stores.len()],
+            oldest: 0,
+            by_thread,
+            batch: Vec::new(),
+            report,
+        }
+    }
+
+    fn at(&self, store: StoreId) -> StoreAt {
+        StoreAt::of(self.trace, store)
+    }
+    fn store_at(&self, node: NodeId) -> Option<StoreAt> {
+        self.space
+            .graph
+            .writes(node)
+            .first()
+            .and_then(|w| w.store)
+            .map(|s| self.at(s))
+    }
+
+    /// One line write: all its words at once.
+    fn durable(&mut self, record: &PersistRecord, event: usize) -> Result<(), Box<Refusal>> {
+        self.report.records += 1;
+        self.batch.clear();
+        for (i, by) in record.data.by.iter().enumerate() {
+            let word = record.line.base().0 + i as u64 * 8;
+            match by {
+                Some(store) => self.word(*store, word, record, event)?,
+                None => self.unwritten_word(fencepost_kernel::Addr(word), event)?,
+            }
+        }
+        self.batch.sort_unstable();
+        for i in 0..self.batch.len() {
+            let node = self.batch[i];
+            if !self.settled.is_ready(node) {
+                return Err(self.refuse_order(node, event));
+            }
+            self.settled.settle(node);
+            let place = self.places[node.index()];
+            self.durable[place.location as usize] = place.version + 1;
+        }
+        self.count_reorderings();
+        Ok(())
+    }
+
+    /// Notes what one word of the line makes durable: its store and the older ones that it replaces.
+    fn word(&mut self, store: StoreId, word: u64, record: &PersistRecord, event: usize) -> Result<(), Box<Refusal>> {
+        if store.index() >= self.trace.stores.len() {
+            return Err(Box::new(Refusal::Unknown {
+                what: format!("store {}", store.index() + 1),
+                event,
+            }));
+        }
+        let info = self.trace.store(store);
+        if info.addr.word().0 != word {
+            // A hardware log holds stores at addresses of its own; what it means is the design's business.
+            return match record.cause {
+                WriteCause::Log => Ok(()),
+                _ => Err(Box::new(Refusal::Misplaced {
+                    store: self.at(store),
+                    line: record.line,
+                    event,
+                })),
+            };
+        }
+        let found = record.data.words[info.addr.word_in_line()];
+        if found != info.value {
+            return Err(Box::new(Refusal::Value {
+                store: self.at(store),
+                found,
+                event,
+            }));
+        }
+        if !self.performed[store.index()] {
+            return Err(Box::new(Refusal::Future {
+                store: self.at(store),
+                event,
+            }));
+        }
+        let Some(node) = self.space.node_of[store.index()] else {
+            return Ok(());
+        };
+        if self.space.graph.is_barrier(node) {
+            return Ok(()); // volatile memory
+        }
+        let place = self.places[node.index()];
+        let versions = self.space.graph.versions(crate::graph::LocationId(place.location));
+        let durable = self.durable[place.location as usize];
+        if place.version + 1 < durable {
+            let newer = self
+                .store_at(versions[durable as usize - 1].node)
+                .expect("durable versions are stores");
+            return Err(Box::new(Refusal::Reversed {
+                older: Some(self.at(store)),
+                newer,
+                event,
+            }));
+        }
+        if place.version >= durable {
+            self.report.persisted += 1;
+            self.report.coalesced += u64::from(place.version - durable);
+            self.batch.extend(
+                versions[durable as usize..=place.version as usize]
+                    .iter()
+                    .map(|v| v.node),
+            );
+        }
+        Ok(())
+    }
+
+    /// A word that nobody claims must not hide a durable store.
+    fn unwritten_word(&self, word: fencepost_kernel::Addr, event: usize) -> Result<(), Box<Refusal>> {
+        let Some(location) = self.space.graph.location(word) else {
+            return Ok(());
+        };
+        let Some(newest) = self.durable[location.index()].checked_sub(1) else {
+            return Ok(());
+        };
+        let node = self.space.graph.versions(location)[newest as usize].node;
+        let newer = self.store_at(node).expect("durable versions are stores");
+        Err(Box::new(Refusal::Reversed {
+            older: None,
+            newer,
+            event,
+        }))
+    }
+
+    fn must(&mut self, node: NodeId, axiom: Axiom, event: usize) -> Result<(), Box<Refusal>> {
+        self.report.musts += 1;
+        if self.settled.is_settled(node) {
+            return Ok(());
+        }
+        let missing = match self.store_at(node) {
+            Some(store) => store,
+            None => {
+                let (missing, _) = self.settled.missing_before(node);
+                self.store_at(missing).expect("an unsettled barrier waits for a store")
+            }
+        };
+        Err(Box::new(Refusal::Must { missing, axiom, event }))
+    }
+
+    fn refuse_order(&self, node: NodeId, event: usize) -> Box<Refusal> {
+        let (missing, chain) = self.settled.missing_before(node);
+        let names = Names::new(self.trace, self.space);
+        Box::new(
+            names
+                .order(missing, &chain, event)
+                .expect("an unready store waits for a store"),
+        )
+    }
+
+    /// Counts members of the batch that overtook an older store.
+    fn count_reorderings(&mut self) {
+        let graph = &self.space.graph;
+        while self.oldest < graph.node_count() && {
+            let n = NodeId(self.oldest as u32);
+            graph.is_barrier(n) || self.settled.is_settled(n)
+        } {
+            self.oldest += 1;
+        }
+        for i in 0..self.batch.len() {
+            let node = self.batch[i];
+            if node.index() > self.oldest {
+                self.report.reordered += 1;
+                if self.report.example.is_none() {
+                    let older = self.store_at(NodeId(self.oldest as u32));
+                    let pair = older.zip(self.store_at(node));
+                    self.report.example = pair.map(|(older, younger)| Reordering { older, younger });
+                }
+            }
+            let thread = graph.writes(node)[0].thread.index();
+            let (nodes, oldest) = &mut self.by_thread[thread];
+            while nodes.get(*oldest).is_some_and(|n| self.settled.is_settled(*n)) {
+                *oldest += 1;
+            }
+            self.report.reordered_in_thread += u64::from(nodes.get(*oldest).is_some_and(|o| node > *o));
+        }
+    }
+
+    fn finish(mut self, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
+        let graph = &self.space.graph;
+        let mut lost = graph
+            .nodes()
+            .filter(|n| !graph.is_barrier(*n) && !self.settled.is_settled(*n));
+        if let Some(first) = lost.next() {
+            self.report.pending = 1 + lost.count() as u64;
+            if let (true, Some(first)) = (demands.complete, self.store_at(first)) {
+                return Err(Box::new(Refusal::Lost {
+                    first,
+                    count: self.report.pending,
+                }));
+            }
+        }
+        Ok(self.report)
+    }
+}
