@@ -8,6 +8,8 @@
 //! [`Design`]: fencepost_machine::seam::Design
 
 pub mod registry;
+pub mod so;
+pub mod so_adr;
 pub mod testkit;
 pub mod volatile;
 

@@ -6,9 +6,7 @@ use fencepost_machine::seam::Design;
 
 /// Every registered design, in the order in which lists and tables print them.
 pub fn all() -> &'static [DesignInfo] {
-    static ALL: &[DesignInfo] = &[
-        crate::volatile::INFO, //
-    ];
+    static ALL: &[DesignInfo] = &[crate::volatile::INFO, crate::so::INFO, crate::so_adr::INFO];
     ALL
 }
 

@@ -1,0 +1,140 @@
+//! `so`: synchronous ordering, the persistency that `clwb`, `sfence` and `pcommit` imply.
+//!
+//! # Idea
+//! Software orders persists by waiting for them: it writes lines back (`clwb`), waits until the controller has
+//! accepted them (`sfence`), asks the controller to make accepted writes durable (`pcommit`) and waits for that
+//! (`sfence`). Every ordering point puts the latency of persistent memory on the critical path.
+//!
+//! # Paper
+//! Kolli et al., Delegated Persist Ordering, MICRO 2016, section II: the baseline that delegated ordering is measured
+//! against. Parameters of this room whose values the paper does not state are ours: the `pcommit` policy, the path to
+//! the controller and the hold time of the exclusive policy.
+//!
+//! # Where order is kept
+//! In the core: `sfence` waits for the hart's own flushes and for its own `pcommit`. The controller's queue is
+//! volatile and may reorder, so without `pcommit` nothing is ordered at the device. `clwb` looks for a dirty copy in every
+//! cache, leaves the line clean and gives up write permission: a later store pays a coherence transaction again.
+//! `pcommit` waits for the accepted writes of *every* thread. What exactly it waits for is a declared choice:
+//! `snapshot` (what was accepted when it arrives), `drain-empty` (until the queue is empty) or `exclusive` (one
+//! hart's flushes and `pcommit` at a time).
+//!
+//! # Durable at
+//! The device; on a memory that is durable on acceptance (persistent write queue) the idiom is `clwb; sfence` and no
+//! `pcommit` is issued.
+//!
+//! # Contract
+//! `px86-pcommit` on a device-durable memory, `px86` on one that is durable on acceptance.
+//!
+//! # Hardware cost
+//! Two counters per hart (flushes and commits outstanding). The paper books none.
+//!
+//! # Deviations
+//! Every fence (also `dmb`) waits for the hart's own flushes, which is stronger than Arm asks for. `clflush` is
+//! synchronous. Under `exclusive`, flushes are held back until the next fence of the hart, so that a hart never holds
+//! the right to commit while it waits for a lock; that right lapses if no `pcommit` follows within `exclusive_hold`.
+
+mod exclusive;
+mod mechanism;
+#[cfg(test)]
+mod tests;
+
+pub use mechanism::So;
+
+use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, configure};
+use crate::volatile::lock_fences;
+use fencepost_kernel::params::{ParamError, Params};
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
+
+/// The delegated-ordering paper, which also describes synchronous ordering.
+pub const DPO: Paper = Paper {
+    short: "dpo",
+    title: "Delegated Persist Ordering",
+    venue: "MICRO 2016",
+    bibtex: "@inproceedings{kolli2016delegated,\n  title = {Delegated Persist Ordering},\n  author = {Kolli, Aasheesh and \
+             Rosen, Jeff and Diestelhorst, Stephan and Saidi, Ali and Pelley, Steven and Liu, Sihang and Chen, Peter \
+             M. and Wenisch, Thomas F.},\n  booktitle = {MICRO},\n  year = {2016}\n}",
+};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "so",
+    summary: "synchronous ordering: clwb, sfence, pcommit, sfence",
+    source: include_str!("mod.rs"),
+    paper: DPO,
+    dialect,
+    contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    sound: |_| true,
+    params: SoParams::fields,
+    build: |settings, shape| Ok(Box::new(So::new(configure(settings)?, shape))),
+    cost,
+    relaxed: true,
+};
+
+fencepost_kernel::param_words! {
+    /// What a `pcommit` waits for.
+    pub enum PcommitPolicy {
+        /// The writes accepted when it arrives at the controller.
+        Snapshot = "snapshot",
+        /// Until the controller's queue holds no write at all.
+        DrainEmpty = "drain-empty",
+        /// One hart's flushes and `pcommit` at a time.
+        Exclusive = "exclusive",
+    }
+}
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum SoFault {
+        /// The mechanism as described.
+        None = "none",
+        /// `pcommit` waits for the hart's own accepted writes only.
+        PcommitIgnoresOthers = "pcommit-ignores-others",
+        /// `sfence` does not wait for the hart's own flushes.
+        SfenceIgnoresFlushes = "sfence-ignores-flushes",
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of synchronous ordering.
+    pub struct SoParams {
+        /// What a pcommit waits for (the paper does not say; all three are published).
+        pcommit: PcommitPolicy = PcommitPolicy::Snapshot,
+        /// One way between a core and the controller, for pcommit and its answer (ours).
+        pcommit_path: Ps = Ps::from_ns(10),
+        /// Under `exclusive`: how long a hart keeps the right to commit between its fence and its pcommit (ours).
+        exclusive_hold: Ps = Ps::from_ns(50),
+        /// Planted fault, for tests of the checker only.
+        fault: SoFault = SoFault::None,
+    }
+}
+
+fn dialect(setting: Setting) -> Dialect {
+    let barrier: &[Fence] = match setting.durable_on_accept {
+        true => &[Fence::Sfence],
+        false => &[Fence::Sfence, Fence::Pcommit, Fence::Sfence],
+    };
+    Dialect {
+        name: "so",
+        logging: Logging::Software,
+        flush: Some(Flush::Clwb),
+        order: barrier,
+        log_path: LogPath::Temporal,
+        log_to_data: barrier,
+        durable: barrier,
+        lock_acquire: lock_fences(setting),
+        unlock_release: lock_fences(setting),
+        order_is_durable: true,
+    }
+}
+
+/// Width of an outstanding-flush counter: enough for a reorder buffer of 512 flushes.
+const COUNTER_BITS: u64 = 9;
+
+pub(crate) fn cost(settings: Settings<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    let _: SoParams = configure(settings)?;
+    let per_core = u64::from(shape.harts.div_ceil(shape.cores.max(1)));
+    Ok(vec![CostItem {
+        what: "outstanding flush and commit counters, per core".into(),
+        bits: per_core * 2 * COUNTER_BITS,
+        paper_bits: None,
+        note: format!("2 counters of {COUNTER_BITS} bits for each of {per_core} harts; the paper books no storage"),
+    }])
+}

@@ -1,0 +1,79 @@
+//! `so-adr`: flush and fence only, on the assumption that an accepted write is durable.
+//!
+//! # Idea
+//! With a controller queue inside the persistence domain (asynchronous DRAM refresh, persistent write queue), `clwb; sfence`
+//! orders and makes durable. This is synchronous ordering without `pcommit`, and what x86 software writes today.
+//!
+//! # Paper
+//! The PWQ memory of Kolli et al., MICRO 2016 (section II-B), and the baseline of Themis.
+//!
+//! # Where order is kept
+//! In the core: `sfence` waits until the controller has accepted the hart's own flushes.
+//!
+//! # Durable at
+//! Acceptance by the controller, if the memory is built that way. The dialect does not change when it is not.
+//!
+//! # Contract
+//! `px86`. On a memory that is durable only at the device this is a promise the mechanism cannot keep: `clwb; sfence` orders
+//! nothing there. The combination exists to be convicted.
+//!
+//! # Hardware cost
+//! As `so`: counters of outstanding flushes. The energy to empty the queue after a power failure is the memory's.
+//!
+//! # Deviations
+//! As `so`: every fence waits for the hart's own flushes, and `clflush` is synchronous.
+
+use crate::registry::{DesignInfo, Setting, configure};
+use crate::so::{DPO, So, SoFault, SoParams, cost};
+use crate::volatile::lock_fences;
+use fencepost_kernel::params::Params as _;
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "so-adr",
+    summary: "clwb and sfence only: assumes that the controller's queue is durable",
+    source: include_str!("so_adr.rs"),
+    paper: DPO,
+    dialect,
+    contract: |_| "px86",
+    sound: |s| s.durable_on_accept,
+    params: AdrParams::fields,
+    build: |settings, shape| {
+        let AdrParams { fault } = configure(settings)?;
+        let params = SoParams {
+            fault,
+            ..SoParams::default()
+        };
+        Ok(Box::new(So::new(params, shape)))
+    },
+    cost: |settings, shape| {
+        let _: AdrParams = configure(settings)?;
+        cost(&[], shape)
+    },
+    relaxed: true,
+};
+
+fencepost_kernel::params! {
+    /// Parameters of flush-and-fence ordering.
+    pub struct AdrParams {
+        /// Planted fault, for tests of the checker only.
+        fault: SoFault = SoFault::None,
+    }
+}
+
+fn dialect(setting: Setting) -> Dialect {
+    let barrier: &[Fence] = &[Fence::Sfence];
+    Dialect {
+        name: "so-adr",
+        logging: Logging::Software,
+        flush: Some(Flush::Clwb),
+        order: barrier,
+        log_path: LogPath::Temporal,
+        log_to_data: barrier,
+        durable: barrier,
+        lock_acquire: lock_fences(setting),
+        unlock_release: lock_fences(setting),
+        order_is_durable: true,
+    }
+}
