@@ -1,0 +1,155 @@
+//! Bounded exploration: crash states in which few cache lines deviate from "all durable" or from "nothing durable".
+
+use super::known::{Known, Status};
+use super::path::Path;
+use crate::graph::{NodeId, PersistGraph};
+use fencepost_kernel::{Addr, LineAddr};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Undecided nodes of one cache line.
+struct Line {
+    /// Nodes by location, in coherence order; one list if the line's nodes are ordered among themselves.
+    chains: Vec<Vec<u32>>,
+}
+
+/// The states of one failure point, by number of deviating lines.
+pub struct Neighbours {
+    lines: Vec<Line>,
+    free: Vec<u32>,
+    seen: FxHashSet<u128>,
+}
+
+impl Neighbours {
+    /// Sorts the undecided nodes of the failure point at which `known` stands into lines (a transaction that writes
+    /// several lines counts for its first).
+    pub fn new(known: &Known, graph: &PersistGraph) -> Neighbours {
+        let free: Vec<u32> = known.free().map(|n| n.0).collect();
+        let mut lines: BTreeMap<LineAddr, BTreeMap<Addr, Vec<u32>>> = BTreeMap::new();
+        for &n in &free {
+            let at = graph.writes(NodeId(n))[0].at;
+            lines.entry(at.line()).or_default().entry(at).or_default().push(n);
+        }
+        let order = known.order();
+        let line = |places: BTreeMap<Addr, Vec<u32>>| {
+            let mut all: Vec<u32> = places.values().flatten().copied().collect();
+            all.sort_unstable();
+            let ordered = all.windows(2).all(|w| order.before(w[1]).contains(&w[0]));
+            Line {
+                chains: if ordered {
+                    vec![all]
+                } else {
+                    places.into_values().collect()
+                },
+            }
+        };
+        Neighbours {
+            lines: lines.into_values().map(line).collect(),
+            free,
+            seen: FxHashSet::default(),
+        }
+    }
+    /// Number of lines with something undecided: with this many deviations, every state has been visited.
+    pub fn lines(&self) -> u32 {
+        self.lines.len() as u32
+    }
+    /// Number of distinct states visited so far.
+    pub fn visited(&self) -> u128 {
+        self.seen.len() as u128
+    }
+    /// Calls `visit`, with `path` settled to one state, for every state not visited before in which `t` lines
+    /// deviate from one of the two ends. Stops when told to.
+    pub fn visit<B>(
+        &mut self,
+        path: &mut Path,
+        t: u32,
+        visit: &mut dyn FnMut(&mut Path) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        for lose in [true, false] {
+            let mut walk = Walk {
+                lines: &self.lines,
+                free: &self.free,
+                seen: &mut self.seen,
+                lose,
+                visit,
+            };
+            walk.pick_lines(path, 0, t)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+struct Walk<'a, B> {
+    lines: &'a [Line],
+    free: &'a [u32],
+    seen: &'a mut FxHashSet<u128>,
+    /// Deviating lines lose their last stores; otherwise only they have stores durable.
+    lose: bool,
+    visit: &'a mut dyn FnMut(&mut Path) -> ControlFlow<B>,
+}
+
+impl<B> Walk<'_, B> {
+    fn pick_lines(&mut self, path: &mut Path, from: usize, left: u32) -> ControlFlow<B> {
+        if left == 0 {
+            return self.settle(path);
+        }
+        for i in from..(self.lines.len() + 1).saturating_sub(left as usize) {
+            self.deviate(path, i, 0, left)?;
+        }
+        ControlFlow::Continue(())
+    }
+    /// Tries every deviation of chain `chain` of line `line`, then the following chains, then further lines.
+    fn deviate(&mut self, path: &mut Path, line: usize, chain: usize, left: u32) -> ControlFlow<B> {
+        let lines = self.lines;
+        let Some(nodes) = lines[line].chains.get(chain) else {
+            return self.pick_lines(path, line + 1, left - 1);
+        };
+        // `None` leaves the chain as it is at this end; states that arise twice are visited once.
+        let nodes = nodes.iter().map(|n| Some(*n));
+        for node in std::iter::once(None)
+            .filter(|_| lines[line].chains.len() > 1)
+            .chain(nodes)
+        {
+            let mark = path.known.mark();
+            match node.filter(|n| path.known.status(NodeId(*n)) == Status::Free) {
+                Some(n) if self.lose => path.known.exclude(n),
+                Some(n) => path.known.include(n),
+                None => {}
+            }
+            let flow = self.deviate(path, line, chain + 1, left);
+            path.known.undo_to(mark);
+            flow?;
+        }
+        ControlFlow::Continue(())
+    }
+    fn settle(&mut self, path: &mut Path) -> ControlFlow<B> {
+        let mark = path.known.mark();
+        for n in self.free {
+            if path.known.status(NodeId(*n)) == Status::Free {
+                if self.lose {
+                    path.known.include(*n)
+                } else {
+                    path.known.exclude(*n)
+                }
+            }
+        }
+        let durable = self.free.iter().map(|n| path.known.status(NodeId(*n)) == Status::In);
+        let name = durable
+            .zip(self.free)
+            .filter(|(durable, _)| *durable)
+            .fold(0, |h, (_, n)| h ^ name_of(*n));
+        let flow = if self.seen.insert(name) {
+            (self.visit)(path)
+        } else {
+            ControlFlow::Continue(())
+        };
+        path.known.undo_to(mark);
+        flow
+    }
+}
+/// Sets of nodes are named by the exclusive or of 128 random-looking bits for each member.
+fn name_of(node: u32) -> u128 {
+    let half = |salt| u128::from(fencepost_kernel::rng::hash(&[u64::from(node), salt]));
+    half(1) << 64 | half(2)
+}

@@ -1,0 +1,315 @@
+//! What is known about the crash state while recovery runs: a cut, recovery's own writes, and an undo trail.
+
+use super::order::{Lane, Order};
+use crate::graph::NodeId;
+use fencepost_kernel::Addr;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Whether a node is durable in the crash states under consideration.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Both are still possible.
+    Free,
+    /// Durable in all of them.
+    In,
+    /// Lost in all of them.
+    Out,
+}
+
+/// A word that recovery has touched.
+#[derive(Debug)]
+struct Slot {
+    initial: u64,
+    lanes: Vec<Lane>,
+    /// Recovery's own write, with the length of the trail when it was made.
+    own: Option<(u64, usize)>,
+}
+
+enum Undo {
+    Node(u32),
+    Own { slot: u32, old: Option<(u64, usize)> },
+}
+
+/// A set of crash states in the middle of a recovery, with cheap backtracking.
+///
+/// Invariants: *in* is closed under predecessors and *out* under successors, so that every free node can still go
+/// either way; of every location the versions `..low` are in and those from `high` on are out.
+pub struct Known {
+    order: Rc<Order>,
+    status: Vec<Status>,
+    low: Vec<u32>,
+    high: Vec<u32>,
+    slots: Vec<Slot>,
+    slot_of: FxHashMap<Addr, u32>,
+    trail: Vec<Undo>,
+    own_writes: u32,
+    executed: u32,
+    included: u32,
+    excluded: u32,
+    work: Vec<u32>,
+}
+
+impl Known {
+    /// Nothing has executed.
+    pub fn new(order: Rc<Order>) -> Known {
+        Known {
+            status: vec![Status::Out; order.nodes() as usize],
+            low: vec![0; order.lanes()],
+            high: vec![0; order.lanes()],
+            slots: Vec::new(),
+            slot_of: FxHashMap::default(),
+            trail: Vec::new(),
+            own_writes: 0,
+            executed: 0,
+            included: 0,
+            excluded: 0,
+            work: Vec::new(),
+            order,
+        }
+    }
+    pub fn order(&self) -> &Rc<Order> {
+        &self.order
+    }
+    /// Moves on to a later failure point: nodes below `executed` have happened, those in `must` are durable.
+    pub fn advance(&mut self, executed: u32, must: impl Iterator<Item = NodeId>) {
+        self.undo_to(0);
+        let order = self.order.clone();
+        for n in self.executed..executed {
+            self.status[n as usize] = Status::Free;
+            for p in order.places(n) {
+                self.high[p.lane as usize] = p.version + 1;
+            }
+        }
+        self.executed = self.executed.max(executed);
+        must.for_each(|n| self.include(n.0));
+        self.trail.clear();
+        (self.included, self.excluded) = (0, 0);
+    }
+    /// Number of nodes that have happened.
+    pub fn executed(&self) -> u32 {
+        self.executed
+    }
+    pub fn status(&self, node: NodeId) -> Status {
+        self.status[node.index()]
+    }
+    /// Happened and undecided nodes that write something, in effect order.
+    pub fn free(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let free = |n: &u32| self.status[*n as usize] == Status::Free && !self.order.is_barrier(*n);
+        (0..self.executed).filter(free).map(NodeId)
+    }
+    /// How many writing nodes have been decided since the failure point was set up: (durable, lost).
+    pub fn decided(&self) -> (u32, u32) {
+        (self.included, self.excluded)
+    }
+    /// Position to come back to.
+    pub fn mark(&self) -> usize {
+        self.trail.len()
+    }
+    /// Number of recovery's own writes on the trail.
+    pub fn own_writes(&self) -> u32 {
+        self.own_writes
+    }
+    /// Forgets everything learnt and written since `mark`.
+    pub fn undo_to(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            match self.trail.pop() {
+                Some(Undo::Node(n)) => self.free_again(n),
+                Some(Undo::Own { slot, old }) => {
+                    self.slots[slot as usize].own = old;
+                    self.own_writes -= 1;
+                }
+                None => return,
+            }
+        }
+    }
+    fn free_again(&mut self, n: u32) {
+        let was = std::mem::replace(&mut self.status[n as usize], Status::Free);
+        let places = self.order.places(n);
+        let weight = u32::from(!places.is_empty());
+        // A closure flips the versions of a location without gaps, so the extreme of what is undone is the old bound.
+        if was == Status::In {
+            self.included -= weight;
+            for p in places {
+                let low = &mut self.low[p.lane as usize];
+                *low = (*low).min(p.version);
+            }
+        } else {
+            self.excluded -= weight;
+            for p in places {
+                let high = &mut self.high[p.lane as usize];
+                *high = (*high).max(p.version + 1);
+            }
+        }
+    }
+    /// Narrows to the states in which `node` is durable, with its predecessors.
+    pub fn include(&mut self, node: u32) {
+        let order = Rc::clone(&self.order);
+        self.work.push(node);
+        while let Some(n) = self.work.pop() {
+            match self.status[n as usize] {
+                Status::In => continue,
+                Status::Out => unreachable!("a lost store precedes a durable one"),
+                Status::Free => {}
+            }
+            self.status[n as usize] = Status::In;
+            self.trail.push(Undo::Node(n));
+            let places = order.places(n);
+            self.included += u32::from(!places.is_empty());
+            for p in places {
+                let low = &mut self.low[p.lane as usize];
+                *low = (*low).max(p.version + 1);
+            }
+            self.work.extend(
+                order
+                    .before(n)
+                    .iter()
+                    .filter(|p| self.status[**p as usize] != Status::In),
+            );
+        }
+    }
+    /// Narrows to the states in which `node` is lost, with its successors.
+    pub fn exclude(&mut self, node: u32) {
+        let order = Rc::clone(&self.order);
+        self.work.push(node);
+        while let Some(n) = self.work.pop() {
+            match self.status[n as usize] {
+                Status::Out => continue,
+                Status::In => unreachable!("a durable store follows a lost one"),
+                Status::Free => {}
+            }
+            self.status[n as usize] = Status::Out;
+            self.trail.push(Undo::Node(n));
+            let places = order.places(n);
+            self.excluded += u32::from(!places.is_empty());
+            for p in places {
+                let high = &mut self.high[p.lane as usize];
+                *high = (*high).min(p.version);
+            }
+            self.work.extend(
+                order
+                    .after(n)
+                    .iter()
+                    .filter(|s| self.status[**s as usize] != Status::Out),
+            );
+        }
+    }
+    /// Narrows to the one state in which exactly those undecided nodes are durable for which `durable` holds.
+    /// False if that is no closed set.
+    pub fn settle(&mut self, durable: impl Fn(NodeId) -> bool) -> bool {
+        for n in (0..self.executed).map(NodeId) {
+            match (self.status(n), self.order.is_barrier(n.0), durable(n)) {
+                (Status::Free, false, true) => self.include(n.0),
+                (Status::Free, false, false) => self.exclude(n.0),
+                (Status::Out, false, true) => return false,
+                _ => {}
+            }
+        }
+        true
+    }
+    /// The number of the aligned word at `at`.
+    pub fn slot(&mut self, at: Addr) -> u32 {
+        if let Some(slot) = self.slot_of.get(&at) {
+            return *slot;
+        }
+        let slot = self.slots.len() as u32;
+        self.slots.push(Slot {
+            initial: self.order.initial(at),
+            lanes: self.order.lanes_of(at).to_vec(),
+            own: None,
+        });
+        self.slot_of.insert(at, slot);
+        slot
+    }
+    /// Number of words touched so far.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+    /// The value recovery wrote to the word, if it did.
+    pub fn own(&self, slot: u32) -> Option<u64> {
+        self.slots[slot as usize].own.map(|own| own.0)
+    }
+    /// Whether recovery wrote the word at or after `mark`.
+    pub fn wrote_since(&self, slot: u32, mark: usize) -> bool {
+        self.slots[slot as usize].own.is_some_and(|own| own.1 >= mark)
+    }
+    /// Recovery writes a word.
+    pub fn write(&mut self, slot: u32, value: u64) {
+        let at = self.trail.len();
+        let old = self.slots[slot as usize].own.replace((value, at));
+        self.trail.push(Undo::Own { slot, old });
+        self.own_writes += 1;
+    }
+    /// The word as it was before the execution, and its parts that the execution wrote.
+    pub fn parts(&self, slot: u32) -> (u64, &[Lane]) {
+        (self.slots[slot as usize].initial, &self.slots[slot as usize].lanes)
+    }
+    /// How many versions of a location are durable for sure, and how many can be.
+    pub fn bounds(&self, lane: u32) -> (u32, u32) {
+        (self.low[lane as usize], self.high[lane as usize])
+    }
+    /// Narrows to the states in which exactly `versions` versions of the location are durable.
+    pub fn narrow(&mut self, lane: u32, versions: u32) {
+        let (low, high) = self.bounds(lane);
+        let node = |order: &Order, v: u32| order.versions(lane)[v as usize].0;
+        if versions > low {
+            self.include(node(&self.order, versions - 1));
+        }
+        if versions < high {
+            self.exclude(node(&self.order, versions));
+        }
+    }
+    /// Value (already shifted into the word) of a location after `versions` of its versions.
+    pub fn value(&self, lane: Lane, initial: u64, versions: u32) -> u64 {
+        match versions.checked_sub(1) {
+            None => initial & lane.mask,
+            Some(v) => self.order.versions(lane.id)[v as usize].1 << lane.shift,
+        }
+    }
+    /// Fingerprint of how the words look from here: of each the value where it is known, the possible versions
+    /// where it is not. Two sets of crash states with equal views of the words a recovery still reads behave alike:
+    /// both are closed, so the bounds alone say which combinations of versions are left.
+    pub fn view(&self, words: &[u32]) -> u128 {
+        let mut h = Fingerprint::default();
+        for slot in words.iter().map(|s| &self.slots[*s as usize]) {
+            if let Some((value, _)) = slot.own {
+                h.add(0, value);
+                continue;
+            }
+            let (mut known, mut open) = (slot.initial, false);
+            for lane in &slot.lanes {
+                let (low, high) = self.bounds(lane.id);
+                if low == high {
+                    known = known & !lane.mask | self.value(*lane, slot.initial, low);
+                } else {
+                    known &= !lane.mask;
+                    open = true;
+                }
+            }
+            h.add(u64::from(open), known);
+            for lane in slot.lanes.iter().filter(|_| open) {
+                let (low, high) = self.bounds(lane.id);
+                let bounds = if low == high {
+                    0
+                } else {
+                    u64::from(high) << 32 | u64::from(low)
+                };
+                h.add(2, bounds);
+            }
+        }
+        h.0
+    }
+}
+
+/// 128 bits: among the billions of views one exploration can hold, the chance of any collision is below 2^-64.
+#[derive(Default)]
+struct Fingerprint(u128);
+impl Fingerprint {
+    fn add(&mut self, kind: u64, value: u64) {
+        const ODD: u128 = 0x2d35_8dcc_aa6c_78a5_9e37_79b9_7f4a_7c15;
+        let mixed = (self.0 ^ u128::from(value) ^ u128::from(kind) << 64)
+            .wrapping_add(1)
+            .wrapping_mul(ODD);
+        self.0 = mixed ^ mixed >> 67;
+    }
+}

@@ -1,0 +1,282 @@
+//! The path of one recovery through its choices: depth-first search by replay, with marks at which paths may merge.
+
+use super::known::Known;
+use fencepost_kernel::Addr;
+
+/// A place at which recovery's whole state is at hand, so that continuations from equal states need running once.
+#[derive(Debug)]
+pub struct Mark {
+    /// Where to cut the trail to come back here.
+    pub trail: usize,
+    own_writes: u32,
+    /// Words read by every continuation explored so far, before recovery wrote them itself; may hold repetitions.
+    foot: Vec<u32>,
+    /// Repetitions were last removed at this length.
+    distinct: usize,
+    /// Every continuation so far ended well and none was left out.
+    pub clean: bool,
+    /// Whether this mark's result is worth keeping.
+    pub keep: bool,
+    /// Whether an equal mark was found clean before and this one is explored again to check that.
+    pub doubted: bool,
+    /// Marks since the last choice.
+    depth: u32,
+}
+
+enum Frame {
+    Choice { pick: u32, options: u32 },
+    Mark(Mark),
+}
+
+/// What stops a run of recovery before its end. Travels as a panic payload that no hook sees.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The continuation is known from an equal state.
+    Merged,
+    /// Nothing better than the witness in hand can follow.
+    Hopeless,
+    /// The run loads without end.
+    Endless,
+    /// The run took another way than the last time it was given the same values.
+    Astray,
+}
+impl Stop {
+    /// Leaves the run at once.
+    pub fn unwind(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+}
+
+/// A search over the choices that one failure point leaves to a recovery.
+pub struct Path {
+    pub known: Known,
+    frames: Vec<Frame>,
+    marks: Vec<usize>,
+    /// Frames passed by the current run.
+    at: usize,
+    loads_left: u64,
+    /// While minimising: only states with fewer deviations than this are of interest.
+    pub better_than: Option<u32>,
+    seen: Vec<u32>,
+    epoch: u32,
+}
+
+impl Path {
+    pub fn new(known: Known) -> Path {
+        Path {
+            known,
+            frames: Vec::new(),
+            marks: Vec::new(),
+            at: 0,
+            loads_left: u64::MAX,
+            better_than: None,
+            seen: Vec::new(),
+            epoch: 0,
+        }
+    }
+    /// Forgets the search so far; the failure point stays.
+    pub fn reset(&mut self) {
+        self.frames.clear();
+        self.marks.clear();
+        self.known.undo_to(0);
+        self.at = 0;
+    }
+    /// Begins a run at the very start, replaying every choice.
+    pub fn rewind(&mut self, loads: u64) {
+        self.known.undo_to(0);
+        (self.at, self.loads_left) = (0, loads);
+    }
+    /// Begins a run at the innermost mark, replaying only the choices after it.
+    pub fn rewind_to_mark(&mut self, loads: u64) {
+        let at = self.marks.last().map_or(0, |m| m + 1);
+        let trail = self.top().map_or(0, |m| m.trail);
+        self.known.undo_to(trail);
+        (self.at, self.loads_left) = (at, loads);
+    }
+    /// Begins another stretch of a run that makes no choices.
+    pub fn allow_loads(&mut self, loads: u64) {
+        self.loads_left = loads;
+    }
+    fn top(&mut self) -> Option<&mut Mark> {
+        match self.marks.last().map(|m| &mut self.frames[*m]) {
+            Some(Frame::Mark(mark)) => Some(mark),
+            _ => None,
+        }
+    }
+    /// Number of marks on the path.
+    pub fn depth(&self) -> usize {
+        self.marks.len()
+    }
+    /// The innermost mark's continuation is not clean.
+    pub fn soil(&mut self) {
+        if let Some(mark) = self.top() {
+            mark.clean = false;
+        }
+    }
+    /// Whether an enclosing mark is explored only to check that it is clean.
+    pub fn is_doubted(&self) -> bool {
+        self.marks
+            .iter()
+            .any(|m| matches!(&self.frames[*m], Frame::Mark(mark) if mark.doubted))
+    }
+    /// Whether the run still replays what an earlier run did.
+    pub fn replaying(&self) -> bool {
+        self.at < self.frames.len()
+    }
+    /// Passes a mark during a replay.
+    pub fn pass_mark(&mut self) {
+        if !matches!(self.frames[self.at], Frame::Mark(_)) {
+            Stop::Astray.unwind();
+        }
+        self.at += 1;
+    }
+    /// Marks since the last choice, were a mark entered here.
+    fn next_depth(&self) -> u32 {
+        match self.frames.last() {
+            Some(Frame::Mark(m)) => m.depth + 1,
+            _ => 0,
+        }
+    }
+    /// Whether looking for an equal state is worth its price here: it costs as much as the words it compares, so
+    /// it is done often right after a choice and rarely on long stretches without any.
+    pub fn worth_asking(&self) -> bool {
+        let depth = self.next_depth();
+        depth <= 8 || depth.is_power_of_two()
+    }
+    /// Enters a mark. Results are kept right after a choice and then ever more sparsely: between two choices all
+    /// marks have one continuation, and a merge at most twice as far away serves as well.
+    pub fn enter(&mut self, doubted: bool) {
+        let depth = self.next_depth();
+        self.marks.push(self.frames.len());
+        self.frames.push(Frame::Mark(Mark {
+            trail: self.known.mark(),
+            own_writes: self.known.own_writes(),
+            foot: Vec::new(),
+            distinct: 0,
+            clean: true,
+            keep: depth == 0 || depth.is_power_of_two(),
+            doubted,
+            depth,
+        }));
+        self.at = self.frames.len();
+    }
+    /// The innermost mark's continuation also reads these words.
+    pub fn read_also(&mut self, words: &[u32]) {
+        let Path {
+            known, frames, marks, ..
+        } = self;
+        if let Some(Frame::Mark(mark)) = marks.last().map(|m| &mut frames[*m]) {
+            mark.foot
+                .extend(words.iter().filter(|w| !known.wrote_since(**w, mark.trail)));
+        }
+    }
+    /// Reads a word, choosing among the values it can have.
+    pub fn load(&mut self, at: Addr) -> u64 {
+        self.loads_left -= 1;
+        if self.loads_left == 0 {
+            Stop::Endless.unwind();
+        }
+        let slot = self.known.slot(at);
+        if !self.replaying() {
+            self.read_also(&[slot]);
+        }
+        if let Some(own) = self.known.own(slot) {
+            return own;
+        }
+        let (initial, parts) = self.known.parts(slot);
+        if let [lane] = *parts {
+            let versions = self.choose_version(lane.id);
+            return initial & !lane.mask | self.known.value(lane, initial, versions);
+        }
+        let mut word = initial;
+        for i in 0..parts.len() {
+            let lane = self.known.parts(slot).1[i];
+            let versions = self.choose_version(lane.id);
+            word = word & !lane.mask | self.known.value(lane, initial, versions);
+        }
+        word
+    }
+    /// Writes a word on behalf of recovery.
+    pub fn store(&mut self, at: Addr, value: u64) {
+        let slot = self.known.slot(at);
+        self.known.write(slot, value);
+    }
+    fn choose_version(&mut self, lane: u32) -> u32 {
+        let (low, high) = self.known.bounds(lane);
+        if low == high {
+            return low;
+        }
+        let versions = high - self.choose(high - low + 1);
+        self.known.narrow(lane, versions);
+        let (durable, lost) = self.known.decided();
+        if self.better_than.is_some_and(|best| durable.min(lost) >= best) {
+            Stop::Hopeless.unwind();
+        }
+        versions
+    }
+    fn choose(&mut self, options: u32) -> u32 {
+        if !self.replaying() {
+            self.frames.push(Frame::Choice { pick: 0, options });
+        }
+        match self.frames[self.at] {
+            Frame::Choice { pick, options: before } if before == options => {
+                self.at += 1;
+                pick
+            }
+            _ => Stop::Astray.unwind(),
+        }
+    }
+    /// Moves to the next untried choice; false when there is none. Every mark whose continuations are used up is
+    /// handed to `close` with its distinct words, while `known` stands at the mark again.
+    pub fn backtrack(&mut self, mut close: impl FnMut(&Known, &Mark, &[u32])) -> bool {
+        while let Some(frame) = self.frames.last_mut() {
+            match frame {
+                Frame::Choice { pick, options } if *pick + 1 < *options => {
+                    *pick += 1;
+                    return true;
+                }
+                Frame::Choice { .. } => {
+                    self.frames.pop();
+                }
+                Frame::Mark(_) => {
+                    self.marks.pop();
+                    if let Some(Frame::Mark(mut mark)) = self.frames.pop() {
+                        self.known.undo_to(mark.trail);
+                        if mark.keep || mark.foot.len() > 2 * mark.distinct + 256 {
+                            self.remove_repetitions(&mut mark);
+                        }
+                        close(&self.known, &mark, &mark.foot);
+                        self.fold(mark);
+                    }
+                }
+            }
+        }
+        false
+    }
+    /// Adds what a finished mark has read to the mark around it.
+    fn fold(&mut self, mut inner: Mark) {
+        let Path {
+            known, frames, marks, ..
+        } = self;
+        let Some(Frame::Mark(outer)) = marks.last().map(|m| &mut frames[*m]) else {
+            return;
+        };
+        outer.clean &= inner.clean;
+        if outer.own_writes != inner.own_writes {
+            inner.foot.retain(|w| !known.wrote_since(*w, outer.trail));
+        }
+        if inner.foot.len() > outer.foot.len() {
+            std::mem::swap(&mut inner.foot, &mut outer.foot);
+            outer.distinct = outer.distinct.max(inner.distinct);
+        }
+        outer.foot.extend(inner.foot);
+    }
+    fn remove_repetitions(&mut self, mark: &mut Mark) {
+        self.epoch += 1;
+        self.seen.resize(self.known.slots(), 0);
+        let (seen, epoch) = (&mut self.seen, self.epoch);
+        mark.foot
+            .retain(|w| std::mem::replace(&mut seen[*w as usize], epoch) != epoch);
+        mark.distinct = mark.foot.len();
+    }
+}

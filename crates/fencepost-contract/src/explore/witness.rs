@@ -1,0 +1,189 @@
+//! The crash state shown to the user: which stores are durable, which are lost, and where they are in the program.
+
+use super::replay::ReplayId;
+use crate::graph::{CrashSpace, NodeId};
+use fencepost_kernel::{Addr, CrashPoint, HartId, StoreId, Violation};
+use std::fmt;
+use std::panic::Location;
+
+/// A store of the execution, as named in a witness.
+#[derive(Copy, Clone, Debug)]
+pub struct NamedStore {
+    /// The node of the persist-order graph (stores of one hardware transaction share theirs).
+    pub node: NodeId,
+    /// The store of the execution.
+    pub store: Option<StoreId>,
+    /// Where it wrote.
+    pub at: Addr,
+    /// What it wrote.
+    pub value: u64,
+    /// Who stored.
+    pub thread: HartId,
+    /// The line of the program.
+    pub source: &'static Location<'static>,
+}
+impl fmt::Display for NamedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, line) = (self.source.file(), self.source.line());
+        write!(
+            f,
+            "{file}:{line}  [{}] = {:#x}  (thread {})",
+            self.at, self.value, self.thread.0
+        )
+    }
+}
+
+/// From which end the witness is reached by the fewest changes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Deviation {
+    /// Everything executed is durable but for [`Witness::missing`].
+    Missing,
+    /// Nothing is durable beyond what must be, but for [`Witness::persisted`].
+    Persisted,
+}
+
+/// A crash state that recovery does not survive.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// Index of the failure point in [`CrashSpace::points`].
+    pub point: usize,
+    /// Number of trace events before the power failed.
+    pub event: usize,
+    /// What had begun and been acknowledged.
+    pub crash: CrashPoint,
+    /// Stores that are durable although they did not have to be.
+    pub persisted: Vec<NamedStore>,
+    /// Stores that had executed and are lost.
+    pub missing: Vec<NamedStore>,
+    /// The smaller of the two.
+    pub deviation: Deviation,
+    /// Whether no crash state of this failure point with fewer deviating stores breaks recovery (proved by search).
+    pub smallest: bool,
+    /// What is wrong after recovery.
+    pub why: Violation,
+    /// Self-contained id of the crash state: the caller's prefix, a colon, the failure point and the set.
+    pub replay: String,
+}
+
+impl Witness {
+    /// Names the stores of the crash state in which exactly the nodes with `durable` are durable.
+    pub(super) fn new(
+        space: &CrashSpace,
+        point: usize,
+        durable: &[bool],
+        why: Violation,
+        smallest: bool,
+        id: (&str, u32),
+    ) -> Witness {
+        let free = free_at(space, point);
+        let named = |wanted: bool| {
+            let nodes = free.iter().filter(move |n| durable[n.index()] == wanted);
+            nodes.flat_map(|n| named_stores(space, *n)).collect::<Vec<_>>()
+        };
+        let (persisted, missing): (Vec<_>, Vec<_>) = (named(true), named(false));
+        let count = |wanted: bool| free.iter().filter(|n| durable[n.index()] == wanted).count();
+        let deviation = if count(true) < count(false) {
+            Deviation::Persisted
+        } else {
+            Deviation::Missing
+        };
+        let at = &space.points[point];
+        let listed = deviation == Deviation::Persisted;
+        let nodes = free.iter().copied().filter(|n| durable[n.index()] == listed).collect();
+        let replay = ReplayId {
+            point: point as u32,
+            deviation,
+            nodes,
+            digest: id.1,
+        }
+        .encode(id.0);
+        Witness {
+            point,
+            event: at.event,
+            crash: at.crash.clone(),
+            persisted,
+            missing,
+            deviation,
+            smallest,
+            why,
+            replay,
+        }
+    }
+    /// The stores that make the difference: the shorter of the two lists.
+    pub fn deviating(&self) -> &[NamedStore] {
+        match self.deviation {
+            Deviation::Missing => &self.missing,
+            Deviation::Persisted => &self.persisted,
+        }
+    }
+    /// Number of deviating persist units: stores, or hardware transactions as wholes.
+    pub fn deviations(&self) -> usize {
+        let mut nodes: Vec<NodeId> = self.deviating().iter().map(|s| s.node).collect();
+        nodes.dedup();
+        nodes.len()
+    }
+}
+
+/// Writing nodes that may be durable or lost at a failure point, in effect order.
+pub(super) fn free_at(space: &CrashSpace, point: usize) -> Vec<NodeId> {
+    let mut cut = space.graph.executed(space.points[point].executed);
+    for must in space.points[..=point]
+        .iter()
+        .flat_map(|p| &space.must[p.newly_must.clone()])
+    {
+        space.graph.include(&mut cut, must.node);
+    }
+    cut.free_nodes(&space.graph)
+        .filter(|n| !space.graph.is_barrier(*n))
+        .collect()
+}
+fn named_stores(space: &CrashSpace, node: NodeId) -> impl Iterator<Item = NamedStore> + '_ {
+    let name = move |w: &crate::graph::Write| NamedStore {
+        node,
+        store: w.store,
+        at: w.at,
+        value: w.value,
+        thread: w.thread,
+        source: w.source,
+    };
+    space.graph.writes(node).iter().map(name)
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        writeln!(
+            f,
+            "why: {}{}",
+            self.why.why,
+            self.why.at.map(|a| format!(" (at {a})")).unwrap_or_default()
+        )?;
+        writeln!(
+            f,
+            "power fails after event {}; begun {:?}, acknowledged {:?} operations",
+            self.event, self.crash.begun, self.crash.acked
+        )?;
+        let proof = if self.smallest {
+            "smallest such state"
+        } else {
+            "not proved smallest"
+        };
+        let mut list = |title: &str, stores: &[NamedStore]| {
+            writeln!(f, "{title}: {}", stores.len())?;
+            stores.iter().take(SHOWN).try_for_each(|s| writeln!(f, "  {s}"))?;
+            if stores.len() > SHOWN {
+                writeln!(f, "  and {} more", stores.len() - SHOWN)
+            } else {
+                Ok(())
+            }
+        };
+        match self.deviation {
+            Deviation::Missing => list(&format!("durable but for these stores ({proof})"), &self.missing)?,
+            Deviation::Persisted => {
+                list(&format!("durable, though nothing forced it ({proof})"), &self.persisted)?;
+                list("lost", &self.missing)?;
+            }
+        }
+        writeln!(f, "replay: {}", self.replay)
+    }
+}

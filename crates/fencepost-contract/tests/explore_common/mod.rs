@@ -1,0 +1,248 @@
+//! Random executions, a nosy recovery, and brute force over all closed sets: what the explorer is held to.
+#![allow(dead_code)]
+
+use fencepost_contract::CrashSpace;
+use fencepost_contract::explore::{CrashMem, ImageMem, Recovery};
+use fencepost_kernel::{
+    Addr, At, CrashPoint, Fence, Flow, Flush, HartId, Image, Mem, OpRecord, Outcome, QueueId, StoreId, StoreInfo,
+    Stream, Trace, TraceKind, TxId, Val, Violation,
+};
+use std::panic::Location;
+
+/// Words of two lines and more: neighbours on a line, and lines of their own.
+pub fn word(i: u64) -> Addr {
+    Addr::pm(i / 2 * 64 + i % 2 * 8)
+}
+
+/// A random execution of up to `stores` persistent stores by up to three threads.
+pub fn random_trace(rng: &mut Stream, stores: usize, words: u64) -> Trace {
+    let threads = 1 + rng.below(3) as usize;
+    let mut b = Builder {
+        trace: Trace {
+            threads: threads as u32,
+            ..Trace::default()
+        },
+        last: Default::default(),
+    };
+    let mut op = vec![0u32; threads];
+    let mut tx: Vec<Option<TxId>> = vec![None; threads];
+    let mut transactions = 0;
+    b.push(
+        0,
+        TraceKind::Bind {
+            base: word(0),
+            len: 64,
+            queue: QueueId(0),
+        },
+    );
+    let mut written = 0;
+    while written < stores {
+        let t = rng.below(threads as u64) as usize;
+        let at = word(rng.below(words));
+        match rng.below(24) {
+            0..=7 => {
+                b.store(t, at, rng.below(4) + (rng.below(3) << 8), rng.chance(1, 5), tx[t]);
+                written += 1;
+            }
+            8..=10 => b.push(
+                t,
+                TraceKind::Flush {
+                    line: at.line(),
+                    kind: *pick(rng, &FLUSHES),
+                },
+            ),
+            11..=15 => b.push(t, TraceKind::Fence(*pick(rng, &FENCES))),
+            16..=17 => b.load(t, at),
+            18 => b.push(t, TraceKind::CommitQueue(QueueId(0))),
+            19 => match tx[t].take() {
+                Some(id) => b.push(t, TraceKind::TxCommit(id)),
+                None => {
+                    transactions += 1;
+                    tx[t] = Some(TxId(transactions));
+                    b.push(t, TraceKind::TxBegin(TxId(transactions)));
+                }
+            },
+            20 if tx[t].is_none() => b.push(t, TraceKind::TxFlush),
+            21 => {
+                b.push(t, TraceKind::OpBegin(op[t]));
+                op[t] += 1;
+            }
+            22 if op[t] > 0 => b.push(t, TraceKind::Ack(op[t] - 1)),
+            _ => {}
+        }
+    }
+    b.trace
+}
+const FLUSHES: [Flush; 3] = [Flush::Clwb, Flush::ClflushOpt, Flush::Clflush];
+const FENCES: [Fence; 7] = [
+    Fence::Sfence,
+    Fence::Sfence,
+    Fence::Mfence,
+    Fence::Dmb,
+    Fence::Pcommit,
+    Fence::PersistBarrier,
+    Fence::NewStrand,
+];
+fn pick<'a, T>(rng: &mut Stream, from: &'a [T]) -> &'a T {
+    &from[rng.below(from.len() as u64) as usize]
+}
+
+struct Builder {
+    trace: Trace,
+    last: std::collections::BTreeMap<Addr, StoreId>,
+}
+impl Builder {
+    fn push(&mut self, t: usize, kind: TraceKind) {
+        self.trace.push(HartId(t as u8), kind);
+    }
+    fn store(&mut self, t: usize, addr: Addr, value: u64, nt: bool, tx: Option<TxId>) {
+        let id = StoreId::from_index(self.trace.stores.len()).unwrap();
+        let (thread, source) = (HartId(t as u8), Location::caller());
+        self.trace.stores.push(StoreInfo {
+            thread,
+            addr,
+            value,
+            nt,
+            tx,
+            source,
+        });
+        self.last.insert(addr, id);
+        self.push(t, TraceKind::Store(id));
+    }
+    fn load(&mut self, t: usize, addr: Addr) {
+        let from = self.last.get(&addr).copied();
+        self.push(t, TraceKind::Load { addr, from });
+    }
+}
+
+/// A recovery that reads, copies, follows values as pointers, and in the end dislikes some of what it saw.
+#[derive(Clone)]
+pub struct Nosy {
+    pub script: Vec<(u64, u64, u8)>,
+    pub words: u64,
+    /// Which final sum is bad.
+    pub bad: u8,
+}
+pub type NosyState = (usize, u8);
+impl Nosy {
+    pub fn random(rng: &mut Stream, words: u64) -> Nosy {
+        let script = (0..2 + rng.below(7))
+            .map(|_| (rng.below(words), rng.below(words), rng.below(6) as u8))
+            .collect();
+        Nosy {
+            script,
+            words,
+            bad: rng.below(16) as u8,
+        }
+    }
+    /// What depends on the crash point: the number of acknowledged operations.
+    pub fn first(crash: &CrashPoint) -> NosyState {
+        (0, crash.acked.iter().sum::<u32>() as u8 & 15)
+    }
+    pub fn step_on<M: Mem<Dep = ()>>(&self, m: &mut M, (i, sum): NosyState) -> Flow<NosyState> {
+        let Some(&(a, b, kind)) = self.script.get(i) else {
+            return Flow::Done(if sum == self.bad {
+                Err(Violation::at(word(0), "bad sum"))
+            } else {
+                Ok(())
+            });
+        };
+        let at = |i: u64| At::new(word(i % self.words));
+        let v = m.load(at(a)).v;
+        let low = (v ^ v >> 7) as u8;
+        let sum = match kind {
+            0 => sum.wrapping_add(low) & 15,
+            1 => {
+                m.store(at(b), Val::lit(v));
+                sum
+            }
+            2 if v & 3 > 1 => sum ^ (m.load(at(b)).v as u8 & 15),
+            3 => (m.load(at(a + v + u64::from(sum))).v as u8) & 15,
+            4 if low == 0 => return Flow::Done(Ok(())),
+            5 => {
+                m.store_n(
+                    At::new(word(b % self.words)),
+                    Val::lit(u64::from(sum)),
+                    fencepost_kernel::Width::B1,
+                );
+                sum
+            }
+            _ => sum,
+        };
+        Flow::Next((i + 1, sum))
+    }
+    pub fn run<M: Mem<Dep = ()>>(&self, m: &mut M, crash: &CrashPoint, cuts: bool) -> Result<(), Violation> {
+        let mut state = Nosy::first(crash);
+        loop {
+            if cuts {
+                m.cut(state.0 as u64 * 256 + u64::from(state.1));
+            }
+            match self.step_on(m, state) {
+                Flow::Next(next) => state = next,
+                Flow::Done(verdict) => return verdict,
+            }
+        }
+    }
+}
+impl Recovery for Nosy {
+    type State = NosyState;
+    fn start(&self, crash: &CrashPoint) -> NosyState {
+        Nosy::first(crash)
+    }
+    fn step(&self, m: &mut CrashMem<'_>, state: NosyState) -> Flow<NosyState> {
+        self.step_on(m, state)
+    }
+}
+
+/// What brute force says of one failure point.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Brute {
+    /// Number of closed sets of writing nodes.
+    pub states: u128,
+    /// Fewest nodes by which a broken state deviates from one of the two ends.
+    pub fewest: Option<u32>,
+}
+
+/// Every crash state of every failure point, one by one, from the graph's own definition of a closed set.
+pub fn brute_force(space: &CrashSpace, recovery: &Nosy) -> Vec<Brute> {
+    let graph = &space.graph;
+    let result = space.cuts().map(|(point, cut)| {
+        let free: Vec<_> = cut.free_nodes(graph).filter(|n| !graph.is_barrier(*n)).collect();
+        assert!(free.len() <= 20, "brute force over {} nodes", free.len());
+        let before: Vec<u32> = (free.iter())
+            .map(|b| {
+                (0..free.len())
+                    .filter(|a| graph.is_before(free[*a], *b))
+                    .fold(0, |m, a| m | 1 << a)
+            })
+            .collect();
+        let mut brute = Brute::default();
+        for set in 0..1u32 << free.len() {
+            if (0..free.len()).any(|i| set >> i & 1 == 1 && before[i] & !set != 0) {
+                continue;
+            }
+            brute.states += 1;
+            let durable = |n| match free.binary_search(&n) {
+                Ok(i) => set >> i & 1 == 1,
+                Err(_) => cut.is_in(n),
+            };
+            let image: Image = graph.image_of(durable);
+            if recovery.run(&mut ImageMem::new(&image), &point.crash, false).is_err() {
+                let deviations = set.count_ones().min(free.len() as u32 - set.count_ones());
+                brute.fewest = Some(brute.fewest.map_or(deviations, |f| f.min(deviations)));
+            }
+        }
+        brute
+    });
+    result.collect()
+}
+
+/// An operation record, for programs under test.
+pub fn op(thread: u32, k: u32, stamp: u64, words: [u64; 3]) -> OpRecord {
+    OpRecord {
+        thread,
+        k,
+        stamp,
+        outcome: Outcome { kind: 1, words },
+    }
+}
