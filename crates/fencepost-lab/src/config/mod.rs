@@ -1,6 +1,7 @@
 //! Configuration: TOML texts in layers, resolved into declared parameters.
 
 pub mod layer;
+pub mod machine;
 pub mod presets;
 mod section;
 mod source;

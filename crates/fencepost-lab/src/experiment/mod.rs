@@ -1,6 +1,7 @@
 //! Experiments: planned as data, run in parallel, resumed, measured, scored.
 
 pub mod engine;
+pub mod implied;
 pub mod measure;
 pub mod rule;
 pub mod runs;

@@ -1,0 +1,238 @@
+//! The one-page report of a reproduction: scoreboard, slowdown chart, stall breakdown. No network, no scripts.
+
+mod svg;
+
+use crate::error::LabError;
+use crate::experiment::implied::ImpliedRow;
+use crate::experiment::measure::{aggregate, ratios};
+use crate::experiment::rule::Over;
+use crate::experiment::runs::{Plan, Runs};
+use crate::experiment::score::{Row, short, tally};
+use crate::experiment::spec::{Experiment, Matrix};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+pub use svg::{Chart, Series, escape};
+
+const TEMPLATE: &str = include_str!("report.html");
+
+/// What a report is made from.
+pub struct Report<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Scale word.
+    pub scale: &'a str,
+    /// Seed of every run.
+    pub seed: u64,
+    /// Finished runs.
+    pub runs: &'a Runs,
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// Scoreboard.
+    pub rows: &'a [Row],
+    /// Diagnostic: work between persists.
+    pub implied: &'a [ImpliedRow],
+}
+
+/// What the template is filled with.
+#[derive(Serialize)]
+struct Page<'a> {
+    paper: &'a str,
+    about: &'a str,
+    machine: &'a str,
+    scale: &'a str,
+    seed: u64,
+    counts: BTreeMap<&'static str, usize>,
+    rows: &'a [Row],
+    implied: &'a [ImpliedRow],
+    slowdowns: Vec<String>,
+    stalls: Vec<String>,
+    runs: Vec<RunLine>,
+    missing_programs: &'a BTreeSet<String>,
+    missing_designs: &'a BTreeSet<String>,
+}
+
+#[derive(Serialize)]
+struct RunLine {
+    tag: String,
+    program: String,
+    point: String,
+    media: String,
+    time_us: String,
+    pm_writes: u64,
+    durable_events: u64,
+    check: String,
+    bad: bool,
+    digest: String,
+    config: String,
+}
+
+/// Renders the page.
+pub fn render(r: &Report<'_>) -> Result<String, LabError> {
+    let mut env = minijinja::Environment::new();
+    env.add_template("report.html", TEMPLATE).map_err(internal)?;
+    let page = Page {
+        paper: &r.experiment.paper,
+        about: &r.experiment.about,
+        machine: &r.experiment.machine,
+        scale: r.scale,
+        seed: r.seed,
+        counts: tally(r.rows).iter().map(|(v, n)| (v.word(), *n)).collect(),
+        rows: r.rows,
+        implied: r.implied,
+        slowdowns: r
+            .experiment
+            .matrix
+            .iter()
+            .filter_map(|m| slowdown_chart(r, m))
+            .collect(),
+        stalls: r.experiment.matrix.iter().flat_map(|m| stall_charts(r, m)).collect(),
+        runs: run_lines(r),
+        missing_programs: &r.plan.missing_programs,
+        missing_designs: &r.plan.missing_designs,
+    };
+    let template = env.get_template("report.html").map_err(internal)?;
+    template.render(minijinja::value::Serde(&page)).map_err(internal)
+}
+
+fn internal(e: minijinja::Error) -> LabError {
+    LabError::Internal(format!("report: {e:#}"))
+}
+
+/// Slowdown over the first point of a matrix, by program (and their geometric mean) and medium.
+fn slowdown_chart(r: &Report<'_>, m: &Matrix) -> Option<String> {
+    let base = m.points.first()?;
+    let mut groups = Vec::new();
+    let mut series: Vec<Series> = m.points[1..]
+        .iter()
+        .map(|p| Series {
+            name: p.clone(),
+            values: Vec::new(),
+        })
+        .collect();
+    for media in &m.media {
+        let per_point: Vec<_> = m.points[1..]
+            .iter()
+            .map(|p| ratios(r.runs, &m.tag, [p, base], media))
+            .collect();
+        let programs: Vec<&String> = m
+            .programs
+            .iter()
+            .filter(|p| per_point.iter().any(|v| v.iter().any(|x| x.0 == **p)))
+            .collect();
+        for p in &programs {
+            groups.push(format!("{p} {media}"));
+            for (s, v) in series.iter_mut().zip(&per_point) {
+                s.values.push(v.iter().find(|x| x.0 == **p).map(|x| x.1));
+            }
+        }
+        if programs.len() > 1 {
+            groups.push(format!("geomean {media}"));
+            for (s, v) in series.iter_mut().zip(&per_point) {
+                s.values.push(aggregate(Over::Geomean, v));
+            }
+        }
+    }
+    if groups.is_empty() || series.is_empty() {
+        return None;
+    }
+    let title = format!("{}: execution time relative to {base}", m.tag);
+    let chart = Chart {
+        title: &title,
+        unit: "time / baseline time",
+        groups: &groups,
+        series: &series,
+        stacked: false,
+        reference: Some(1.0),
+    };
+    Some(chart.render())
+}
+
+/// Where the time of every thread went, one chart per medium, as a share of the threads' total.
+fn stall_charts(r: &Report<'_>, m: &Matrix) -> Vec<String> {
+    let chart = |media: &String| {
+        let runs: Vec<_> = (m.programs.iter())
+            .flat_map(|p| m.points.iter().map(move |d| (p, d)))
+            .filter_map(|(p, d)| Some((format!("{p} {d}"), r.runs.get(&m.tag, p, d, media)?)))
+            .collect();
+        if runs.is_empty() {
+            return None;
+        }
+        let total = |x: &crate::result::RunResult| (x.busy_ps + x.stalls.values().sum::<u64>()).max(1) as f64;
+        // Causes that never reach half a percent anywhere are summed up.
+        let weight = |c: &String| {
+            runs.iter()
+                .map(|x| x.1.stalls.get(c).map_or(0.0, |v| *v as f64 / total(x.1)))
+                .fold(0.0, f64::max)
+        };
+        let causes: BTreeSet<String> = runs.iter().flat_map(|x| x.1.stalls.keys().cloned()).collect();
+        let (mut main, rest): (Vec<String>, Vec<String>) = causes.into_iter().partition(|c| weight(c) >= 0.005);
+        main.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        let share = |x: &crate::result::RunResult, cs: &[String]| {
+            Some(100.0 * cs.iter().map(|c| x.stalls.get(c).copied().unwrap_or(0)).sum::<u64>() as f64 / total(x))
+        };
+        let mut series = vec![Series {
+            name: "busy".into(),
+            values: runs
+                .iter()
+                .map(|x| Some(100.0 * x.1.busy_ps as f64 / total(x.1)))
+                .collect(),
+        }];
+        for c in main {
+            let one = [c];
+            series.push(Series {
+                name: one[0].clone(),
+                values: runs.iter().map(|x| share(x.1, &one)).collect(),
+            });
+        }
+        if !rest.is_empty() {
+            series.push(Series {
+                name: "other".into(),
+                values: runs.iter().map(|x| share(x.1, &rest)).collect(),
+            });
+        }
+        let groups: Vec<String> = runs.iter().map(|x| x.0.clone()).collect();
+        let title = format!("{}: where the threads' time went, {media}", m.tag);
+        Some(
+            Chart {
+                title: &title,
+                unit: "% of thread time",
+                groups: &groups,
+                series: &series,
+                stacked: true,
+                reference: None,
+            }
+            .render(),
+        )
+    };
+    m.media.iter().filter_map(chart).collect()
+}
+
+fn run_lines(r: &Report<'_>) -> Vec<RunLine> {
+    (r.runs.by_cell.iter())
+        .map(|(c, x)| {
+            let check = x.check.as_ref().map_or_else(String::new, |k| {
+                let share = 100.0 * k.covered();
+                format!(
+                    "{} of {} crash points ({}%), {} violations",
+                    k.points,
+                    k.points_total,
+                    short(share),
+                    k.violations
+                )
+            });
+            RunLine {
+                tag: c.tag.clone(),
+                program: c.program.clone(),
+                point: c.point.clone(),
+                media: c.media.clone(),
+                time_us: short(x.time_ps as f64 / 1e6),
+                pm_writes: x.pm_writes,
+                durable_events: x.durable_events,
+                check,
+                bad: x.check.as_ref().is_some_and(|k| !k.as_expected()),
+                digest: x.log_digest.clone(),
+                config: x.config_digest.chars().take(12).collect(),
+            }
+        })
+        .collect()
+}

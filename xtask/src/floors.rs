@@ -1,0 +1,130 @@
+//! Who may import whom.
+
+use crate::root;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rooms of the house and the rooms that each may use. The checker (`contract`) and the programs never see the machine.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("fencepost-kernel", &[]),
+    ("fencepost-contract", &["fencepost-kernel"]),
+    ("fencepost-programs", &["fencepost-kernel"]),
+    ("fencepost-machine", &["fencepost-kernel"]),
+    ("fencepost-designs", &["fencepost-machine", "fencepost-contract", "fencepost-kernel"]),
+    ("fencepost-native", &["fencepost-programs", "fencepost-kernel"]),
+    (
+        "fencepost-lab",
+        &[
+            "fencepost-designs",
+            "fencepost-native",
+            "fencepost-contract",
+            "fencepost-programs",
+            "fencepost-machine",
+            "fencepost-kernel",
+        ],
+    ),
+    ("fencepost", &["fencepost-lab"]),
+    ("fencepost-py", &["fencepost", "fencepost-lab"]),
+];
+/// Libraries that live in one room only.
+const LIVES_IN: &[(&str, &str)] = &[
+    ("clap", "fencepost"),
+    ("miette", "fencepost"),
+    ("indicatif", "fencepost"),
+    ("pyo3", "fencepost-py"),
+    ("corosensei", "fencepost-machine"),
+];
+
+fn allowed(room: &str) -> &'static [&'static str] {
+    MAY_USE.iter().find(|r| r.0 == room).unwrap_or_else(|| panic!("room `{room}` has no floor: add it to the table")).1
+}
+
+/// What a manifest's dependency tables name, of all kinds (build, dev and target-specific ones too).
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    fn walk(table: &dyn toml_edit::TableLike, found: &mut BTreeSet<String>) {
+        for (key, item) in table.iter() {
+            let Some(inner) = item.as_table_like() else { continue };
+            if key.ends_with("dependencies") {
+                for (name, spec) in inner.iter() {
+                    let renamed = spec.as_table_like().and_then(|t| t.get("package")).and_then(|p| p.as_str());
+                    found.insert(renamed.unwrap_or(name).to_owned());
+                }
+            } else {
+                walk(inner, found);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    walk(manifest.parse::<toml_edit::DocumentMut>().expect("a manifest is TOML").as_table(), &mut found);
+    found
+}
+
+/// Rooms that a source text names: every `fencepost_xyz` outside comments.
+fn imports(source: &str) -> BTreeSet<String> {
+    let code = source.lines().map(|l| l.split("//").next().unwrap_or(""));
+    let words = code.flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    words.filter(|w| w.starts_with("fencepost_")).map(|w| w.replace('_', "-")).collect()
+}
+
+fn violations(room: &str, manifest: &str, sources: &BTreeMap<String, String>) -> Vec<String> {
+    let rooms: BTreeSet<&str> = MAY_USE.iter().map(|r| r.0).collect();
+    let may = allowed(room);
+    let mut wrong = Vec::new();
+    for d in dependencies(manifest) {
+        if rooms.contains(d.as_str()) && !may.contains(&d.as_str()) {
+            wrong.push(format!("{room}/Cargo.toml depends on {d}"));
+        }
+        if let Some((_, home)) = LIVES_IN.iter().find(|l| l.0 == d && l.1 != room) {
+            wrong.push(format!("{room}/Cargo.toml depends on {d}, which lives in {home}"));
+        }
+    }
+    for (file, text) in sources {
+        for i in imports(text) {
+            if i != room && rooms.contains(i.as_str()) && !may.contains(&i.as_str()) {
+                wrong.push(format!("{room}/{file} uses {i}"));
+            }
+        }
+    }
+    wrong
+}
+
+/// Rust files below a folder, by path.
+pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a readable folder").path()).collect();
+    paths.sort();
+    let nested = |p: PathBuf| if p.is_dir() { rust_files(&p) } else { vec![p] };
+    paths.into_iter().flat_map(nested).filter(|p| p.extension().is_some_and(|x| x == "rs")).collect()
+}
+
+#[test]
+fn no_room_imports_what_its_floor_forbids() {
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(root().join("crates")).expect("the crates folder") {
+        let dir = entry.expect("a readable folder").path();
+        let Ok(manifest) = fs::read_to_string(dir.join("Cargo.toml")) else { continue };
+        let room = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let read = |p: PathBuf| {
+            let text = fs::read_to_string(&p).expect("a readable source");
+            (p.strip_prefix(&dir).unwrap_or(&p).to_string_lossy().into_owned(), text)
+        };
+        wrong.extend(violations(&room, &manifest, &rust_files(&dir).into_iter().map(read).collect()));
+        seen.insert(room);
+    }
+    assert!(seen.contains("fencepost-kernel") && seen.contains("fencepost"), "the test looks in the wrong place: {seen:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_test_would_notice() {
+    let none = BTreeMap::new();
+    let manifest = "[dependencies]\nfencepost-machine.workspace = true\n";
+    assert_eq!(violations("fencepost-contract", manifest, &none), ["fencepost-contract/Cargo.toml depends on fencepost-machine"]);
+    let manifest = "[dev-dependencies]\nm = { package = \"fencepost-machine\", path = \"x\" }\n[dependencies]\nclap = \"4\"\n";
+    assert_eq!(violations("fencepost-programs", manifest, &none).len(), 2);
+    let sources = [("src/a.rs".to_string(), "use fencepost_machine::seam; // fencepost_designs\n".to_string())].into();
+    assert_eq!(violations("fencepost-contract", "", &sources), ["fencepost-contract/src/a.rs uses fencepost-machine"]);
+    assert!(violations("fencepost-designs", "", &sources).is_empty());
+}
