@@ -1,1 +1,81 @@
-//! Memory controllers and media.
+//! Memory controllers and media: a component of its own that knows neither caches nor designs.
+//!
+//! [`MediaSpec`] says what the medium is (geometry and timing), [`ControllerSpec`] how the controller uses it, a
+//! design's [`QueuePlan`](crate::seam::QueuePlan) how its write queue is divided. [`Controller`] does the work: bounded
+//! queues, epochs and same-line order ([`Writes`](writes::Writes)), first-ready first-come-first-served commands
+//! ([`sched`]), bank, rank and bus timing with refresh ([`timing`]).
+
+mod controller;
+mod lane;
+mod map;
+mod preset;
+mod sched;
+mod spec;
+mod stats;
+mod timing;
+mod trace;
+mod writes;
+
+pub use controller::{Controller, IssueFilter, ReadQueueFull};
+pub use map::{AddressMap, Location};
+pub use preset::{Mark, MediaPreset, Origin};
+pub use spec::{
+    ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, WritePolicy,
+};
+pub use stats::MemStats;
+pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};
+pub use writes::Refusal;
+
+use crate::seam::{Write, WriteId};
+use fencepost_kernel::LineAddr;
+
+/// A read under way; chosen by whoever asks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReadId(pub u64);
+
+/// What happened in a controller.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum MemEvent {
+    /// The data of a read is back.
+    ReadDone {
+        /// Which read.
+        id: ReadId,
+        /// Its line.
+        line: LineAddr,
+    },
+    /// A write arrived in its queue. `write.epoch` is the epoch it actually joined.
+    Accepted {
+        /// Which write.
+        id: WriteId,
+        /// What it writes.
+        write: Write,
+    },
+    /// A write's data went to the medium. Of merged writes, only the oldest is reported.
+    Issued {
+        /// Which write.
+        id: WriteId,
+    },
+    /// A write is durable: when the medium stored it or, where the queue is durable, when it arrived. Writes that were
+    /// merged become durable together, oldest first, all with the merged bytes and each with its own hart and cause.
+    Durable {
+        /// Which write.
+        id: WriteId,
+        /// The bytes that are durable now.
+        write: Write,
+        /// Whether this is a record of the persist log: true for the first of merged writes only, so that the log has
+        /// one record for each time bytes became durable.
+        record: bool,
+    },
+    /// An entry of a write queue became free after a push to that queue was refused.
+    SlotFree {
+        /// The queue.
+        queue: u8,
+    },
+    /// An entry of the read queue became free after a read was refused.
+    ReadSlotFree,
+    /// A drain asked for is satisfied.
+    Drained {
+        /// The caller's own mark.
+        tag: u64,
+    },
+}

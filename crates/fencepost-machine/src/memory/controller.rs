@@ -1,0 +1,431 @@
+//! The memory controller: what its user calls, and the order in which things happen at one moment.
+
+use super::lane::Lane;
+use super::map::{AddressMap, Location};
+use super::sched::{Request, Touched, sooner};
+use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError};
+use super::stats::MemStats;
+use super::timing::Timing;
+use super::writes::{Arrival, Refusal, Slot, Writes};
+use super::{MemEvent, ReadId};
+use crate::seam::{DrainScope, Epoch, QueuePlan, Write, WriteId};
+use fencepost_kernel::{LineAddr, LineData, Ps};
+use std::collections::VecDeque;
+
+/// The read queue is full.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct ReadQueueFull;
+
+/// May a queued write issue to its bank? Asked with the id the entry was pushed with, and its merged bytes.
+pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
+
+#[derive(Copy, Clone, Debug)]
+struct Drain {
+    scope: DrainScope,
+    tag: u64,
+    /// Arrivals up to this one count (`AcceptedSoFar`).
+    upto: u64,
+    remaining: u32,
+}
+
+/// A controller with its channels.
+///
+/// The user owns time. It pushes requests, asks [`Controller::next_event`] when something can happen next, and calls
+/// [`Controller::advance`] at that time (or earlier, which is harmless). Nothing is polled and nothing is drawn from a
+/// random source: the same calls give the same events.
+///
+/// A refused push is repeated after [`MemEvent::SlotFree`] / [`MemEvent::ReadSlotFree`], which are sent only when
+/// something was refused before.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    pub(super) spec: ControllerSpec,
+    pub(super) timing: Timing,
+    map: AddressMap,
+    banks_per_channel: u16,
+    pub(super) durable_region: bool,
+    pub(super) durable_on_accept: bool,
+    pub(super) writes: Writes,
+    pub(super) lanes: Vec<Lane>,
+    /// Pushed writes that have not arrived, by time of arrival.
+    transit: VecDeque<(Ps, Slot)>,
+    /// Reads whose data is on its way, and reads answered from the write queue.
+    pub(super) returning: VecDeque<(Ps, (ReadId, LineAddr))>,
+    forwarded: VecDeque<(Ps, (ReadId, LineAddr))>,
+    /// Writes the medium is storing.
+    pub(super) storing: VecDeque<(Ps, Slot)>,
+    reads_in_use: u16,
+    read_refused: bool,
+    write_refused: Vec<bool>,
+    pub(super) high: u16,
+    pub(super) low: u16,
+    /// A queue is at or above the high mark; every queue is at or below the low mark.
+    pub(super) pressed: bool,
+    pub(super) relaxed: bool,
+    drains: Vec<Drain>,
+    drain_check: Option<Ps>,
+    pub(super) stats: MemStats,
+}
+
+impl Controller {
+    /// A controller in front of an idle medium. `durable_region`: whether it holds persistent memory; a controller of
+    /// volatile memory never reports [`MemEvent::Durable`].
+    pub fn new(
+        spec: &ControllerSpec,
+        media: &MediaSpec,
+        plan: &QueuePlan,
+        durable_region: bool,
+    ) -> Result<Controller, SpecError> {
+        spec.validate()?;
+        media.validate()?;
+        let durable_on_accept = durable_region && spec.durable_at(media) == DurableAt::Accept;
+        let writes = Writes::new(plan, spec.write_queue, durable_on_accept, spec.coalesce);
+        let capacity = u32::from(writes.capacity(0));
+        let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
+        let low = (capacity * u32::from(spec.drain_low) / 100) as u16;
+        Ok(Controller {
+            timing: Timing::new(media),
+            map: AddressMap::new(media),
+            banks_per_channel: media.ranks * media.banks,
+            durable_region,
+            durable_on_accept,
+            lanes: (0..media.channels).map(|_| Lane::new(media)).collect(),
+            transit: VecDeque::with_capacity(64),
+            returning: VecDeque::with_capacity(usize::from(spec.read_queue)),
+            forwarded: VecDeque::with_capacity(16),
+            storing: VecDeque::with_capacity(64),
+            reads_in_use: 0,
+            read_refused: false,
+            write_refused: vec![false; usize::from(writes.queues())],
+            high,
+            low: low.min(high - 1),
+            pressed: false,
+            relaxed: true,
+            drains: Vec::new(),
+            drain_check: None,
+            stats: MemStats::default(),
+            spec: spec.clone(),
+            writes,
+        })
+    }
+
+    // ---- requests
+
+    /// Asks for a line. A queued write to it answers; otherwise a read-queue entry is held until the data returns.
+    pub fn push_read(&mut self, now: Ps, id: ReadId, line: LineAddr) -> Result<(), ReadQueueFull> {
+        if self.writes.forward(line).is_some() {
+            self.stats.forwarded += 1;
+            self.forwarded.push_back((now + self.spec.static_latency, (id, line)));
+            return Ok(());
+        }
+        if self.reads_in_use >= self.spec.read_queue {
+            self.read_refused = true;
+            self.stats.refused += 1;
+            return Err(ReadQueueFull);
+        }
+        self.reads_in_use += 1;
+        let at = self.map.locate(line);
+        let lane = &mut self.lanes[usize::from(at.channel)];
+        lane.reads.push(request(id.0, line, at, now));
+        lane.wake = sooner(lane.wake, Some(now));
+        Ok(())
+    }
+    /// Sends a write. It holds an entry of its queue, and counts in its epoch, from now on; it arrives
+    /// (`MemEvent::Accepted`) after `write.delay`, but never before an older write to its line, nor, where the queue
+    /// is durable, before a write of an earlier epoch. An epoch below the active one joins the active one.
+    pub fn push_write(&mut self, now: Ps, id: WriteId, write: Write) -> Result<(), Refusal> {
+        let (queue, delay) = (write.queue, write.delay);
+        let slot = match self.writes.push(id, write) {
+            Ok(slot) => slot,
+            Err(refusal) => {
+                self.write_refused[usize::from(queue)] = true;
+                self.stats.refused += 1;
+                return Err(refusal);
+            }
+        };
+        let at = self.arrival(now + delay, slot);
+        let position = self.transit.partition_point(|t| t.0 <= at);
+        self.transit.insert(position, (at, slot));
+        self.watermarks();
+        Ok(())
+    }
+    fn arrival(&self, at: Ps, slot: Slot) -> Ps {
+        let (write, older) = (self.writes.write(slot), self.writes.older(slot));
+        let before = |other: Slot| {
+            let w = self.writes.write(other);
+            let epochs = self.durable_on_accept && w.queue == write.queue && w.epoch.is_some() && w.epoch < write.epoch;
+            Some(other) == older || epochs
+        };
+        let waits_for = self.transit.iter().filter(|t| before(t.1)).map(|t| t.0);
+        waits_for.fold(at, Ps::max)
+    }
+    /// The newest bytes of a line that a read would be answered with, if a write to it is queued or under way.
+    pub fn forward(&self, line: LineAddr) -> Option<&LineData> {
+        self.writes.forward(line)
+    }
+
+    // ---- time
+
+    /// The earliest time at which [`Controller::advance`] has something to do. `None`: only a new request, or another
+    /// answer of the issue filter, can change anything.
+    pub fn next_event(&self) -> Option<Ps> {
+        let lanes = self.lanes.iter().fold(self.drain_check, |t, l| sooner(t, l.wake));
+        let queues = [
+            self.transit.front().map(|x| x.0),
+            self.storing.front().map(|x| x.0),
+            self.returning.front().map(|x| x.0),
+            self.forwarded.front().map(|x| x.0),
+        ];
+        queues.into_iter().fold(lanes, sooner)
+    }
+    /// Does everything that is due up to `now` and appends what happened to `out`, in order. Must also be called when
+    /// answers of `filter` may have changed.
+    pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        if filter.is_some() {
+            for lane in self.lanes.iter_mut().filter(|l| !l.writes.is_empty()) {
+                lane.wake = sooner(lane.wake, Some(now));
+            }
+        }
+        while let Some(t) = self.next_event().filter(|t| *t <= now) {
+            self.step(t, filter, out);
+        }
+    }
+    /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
+    fn step(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        self.finish_reads(now, out);
+        while let Some(slot) = due(&mut self.storing, now) {
+            self.stored(now, slot, out);
+        }
+        while let Some(slot) = due(&mut self.transit, now) {
+            self.arrive(now, slot, out);
+        }
+        self.answer_drains(out);
+        for lane in 0..self.lanes.len() {
+            if self.lanes[lane].wake.is_some_and(|w| w <= now) {
+                self.run_lane(lane, now, filter, out);
+            }
+        }
+    }
+    fn finish_reads(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
+        while let Some((id, line)) = due(&mut self.forwarded, now) {
+            out.push(MemEvent::ReadDone { id, line });
+        }
+        while let Some((id, line)) = due(&mut self.returning, now) {
+            self.reads_in_use -= 1;
+            out.push(MemEvent::ReadDone { id, line });
+            if std::mem::take(&mut self.read_refused) {
+                out.push(MemEvent::ReadSlotFree);
+            }
+        }
+    }
+    fn arrive(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
+        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
+        out.push(MemEvent::Accepted { id, write });
+        if self.durable_on_accept {
+            let record = true;
+            out.push(MemEvent::Durable { id, write, record });
+        }
+        match self.writes.arrive(slot) {
+            Arrival::Merged => {
+                self.stats.coalesced += 1;
+                self.slot_free(write.queue, out);
+                self.watermarks();
+            }
+            Arrival::Queued => {
+                let at = self.map.locate(write.line);
+                let lane = &mut self.lanes[usize::from(at.channel)];
+                lane.writes.push(request(slot.into(), write.line, at, now));
+                lane.wake = sooner(lane.wake, Some(now));
+            }
+        }
+    }
+    /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
+    fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
+        let another_epoch = self.writes.done(slot);
+        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
+        if self.durable_region && !self.durable_on_accept {
+            let record = true;
+            out.push(MemEvent::Durable { id, write, record });
+            for origin in self.writes.merged(slot) {
+                let (id, record) = (origin.id, false);
+                let (hart, cause) = (origin.hart, origin.cause);
+                let write = Write { hart, cause, ..write };
+                out.push(MemEvent::Durable { id, write, record });
+            }
+        }
+        let accepted = self.writes.accepted_at(slot);
+        for d in &mut self.drains {
+            let DrainScope::AcceptedSoFar(queue) = d.scope else {
+                continue;
+            };
+            let counted = queue.is_none_or(|q| q == write.queue) && accepted <= d.upto;
+            d.remaining = d.remaining.saturating_sub(counted.into());
+        }
+        self.writes.finish(slot);
+        self.slot_free(write.queue, out);
+        self.watermarks();
+        if another_epoch {
+            self.wake_lanes(now);
+        }
+    }
+    pub(super) fn wake_lanes(&mut self, now: Ps) {
+        for lane in self.lanes.iter_mut().filter(|l| !l.writes.is_empty()) {
+            lane.wake = sooner(lane.wake, Some(now));
+        }
+    }
+    pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
+        if std::mem::take(&mut self.write_refused[usize::from(queue)]) {
+            out.push(MemEvent::SlotFree { queue });
+        }
+    }
+    pub(super) fn watermarks(&mut self) {
+        let used = (0..self.writes.queues())
+            .map(|q| self.writes.used(q))
+            .max()
+            .unwrap_or(0);
+        self.pressed = used >= self.high;
+        self.relaxed = used <= self.low;
+    }
+
+    // ---- drains and epochs
+
+    /// Asks for [`MemEvent::Drained`] with `tag` once the scope is satisfied: at the next `advance` (due at `now`) if
+    /// it is already. Writes on their way do not count; where the queue is durable, accepted writes are satisfied.
+    pub fn when_drained(&mut self, now: Ps, scope: DrainScope, tag: u64) {
+        let remaining = match scope {
+            DrainScope::AcceptedSoFar(_) if self.durable_on_accept => 0,
+            DrainScope::AcceptedSoFar(queue) | DrainScope::Empty(queue) => self.arrived(queue),
+        };
+        let upto = self.writes.accepted();
+        self.drains.push(Drain {
+            scope,
+            tag,
+            upto,
+            remaining,
+        });
+        self.drain_check = sooner(self.drain_check, Some(now));
+    }
+    fn arrived(&self, queue: Option<u8>) -> u32 {
+        let all = 0..self.writes.queues();
+        let count = |q| u32::from(self.writes.arrived(q));
+        queue.map_or_else(|| all.map(count).sum(), count)
+    }
+    fn answer_drains(&mut self, out: &mut Vec<MemEvent>) {
+        self.drain_check = None;
+        let mut i = 0;
+        while i < self.drains.len() {
+            let d = self.drains[i];
+            let satisfied = match d.scope {
+                DrainScope::AcceptedSoFar(_) => d.remaining == 0,
+                DrainScope::Empty(queue) => self.arrived(queue) == 0,
+            };
+            if satisfied {
+                out.push(MemEvent::Drained { tag: d.tag });
+                self.drains.remove(i);
+            } else {
+                i += 1;
+            }
+        }
+    }
+    /// Closes the open epoch of a queue if any write joined it (on its way, queued or durable); the epoch now open.
+    pub fn end_epoch(&mut self, queue: u8) -> Epoch {
+        self.writes.end_epoch(queue)
+    }
+    /// The oldest epoch of a queue that holds writes that are not durable; the open one when all are.
+    pub fn active_epoch(&self, queue: u8) -> Epoch {
+        self.writes.active_epoch(queue)
+    }
+    /// The epoch open for writes: the latest that was opened, or that a write named.
+    pub fn open_epoch(&self, queue: u8) -> Epoch {
+        self.writes.open_epoch(queue)
+    }
+    /// Opens or closes a queue for new writes; writes it holds, or on their way, are not affected.
+    pub fn gate_queue(&mut self, queue: u8, open: bool) {
+        self.writes.gate(queue, open);
+    }
+
+    // ---- what can be seen
+
+    /// Bank that holds a line, counted over all channels and ranks.
+    pub fn bank(&self, line: LineAddr) -> u16 {
+        let at = self.map.locate(line);
+        at.channel * self.banks_per_channel + at.bank
+    }
+    /// Number of banks, over all channels and ranks.
+    pub fn banks(&self) -> u16 {
+        self.lanes.len() as u16 * self.banks_per_channel
+    }
+    /// Whether a bank is opening or closing a row, or storing a write, at `now`.
+    pub fn bank_busy(&self, now: Ps, bank: u16) -> bool {
+        let lane = &self.lanes[usize::from(bank / self.banks_per_channel)];
+        lane.channel.ready_at(usize::from(bank % self.banks_per_channel)) > now
+    }
+    /// Writes sent to a queue and not yet in the medium.
+    pub fn queued(&self, queue: u8) -> u16 {
+        self.writes.total(queue)
+    }
+    /// Free entries of a write queue.
+    pub fn free_slots(&self, queue: u8) -> u16 {
+        self.writes.capacity(queue).saturating_sub(self.writes.used(queue))
+    }
+    /// Whether accepted writes are durable (persistent write queue, ADR).
+    pub fn durable_on_accept(&self) -> bool {
+        self.durable_on_accept
+    }
+    /// Whether no read and no write is queued or under way.
+    pub fn is_empty(&self) -> bool {
+        let writes = (0..self.writes.queues()).all(|q| self.writes.total(q) == 0);
+        writes && self.reads_in_use == 0 && self.forwarded.is_empty()
+    }
+    /// Counters, from the beginning of time.
+    pub fn stats(&self) -> &MemStats {
+        &self.stats
+    }
+    /// Clock period of the medium.
+    pub fn clock(&self) -> Ps {
+        self.timing.clock
+    }
+    /// For a stuck machine: who waits for whom, since when; one line for each queue and each channel with work.
+    pub fn explain(&self) -> String {
+        let mut text = String::new();
+        for q in (0..self.writes.queues()).filter(|q| self.writes.total(*q) > 0) {
+            text += &format!(
+                "write queue {q}: {} writes, epoch {} active, {} open\n",
+                self.writes.total(q),
+                self.writes.active_epoch(q).0,
+                self.writes.open_epoch(q).0
+            );
+        }
+        for (i, lane) in self.lanes.iter().enumerate() {
+            for (what, list) in [("read", &lane.reads), ("write", &lane.writes)] {
+                if let Some(r) = list.first() {
+                    let blocked = what == "write" && !self.writes.eligible(r.key as Slot);
+                    let why = if blocked { ", held by epoch or line order" } else { "" };
+                    text += &format!(
+                        "channel {i}: {} {what}s, oldest of {} since {}{why}\n",
+                        list.len(),
+                        r.line,
+                        r.since
+                    );
+                }
+            }
+        }
+        text
+    }
+}
+
+/// The front of a queue ordered by time, if it is due.
+fn due<T>(queue: &mut VecDeque<(Ps, T)>, now: Ps) -> Option<T> {
+    queue.front().filter(|x| x.0 <= now)?;
+    queue.pop_front().map(|x| x.1)
+}
+
+fn request(key: u64, line: LineAddr, at: Location, since: Ps) -> Request {
+    Request {
+        key,
+        line,
+        bank: at.bank as u8,
+        row: at.row,
+        since,
+        touched: Touched::Hit,
+    }
+}

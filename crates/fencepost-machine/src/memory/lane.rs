@@ -1,0 +1,223 @@
+//! One channel at work: read or write mode, and the commands that follow.
+
+use super::controller::{Controller, IssueFilter};
+use super::sched::{Command, Pick, Request, Touched, pick, sooner};
+use super::spec::{MediaSpec, SlotFreed};
+use super::timing::{Channel, Direction};
+use super::writes::Slot;
+use super::{MemEvent, ReadId};
+use fencepost_kernel::Ps;
+use fencepost_kernel::units::LINE_BYTES;
+
+/// A channel with its share of the queued requests, oldest first.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Banks and buses.
+    pub channel: Channel,
+    /// Queued reads.
+    pub reads: Vec<Request>,
+    /// Queued writes.
+    pub writes: Vec<Request>,
+    /// When to look again.
+    pub wake: Option<Ps>,
+    mode: Direction,
+    /// The drain goes on although reads wait.
+    forced: bool,
+    /// Writes issued in this drain.
+    drained: u16,
+    last: Direction,
+}
+
+impl Lane {
+    /// An idle channel.
+    pub fn new(media: &MediaSpec) -> Lane {
+        Lane {
+            channel: Channel::new(media),
+            reads: Vec::with_capacity(64),
+            writes: Vec::with_capacity(64),
+            wake: None,
+            mode: Direction::Read,
+            forced: false,
+            drained: 0,
+            last: Direction::Read,
+        }
+    }
+    fn list(&mut self, direction: Direction) -> &mut Vec<Request> {
+        match direction {
+            Direction::Read => &mut self.reads,
+            Direction::Write => &mut self.writes,
+        }
+    }
+}
+
+impl Controller {
+    /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
+    pub(super) fn run_lane(&mut self, lane: usize, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        let l = &mut self.lanes[lane];
+        if l.reads.is_empty() && l.writes.is_empty() {
+            l.wake = None;
+            return;
+        }
+        let edge = self.timing.edge(now.max(l.channel.next_command));
+        if edge > now {
+            l.wake = Some(edge);
+            return;
+        }
+        self.stats.refreshes += l.channel.refresh(&self.timing, now);
+        loop {
+            self.choose_mode(lane, now);
+            let (direction, p) = self.choose(lane, now, filter);
+            let Some((index, command)) = p.now else {
+                self.lanes[lane].wake = p.wake.map(|t| self.timing.edge(t));
+                return;
+            };
+            self.issue(lane, now, direction, index, command, out);
+        }
+    }
+
+    /// Read mode until writes press or no read waits; write mode until reads may have their turn.
+    fn choose_mode(&mut self, lane: usize, now: Ps) {
+        let (pressed, relaxed, overdue) = (self.pressed, self.relaxed, self.overdue(lane, now));
+        let l = &mut self.lanes[lane];
+        let (reads, writes) = (!l.reads.is_empty(), !l.writes.is_empty());
+        match l.mode {
+            Direction::Read if writes && (pressed || overdue || !reads) => {
+                l.mode = Direction::Write;
+                l.forced = pressed || overdue;
+                l.drained = 0;
+            }
+            Direction::Write if !writes => l.mode = Direction::Read,
+            Direction::Write if reads => {
+                l.forced |= pressed || overdue;
+                let enough = match l.forced {
+                    true => relaxed && !overdue,
+                    false => self.spec.read_priority || relaxed,
+                };
+                if enough && l.drained >= self.spec.min_writes {
+                    l.mode = Direction::Read;
+                }
+            }
+            _ => {}
+        }
+    }
+    /// When the oldest write of a channel has waited long enough to go before reads.
+    fn due(&self, lane: usize) -> Option<Ps> {
+        let oldest = self.lanes[lane].writes.first()?;
+        (self.spec.write_wait_max > Ps::ZERO).then(|| oldest.since + self.spec.write_wait_max)
+    }
+    fn overdue(&self, lane: usize, now: Ps) -> bool {
+        self.due(lane).is_some_and(|t| t <= now)
+    }
+
+    /// The next command: of the current direction or, where that has nothing to do for longer than two turnarounds of
+    /// the bus take, of the other, in banks the current direction does not need.
+    fn choose(&mut self, lane: usize, now: Ps, filter: Option<IssueFilter<'_>>) -> (Direction, Pick) {
+        let mode = self.lanes[lane].mode;
+        let mut first = self.pick(lane, mode, now, 0, filter);
+        if first.now.is_some() {
+            return (mode, first);
+        }
+        let other = if mode == Direction::Read {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        if mode == Direction::Write && first.banks == 0 && !self.lanes[lane].reads.is_empty() {
+            // No write may issue at all: reads have the channel.
+            self.lanes[lane].mode = Direction::Read;
+            return (Direction::Read, self.pick(lane, Direction::Read, now, 0, filter));
+        }
+        if mode == Direction::Read {
+            first.wake = sooner(first.wake, self.due(lane).filter(|t| *t > now));
+        }
+        if !self.spec.fill_idle || self.lanes[lane].list(other).is_empty() {
+            return (mode, first);
+        }
+        let fill = self.pick(lane, other, now, first.banks, filter);
+        let slack = |t: Ps| first.wake.is_none_or(|w| w > t + self.timing.turnarounds);
+        if fill.now.is_some() {
+            if slack(now) {
+                return (other, fill);
+            }
+        } else if let Some(t) = fill.wake.map(|t| self.timing.edge(t)).filter(|t| slack(*t)) {
+            first.wake = sooner(first.wake, Some(t));
+        }
+        (mode, first)
+    }
+    fn pick(&self, lane: usize, direction: Direction, now: Ps, avoid: u64, filter: Option<IssueFilter<'_>>) -> Pick {
+        let (l, hits_max) = (&self.lanes[lane], self.spec.row_hits_max);
+        let (channel, writes) = (&l.channel, &self.writes);
+        match direction {
+            Direction::Read => pick(channel, &l.reads, direction, hits_max, now, avoid, |_| true),
+            Direction::Write => pick(channel, &l.writes, direction, hits_max, now, avoid, |r| {
+                let slot = r.key as Slot;
+                writes.eligible(slot) && filter.is_none_or(|f| f(writes.id(slot), writes.write(slot)))
+            }),
+        }
+    }
+
+    fn issue(
+        &mut self,
+        lane: usize,
+        now: Ps,
+        direction: Direction,
+        index: usize,
+        command: Command,
+        out: &mut Vec<MemEvent>,
+    ) {
+        let l = &mut self.lanes[lane];
+        let r = &mut l.list(direction)[index];
+        let (bank, row) = (usize::from(r.bank), r.row);
+        match command {
+            Command::Precharge => {
+                r.touched = Touched::Conflict;
+                l.channel.precharge(&self.timing, now, bank);
+            }
+            Command::Activate => {
+                if r.touched == Touched::Hit {
+                    r.touched = Touched::Opened;
+                }
+                l.channel.activate(&self.timing, now, bank, row);
+            }
+            Command::Column => {
+                l.channel.column(&self.timing, now, bank, direction);
+                let r = l.list(direction).remove(index);
+                self.transfer(lane, now, direction, r, out);
+            }
+        }
+    }
+    /// A line crosses the bus.
+    fn transfer(&mut self, lane: usize, now: Ps, direction: Direction, r: Request, out: &mut Vec<MemEvent>) {
+        match r.touched {
+            Touched::Hit => self.stats.row_hits += 1,
+            Touched::Opened => self.stats.row_misses += 1,
+            Touched::Conflict => self.stats.row_conflicts += 1,
+        }
+        self.stats.bytes += LINE_BYTES;
+        self.stats.busy += self.timing.burst.0;
+        let l = &mut self.lanes[lane];
+        let turned = l.last == Direction::Read && direction == Direction::Write;
+        self.stats.drain_switches += u64::from(turned);
+        l.last = direction;
+        if direction == Direction::Read {
+            self.stats.reads += 1;
+            let at = now + self.timing.read_data + self.spec.static_latency;
+            self.returning.push_back((at, (ReadId(r.key), r.line)));
+            return;
+        }
+        self.stats.writes += 1;
+        l.drained = l.drained.saturating_add(1);
+        let slot = r.key as Slot;
+        let (id, queue) = (self.writes.id(slot), self.writes.write(slot).queue);
+        out.push(MemEvent::Issued { id });
+        let free = self.spec.slot_freed == SlotFreed::Issue;
+        if self.writes.issue(slot, free) {
+            self.wake_lanes(now);
+        }
+        if free {
+            self.slot_free(queue, out);
+            self.watermarks();
+        }
+        self.storing.push_back((now + self.timing.write_done, slot));
+    }
+}

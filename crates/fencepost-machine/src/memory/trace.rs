@@ -1,0 +1,96 @@
+//! Drives a controller with a bare request stream, for comparison with other memory simulators.
+
+use super::{Controller, ControllerSpec, MediaSpec, ReadId, SpecError};
+use crate::seam::{QueuePlan, Write, WriteId};
+use fencepost_kernel::{LineAddr, LineData, Ps, WriteCause};
+
+/// Kind of a traced request.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum TraceOp {
+    /// Read of a line.
+    Read,
+    /// Write of a line.
+    Write,
+}
+
+/// What a request stream took.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct TraceResult {
+    /// Requests made.
+    pub requests: u64,
+    /// Clocks of the medium until the last read returned and the last write was stored.
+    pub cycles: u64,
+    /// The same as time.
+    pub time: Ps,
+    /// Reads made.
+    pub reads: u64,
+    /// Writes made.
+    pub writes: u64,
+    /// Column accesses to an open row.
+    pub row_hits: u64,
+}
+
+/// The controller of a bare request stream: the default policies without the processor-side pipeline latency, which
+/// DRAM simulators do not count.
+pub fn trace_controller() -> ControllerSpec {
+    ControllerSpec {
+        static_latency: Ps::ZERO,
+        ..ControllerSpec::default()
+    }
+}
+
+/// Sends requests back to back, in order: each enters its queue as soon as there is room.
+pub fn run_trace(
+    spec: &ControllerSpec,
+    media: &MediaSpec,
+    requests: impl IntoIterator<Item = (TraceOp, LineAddr)>,
+) -> Result<TraceResult, SpecError> {
+    let mut controller = Controller::new(spec, media, &QueuePlan::default(), false)?;
+    let (mut now, mut out, mut reads, mut writes) = (Ps::ZERO, Vec::new(), 0, 0);
+    for (op, line) in requests {
+        while !push(&mut controller, now, op, line, reads + writes) {
+            now = step(&mut controller, now, &mut out);
+        }
+        match op {
+            TraceOp::Read => reads += 1,
+            TraceOp::Write => writes += 1,
+        }
+    }
+    while !controller.is_empty() {
+        now = step(&mut controller, now, &mut out);
+    }
+    Ok(TraceResult {
+        requests: reads + writes,
+        cycles: now.0.div_ceil(media.t_ck.0),
+        time: now,
+        reads,
+        writes,
+        row_hits: controller.stats().row_hits,
+    })
+}
+
+fn push(controller: &mut Controller, now: Ps, op: TraceOp, line: LineAddr, id: u64) -> bool {
+    match op {
+        TraceOp::Read => controller.push_read(now, ReadId(id), line).is_ok(),
+        TraceOp::Write => {
+            let write = Write {
+                line,
+                data: LineData::default(),
+                queue: 0,
+                epoch: None,
+                cause: WriteCause::Eviction,
+                hart: None,
+                delay: Ps::ZERO,
+            };
+            controller.push_write(now, WriteId(id), write).is_ok()
+        }
+    }
+}
+
+fn step(controller: &mut Controller, now: Ps, out: &mut Vec<super::MemEvent>) -> Ps {
+    // Work is pending whenever this is called, and without a filter pending work always has a next event.
+    let next = controller.next_event().unwrap_or(now);
+    controller.advance(next, None, out);
+    out.clear();
+    next
+}

@@ -1,0 +1,446 @@
+//! The write queues: entries, epochs, same-line order and coalescing. Knows no banks and no clock.
+//!
+//! Three rules decide when a queued write may issue. *Epochs*: a write of epoch `e` waits until every write of an
+//! earlier epoch of its queue is durable (or, with `ordered_issue`, has been issued; all writes take equally long from
+//! issue to durable, so none can then overtake). *Same line*: a write waits until every older write to its line has
+//! been issued; they share a bank, so they become durable in order. *Filter*: the design's own say, asked by the
+//! controller. [`Writes::push`] refuses the few combinations in which the first two could wait for each other.
+
+use crate::seam::{Epoch, QueuePlan, Write, WriteId};
+use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Index of an entry.
+pub type Slot = u16;
+
+/// Why a write was not taken.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The queue has no free entry.
+    Full,
+    /// The queue is gated.
+    Gated,
+    /// An older write to the same line sits in a later epoch or in another queue; it must be durable first.
+    SameLine,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum State {
+    Transit,
+    Queued,
+    Issued,
+}
+
+/// A write that was merged into an entry, or the entry's own.
+#[derive(Copy, Clone, Debug)]
+pub struct Origin {
+    /// Who waits for it.
+    pub id: WriteId,
+    /// Hart it is charged to.
+    pub hart: Option<HartId>,
+    /// Why it is written.
+    pub cause: WriteCause,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    write: Write,
+    id: WriteId,
+    state: State,
+    /// Position in the order of arrival.
+    accepted: u64,
+    /// Neighbours among the entries of the same line, in the order in which they were pushed.
+    older: Option<Slot>,
+    newer: Option<Slot>,
+    /// Writes merged into this entry, oldest first.
+    merged: Vec<Origin>,
+    /// Whether the entry still counts in its epoch and in its queue's capacity.
+    in_epoch: bool,
+    holds_slot: bool,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct EpochState {
+    epoch: Epoch,
+    pending: u16,
+    unissued: u16,
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    capacity: u16,
+    used: u16,
+    /// Arrived and not done.
+    arrived: u16,
+    /// Pushed and not done.
+    total: u16,
+    open: Epoch,
+    open_used: bool,
+    gate_open: bool,
+    epochs: VecDeque<EpochState>,
+    /// The epoch whose writes may issue.
+    issuing: Option<Epoch>,
+}
+
+/// What became of an arriving write.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It waits in its own entry.
+    Queued,
+    /// It was merged into a queued write; its own entry is free.
+    Merged,
+}
+
+/// All write queues of one controller.
+#[derive(Clone, Debug)]
+pub struct Writes {
+    entries: Vec<Entry>,
+    free: Vec<Slot>,
+    queues: Vec<Queue>,
+    newest: FxHashMap<LineAddr, Slot>,
+    ordered_issue: bool,
+    /// Durable on arrival: epochs end there.
+    durable_on_accept: bool,
+    coalesce: bool,
+    accepted: u64,
+}
+
+impl Writes {
+    /// Empty queues as `plan` asks for; `entries` is what it divides when it names no size.
+    pub fn new(plan: &QueuePlan, entries: u16, durable_on_accept: bool, coalesce: bool) -> Writes {
+        let queues = u16::from(plan.queues.max(1));
+        let capacity = plan.entries_each.unwrap_or(entries / queues).max(1);
+        let queue = Queue {
+            capacity,
+            used: 0,
+            arrived: 0,
+            total: 0,
+            open: Epoch::default(),
+            open_used: false,
+            gate_open: true,
+            epochs: VecDeque::with_capacity(usize::from(capacity)),
+            issuing: None,
+        };
+        Writes {
+            entries: Vec::with_capacity(usize::from(capacity * queues)),
+            free: Vec::with_capacity(usize::from(capacity * queues)),
+            queues: vec![queue; usize::from(queues)],
+            newest: FxHashMap::default(),
+            ordered_issue: plan.ordered_issue,
+            durable_on_accept,
+            coalesce,
+            accepted: 0,
+        }
+    }
+
+    /// Reserves an entry for a write that is on its way. Its epoch holds it from now on; an epoch number below the
+    /// active one joins the active one.
+    pub fn push(&mut self, id: WriteId, mut write: Write) -> Result<Slot, Refusal> {
+        let older = self.newest.get(&write.line).copied();
+        let q = &self.queues[usize::from(write.queue)];
+        if !q.gate_open {
+            return Err(Refusal::Gated);
+        }
+        if q.used >= q.capacity {
+            return Err(Refusal::Full);
+        }
+        if let Some(e) = &mut write.epoch {
+            *e = (*e).max(q.active());
+            if !self.durable_on_accept && self.could_deadlock(older, write.queue, *e) {
+                return Err(Refusal::SameLine);
+            }
+        }
+        let q = &mut self.queues[usize::from(write.queue)];
+        q.used += 1;
+        q.total += 1;
+        if let Some(e) = write.epoch {
+            q.join(e);
+            q.find_issuing(self.ordered_issue);
+        }
+        let slot = self.take_entry(id, write, older);
+        if let Some(o) = older {
+            self.entries[usize::from(o)].newer = Some(slot);
+        }
+        self.newest.insert(write.line, slot);
+        Ok(slot)
+    }
+    /// Whether an older write to the line would wait for the new one's epoch.
+    fn could_deadlock(&self, mut older: Option<Slot>, queue: u8, epoch: Epoch) -> bool {
+        while let Some(s) = older {
+            let e = &self.entries[usize::from(s)];
+            if e.in_epoch && (e.write.queue != queue || e.write.epoch > Some(epoch)) {
+                return true;
+            }
+            older = e.older;
+        }
+        false
+    }
+    fn take_entry(&mut self, id: WriteId, write: Write, older: Option<Slot>) -> Slot {
+        let slot = self.free.pop().unwrap_or(self.entries.len() as Slot);
+        let merged = match self.entries.get_mut(usize::from(slot)) {
+            Some(e) => std::mem::take(&mut e.merged),
+            None => Vec::new(),
+        };
+        let entry = Entry {
+            write,
+            id,
+            state: State::Transit,
+            accepted: 0,
+            older,
+            newer: None,
+            merged,
+            in_epoch: write.epoch.is_some(),
+            holds_slot: true,
+        };
+        match self.entries.get_mut(usize::from(slot)) {
+            Some(e) => *e = entry,
+            None => self.entries.push(entry),
+        }
+        slot
+    }
+
+    /// A write on its way reaches its queue: it is accepted, and merged into an older one where that is allowed.
+    pub fn arrive(&mut self, slot: Slot) -> Arrival {
+        self.accepted += 1;
+        let accepted = self.accepted;
+        let e = &mut self.entries[usize::from(slot)];
+        e.state = State::Queued;
+        e.accepted = accepted;
+        let queue = usize::from(e.write.queue);
+        if self.durable_on_accept {
+            self.leave_epoch(slot, true);
+        }
+        if self.try_merge(slot) {
+            return Arrival::Merged;
+        }
+        self.queues[queue].arrived += 1;
+        Arrival::Queued
+    }
+    fn try_merge(&mut self, slot: Slot) -> bool {
+        let e = &self.entries[usize::from(slot)];
+        let Some(older) = e.older.filter(|_| self.coalesce) else {
+            return false;
+        };
+        let o = &self.entries[usize::from(older)];
+        let epochs_meet = self.durable_on_accept || o.write.epoch == e.write.epoch;
+        if o.state != State::Queued || o.write.queue != e.write.queue || !epochs_meet {
+            return false;
+        }
+        let (write, id) = (e.write, e.id);
+        let o = &mut self.entries[usize::from(older)];
+        o.write.data = write.data;
+        if !self.durable_on_accept {
+            o.merged.push(Origin {
+                id,
+                hart: write.hart,
+                cause: write.cause,
+            });
+        }
+        self.leave_epoch(slot, true);
+        self.release_slot(slot);
+        self.forget(slot);
+        true
+    }
+    /// Takes an entry out of its epoch's count, issued or not.
+    fn leave_epoch(&mut self, slot: Slot, unissued: bool) {
+        let e = &mut self.entries[usize::from(slot)];
+        if std::mem::take(&mut e.in_epoch) {
+            let epoch = e.write.epoch;
+            let q = &mut self.queues[usize::from(e.write.queue)];
+            q.leave(epoch, unissued);
+            q.find_issuing(self.ordered_issue);
+        }
+    }
+    /// Gives the entry's place in the queue back; false if that had happened before.
+    fn release_slot(&mut self, slot: Slot) -> bool {
+        let e = &mut self.entries[usize::from(slot)];
+        let held = std::mem::take(&mut e.holds_slot);
+        self.queues[usize::from(e.write.queue)].used -= u16::from(held);
+        held
+    }
+    /// Unlinks and frees an entry.
+    fn forget(&mut self, slot: Slot) {
+        let e = &self.entries[usize::from(slot)];
+        let (line, queue, older, newer) = (e.write.line, e.write.queue, e.older, e.newer);
+        if let Some(n) = newer {
+            self.entries[usize::from(n)].older = older;
+        }
+        if let Some(o) = older {
+            self.entries[usize::from(o)].newer = newer;
+        }
+        match (newer, older) {
+            (Some(_), _) => {}
+            (None, Some(o)) => drop(self.newest.insert(line, o)),
+            (None, None) => drop(self.newest.remove(&line)),
+        }
+        self.queues[usize::from(queue)].total -= 1;
+        self.free.push(slot);
+    }
+
+    /// Whether epochs and same-line order let a queued write issue.
+    pub fn eligible(&self, slot: Slot) -> bool {
+        let e = &self.entries[usize::from(slot)];
+        let older_issued = e
+            .older
+            .is_none_or(|o| self.entries[usize::from(o)].state == State::Issued);
+        let queue = &self.queues[usize::from(e.write.queue)];
+        older_issued && (!e.in_epoch || e.write.epoch == queue.issuing)
+    }
+    /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.
+    /// Returns whether another epoch may issue now.
+    pub fn issue(&mut self, slot: Slot, free_slot: bool) -> bool {
+        let e = &mut self.entries[usize::from(slot)];
+        e.state = State::Issued;
+        let (queue, epoch, in_epoch) = (usize::from(e.write.queue), e.write.epoch, e.in_epoch);
+        if free_slot {
+            self.release_slot(slot);
+        }
+        let q = &mut self.queues[queue];
+        let before = q.issuing;
+        if in_epoch {
+            q.issued(epoch);
+            q.find_issuing(self.ordered_issue);
+        }
+        before != q.issuing
+    }
+    /// The medium has stored an issued write. Returns whether another epoch may issue now. The entry can still be
+    /// read until [`Writes::finish`].
+    pub fn done(&mut self, slot: Slot) -> bool {
+        let queue = usize::from(self.entries[usize::from(slot)].write.queue);
+        let before = self.queues[queue].issuing;
+        self.leave_epoch(slot, false);
+        self.queues[queue].arrived -= 1;
+        before != self.queues[queue].issuing
+    }
+    /// Frees an entry after [`Writes::done`].
+    pub fn finish(&mut self, slot: Slot) {
+        self.release_slot(slot);
+        self.entries[usize::from(slot)].merged.clear();
+        self.forget(slot);
+    }
+
+    /// The write in an entry.
+    pub fn write(&self, slot: Slot) -> &Write {
+        &self.entries[usize::from(slot)].write
+    }
+    /// The id an entry was pushed with.
+    pub fn id(&self, slot: Slot) -> WriteId {
+        self.entries[usize::from(slot)].id
+    }
+    /// Position of an entry in the order of arrival, from 1.
+    pub fn accepted_at(&self, slot: Slot) -> u64 {
+        self.entries[usize::from(slot)].accepted
+    }
+    /// Position of the newest arrival.
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+    /// Writes merged into an entry, oldest first.
+    pub fn merged(&self, slot: Slot) -> &[Origin] {
+        &self.entries[usize::from(slot)].merged
+    }
+    /// The next older entry of the same line.
+    pub fn older(&self, slot: Slot) -> Option<Slot> {
+        self.entries[usize::from(slot)].older
+    }
+    /// The newest bytes of a line that are not in the medium yet.
+    pub fn forward(&self, line: LineAddr) -> Option<&LineData> {
+        self.newest
+            .get(&line)
+            .map(|s| &self.entries[usize::from(*s)].write.data)
+    }
+    /// Opens or closes a queue for new writes.
+    pub fn gate(&mut self, queue: u8, open: bool) {
+        self.queues[usize::from(queue)].gate_open = open;
+    }
+    /// Number of queues.
+    pub fn queues(&self) -> u8 {
+        self.queues.len() as u8
+    }
+    /// Entries a queue has.
+    pub fn capacity(&self, queue: u8) -> u16 {
+        self.queues[usize::from(queue)].capacity
+    }
+    /// Entries of a queue in use.
+    pub fn used(&self, queue: u8) -> u16 {
+        self.queues[usize::from(queue)].used
+    }
+    /// Writes that arrived in a queue and are not in the medium.
+    pub fn arrived(&self, queue: u8) -> u16 {
+        self.queues[usize::from(queue)].arrived
+    }
+    /// Writes pushed to a queue and not in the medium.
+    pub fn total(&self, queue: u8) -> u16 {
+        self.queues[usize::from(queue)].total
+    }
+    /// Closes the open epoch if any write joined it; the epoch now open.
+    pub fn end_epoch(&mut self, queue: u8) -> Epoch {
+        let q = &mut self.queues[usize::from(queue)];
+        if std::mem::take(&mut q.open_used) {
+            q.open.0 += 1;
+        }
+        q.open
+    }
+    /// The epoch open for writes.
+    pub fn open_epoch(&self, queue: u8) -> Epoch {
+        self.queues[usize::from(queue)].open
+    }
+    /// The oldest epoch with writes that are not durable; the open one when there is none.
+    pub fn active_epoch(&self, queue: u8) -> Epoch {
+        self.queues[usize::from(queue)].active()
+    }
+}
+
+impl Queue {
+    fn active(&self) -> Epoch {
+        self.epochs.front().map_or(self.open, |e| e.epoch)
+    }
+    fn join(&mut self, epoch: Epoch) {
+        if epoch >= self.open {
+            self.open = epoch;
+            self.open_used = true;
+        }
+        let at = self.epochs.partition_point(|e| e.epoch < epoch);
+        match self.epochs.get_mut(at).filter(|e| e.epoch == epoch) {
+            Some(e) => {
+                e.pending += 1;
+                e.unissued += 1;
+            }
+            None => self.epochs.insert(
+                at,
+                EpochState {
+                    epoch,
+                    pending: 1,
+                    unissued: 1,
+                },
+            ),
+        }
+    }
+    fn state(&mut self, epoch: Option<Epoch>) -> Option<&mut EpochState> {
+        let epoch = epoch?;
+        let at = self.epochs.partition_point(|e| e.epoch < epoch);
+        self.epochs.get_mut(at).filter(|e| e.epoch == epoch)
+    }
+    fn issued(&mut self, epoch: Option<Epoch>) {
+        if let Some(e) = self.state(epoch) {
+            e.unissued -= 1;
+        }
+    }
+    fn leave(&mut self, epoch: Option<Epoch>, unissued: bool) {
+        if let Some(e) = self.state(epoch) {
+            e.pending -= 1;
+            e.unissued -= u16::from(unissued);
+        }
+        while self.epochs.front().is_some_and(|e| e.pending == 0) {
+            self.epochs.pop_front();
+        }
+    }
+    fn find_issuing(&mut self, ordered_issue: bool) {
+        let oldest = match ordered_issue {
+            true => self.epochs.iter().find(|e| e.unissued > 0),
+            false => self.epochs.front(),
+        };
+        self.issuing = oldest.map(|e| e.epoch);
+    }
+}
