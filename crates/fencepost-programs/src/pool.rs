@@ -1,0 +1,100 @@
+//! Per-thread allocation pools of fixed-size blocks at fixed offsets.
+//!
+//! Blocks lie in persistent memory; the allocator's own state (a bump index and a stack of freed blocks) is a volatile
+//! index in DRAM, so an allocation costs no persist. A crash loses that state: blocks that were allocated but not
+//! linked, or unlinked but not freed, are leaked. That is allowed; audits ignore them and [`Pool::leaked`] counts them.
+
+use crate::layout::Layout;
+use crate::sites;
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Addr, At, Mem, Val};
+
+/// Freed blocks a thread remembers; beyond that a freed block is dropped (leaked until the next start).
+const FREE_SLOTS: u64 = 1024;
+
+/// One pool per thread.
+#[derive(Copy, Clone, Debug)]
+pub struct Pool {
+    blocks: Addr,
+    control: Addr,
+    block: u64,
+    per_thread: u64,
+    threads: u32,
+}
+
+impl Pool {
+    /// Reserves pools of `per_thread` blocks of `block` bytes each (rounded up to lines).
+    pub fn new(layout: &mut Layout, threads: u32, block: u64, per_thread: u64) -> Pool {
+        let block = block.next_multiple_of(LINE_BYTES);
+        let blocks = layout.pm(u64::from(threads) * per_thread * block);
+        let control = layout.dram(u64::from(threads) * Self::control_bytes());
+        Pool {
+            blocks,
+            control,
+            block,
+            per_thread,
+            threads,
+        }
+    }
+    const fn control_bytes() -> u64 {
+        LINE_BYTES + FREE_SLOTS * 8
+    }
+    fn control<D: Copy + Default>(&self, thread: u32) -> At<D> {
+        At::new(Addr(self.control.0 + u64::from(thread) * Self::control_bytes()))
+    }
+    /// Takes a block of `thread`'s pool: the block freed last, or the next unused one.
+    ///
+    /// # Panics
+    /// When the pool is exhausted, that is, when more operations run than the program was built for.
+    #[track_caller]
+    pub fn alloc<M: Mem>(&self, m: &mut M, thread: u32) -> At<M::Dep> {
+        let control = self.control(thread);
+        let freed = m.load(control.field(8));
+        let block = if freed.v > 0 {
+            m.store(control.field(8), freed.map(|n| n - 1));
+            m.load(freed.index(Addr(control.addr.0 + LINE_BYTES - 8), 8)).ptr()
+        } else {
+            let next = m.load(control);
+            assert!(
+                next.v < self.per_thread,
+                "allocation pool of thread {thread} is exhausted after {} blocks",
+                next.v
+            );
+            m.store(control, next.map(|n| n + 1));
+            let first = self.blocks.0 + u64::from(thread) * self.per_thread * self.block;
+            next.index(Addr(first), self.block)
+        };
+        m.compute(sites::ALLOC);
+        block
+    }
+    /// Returns a block to `thread`'s pool. Only once its unlinking is ordered before whatever the thread stores next.
+    #[track_caller]
+    pub fn free<M: Mem>(&self, m: &mut M, thread: u32, block: At<M::Dep>) {
+        let control = self.control(thread);
+        let freed = m.load(control.field(8));
+        if freed.v < FREE_SLOTS {
+            m.store(
+                freed.index(Addr(control.addr.0 + LINE_BYTES), 8),
+                Val {
+                    v: block.addr.0,
+                    dep: block.dep,
+                },
+            );
+            m.store(control.field(8), freed.map(|n| n + 1));
+        }
+        m.compute(sites::FREE);
+    }
+    /// Whether `at` is the first byte of one of the pool's blocks. Recovery trusts no pointer before asking this.
+    pub fn owns(&self, at: Addr) -> bool {
+        let bytes = u64::from(self.threads) * self.per_thread * self.block;
+        at.0 >= self.blocks.0 && at.0 < self.blocks.0 + bytes && (at.0 - self.blocks.0).is_multiple_of(self.block)
+    }
+    /// Blocks of a crash image that have been written but that `live` does not reach.
+    pub fn leaked<M: Mem>(&self, m: &mut M, live: impl Fn(Addr) -> bool) -> u64 {
+        let blocks = u64::from(self.threads) * self.per_thread;
+        (0..blocks)
+            .map(|i| Addr(self.blocks.0 + i * self.block))
+            .filter(|b| (0..self.block).step_by(8).any(|o| m.load(At::new(*b).field(o)).v != 0) && !live(*b))
+            .count() as u64
+    }
+}

@@ -1,0 +1,157 @@
+//! From a program's word to the program: one line per program.
+
+use crate::settings::{Described, ProgramError, Settings, nearest};
+use crate::words::{Scheme, Variant};
+use fencepost_kernel::Program;
+use fencepost_kernel::params::Field;
+
+/// What is to be done with a program, whatever its type.
+pub trait Visit {
+    /// The result.
+    type Out;
+    /// Called with the program that was asked for.
+    fn visit<P: Program>(self, program: P) -> Self::Out;
+}
+
+/// What a listing shows of a program.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Its word.
+    pub word: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// Logging schemes it has a form for; the first is its natural one.
+    pub schemes: &'static [Scheme],
+    /// `correct` and its deliberate mistakes.
+    pub variants: Vec<Variant>,
+    /// Declared parameters.
+    pub fields: Vec<Field>,
+}
+
+macro_rules! programs {
+    ($($program:ty),* $(,)?) => {
+        /// Every program, in listing order.
+        pub fn programs() -> Vec<About> {
+            vec![$(About {
+                word: <$program>::WORD,
+                about: <$program>::ABOUT,
+                schemes: <$program>::SCHEMES,
+                variants: <$program>::variants(),
+                fields: <$program>::fields(),
+            }),*]
+        }
+        /// Builds the program called `word` and hands it to `visitor`.
+        pub fn with_program<V: Visit>(word: &str, settings: &Settings, visitor: V) -> Result<V::Out, ProgramError> {
+            $(if word == <$program>::WORD {
+                return Ok(visitor.visit(<$program>::checked(settings)?));
+            })*
+            Err(unknown(word))
+        }
+        /// How much memory the program called `word` may touch, built from `settings`.
+        pub fn footprint(word: &str, settings: &Settings) -> Result<crate::layout::Footprint, ProgramError> {
+            $(if word == <$program>::WORD {
+                return Ok(<$program>::checked(settings)?.footprint());
+            })*
+            Err(unknown(word))
+        }
+    };
+}
+
+programs! {
+    crate::cq::Cq,
+    crate::sps::Sps,
+    crate::commitstore::CommitStore,
+}
+
+fn unknown(word: &str) -> ProgramError {
+    let known: Vec<&'static str> = programs().iter().map(|p| p.word).collect();
+    ProgramError::Unknown {
+        word: word.into(),
+        nearest: nearest(word, &known),
+        known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::params::Raw;
+
+    struct Threads;
+    impl Visit for Threads {
+        type Out = ();
+        fn visit<P: Program>(self, _: P) {}
+    }
+    fn refusal(word: &str, settings: Settings) -> String {
+        with_program(word, &settings, Threads).unwrap_err().to_string()
+    }
+    #[test]
+    fn every_listed_program_builds_under_every_scheme_and_variant() {
+        for p in programs() {
+            assert!(!p.schemes.is_empty() && p.variants[0] == Variant::Correct);
+            for scheme in p.schemes {
+                for variant in &p.variants {
+                    let s = Settings {
+                        scheme: *scheme,
+                        variant: *variant,
+                        ..Settings::default()
+                    };
+                    with_program(p.word, &s, Threads).unwrap();
+                    assert!(footprint(p.word, &s).unwrap().pm.0 > 4096);
+                }
+            }
+        }
+    }
+    #[test]
+    fn refusals_name_what_is_known() {
+        let params = vec![("entris".to_string(), Raw::Int(3))];
+        assert_eq!(
+            refusal(
+                "sps",
+                Settings {
+                    params,
+                    ..Settings::default()
+                }
+            ),
+            "program `sps`: unknown parameter `entris`, did you mean `entries`?; it has entries, entry, swaps, locks, copy_order, coupling"
+        );
+        assert!(
+            refusal("spss", Settings::default())
+                .starts_with("unknown program `spss`, did you mean `sps`?; the programs are cq")
+        );
+        let raw = Settings {
+            scheme: Scheme::Raw,
+            ..Settings::default()
+        };
+        assert_eq!(
+            refusal("sps", raw),
+            "`sps` has no `raw` form; it has undo-array, undo-list, redo, ido"
+        );
+        let variant = Settings {
+            variant: Variant::TokenFirst,
+            ..Settings::default()
+        };
+        assert!(refusal("cq", variant).starts_with("`cq` has no variant `token-first`"));
+        assert!(
+            refusal(
+                "cq",
+                Settings {
+                    threads: 0,
+                    ..Settings::default()
+                }
+            )
+            .contains("threads = 0")
+        );
+        let params = vec![("entry".to_string(), Raw::Text("16B".into()))];
+        assert!(
+            refusal(
+                "sps",
+                Settings {
+                    params,
+                    ..Settings::default()
+                }
+            )
+            .contains("neither 8B nor 64B")
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! What a program is built from, how programs describe themselves, and why one may be refused.
+
+use crate::layout::Footprint;
+use crate::words::{Scheme, Variant};
+use fencepost_kernel::Program;
+use fencepost_kernel::params::{Field, ParamError, Params, Raw};
+
+/// Most software threads a program can be built for (a tag of one byte names the writer of a value).
+pub const MAX_THREADS: u32 = 254;
+
+/// How to build a program.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Software threads, at least 1.
+    pub threads: u32,
+    /// Operations each thread may run in total, warm-up included; sizes the allocation pools.
+    pub ops: u32,
+    /// Seed of every random choice of the program.
+    pub seed: u64,
+    /// Logging scheme, where the dialect leaves logging to software.
+    pub scheme: Scheme,
+    /// The correct program or a deliberate mistake.
+    pub variant: Variant,
+    /// Parameters of the program that differ from their defaults, by name.
+    pub params: Vec<(String, Raw)>,
+}
+impl Default for Settings {
+    fn default() -> Self {
+        let (scheme, variant) = (Scheme::UndoArray, Variant::Correct);
+        Settings {
+            threads: 1,
+            ops: 1000,
+            seed: 1,
+            scheme,
+            variant,
+            params: Vec::new(),
+        }
+    }
+}
+
+/// Why a program could not be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProgramError {
+    /// No such program.
+    #[error("unknown program `{word}`{hint}; the programs are {known}", hint = .nearest.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default(), known = .known.join(", "))]
+    Unknown {
+        /// The word given.
+        word: String,
+        /// The most similar known word, if one is similar.
+        nearest: Option<&'static str>,
+        /// Every known word.
+        known: Vec<&'static str>,
+    },
+    /// The program has no form under this logging scheme.
+    #[error("`{program}` has no `{scheme}` form; it has {}", .known.join(", "))]
+    Scheme {
+        /// The program.
+        program: &'static str,
+        /// The scheme asked for.
+        scheme: &'static str,
+        /// The schemes it has.
+        known: Vec<&'static str>,
+    },
+    /// The program has no such variant.
+    #[error("`{program}` has no variant `{variant}`; it has {}", .known.join(", "))]
+    Variant {
+        /// The program.
+        program: &'static str,
+        /// The variant asked for.
+        variant: &'static str,
+        /// The variants it has.
+        known: Vec<&'static str>,
+    },
+    /// A parameter was refused.
+    #[error("program `{program}`: {source}{}", nearest_param(.source))]
+    Param {
+        /// The program.
+        program: &'static str,
+        /// Why.
+        source: ParamError,
+    },
+    /// The settings contradict each other or exceed a limit.
+    #[error("program `{program}`: {why}")]
+    Impossible {
+        /// The program.
+        program: &'static str,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+}
+
+fn nearest_param(e: &ParamError) -> String {
+    match e {
+        ParamError::Unknown { name, known } => {
+            let hint = nearest(name, known)
+                .map(|n| format!(", did you mean `{n}`?"))
+                .unwrap_or_default();
+            format!("{hint}; it has {}", known.join(", "))
+        }
+        ParamError::Value { .. } => String::new(),
+    }
+}
+
+/// The known word most similar to `word` by edit distance, if it is similar at all.
+pub fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
+    let best = known.iter().map(|k| (distance(word, k), *k)).min()?;
+    (best.0 <= 1 + word.len().max(best.1.len()) / 3).then_some(best.1)
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// A program that describes itself and can be built from settings.
+pub trait Described: Program {
+    /// Its word on the command line.
+    const WORD: &'static str;
+    /// One line for listings.
+    const ABOUT: &'static str;
+    /// Logging schemes it has a form for.
+    const SCHEMES: &'static [Scheme];
+    /// Deliberate mistakes of its own, beyond those of the runtime.
+    const OWN_VARIANTS: &'static [Variant];
+
+    /// Its declared parameters.
+    fn fields() -> Vec<Field>;
+    /// Builds it. The registry has checked scheme, variant and thread count.
+    fn build(settings: &Settings) -> Result<Self, ProgramError>;
+    /// How much memory it may touch.
+    fn footprint(&self) -> Footprint;
+
+    /// Every variant it has, `correct` first.
+    fn variants() -> Vec<Variant> {
+        [&[Variant::Correct], Variant::RUNTIME, Self::OWN_VARIANTS].concat()
+    }
+    /// Builds it after checking what is common to all programs.
+    fn checked(settings: &Settings) -> Result<Self, ProgramError> {
+        let program = Self::WORD;
+        if !Self::SCHEMES.contains(&settings.scheme) {
+            let known = Self::SCHEMES.iter().map(|s| s.word()).collect();
+            return Err(ProgramError::Scheme {
+                program,
+                scheme: settings.scheme.word(),
+                known,
+            });
+        }
+        if !Self::variants().contains(&settings.variant) {
+            let known = Self::variants().iter().map(|v| v.word()).collect();
+            return Err(ProgramError::Variant {
+                program,
+                variant: settings.variant.word(),
+                known,
+            });
+        }
+        if settings.threads == 0 || settings.threads > MAX_THREADS {
+            return Err(impossible::<Self>(format!(
+                "threads = {} is not within 1..={MAX_THREADS}",
+                settings.threads
+            )));
+        }
+        if settings.ops > u32::MAX / 8 {
+            return Err(impossible::<Self>(format!(
+                "ops = {} exceeds {}",
+                settings.ops,
+                u32::MAX / 8
+            )));
+        }
+        Self::build(settings)
+    }
+}
+
+pub(crate) fn impossible<P: Described>(why: impl Into<String>) -> ProgramError {
+    ProgramError::Impossible {
+        program: P::WORD,
+        why: why.into(),
+    }
+}
+
+/// The program's parameters with the overrides of `settings` applied.
+pub(crate) fn read_params<P: Described, S: Params>(settings: &Settings) -> Result<S, ProgramError> {
+    let mut params = S::default();
+    for (name, raw) in &settings.params {
+        params.set(name, raw).map_err(|source| ProgramError::Param {
+            program: P::WORD,
+            source,
+        })?;
+    }
+    Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn nearest_words() {
+        let known = ["cq", "sps", "hash", "rbtree"];
+        assert_eq!(nearest("rbtre", &known), Some("rbtree"));
+        assert_eq!(nearest("hsah", &known), Some("hash"));
+        assert_eq!(nearest("completely-else", &known), None);
+        assert_eq!((distance("kitten", "sitting"), distance("", "abc")), (3, 3));
+    }
+}

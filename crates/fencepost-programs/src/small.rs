@@ -1,0 +1,64 @@
+//! A list that stays on the stack until it grows past `N`: what a transaction keeps must not allocate in the common case.
+
+/// A growable list with room for `N` elements in place.
+#[derive(Clone, Debug)]
+pub(crate) struct Small<T, const N: usize> {
+    inline: [T; N],
+    len: usize,
+    spill: Vec<T>,
+}
+
+impl<T: Copy, const N: usize> Small<T, N> {
+    /// An empty list; `filler` only fills unused slots.
+    pub fn new(filler: T) -> Self {
+        Small {
+            inline: [filler; N],
+            len: 0,
+            spill: Vec::new(),
+        }
+    }
+    pub fn push(&mut self, value: T) {
+        if self.len < N {
+            self.inline[self.len] = value;
+        } else {
+            if self.len == N {
+                self.spill.extend_from_slice(&self.inline);
+            }
+            self.spill.push(value);
+        }
+        self.len += 1;
+    }
+    pub fn as_slice(&self) -> &[T] {
+        if self.len <= N {
+            &self.inline[..self.len]
+        } else {
+            &self.spill
+        }
+    }
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        if self.len <= N {
+            &mut self.inline[..self.len]
+        } else {
+            &mut self.spill
+        }
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn spills_without_losing_or_reordering() {
+        let mut s = Small::<u32, 4>::new(0);
+        assert!(s.is_empty());
+        for n in 0..10 {
+            assert_eq!(s.as_slice(), (0..n).collect::<Vec<_>>());
+            s.push(n);
+        }
+        s.as_mut_slice()[9] = 99;
+        assert_eq!(s.as_slice()[8..], [8, 99]);
+    }
+}

@@ -1,0 +1,317 @@
+//! Recovery of every scheme, as steps: one record a step, and all a step needs to know is in its small state.
+//!
+//! Recovery is idempotent: a log is truncated only after everything it says has been restored, so recovery cut short
+//! by another failure is simply begun again.
+
+use super::ido::{self, MAX_INPUTS, SLOT};
+use super::record::{self, Check, UNIT};
+use super::redo::COUNT_BITS;
+use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
+use crate::words::Scheme;
+use fencepost_kernel::{Addr, At, Mem, Val, Violation};
+
+/// Where log recovery stands.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LogStep {
+    /// About to look at the log of this thread.
+    Thread(u32),
+    /// Undo array: whole records of transaction `seq` end at `end`; the newest has `previous` units.
+    Scan {
+        /// The log's owner.
+        thread: u32,
+        /// The unfinished transaction.
+        seq: u32,
+        /// Offset of the next record to examine.
+        end: u64,
+        /// Units of the record before `end`.
+        previous: u64,
+    },
+    /// Undo array: restore the record of `units` units that ends at `end`, then the ones before it.
+    Restore {
+        /// The log's owner.
+        thread: u32,
+        /// The unfinished transaction.
+        seq: u32,
+        /// Offset of the end of the record.
+        end: u64,
+        /// Its length in units.
+        units: u64,
+    },
+    /// Undo list: restore this node, then the ones it points to.
+    Node {
+        /// The log's owner.
+        thread: u32,
+        /// Address of the node.
+        node: u64,
+    },
+    /// Redo: replay entry `index` of `count`.
+    Replay {
+        /// The log's owner.
+        thread: u32,
+        /// The committed transaction.
+        seq: u32,
+        /// Next entry.
+        index: u64,
+        /// Entries of the transaction.
+        count: u64,
+    },
+}
+
+/// What a step of log recovery leads to.
+#[derive(Clone, Debug)]
+pub enum LogFlow {
+    /// Another step.
+    Next(LogStep),
+    /// Every log is recovered.
+    Finished,
+    /// The log contradicts itself.
+    Broken(Violation),
+}
+
+/// Loads a word of a log.
+fn word<M: Mem>(m: &mut M, log: Addr, offset: u64) -> u64 {
+    m.load(At::new(Addr(log.0 + offset))).v
+}
+fn mark<M: Mem>(m: &mut M, log: Addr, offset: u64, v: u64) {
+    m.store(At::new(Addr(log.0 + offset)), Val::lit(v));
+}
+
+impl Runtime {
+    /// The operation (and which of its transactions) that a sequence number belongs to.
+    pub fn op_of(seq: u32) -> (u32, u32) {
+        ((seq - 1) / super::TX_PER_OP, (seq - 1) % super::TX_PER_OP)
+    }
+    /// First state of log recovery.
+    pub fn recover_start(&self) -> LogStep {
+        LogStep::Thread(0)
+    }
+    /// One step of log recovery. `resume(m, thread, seq, region)` re-executes an interrupted iDO region and finishes its operation.
+    pub fn recover<M: Mem<Dep = ()>>(
+        &self,
+        m: &mut M,
+        step: LogStep,
+        resume: impl FnOnce(&mut M, u32, u32, &Region<()>) -> Result<(), Violation>,
+    ) -> LogFlow {
+        match step {
+            LogStep::Thread(thread) if thread >= self.threads => LogFlow::Finished,
+            LogStep::Thread(thread) => self.open_log(m, thread, resume),
+            LogStep::Scan {
+                thread,
+                seq,
+                end,
+                previous,
+            } => self.scan(m, thread, seq, end, previous),
+            LogStep::Restore {
+                thread,
+                seq,
+                end,
+                units,
+            } => self.restore(m, thread, seq, end, units),
+            LogStep::Node { thread, node } => self.restore_node(m, thread, node),
+            LogStep::Replay {
+                thread,
+                seq,
+                index,
+                count,
+            } => self.replay(m, thread, seq, index, count),
+        }
+    }
+    fn open_log<M: Mem<Dep = ()>>(
+        &self,
+        m: &mut M,
+        thread: u32,
+        resume: impl FnOnce(&mut M, u32, u32, &Region<()>) -> Result<(), Violation>,
+    ) -> LogFlow {
+        let log = self.log(thread);
+        let next = LogFlow::Next(LogStep::Thread(thread + 1));
+        match self.scheme {
+            Scheme::Raw => LogFlow::Finished,
+            Scheme::UndoArray => {
+                let committed = word(m, log, COMMIT) as u32;
+                match record::read(m, Addr(log.0 + RECORDS), thread, Check::new(), |seq| seq > committed) {
+                    Some(f) if f.head.previous == 0 => LogFlow::Next(LogStep::Scan {
+                        thread,
+                        seq: f.head.seq,
+                        end: RECORDS + f.head.units() * UNIT,
+                        previous: f.head.units(),
+                    }),
+                    _ => next,
+                }
+            }
+            Scheme::UndoList => match word(m, log, COMMIT) {
+                0 => next,
+                node => LogFlow::Next(LogStep::Node { thread, node }),
+            },
+            Scheme::Redo => {
+                let (commit, applied) = (word(m, log, COMMIT), word(m, log, APPLIED) as u32);
+                let (seq, count) = ((commit >> COUNT_BITS) as u32, commit & ((1 << COUNT_BITS) - 1));
+                if seq <= applied {
+                    next
+                } else {
+                    LogFlow::Next(LogStep::Replay {
+                        thread,
+                        seq,
+                        index: 0,
+                        count,
+                    })
+                }
+            }
+            Scheme::Ido => self.resume_region(m, thread, resume),
+        }
+    }
+    fn scan<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, end: u64, previous: u64) -> LogFlow {
+        let log = self.log(thread);
+        let fits = end + UNIT <= self.log_bytes;
+        let found = if fits {
+            record::read(m, Addr(log.0 + end), thread, Check::new(), |s| s == seq)
+        } else {
+            None
+        };
+        match found {
+            Some(f) if f.head.previous == previous => {
+                let units = f.head.units();
+                LogFlow::Next(LogStep::Scan {
+                    thread,
+                    seq,
+                    end: end + units * UNIT,
+                    previous: units,
+                })
+            }
+            _ => LogFlow::Next(LogStep::Restore {
+                thread,
+                seq,
+                end,
+                units: previous,
+            }),
+        }
+    }
+    fn restore<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, end: u64, units: u64) -> LogFlow {
+        let log = self.log(thread);
+        let at = end - units * UNIT;
+        // Seen whole a moment ago by `scan`; recovery only writes data, so it still is.
+        let Some(found) = record::read(m, Addr(log.0 + at), thread, Check::new(), |s| s == seq) else {
+            return LogFlow::Broken(Violation::at(
+                Addr(log.0 + at),
+                "an undo record changed during recovery",
+            ));
+        };
+        if let Some(v) = self.stray(&found) {
+            return LogFlow::Broken(v);
+        }
+        record::apply(m, found);
+        if found.head.previous == 0 {
+            mark(m, log, COMMIT, u64::from(seq));
+            return LogFlow::Next(LogStep::Thread(thread + 1));
+        }
+        LogFlow::Next(LogStep::Restore {
+            thread,
+            seq,
+            end: at,
+            units: found.head.previous,
+        })
+    }
+    fn restore_node<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, node: u64) -> LogFlow {
+        let log = self.log(thread);
+        if node == 0 {
+            mark(m, log, COMMIT, 0);
+            return LogFlow::Next(LogStep::Thread(thread + 1));
+        }
+        let inside = node >= log.0 + RECORDS && node + 2 * UNIT <= log.0 + self.log_bytes && node % (2 * UNIT) == 0;
+        let next = if inside { m.load(At::new(Addr(node))).v } else { 0 };
+        // Nodes are laid out upwards, so a chain that does not descend is not one (and would not end).
+        let found = if inside && next < node {
+            record::read(m, Addr(node + 8), thread, Check::new().add(next), |s| s > 0)
+        } else {
+            None
+        };
+        let Some(found) = found else {
+            return LogFlow::Broken(Violation::at(Addr(node), "a log node is spliced in before it is whole"));
+        };
+        if let Some(v) = self.stray(&found) {
+            return LogFlow::Broken(v);
+        }
+        record::apply(m, found);
+        LogFlow::Next(LogStep::Node { thread, node: next })
+    }
+    fn replay<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, index: u64, count: u64) -> LogFlow {
+        let log = self.log(thread);
+        if index == count {
+            mark(m, log, APPLIED, u64::from(seq));
+            return LogFlow::Next(LogStep::Thread(thread + 1));
+        }
+        let at = RECORDS + index * UNIT;
+        let fits = at + UNIT <= self.log_bytes;
+        let found = if fits {
+            record::read(m, Addr(log.0 + at), thread, Check::new(), |s| s == seq)
+        } else {
+            None
+        };
+        let Some(found) = found else {
+            return LogFlow::Broken(Violation::at(
+                Addr(log.0 + at),
+                "a transaction is committed before its log is whole",
+            ));
+        };
+        if let Some(v) = self.stray(&found) {
+            return LogFlow::Broken(v);
+        }
+        record::apply(m, found);
+        LogFlow::Next(LogStep::Replay {
+            thread,
+            seq,
+            index: index + 1,
+            count,
+        })
+    }
+    /// A record may only describe persistent memory outside the logs.
+    fn stray(&self, found: &record::Found) -> Option<Violation> {
+        let (a, logs_end) = (found.addr, self.logs.0 + self.log_bytes * u64::from(self.threads));
+        let bad = !a.is_persistent() || (a.0 >= self.logs.0 && a.0 < logs_end);
+        bad.then(|| Violation::at(found.payload, "a log record describes an address outside the structure"))
+    }
+    /// Finds the newest whole region record of an unfinished transaction and finishes it.
+    fn resume_region<M: Mem<Dep = ()>>(
+        &self,
+        m: &mut M,
+        thread: u32,
+        resume: impl FnOnce(&mut M, u32, u32, &Region<()>) -> Result<(), Violation>,
+    ) -> LogFlow {
+        let log = self.log(thread);
+        let committed = word(m, log, COMMIT) as u32;
+        let slots = [0, 1].map(|s| read_region(m, Addr(log.0 + RECORDS + s * SLOT), committed));
+        let newest = slots.into_iter().flatten().max_by_key(|(seq, r)| (*seq, r.position));
+        if let Some((seq, region)) = newest {
+            if let Err(v) = resume(m, thread, seq, &region) {
+                return LogFlow::Broken(v);
+            }
+            mark(m, log, COMMIT, u64::from(seq));
+        }
+        LogFlow::Next(LogStep::Thread(thread + 1))
+    }
+}
+
+fn read_region<M: Mem<Dep = ()>>(m: &mut M, at: Addr, committed: u32) -> Option<(u32, Region<()>)> {
+    let head = word(m, at, 0);
+    let (seq, position, id, len) = (
+        (head >> 32) as u32,
+        (head >> 16) & 0xffff,
+        (head >> 8) as u8,
+        (head & 0xff) as usize,
+    );
+    if seq <= committed || len > MAX_INPUTS || head != ido::head(seq, position, id, len) {
+        return None;
+    }
+    let mut region = Region {
+        id,
+        len,
+        inputs: [Val::lit(0); MAX_INPUTS],
+        position,
+    };
+    let mut check = Check::new().add(head);
+    for i in 0..len {
+        let v = word(m, at, 8 + i as u64 * 8);
+        check = check.add(v);
+        region.inputs[i] = Val::lit(v);
+    }
+    (check.end() == word(m, at, 8 + len as u64 * 8)).then_some((seq, region))
+}

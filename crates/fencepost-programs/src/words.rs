@@ -1,0 +1,94 @@
+//! The words a user chooses a run by: logging scheme, coupling of log and data, and the deliberate mistakes.
+
+use fencepost_kernel::param_words;
+
+param_words! {
+    /// How the software transaction runtime makes an update atomic.
+    pub enum Scheme {
+        /// Undo log in an array: one sequential record per update, then the update in place.
+        UndoArray = "undo-array",
+        /// Undo log in a linked list: a node per update, spliced in before the update (the older form).
+        UndoList = "undo-list",
+        /// Redo log: new values logged, commit record, then in-place writes.
+        Redo = "redo",
+        /// iDO: the inputs of each idempotent region are logged; recovery re-executes the interrupted region.
+        Ido = "ido",
+        /// No log: the program orders its own persists by hand. Only programs that have such a form.
+        Raw = "raw",
+    }
+}
+
+param_words! {
+    /// How many undo records share one log-to-data barrier.
+    pub enum Coupling {
+        /// `grouped` where log records take the temporal path, `per-store` where they are non-temporal.
+        Auto = "auto",
+        /// Objects are logged whole and ahead of their writes; one barrier covers every record written so far.
+        Grouped = "grouped",
+        /// Coupled logging: each store logs its own old value and has its own barrier.
+        PerStore = "per-store",
+    }
+}
+
+param_words! {
+    /// The correct program, or one deliberate mistake. Every variant differs from `correct` in the named way only.
+    pub enum Variant {
+        /// No mistake.
+        Correct = "correct",
+        /// The first data line an operation dirties is never flushed.
+        MissingFlush = "missing-flush",
+        /// The first ordering barrier of a transaction is missing.
+        MissingFence = "missing-fence",
+        /// The barrier between log records and the data they protect is missing.
+        MissingLogFence = "missing-log-fence",
+        /// Barriers lack their `pcommit`: flushed lines are accepted by the controller but not durable.
+        MissingPcommit = "missing-pcommit",
+        /// The first data line is flushed before it is stored to instead of after.
+        MisplacedFlush = "misplaced-flush",
+        /// The first ordering barrier stands before the stores it should follow.
+        MisplacedFence = "misplaced-fence",
+        /// Stores in the wrong program order: commit record or link first, contents last.
+        WrongStoreOrder = "wrong-store-order",
+        /// One update split into two transactions.
+        NonAtomicUpdate = "non-atomic-update",
+        /// A mistake in the data structure's own logic, visible without any crash.
+        SemanticMistake = "semantic-mistake",
+        /// The old tail's next link is stored but its line is never flushed, while the tail pointer is (queue).
+        UnflushedLink = "unflushed-link",
+        /// The unlinking store is followed by a barrier but its line is never flushed (hash table).
+        UnflushedUnlink = "unflushed-unlink",
+        /// The token that vouches for a record is made durable before the record (commit store).
+        TokenFirst = "token-first",
+    }
+}
+
+impl Variant {
+    /// The mistakes the transaction runtime itself can make; they apply to every program that it serves.
+    pub const RUNTIME: &'static [Variant] = &[
+        Variant::MissingFlush,
+        Variant::MissingFence,
+        Variant::MissingLogFence,
+        Variant::MissingPcommit,
+        Variant::MisplacedFlush,
+        Variant::MisplacedFence,
+        Variant::WrongStoreOrder,
+    ];
+    /// One sentence for listings.
+    pub fn about(self) -> &'static str {
+        match self {
+            Variant::Correct => "no mistake",
+            Variant::MissingFlush => "the first data line of an operation is never flushed",
+            Variant::MissingFence => "the first ordering barrier of a transaction is missing",
+            Variant::MissingLogFence => "nothing orders log records before the data they protect",
+            Variant::MissingPcommit => "barriers lack their pcommit",
+            Variant::MisplacedFlush => "the first data line is flushed before it is written",
+            Variant::MisplacedFence => "the first ordering barrier precedes the stores it should follow",
+            Variant::WrongStoreOrder => "commit record or link is stored before the contents",
+            Variant::NonAtomicUpdate => "one update is split into two transactions",
+            Variant::SemanticMistake => "the data structure's own logic is wrong",
+            Variant::UnflushedLink => "the old tail's link is never flushed",
+            Variant::UnflushedUnlink => "the unlinking store is never flushed",
+            Variant::TokenFirst => "the token is durable before its key and value",
+        }
+    }
+}
