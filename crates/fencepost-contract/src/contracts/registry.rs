@@ -100,9 +100,10 @@ impl ContractKind {
             _ => LineOrder::Unordered,
         }
     }
-    /// Whether persists lag behind fences unless asked otherwise.
+    /// Whether persists lag behind fences unless asked otherwise. Strands do: a barrier that waited would order the
+    /// next strand too.
     pub const fn default_buffered(self) -> bool {
-        matches!(self, ContractKind::Rcbsp)
+        matches!(self, ContractKind::Rcbsp | ContractKind::Strand)
     }
     /// Whether its nodes are hardware transactions.
     pub const fn is_transactional(self) -> bool {

@@ -1,0 +1,156 @@
+//! Models against each other on random programs: the x86 family in axioms, operationally and as contracts; RCBSP in
+//! relations and as a contract; stronger contracts against weaker ones.
+
+mod support;
+
+use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, LineOrder};
+use fencepost_kernel::{Fence, Flush, Stream};
+use support::arm::{self, Arm};
+use support::px86_machine::Machine;
+use support::random::{self, Menu};
+use support::states::union_of_states;
+use support::{px86_axioms, relaxed};
+
+const X86: Menu = Menu {
+    threads: 2,
+    ops: 4,
+    locations: &["xa", "xb", "y"],
+    fences: &[Fence::Sfence, Fence::Sfence, Fence::Mfence],
+    flushes: &[Flush::Clwb, Flush::Clwb, Flush::Clflush],
+    nt: false,
+    rmw: true,
+};
+
+fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
+    Contract {
+        kind,
+        params: ContractParams {
+            line_order: Some(line_order),
+            ..ContractParams::default()
+        },
+    }
+}
+
+#[test]
+fn px86_axioms_machine_and_contract_agree_without_line_order() {
+    let mut rng = Stream::new(1, "px86 axioms");
+    for i in 0..300 {
+        let shape = random::shape(&X86, &mut rng);
+        let machine = Machine::new(&shape, LineOrder::Unordered);
+        let operational = machine.crash_states();
+        assert_eq!(
+            px86_axioms::crash_states(&shape, 9),
+            operational,
+            "axioms, program {i}: {shape:?}"
+        );
+        let contract = ordered(ContractKind::Px86, LineOrder::Unordered);
+        assert_eq!(
+            union_of_states(&shape, &machine.traces(), &contract),
+            operational,
+            "contract, program {i}: {shape:?}"
+        );
+    }
+}
+
+#[test]
+fn px86_machine_and_contract_agree_with_line_order_and_non_temporal_stores() {
+    let mut rng = Stream::new(2, "px86 machine");
+    let menu = Menu { nt: true, ..X86 };
+    for i in 0..400 {
+        let shape = random::shape(&menu, &mut rng);
+        let machine = Machine::new(&shape, LineOrder::Fifo);
+        let got = union_of_states(&shape, &machine.traces(), &ordered(ContractKind::Px86, LineOrder::Fifo));
+        assert_eq!(got, machine.crash_states(), "program {i}: {shape:?}");
+    }
+}
+
+#[test]
+fn rcbsp_contract_equals_the_relations_without_dependencies() {
+    let mut rng = Stream::new(3, "rcbsp");
+    let menu = Menu {
+        threads: 3,
+        ops: 3,
+        locations: &["x", "y", "z"],
+        fences: &[Fence::Dmb],
+        flushes: &[],
+        nt: false,
+        rmw: false,
+    };
+    for i in 0..200 {
+        let shape = random::shape(&menu, &mut rng);
+        let relations = arm::crash_states(&shape, Arm::NonMca, 9);
+        let contract = union_of_states(&shape, &relaxed::traces(&shape, false), &ContractKind::Rcbsp.into());
+        assert_eq!(contract, relations, "program {i}: {shape:?}");
+    }
+}
+
+#[test]
+fn stronger_contracts_allow_fewer_states() {
+    use ContractKind::{Eadr, Epoch, None, Px86, Px86Pcommit, Strand, StrictSc, StrictTso, Themis};
+    let mut rng = Stream::new(4, "monotone");
+    let menu = Menu {
+        nt: true,
+        fences: &[Fence::Sfence, Fence::Mfence, Fence::Pcommit, Fence::NewStrand],
+        ..X86
+    };
+    let weaker_than = [
+        (Px86, None),
+        (Px86, Px86Pcommit),
+        (Px86Pcommit, None),
+        (Themis, Px86),
+        (Eadr, StrictSc),
+        (Eadr, Themis),
+        (StrictSc, StrictTso),
+        (StrictSc, Epoch),
+        (Epoch, Strand),
+    ];
+    for i in 0..150 {
+        let shape = random::shape(&menu, &mut rng);
+        let traces = relaxed::traces(&shape, true);
+        // One line order for all, so that only the contracts differ.
+        let states = |kind| union_of_states(&shape, &traces, &ordered(kind, LineOrder::Fifo));
+        for (strong, weak) in weaker_than {
+            let (few, many) = (states(strong), states(weak));
+            assert!(
+                few.is_subset(&many),
+                "{strong} is not within {weak}, program {i}: {shape:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn smaller_grains_and_less_line_order_only_add_states() {
+    let mut rng = Stream::new(5, "grain");
+    for i in 0..150 {
+        let shape = random::shape(&X86, &mut rng);
+        let traces = relaxed::traces(&shape, true);
+        let states = |grain, line_order| {
+            let params = ContractParams {
+                grain,
+                line_order: Some(line_order),
+                buffered: None,
+            };
+            union_of_states(
+                &shape,
+                &traces,
+                &Contract {
+                    kind: ContractKind::Px86,
+                    params,
+                },
+            )
+        };
+        let word = states(Grain::Word, LineOrder::Fifo);
+        assert_eq!(
+            states(Grain::Line, LineOrder::Unordered),
+            word,
+            "program {i}: {shape:?}"
+        );
+        // All values here are below 256, so a torn word shows no new value; every state must still be there.
+        assert_eq!(states(Grain::Byte, LineOrder::Fifo), word, "program {i}: {shape:?}");
+        assert!(
+            word.is_subset(&states(Grain::Word, LineOrder::Unordered)),
+            "program {i}: {shape:?}"
+        );
+    }
+}

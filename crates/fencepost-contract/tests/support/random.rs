@@ -1,0 +1,58 @@
+//! Random small programs.
+
+use super::{Guarded, Op, Shape, Value};
+use fencepost_kernel::{Fence, Flush, Stream};
+
+/// What a random program may contain.
+#[derive(Clone, Debug)]
+pub struct Menu {
+    pub threads: usize,
+    pub ops: usize,
+    pub locations: &'static [&'static str],
+    pub fences: &'static [Fence],
+    pub flushes: &'static [Flush],
+    pub nt: bool,
+    pub rmw: bool,
+}
+
+/// A program from the menu. Every store writes a value of its own (so that states tell stores apart), below 10.
+pub fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
+    let mut next = 0;
+    let threads = (0..menu.threads).map(|_| {
+        let n = 1 + rng.below(menu.ops as u64);
+        (0..n)
+            .map(|_| Guarded {
+                when: None,
+                op: op(menu, rng, &mut next),
+            })
+            .collect()
+    });
+    let threads = threads.collect();
+    Shape {
+        locations: menu.locations.iter().map(|l| (*l).to_owned()).collect(),
+        threads,
+    }
+}
+
+fn op(menu: &Menu, rng: &mut Stream, next: &mut u64) -> Op {
+    let loc = rng.below(menu.locations.len() as u64) as usize;
+    let mut value = || {
+        *next += 1;
+        *next
+    };
+    let pick = |n: usize, rng: &mut Stream| rng.below(n as u64) as usize;
+    match rng.below(10) {
+        0..4 => Op::Store {
+            loc,
+            value: Value::Const(value()),
+            nt: menu.nt && rng.chance(1, 3),
+        },
+        4..6 => Op::Load { reg: 0, loc },
+        6 if menu.rmw => Op::Rmw { loc, value: value() },
+        6 | 7 if !menu.flushes.is_empty() => Op::Flush {
+            loc,
+            kind: menu.flushes[pick(menu.flushes.len(), rng)],
+        },
+        _ => Op::Fence(menu.fences[pick(menu.fences.len(), rng)]),
+    }
+}

@@ -1,0 +1,126 @@
+//! A relaxed machine with one coherent memory: between fences a thread performs its accesses in any order that keeps
+//! same-location order and dependencies. Every execution as a trace, for the fence-based contracts.
+
+use super::px86_machine::push_store;
+use super::{Op, REGS, Reg, Shape, Value};
+use fencepost_kernel::{HartId, StoreId, Trace, TraceKind};
+
+#[derive(Clone)]
+struct State {
+    done: Vec<Vec<bool>>,
+    regs: Vec<[u64; REGS]>,
+    memory: Vec<(u64, Option<StoreId>)>,
+    trace: Trace,
+}
+
+/// Every complete execution of the shape. With `in_order`, threads perform in program order (sequential consistency).
+pub fn traces(shape: &Shape, in_order: bool) -> Vec<Trace> {
+    let start = State {
+        done: shape.threads.iter().map(|t| vec![false; t.len()]).collect(),
+        regs: vec![[0; REGS]; shape.threads.len()],
+        memory: vec![(0, None); shape.locations.len()],
+        trace: Trace {
+            threads: shape.threads.len() as u32,
+            ..Trace::default()
+        },
+    };
+    let mut found = Vec::new();
+    extend(shape, in_order, start, &mut found);
+    found
+}
+
+fn extend(shape: &Shape, in_order: bool, s: State, found: &mut Vec<Trace>) {
+    let mut stuck = true;
+    for t in 0..s.done.len() {
+        for i in (0..s.done[t].len()).filter(|i| !s.done[t][*i] && may_perform(shape, in_order, &s, t, *i)) {
+            stuck = false;
+            let mut next = s.clone();
+            perform(shape, &mut next, t, i);
+            extend(shape, in_order, next, found);
+        }
+    }
+    if stuck {
+        found.push(s.trace);
+    }
+}
+
+fn location(op: &Op) -> Option<usize> {
+    match op {
+        Op::Store { loc, .. } | Op::Load { loc, .. } | Op::Rmw { loc, .. } => Some(*loc),
+        Op::Flush { .. } | Op::Fence(_) => None,
+    }
+}
+
+/// Whether nothing earlier in the thread still holds the operation back.
+fn may_perform(shape: &Shape, in_order: bool, s: &State, t: usize, i: usize) -> bool {
+    let thread = &shape.threads[t];
+    let this = thread[i];
+    let reads_reg = |r: Reg| {
+        this.when.is_some_and(|w| w.0 == r) || matches!(this.op, Op::Store { value: Value::Reg(v), .. } if v == r)
+    };
+    (0..i).filter(|j| !s.done[t][*j]).all(|j| {
+        let barrier = |op: &Op| matches!(op, Op::Fence(_) | Op::Rmw { .. });
+        let earlier = &thread[j];
+        let same = location(&earlier.op).is_some() && location(&earlier.op) == location(&this.op);
+        let feeds = matches!(earlier.op, Op::Load { reg, .. } if reads_reg(reg));
+        // A branch that is not resolved holds stores back: they are never speculative.
+        let unresolved = matches!(earlier.op, Op::Load { reg, .. } if
+            thread[..i].iter().any(|g| g.when.is_some_and(|w| w.0 == reg)))
+            && matches!(this.op, Op::Store { .. } | Op::Rmw { .. });
+        !(in_order || barrier(&earlier.op) || barrier(&this.op) || same || feeds || unresolved)
+    })
+}
+
+fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
+    s.done[t][i] = true;
+    let this = shape.threads[t][i];
+    if this.when.is_some_and(|(r, v)| s.regs[t][r] != v) {
+        return;
+    }
+    let hart = HartId(t as u8);
+    match this.op {
+        Op::Store { loc, value, nt } => {
+            let v = match value {
+                Value::Const(v) => v,
+                Value::Reg(r) => s.regs[t][r],
+            };
+            let id = push_store(&mut s.trace, shape, t, loc, v, nt);
+            s.memory[loc] = (v, Some(id));
+            s.trace.push(hart, TraceKind::Store(id));
+        }
+        Op::Rmw { loc, value } => {
+            let from = s.memory[loc].1;
+            let id = push_store(&mut s.trace, shape, t, loc, value, false);
+            s.memory[loc] = (value, Some(id));
+            s.trace.push(hart, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
+            s.trace.push(
+                hart,
+                TraceKind::Rmw {
+                    addr: shape.addr(loc),
+                    from,
+                    store: Some(id),
+                },
+            );
+            s.trace.push(hart, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
+        }
+        Op::Load { reg, loc } => {
+            let (v, from) = s.memory[loc];
+            s.regs[t][reg] = v;
+            s.trace.push(
+                hart,
+                TraceKind::Load {
+                    addr: shape.addr(loc),
+                    from,
+                },
+            );
+        }
+        Op::Flush { loc, kind } => s.trace.push(
+            hart,
+            TraceKind::Flush {
+                line: shape.addr(loc).line(),
+                kind,
+            },
+        ),
+        Op::Fence(f) => s.trace.push(hart, TraceKind::Fence(f)),
+    }
+}
