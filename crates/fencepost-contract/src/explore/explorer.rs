@@ -179,6 +179,9 @@ struct Work<'e, 's> {
     report: Report,
     tally: Tally,
     begun: Instant,
+    counter: Counter,
+    /// Failure points whose states have been counted.
+    counted: usize,
     /// Failure points whose states were not all covered.
     unfinished: Vec<usize>,
 }
@@ -193,6 +196,8 @@ impl<'e, 's> Work<'e, 's> {
             report,
             tally,
             begun: Instant::now(),
+            counter: Counter::new(COUNTING_EFFORT),
+            counted: 0,
             unfinished: Vec::new(),
         }
     }
@@ -215,14 +220,19 @@ impl<'e, 's> Work<'e, 's> {
         let points = self.explorer.space.points.len() as f64;
         self.allowance(0.5 * (point + 1) as f64 / points)
     }
+    /// Counts the crash states of the failure point at which the path stands, and adds them to the total.
+    fn count_states(&mut self) -> Option<u128> {
+        let states = self.counter.count(&mut self.path.known);
+        self.counted += 1;
+        self.report.states_total = self.report.states_total.zip(states).and_then(|(a, b)| a.checked_add(b));
+        states
+    }
     /// Searches every failure point; those that take too long are noted as unfinished.
     fn exactly(&mut self, subject: &mut impl Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
         let explorer = self.explorer;
-        let mut counter = Counter::new(COUNTING_EFFORT);
         for (i, point) in explorer.space.points.iter().enumerate() {
             explorer.advance(&mut self.path, i);
-            let states = counter.count(&mut self.path.known);
-            self.report.states_total = self.report.states_total.zip(states).and_then(|(a, b)| a.checked_add(b));
+            let states = self.count_states();
             self.report.crash_points += 1;
             let rules = Rules {
                 allowance: self.allowance_of_point(i),
@@ -320,7 +330,7 @@ impl<'e, 's> Work<'e, 's> {
     /// Shrinks the violation to the smallest crash state of its failure point and reports it.
     fn convict(mut self, subject: &mut impl Subject, point: usize, found: Broken) -> Result<Report, ExploreError> {
         let explorer = self.explorer;
-        self.path.better_than = Some(found.deviations);
+        self.path.better_than = Some(found.size);
         let recoveries = explorer.minimising;
         let rules = Rules {
             allowance: Allowance {
@@ -342,9 +352,9 @@ impl<'e, 's> Work<'e, 's> {
         self.report.witness = Some(witness);
         self.report.verdict = Verdict::Violated;
         self.report.states_covered = self.report.states_covered.saturating_add(1);
-        // Failure points after the violation were neither explored nor counted.
-        if point + 1 < explorer.space.points.len() {
-            self.report.states_total = None;
+        for later in self.counted..explorer.space.points.len() {
+            explorer.advance(&mut self.path, later);
+            self.count_states();
         }
         self.report.complete = false;
         Ok(self.finish())

@@ -59,6 +59,27 @@ impl Words for ImageMem<'_> {
     }
 }
 
+/// Memory while a recording is set up: plain, untimed, unrecorded.
+pub struct SetupMem {
+    image: Image,
+}
+impl SetupMem {
+    pub(super) fn new(image: Image) -> SetupMem {
+        SetupMem { image }
+    }
+    pub(super) fn into_image(self) -> Image {
+        self.image
+    }
+}
+impl Words for SetupMem {
+    fn word(&mut self, at: Addr) -> u64 {
+        self.image.word(at)
+    }
+    fn set_word(&mut self, at: Addr, value: u64) {
+        self.image.set_word(at, value, None);
+    }
+}
+
 macro_rules! mem_over_words {
     ($memory:ty, $($cut:tt)*) => {
         impl Mem for $memory {
@@ -99,6 +120,7 @@ macro_rules! mem_over_words {
     };
 }
 mem_over_words!(ImageMem<'_>,);
+mem_over_words!(SetupMem,);
 mem_over_words! { CrashMem<'_>,
     fn cut(&mut self, live: u64) {
         if let Some(cuts) = &mut self.cuts {

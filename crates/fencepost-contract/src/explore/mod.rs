@@ -9,6 +9,7 @@
 //! [`fencepost_kernel::Program`] kind are ([`Oracle`]), or as plain Rust with `cut` marks ([`plain`]).
 
 mod bounded;
+mod check;
 mod count;
 mod explorer;
 mod guard;
@@ -18,6 +19,7 @@ mod memory;
 mod order;
 mod path;
 mod plain;
+mod record;
 mod recovery;
 mod replay;
 mod report;
@@ -25,9 +27,11 @@ mod search;
 mod steps;
 mod witness;
 
+pub use check::{BadBudget, CheckError, CrashCheck, ProgramRun};
 pub use explorer::{Explorer, Replayed};
-pub use memory::{CrashMem, ImageMem};
+pub use memory::{CrashMem, ImageMem, SetupMem};
 pub use plain::{PlainSubject, plain};
+pub use record::{Granularity, RecordError, RecordMem, Recorder, Recording, Schedule, Waiter, record_program};
 pub use recovery::{Oracle, Phase, Recovery, Steps};
 pub use replay::{ReplayError, ReplayId};
 pub use report::{Budget, Report, Verdict};

@@ -1,6 +1,7 @@
 //! The path of one recovery through its choices: depth-first search by replay, with marks at which paths may merge.
 
 use super::known::Known;
+use super::search::size;
 use fencepost_kernel::Addr;
 
 /// A place at which recovery's whole state is at hand, so that continuations from equal states need running once.
@@ -55,7 +56,7 @@ pub struct Path {
     /// Frames passed by the current run.
     at: usize,
     loads_left: u64,
-    /// While minimising: only states with fewer deviations than this are of interest.
+    /// While minimising: only states of a smaller size than this are of interest.
     pub better_than: Option<u32>,
     seen: Vec<u32>,
     epoch: u32,
@@ -209,7 +210,7 @@ impl Path {
         let versions = high - self.choose(high - low + 1);
         self.known.narrow(lane, versions);
         let (durable, lost) = self.known.decided();
-        if self.better_than.is_some_and(|best| durable.min(lost) >= best) {
+        if self.better_than.is_some_and(|best| size(durable, lost) >= best) {
             Stop::Hopeless.unwind();
         }
         versions

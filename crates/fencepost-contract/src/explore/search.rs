@@ -67,7 +67,7 @@ pub struct Broken {
     /// The state with the fewest durable nodes, or the one with the most, that looks the same: whichever deviates
     /// in fewer nodes.
     pub durable: Vec<bool>,
-    pub deviations: u32,
+    pub size: u32,
 }
 
 /// How the search at a failure point ended.
@@ -106,19 +106,23 @@ impl Finds {
         if !self.minimise {
             return Ok(Some(broken));
         }
-        if path.better_than.is_some_and(|best| broken.deviations < best) {
-            path.better_than = Some(broken.deviations);
+        if path.better_than.is_some_and(|best| broken.size < best) {
+            path.better_than = Some(broken.size);
             self.best = Some(broken);
         }
         Ok(None)
     }
+}
+/// What a minimising search minimises: the number of deviating nodes, few durable ones before few lost ones.
+pub fn size(durable: u32, lost: u32) -> u32 {
+    (2 * durable).min(2 * lost + 1)
 }
 impl Broken {
     pub fn new(path: &Path, violation: Violation) -> Broken {
         use super::known::Status;
         let known = &path.known;
         let (durable, lost) = known.decided();
-        let fewest = durable < lost;
+        let fewest = durable <= lost;
         let is_durable = |n| match known.status(n) {
             Status::In => true,
             Status::Out => false,
@@ -128,7 +132,7 @@ impl Broken {
         Broken {
             violation,
             durable: durable_nodes,
-            deviations: durable.min(lost),
+            size: size(durable, lost),
         }
     }
 }

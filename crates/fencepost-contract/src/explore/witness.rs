@@ -82,7 +82,7 @@ impl Witness {
         };
         let (persisted, missing): (Vec<_>, Vec<_>) = (named(true), named(false));
         let count = |wanted: bool| free.iter().filter(|n| durable[n.index()] == wanted).count();
-        let deviation = if count(true) < count(false) {
+        let deviation = if count(true) <= count(false) {
             Deviation::Persisted
         } else {
             Deviation::Missing

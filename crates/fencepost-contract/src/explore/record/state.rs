@@ -1,0 +1,111 @@
+//! The execution under way: memory, trace, transactions. Shared by all recorded threads.
+
+use fencepost_kernel::{Addr, HartId, Image, OpRecord, Outcome, StoreId, StoreInfo, Trace, TraceKind, TxId};
+use std::panic::Location;
+
+/// What one thread is in the middle of.
+#[derive(Default)]
+pub struct ThreadState {
+    /// Its hardware transaction, with what it has overwritten.
+    pub tx: Option<(TxId, Vec<Overwritten>)>,
+    /// Its last transaction was aborted and it has not been told yet.
+    pub rolled_back: bool,
+    /// Its operation, and the position of the first lock the operation took.
+    pub op: Option<(u32, Option<u64>)>,
+}
+/// A word as it was before a transaction wrote it.
+pub struct Overwritten {
+    at: Addr,
+    value: u64,
+    by: Option<StoreId>,
+}
+
+/// Everything the recorded threads share.
+pub struct Execution {
+    pub memory: Image,
+    pub trace: Trace,
+    pub threads: Vec<ThreadState>,
+    transactions: u32,
+    queues: u8,
+}
+
+impl Execution {
+    /// An execution that starts from `initial`, an image that keeps writers.
+    pub fn new(initial: &Image, threads: usize) -> Execution {
+        let memory = initial.clone();
+        let trace = Trace { threads: threads as u32, ..Trace::default() };
+        let threads = (0..threads).map(|_| ThreadState::default()).collect();
+        Execution { memory, trace, threads, transactions: 0, queues: 0 }
+    }
+    /// Appends an event of `thread`.
+    pub fn push(&mut self, thread: HartId, kind: TraceKind) {
+        self.trace.push(thread, kind);
+    }
+    /// The state of `thread`.
+    pub fn thread(&mut self, thread: HartId) -> &mut ThreadState {
+        &mut self.threads[thread.index()]
+    }
+    /// Enters a store of the whole word at `at` in the table and in memory; its event is the caller's business.
+    pub fn store(
+        &mut self,
+        thread: HartId,
+        at: Addr,
+        value: u64,
+        nt: bool,
+        source: &'static Location<'static>,
+    ) -> StoreId {
+        let id = StoreId::from_index(self.trace.stores.len()).expect("fewer than four billion stores");
+        let (old, by) = (self.memory.word(at), self.memory.writer(at));
+        let state = &mut self.threads[thread.index()];
+        let tx = state.tx.as_mut().map(|(tx, undo)| {
+            undo.push(Overwritten { at, value: old, by });
+            *tx
+        });
+        self.trace.stores.push(StoreInfo { thread, addr: at, value, nt, tx, source });
+        self.memory.set_word(at, value, Some(id));
+        id
+    }
+    /// `thread` begins a transaction.
+    pub fn begin(&mut self, thread: HartId) -> TxId {
+        self.transactions += 1;
+        let id = TxId(self.transactions);
+        self.thread(thread).tx = Some((id, Vec::new()));
+        self.push(thread, TraceKind::TxBegin(id));
+        id
+    }
+    /// `thread` commits its transaction, if it is in one.
+    pub fn commit(&mut self, thread: HartId) {
+        if let Some((id, _)) = self.thread(thread).tx.take() {
+            self.push(thread, TraceKind::TxCommit(id));
+        }
+    }
+    /// `thread` aborts its transaction, if it is in one: memory is as before it.
+    pub fn abort(&mut self, thread: HartId) {
+        if let Some((id, undo)) = self.thread(thread).tx.take() {
+            for old in undo.iter().rev() {
+                self.memory.set_word(old.at, old.value, old.by);
+            }
+            self.thread(thread).rolled_back = true;
+            self.push(thread, TraceKind::TxAbort(id));
+        }
+    }
+    /// A number for the next write sub-queue.
+    pub fn next_queue(&mut self) -> u8 {
+        self.queues = self.queues.wrapping_add(1);
+        self.queues - 1
+    }
+    /// Notes that the running operation of `thread` is about to take a lock.
+    pub fn stamp(&mut self, thread: HartId) {
+        let now = self.trace.events.len() as u64;
+        if let Some((_, stamp)) = &mut self.thread(thread).op {
+            stamp.get_or_insert(now);
+        }
+    }
+    /// `thread` has executed operation `k`.
+    pub fn end_op(&mut self, thread: HartId, k: u32, outcome: Outcome) {
+        let now = self.trace.events.len() as u64;
+        let stamp = self.thread(thread).op.take().and_then(|op| op.1).unwrap_or(now);
+        self.push(thread, TraceKind::OpEnd(k));
+        self.trace.ops.push(OpRecord { thread: u32::from(thread.0), k, stamp, outcome });
+    }
+}
