@@ -75,6 +75,11 @@ impl Image {
             writers: Some(Paged::default()),
         }
     }
+    /// This image, from now on remembering the store that writes each word.
+    pub fn track_writers(mut self) -> Image {
+        self.writers.get_or_insert_with(Paged::default);
+        self
+    }
     /// The aligned word at `addr` (low three address bits are ignored).
     pub fn word(&self, addr: Addr) -> u64 {
         self.words.get(addr.0 / 8)

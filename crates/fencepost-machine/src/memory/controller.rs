@@ -181,9 +181,7 @@ impl Controller {
     /// answers of `filter` may have changed.
     pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
         if filter.is_some() {
-            for lane in self.lanes.iter_mut().filter(|l| !l.writes.is_empty()) {
-                lane.wake = sooner(lane.wake, Some(now));
-            }
+            self.wake_lanes(now);
         }
         while let Some(t) = self.next_event().filter(|t| *t <= now) {
             self.step(t, filter, out);
@@ -268,7 +266,11 @@ impl Controller {
         }
     }
     pub(super) fn wake_lanes(&mut self, now: Ps) {
-        for lane in self.lanes.iter_mut().filter(|l| !l.writes.is_empty()) {
+        for lane in self
+            .lanes
+            .iter_mut()
+            .filter(|l| !l.writes.is_empty() || !l.reads.is_empty())
+        {
             lane.wake = sooner(lane.wake, Some(now));
         }
     }

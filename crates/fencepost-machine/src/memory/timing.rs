@@ -69,7 +69,11 @@ impl Timing {
             read_to_precharge: m.t_rtp,
             write_to_precharge: write_data + m.t_wr.max(pulse),
             // A bank programs its array from the row buffer: no column access until the pulse has ended.
-            write_to_column: if pulse > Ps::ZERO { write_data + pulse } else { Ps::ZERO },
+            write_to_column: if pulse > Ps::ZERO {
+                m.t_ccd_bank.max(write_data + pulse)
+            } else {
+                m.t_ccd_bank
+            },
             column_bank: m.t_ccd_bank,
             column_far: m.t_ccd.max(m.t_burst),
             column_near: m.t_ccd_l.max(m.t_burst),

@@ -1,0 +1,410 @@
+//! Bus grants: the atomic order point. All coherence state moves here; data follows at the fill.
+
+use super::{Behind, FillState};
+use crate::cache::State;
+use crate::machine::{Ev, Machine, ReadFor, Side};
+use crate::seam::{Cause, Gate, Level, Snoop, SnoopAnswer, Way, Why};
+use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
+
+/// Where a granted request's data comes from.
+enum Source {
+    Nowhere,
+    Peer,
+    Llc,
+    Memory,
+}
+
+impl Machine {
+    /// Handles a request at its grant.
+    pub(crate) fn grant(&mut self, core: CoreId, miss: u8) {
+        let me = Behind::Miss(core, miss);
+        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+            .as_ref()
+            .expect("a granted miss is open");
+        let (line, exclusive, drop_copies, by) = (m.line, m.exclusive, m.drop_copies, m.waiters[0].hart());
+        if let Some(queue) = self.sys.bus.busy.get_mut(&line) {
+            queue.push_back(me);
+            return;
+        }
+        if !drop_copies && self.answered_privately(core, miss, line, exclusive) {
+            return;
+        }
+        if self.write_path_full() {
+            self.charge_miss(core, miss, Cause::WriteQueueFull);
+            self.sys.bus.throttled.push_back(me);
+            return;
+        }
+        let own = self.private_state(core, line);
+        let kind = match (exclusive, own.is_some()) {
+            (false, _) => Snoop::Read,
+            (true, true) => Snoop::Upgrade,
+            (true, false) => Snoop::ReadExclusive,
+        };
+        if let Some(cause) = self.peers_refuse(core, line, kind) {
+            self.charge_miss(core, miss, cause);
+            self.sys.bus.refused.push((me, cause));
+            return;
+        }
+        let mut supplied = false;
+        if self.hooks.snoops {
+            match self.design.snooped(&mut self.sys, by, line, kind) {
+                SnoopAnswer::Pass => {}
+                SnoopAnswer::Supply => supplied = true,
+                SnoopAnswer::Wait(cause) => {
+                    self.charge_miss(core, miss, cause);
+                    self.sys.bus.refused.push((me, cause));
+                    return;
+                }
+            }
+        }
+        self.sys.counters.bus_grants += 1;
+        let taken = self.move_peers(core, line, kind.invalidates());
+        if drop_copies {
+            self.drop_own_copies(core, line);
+        }
+        let (fill, in_llc) = self.fill_state(line, exclusive, &taken);
+        let fill = FillState {
+            dirty: fill.dirty || own.is_some_and(|o| o.1),
+            ..fill
+        };
+        let source = match kind {
+            _ if drop_copies => Source::Nowhere,
+            Snoop::Upgrade => Source::Nowhere,
+            _ if supplied || taken.supplied => Source::Peer,
+            _ if in_llc => Source::Llc,
+            _ => Source::Memory,
+        };
+        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+            .as_mut()
+            .expect("still open");
+        m.granted = true;
+        m.kind = kind;
+        m.fill = (!drop_copies).then_some(fill);
+        self.sys.bus.busy.entry(line).or_default();
+        self.schedule_data(core, miss, by, line, source);
+    }
+
+    fn schedule_data(&mut self, core: CoreId, miss: u8, by: HartId, line: LineAddr, source: Source) {
+        let (now, bus) = (self.sys.now(), &self.sys.spec.bus);
+        let at = match source {
+            Source::Nowhere => now + bus.snoop,
+            Source::Peer => now + bus.snoop + bus.transfer,
+            Source::Llc => now + self.sys.spec.llc.latency,
+            Source::Memory => {
+                self.sys.counters.llc_misses += 1;
+                if self.hooks.reads && self.design.read_missed(&mut self.sys, by, line) {
+                    now + self.sys.spec.bus.snoop + self.sys.spec.bus.transfer
+                } else {
+                    self.read_memory(core, miss, line);
+                    return;
+                }
+            }
+        };
+        self.sys.events.schedule(at, Ev::Fill(core, miss));
+    }
+
+    pub(crate) fn read_memory(&mut self, core: CoreId, miss: u8, line: LineAddr) {
+        self.charge_miss(core, miss, Cause::LoadMemory);
+        if self.sys.bus.reads >= self.sys.spec.llc.mshrs {
+            self.sys.bus.starved_reads.push_back((core, miss));
+            return;
+        }
+        self.sys.bus.reads += 1;
+        self.check_memory_is_current(line);
+        let at = self.sys.now() + self.sys.spec.llc.latency + self.sys.spec.bus.to_memory;
+        self.sys
+            .events
+            .schedule(at, Ev::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
+    }
+
+    /// The bytes memory would return must be the newest; anything else is a design that lost a write.
+    fn check_memory_is_current(&mut self, line: LineAddr) {
+        if !line.is_persistent() {
+            return;
+        }
+        let port = &self.sys.pm;
+        let waiting = port
+            .outgoing
+            .iter()
+            .rfind(|w| w.write.line == line)
+            .map(|w| w.write.data.words);
+        let queued = port.controller.forward(line).map(|d| d.words);
+        let found = waiting.or(queued).unwrap_or_else(|| self.sys.durable.line_words(line));
+        if found != self.sys.coherent.line_words(line) {
+            self.sys.counters.stale_reads += 1;
+        }
+    }
+
+    /// A hit in the private second level, or a line caught in the core's own write-back buffer.
+    fn answered_privately(&mut self, core: CoreId, miss: u8, line: LineAddr, exclusive: bool) -> bool {
+        let fill = match self.private_state(core, line) {
+            Some((state, _, meta)) if !exclusive || state.writable() => Some(FillState {
+                state,
+                dirty: false,
+                meta,
+            }),
+            _ => {
+                let c = &mut self.sys.cores[core.index()];
+                let caught = c
+                    .write_back
+                    .iter()
+                    .position(|d| d.way.line == line && d.notify.is_empty() && !d.way.frozen);
+                caught.and_then(|i| c.write_back.remove(i)).map(|d| FillState {
+                    state: State::Modified,
+                    dirty: true,
+                    meta: d.way.meta,
+                })
+            }
+        };
+        let Some(fill) = fill else { return false };
+        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+            .as_mut()
+            .expect("still open");
+        m.granted = true;
+        m.fill = Some(fill);
+        self.sys.bus.busy.entry(line).or_default();
+        let now = self.sys.now();
+        self.sys.events.schedule(now, Ev::Fill(core, miss));
+        true
+    }
+
+    /// Whether some other cache may not give the line up yet.
+    fn peers_refuse(&mut self, core: CoreId, line: LineAddr, kind: Snoop) -> Option<Cause> {
+        if !self.hooks.leaving {
+            return None;
+        }
+        for p in (0..self.sys.cores.len()).map(|i| CoreId(i as u8)) {
+            let own = p == core;
+            if self.sys.cores[p.index()]
+                .write_back
+                .iter()
+                .any(|d| d.way.line == line && !(own && !d.notify.is_empty()))
+            {
+                return Some(Cause::OrderPending);
+            }
+            if own {
+                continue;
+            }
+            if let Some((_, true, meta)) = self.private_state(p, line) {
+                let way = Way {
+                    line,
+                    dirty: true,
+                    meta,
+                    frozen: false,
+                };
+                let why = if kind.invalidates() {
+                    Why::TakenBy(core)
+                } else {
+                    Why::Downgraded(core)
+                };
+                if let Gate::Wait(cause) = self.design.may_leave(&mut self.sys, Level::L1(p), &way, why) {
+                    return Some(cause);
+                }
+            }
+        }
+        self.sys
+            .llc
+            .write_back
+            .iter()
+            .any(|d| d.way.line == line)
+            .then_some(Cause::OrderPending)
+    }
+
+    /// Takes the line from every other core (or makes it shared there).
+    fn move_peers(&mut self, core: CoreId, line: LineAddr, invalidate: bool) -> Taken {
+        let mut taken = Taken::default();
+        for p in (0..self.sys.cores.len())
+            .map(|i| CoreId(i as u8))
+            .filter(|p| *p != core)
+        {
+            let Some((state, dirty, meta)) = self.private_state(p, line) else {
+                continue;
+            };
+            taken.supplied |= state.writable();
+            let mut keep_dirty = dirty;
+            if dirty && self.hooks.leaving {
+                let why = if invalidate {
+                    Why::TakenBy(core)
+                } else {
+                    Why::Downgraded(core)
+                };
+                let way = Way {
+                    line,
+                    dirty,
+                    meta,
+                    frozen: false,
+                };
+                let data = self.sys.line_data(line);
+                let exit = self.design.leaving(&mut self.sys, Level::L1(p), &way, &data, why);
+                keep_dirty = exit == crate::seam::Exit::Down;
+            }
+            let c = &mut self.sys.cores[p.index()];
+            if invalidate {
+                self.sys.counters.invalidations += 1;
+                c.l1.take(line);
+                c.l2.as_mut().map(|t| t.take(line));
+                taken.dirty |= keep_dirty;
+                taken.meta = taken.meta.max(if dirty { meta } else { 0 });
+            } else {
+                taken.shared = true;
+                for t in std::iter::once(&mut c.l1).chain(c.l2.as_mut()) {
+                    if let Some(w) = t.find(line) {
+                        t.set_state(w, State::Shared);
+                        t.set_dirty(w, false);
+                        t.set_meta(w, 0);
+                    }
+                }
+                if keep_dirty {
+                    self.insert_llc(line, true, meta);
+                }
+            }
+        }
+        taken
+    }
+
+    fn drop_own_copies(&mut self, core: CoreId, line: LineAddr) {
+        let c = &mut self.sys.cores[core.index()];
+        c.l1.take(line);
+        c.l2.as_mut().map(|t| t.take(line));
+        self.sys.llc.tags.take(line);
+    }
+
+    /// What the requester will hold; dirtiness in the shared cache moves to an exclusive requester.
+    fn fill_state(&mut self, line: LineAddr, exclusive: bool, taken: &Taken) -> (FillState, bool) {
+        let llc = &mut self.sys.llc.tags;
+        let way = llc.find(line);
+        let (llc_dirty, llc_meta) = way.map_or((false, 0), |w| (llc.dirty(w), llc.meta(w)));
+        if let Some(w) = way {
+            llc.touch(w);
+        }
+        if !exclusive {
+            // A dirty copy below that the design has marked must not be overwritten without a bus request.
+            let alone = !taken.shared && !(llc_dirty && llc_meta != 0);
+            let state = if alone { State::Exclusive } else { State::Shared };
+            return (
+                FillState {
+                    state,
+                    dirty: false,
+                    meta: 0,
+                },
+                way.is_some(),
+            );
+        }
+        if let (Some(w), true) = (way, llc_dirty) {
+            llc.set_dirty(w, false);
+            llc.set_meta(w, 0);
+        }
+        let dirty = taken.dirty || llc_dirty;
+        let state = if dirty { State::Modified } else { State::Exclusive };
+        (
+            FillState {
+                state,
+                dirty,
+                meta: taken.meta.max(llc_meta),
+            },
+            way.is_some(),
+        )
+    }
+}
+
+/// What other cores gave up.
+#[derive(Default)]
+struct Taken {
+    supplied: bool,
+    shared: bool,
+    dirty: bool,
+    meta: u32,
+}
+
+impl Machine {
+    /// Sends a read to its controller, or queues it for room there.
+    pub(crate) fn send_read(&mut self, side: Side, what: ReadFor) {
+        let line = match what {
+            ReadFor::Miss(core, miss) => {
+                let m = self.sys.cores[core.index()].misses[usize::from(miss)].as_ref();
+                m.expect("a reading miss is open").line
+            }
+            ReadFor::Design { line, .. } => line,
+        };
+        let now = self.sys.now();
+        if let ReadFor::Design { line, tag } = what {
+            if let Some(data) = self.design.owned_read(&mut self.sys, line) {
+                self.design.read_done(&mut self.sys, tag, line, &data);
+                return;
+            }
+        }
+        let port = self.sys.port(side);
+        let id = port.reads.iter().position(Option::is_none).unwrap_or_else(|| {
+            port.reads.push(None);
+            port.reads.len() - 1
+        });
+        match port.controller.push_read(now, crate::memory::ReadId(id as u64), line) {
+            Ok(()) => port.reads[id] = Some(what),
+            Err(_) => port.waiting_reads.push_back(what),
+        }
+        self.sys.wake_memory(side);
+    }
+
+    /// A read's data left the controller.
+    pub(crate) fn read_done(&mut self, side: Side, id: u64) {
+        let back = self.sys.now() + self.sys.spec.bus.to_memory;
+        let Some(what) = self.sys.port(side).reads[id as usize].take() else {
+            return;
+        };
+        match what {
+            ReadFor::Miss(core, miss) => {
+                self.sys.bus.reads -= 1;
+                self.sys.counters.memory_reads[side as usize] += 1;
+                self.sys.events.schedule(back, Ev::Fill(core, miss));
+                let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+                    .as_ref()
+                    .expect("open");
+                let line = m.line;
+                self.insert_llc(line, false, 0);
+                if let Some((core, miss)) = self.sys.bus.starved_reads.pop_front() {
+                    let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+                        .as_ref()
+                        .expect("open");
+                    let line = m.line;
+                    self.read_memory(core, miss, line);
+                }
+            }
+            ReadFor::Design { line, tag } => {
+                let data = self.sys.durable.line(line);
+                self.design.read_done(&mut self.sys, tag, line, &data);
+            }
+        }
+        if let Some(next) = self.sys.port(side).waiting_reads.pop_front() {
+            self.send_read(side, next);
+        }
+    }
+
+    /// Whether so many evictions wait for memory that new requests must hold back.
+    pub(crate) fn write_path_full(&self) -> bool {
+        let limit = self.sys.spec.llc.writeback_buffer as usize;
+        self.sys.pm.outgoing.len() >= limit
+            || self.sys.dram.outgoing.len() >= limit
+            || self.sys.llc.write_back.len() >= limit
+    }
+
+    /// Lets requests that were held back ask again.
+    pub(crate) fn unthrottle(&mut self) {
+        while !self.write_path_full() {
+            let Some(b) = self.sys.bus.throttled.pop_front() else {
+                return;
+            };
+            self.regrant(b);
+            // One at a time would be too slow; every regrant checks again at its own event.
+        }
+    }
+
+    /// Time a clean's line needs from the cache that held it to memory.
+    pub(crate) fn clean_path(&self, from_llc: bool) -> Ps {
+        let bus = &self.sys.spec.bus;
+        if from_llc {
+            self.sys.spec.llc.latency + bus.to_memory
+        } else {
+            bus.snoop + bus.transfer + bus.to_memory
+        }
+    }
+}

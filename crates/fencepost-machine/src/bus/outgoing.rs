@@ -1,0 +1,140 @@
+//! Writes of the machine's own on their way to memory: admission, then the controller.
+
+use super::OutgoingWrite;
+use crate::machine::{Machine, Side};
+use crate::memory::MemEvent;
+use crate::seam::{Cause, Gate, Write, WriteId};
+use fencepost_kernel::{HartId, PersistRecord};
+
+impl Machine {
+    /// Queues a write of the machine's own for admission.
+    pub(crate) fn send_out(&mut self, side: Side, write: Write, notify: Vec<(HartId, u64)>) {
+        let since = self.sys.now();
+        self.sys.port(side).outgoing.push(OutgoingWrite {
+            write,
+            notify,
+            since,
+            refused: None,
+        });
+        self.try_outgoing(side);
+    }
+
+    /// Admits what can be admitted, oldest first, and writes to one line in order.
+    pub(crate) fn try_outgoing(&mut self, side: Side) {
+        let now = self.sys.now();
+        let mut i = 0;
+        while i < self.sys.port(side).outgoing.len() {
+            let write = self.sys.port(side).outgoing[i].write;
+            let behind = self.sys.port(side).outgoing[..i]
+                .iter()
+                .any(|w| w.write.line == write.line);
+            if behind {
+                i += 1;
+                continue;
+            }
+            let id = self.sys.new_write_id();
+            let refused = self.admit(side, &write).or_else(|| {
+                let pushed = self.sys.port(side).controller.push_write(now, id, write);
+                pushed.err().map(|_| Cause::WriteQueueFull)
+            });
+            let port = self.sys.port(side);
+            if refused.is_some() {
+                port.outgoing[i].refused = refused;
+                i += 1;
+                continue;
+            }
+            let out = port.outgoing.remove(i);
+            if !out.notify.is_empty() {
+                port.notify.push((id, out.notify, write.line));
+            }
+        }
+        self.sys.wake_memory(side);
+        if !self.sys.bus.throttled.is_empty() {
+            self.unthrottle();
+        }
+    }
+
+    fn admit(&mut self, side: Side, write: &Write) -> Option<Cause> {
+        if side == Side::Dram || !self.hooks.writes {
+            return None;
+        }
+        match self.design.admit(&mut self.sys, write) {
+            Gate::Go => None,
+            Gate::Wait(cause) => Some(cause),
+        }
+    }
+
+    /// A memory controller makes progress.
+    pub(crate) fn memory(&mut self, side: Side) {
+        let now = self.sys.now();
+        let mut events = std::mem::take(&mut self.mem_events);
+        let design = &self.design;
+        let filter = |id: WriteId, w: &Write| design.may_issue(id, w);
+        let filter: Option<crate::memory::IssueFilter<'_>> = if side == Side::Pm && self.hooks.issue {
+            Some(&filter)
+        } else {
+            None
+        };
+        let port = self.sys.port(side);
+        port.scheduled = None;
+        port.controller.advance(now, filter, &mut events);
+        for e in events.drain(..) {
+            self.memory_event(side, e);
+        }
+        self.mem_events = events;
+        self.sys.wake_memory(side);
+    }
+
+    fn memory_event(&mut self, side: Side, event: MemEvent) {
+        match event {
+            MemEvent::ReadDone { id, .. } => self.read_done(side, id.0),
+            MemEvent::Accepted { id, write } => self.accepted(side, id, &write),
+            MemEvent::Issued { .. } => {}
+            MemEvent::Durable { id, write, record } => self.durable(id, &write, record),
+            MemEvent::SlotFree { queue } => {
+                self.try_outgoing(side);
+                if side == Side::Pm {
+                    self.design.write_room(&mut self.sys, queue);
+                }
+            }
+            MemEvent::ReadSlotFree => {
+                for what in std::mem::take(&mut self.sys.port(side).waiting_reads) {
+                    self.send_read(side, what);
+                }
+            }
+            MemEvent::Drained { tag } => self.design.drained(&mut self.sys, tag),
+        }
+    }
+
+    fn accepted(&mut self, side: Side, id: WriteId, write: &Write) {
+        self.sys.counters.memory_writes[side as usize] += 1;
+        if side == Side::Pm {
+            if let Some(r) = &mut self.sys.recorder {
+                r.accepted(write.line, &write.data);
+            }
+            if self.hooks.writes {
+                self.design.accepted(&mut self.sys, id, write);
+            }
+        }
+        let port = self.sys.port(side);
+        let Some(i) = port.notify.iter().position(|n| n.0 == id) else {
+            return;
+        };
+        let (_, notify, _) = port.notify.swap_remove(i);
+        self.cleaned_now(&notify, Some(&write.data));
+    }
+
+    fn durable(&mut self, id: WriteId, write: &Write, record: bool) {
+        if record {
+            self.sys.make_durable(PersistRecord {
+                time: self.sys.now(),
+                line: write.line,
+                data: write.data,
+                cause: write.cause,
+            });
+        }
+        if self.hooks.writes {
+            self.design.durable(&mut self.sys, id, write);
+        }
+    }
+}

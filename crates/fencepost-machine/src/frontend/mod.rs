@@ -1,0 +1,161 @@
+//! The front end: program threads as coroutines that hand operations to the harts.
+//!
+//! Plain accesses act on functional memory when the program issues them, at most [`RUN_AHEAD`] operations before the
+//! hart dispatches them. Locks, atomics, acquires and releases suspend the thread until the timing model performs them.
+
+mod journal;
+mod sim_mem;
+
+pub use journal::Journal;
+pub use sim_mem::{SimMem, ThreadBody};
+
+use corosensei::{Coroutine, CoroutineResult};
+use fencepost_kernel::{Addr, Fence, Flush, Image, Outcome, QueueId, Rmw, Width};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::rc::Rc;
+
+/// Operations a thread may run ahead of its hart's dispatch.
+pub const RUN_AHEAD: usize = 32;
+
+/// What an operation is.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum OpKind {
+    /// Plain load.
+    Load,
+    /// Plain store.
+    Store,
+    /// Non-temporal store.
+    NtStore,
+    /// Flush of a line.
+    Flush(Flush),
+    /// Fence.
+    Fence(Fence),
+    /// Atomic; suspends the thread.
+    Rmw(Rmw),
+    /// Acquiring load; suspends the thread.
+    LoadAcquire,
+    /// Releasing store; suspends the thread.
+    StoreRelease,
+    /// Lock; suspends the thread.
+    Lock,
+    /// Unlock.
+    Unlock,
+    /// Non-memory instructions.
+    Compute,
+    /// Transaction begin; suspends the thread.
+    TxBegin,
+    /// Transaction commit.
+    TxCommit,
+    /// Transaction abort; suspends the thread.
+    TxAbort,
+    /// Transaction flush; suspends the thread.
+    TxFlush,
+    /// Range binding; suspends the thread.
+    Bind,
+    /// Commit of a sub-queue.
+    CommitQueue(QueueId),
+    /// Release of a sub-queue.
+    ReleaseQueue(QueueId),
+    /// Marker: operation begins.
+    OpBegin,
+    /// Marker: operation executed.
+    OpEnd,
+    /// Marker: operation acknowledged.
+    Ack,
+}
+
+/// One operation on its way from a thread to its hart.
+#[derive(Copy, Clone, Debug)]
+pub struct Op {
+    /// What.
+    pub kind: OpKind,
+    /// Width of the access.
+    pub width: Width,
+    /// Byte address (range binding: first byte).
+    pub addr: Addr,
+    /// Value stored, value loaded functionally, instruction count, operation index or length.
+    pub value: u64,
+    /// Operation whose result the address depends on (0: none).
+    pub dep: u32,
+    /// Line of the program.
+    pub source: &'static Location<'static>,
+}
+
+/// Mailbox between a thread and its hart.
+#[derive(Default)]
+pub struct Port {
+    pub(crate) ops: RefCell<VecDeque<Op>>,
+    pub(crate) outcomes: RefCell<VecDeque<Outcome>>,
+}
+
+/// Why a thread suspended.
+pub enum Pause {
+    /// Its mailbox is full.
+    Full,
+    /// It waits for the answer to its last operation.
+    Sync,
+}
+
+/// Answer to a suspended operation.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Answer {
+    /// Value read, transaction number, queue number.
+    pub value: u64,
+    /// The hart was rolled back: re-run from this operation.
+    pub rolled_back: Option<u32>,
+}
+
+/// One program thread.
+pub struct Thread {
+    coroutine: Option<Coroutine<Answer, Pause, ()>>,
+    port: Rc<Port>,
+}
+
+impl Thread {
+    /// A thread that will run `body` on `memory`. `sites` gives the instructions of each compute site; they are handed
+    /// over in pieces of at most `piece`.
+    pub fn new(
+        body: ThreadBody,
+        memory: Rc<RefCell<Image>>,
+        journal: Rc<RefCell<Journal>>,
+        sites: Rc<[u32]>,
+        hart: u8,
+        piece: u32,
+    ) -> Thread {
+        let port = Rc::new(Port::default());
+        let inner = port.clone();
+        let coroutine = Coroutine::new(move |yielder: &corosensei::Yielder<Answer, Pause>, _first: Answer| {
+            body(&mut SimMem::new(yielder, inner, memory, journal, sites, hart, piece));
+        });
+        Thread {
+            coroutine: Some(coroutine),
+            port,
+        }
+    }
+    /// Whether the thread has returned.
+    pub fn finished(&self) -> bool {
+        self.coroutine.is_none() && self.port.ops.borrow().is_empty()
+    }
+    /// Runs the thread until it suspends or returns, handing it `answer` if it waits for one.
+    pub fn resume(&mut self, answer: Answer) {
+        if let Some(co) = self.coroutine.as_mut() {
+            if let CoroutineResult::Return(()) = co.resume(answer) {
+                self.coroutine = None;
+            }
+        }
+    }
+    /// Whether the thread can still be resumed.
+    pub fn alive(&self) -> bool {
+        self.coroutine.is_some()
+    }
+    /// The next operation, if one waits in the mailbox.
+    pub fn next_op(&self) -> Option<Op> {
+        self.port.ops.borrow_mut().pop_front()
+    }
+    /// Outcome of the operation whose end marker was just taken.
+    pub fn next_outcome(&self) -> Outcome {
+        self.port.outcomes.borrow_mut().pop_front().unwrap_or_default()
+    }
+}

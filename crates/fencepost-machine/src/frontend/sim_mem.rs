@@ -1,0 +1,218 @@
+//! The simulator's back end of the memory interface.
+
+use super::{Answer, Journal, Op, OpKind, Pause, Port, RUN_AHEAD};
+use corosensei::Yielder;
+use fencepost_kernel::{
+    Addr, At, Fence, Flush, HartId, Image, Mem, Outcome, QueueId, Rmw, Rollback, Site, TxId, Val, Width,
+};
+use std::cell::RefCell;
+use std::panic::Location;
+use std::rc::Rc;
+
+/// What a thread runs.
+pub type ThreadBody = Box<dyn FnOnce(&mut SimMem<'_>)>;
+
+/// Memory as a simulated thread sees it. Provenance (`Dep`) is the number of the producing operation, 0 for none.
+pub struct SimMem<'y> {
+    yielder: &'y Yielder<Answer, Pause>,
+    port: Rc<Port>,
+    memory: Rc<RefCell<Image>>,
+    journal: Rc<RefCell<Journal>>,
+    sites: Rc<[u32]>,
+    hart: HartId,
+    next: u32,
+    op: u32,
+    in_tx: bool,
+    piece: u32,
+}
+
+impl<'y> SimMem<'y> {
+    pub(super) fn new(
+        yielder: &'y Yielder<Answer, Pause>,
+        port: Rc<Port>,
+        memory: Rc<RefCell<Image>>,
+        journal: Rc<RefCell<Journal>>,
+        sites: Rc<[u32]>,
+        hart: u8,
+        piece: u32,
+    ) -> Self {
+        SimMem {
+            yielder,
+            port,
+            memory,
+            journal,
+            sites,
+            hart: HartId(hart),
+            next: 1,
+            op: 0,
+            in_tx: false,
+            piece,
+        }
+    }
+    fn push(
+        &mut self,
+        kind: OpKind,
+        addr: Addr,
+        value: u64,
+        dep: u32,
+        width: Width,
+        source: &'static Location<'static>,
+    ) -> u32 {
+        if self.port.ops.borrow().len() >= RUN_AHEAD {
+            self.yielder.suspend(Pause::Full);
+        }
+        let id = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.port.ops.borrow_mut().push_back(Op {
+            kind,
+            width,
+            addr,
+            value,
+            dep,
+            source,
+        });
+        id
+    }
+    fn word_op(&mut self, kind: OpKind, at: At<u32>, value: u64, source: &'static Location<'static>) -> u32 {
+        self.push(kind, at.addr, value, at.dep, Width::B8, source)
+    }
+    fn sync(&mut self, kind: OpKind, at: At<u32>, value: u64, source: &'static Location<'static>) -> (Answer, u32) {
+        let id = self.word_op(kind, at, value, source);
+        (self.yielder.suspend(Pause::Sync), id)
+    }
+    fn functional_store(&mut self, addr: Addr, value: u64, width: Width) {
+        let mut memory = self.memory.borrow_mut();
+        let old = memory.word(addr);
+        if self.in_tx {
+            self.journal.borrow_mut().record(self.hart, addr.word(), old);
+        }
+        memory.set_word(addr, width.insert(old, addr.0, value), None);
+    }
+}
+
+const NOWHERE: At<u32> = At { addr: Addr(0), dep: 0 };
+
+impl Mem for SimMem<'_> {
+    type Dep = u32;
+
+    #[track_caller]
+    fn load_n(&mut self, at: At<u32>, width: Width) -> Val<u32> {
+        let v = width.extract(self.memory.borrow().word(at.addr), at.addr.0);
+        Val {
+            v,
+            dep: self.push(OpKind::Load, at.addr, v, at.dep, width, Location::caller()),
+        }
+    }
+    #[track_caller]
+    fn store_n(&mut self, at: At<u32>, v: Val<u32>, width: Width) {
+        self.functional_store(at.addr, v.v, width);
+        self.push(
+            OpKind::Store,
+            at.addr,
+            v.v,
+            at.dep.max(v.dep),
+            width,
+            Location::caller(),
+        );
+    }
+    #[track_caller]
+    fn nt_store(&mut self, at: At<u32>, v: Val<u32>) {
+        self.functional_store(at.addr, v.v, Width::B8);
+        self.push(
+            OpKind::NtStore,
+            at.addr,
+            v.v,
+            at.dep.max(v.dep),
+            Width::B8,
+            Location::caller(),
+        );
+    }
+    #[track_caller]
+    fn flush(&mut self, at: At<u32>, kind: Flush) {
+        self.word_op(OpKind::Flush(kind), at, 0, Location::caller());
+    }
+    #[track_caller]
+    fn fence(&mut self, kind: Fence) {
+        self.word_op(OpKind::Fence(kind), NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn rmw(&mut self, at: At<u32>, op: Rmw) -> Val<u32> {
+        let (answer, dep) = self.sync(OpKind::Rmw(op), at, 0, Location::caller());
+        Val { v: answer.value, dep }
+    }
+    #[track_caller]
+    fn load_acquire(&mut self, at: At<u32>) -> Val<u32> {
+        let (answer, dep) = self.sync(OpKind::LoadAcquire, at, 0, Location::caller());
+        Val { v: answer.value, dep }
+    }
+    #[track_caller]
+    fn store_release(&mut self, at: At<u32>, v: Val<u32>) {
+        self.sync(OpKind::StoreRelease, at, v.v, Location::caller());
+    }
+    #[track_caller]
+    fn lock(&mut self, at: At<u32>) {
+        self.sync(OpKind::Lock, at, 0, Location::caller());
+    }
+    #[track_caller]
+    fn unlock(&mut self, at: At<u32>) {
+        self.word_op(OpKind::Unlock, at, 0, Location::caller());
+    }
+    #[track_caller]
+    fn tx_begin(&mut self) -> Result<TxId, Rollback> {
+        let (answer, _) = self.sync(OpKind::TxBegin, NOWHERE, u64::from(self.op), Location::caller());
+        if let Some(op) = answer.rolled_back {
+            return Err(Rollback { op });
+        }
+        self.in_tx = true;
+        Ok(TxId(answer.value as u32))
+    }
+    #[track_caller]
+    fn tx_commit(&mut self) {
+        self.in_tx = false;
+        self.journal.borrow_mut().end(self.hart);
+        self.word_op(OpKind::TxCommit, NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn tx_abort(&mut self) {
+        self.in_tx = false;
+        self.sync(OpKind::TxAbort, NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn tx_flush(&mut self) {
+        self.sync(OpKind::TxFlush, NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn bind(&mut self, base: Addr, len: u64) -> QueueId {
+        let (answer, _) = self.sync(OpKind::Bind, At { addr: base, dep: 0 }, len, Location::caller());
+        QueueId(answer.value as u8)
+    }
+    #[track_caller]
+    fn commit_queue(&mut self, queue: QueueId) {
+        self.word_op(OpKind::CommitQueue(queue), NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn release_queue(&mut self, queue: QueueId) {
+        self.word_op(OpKind::ReleaseQueue(queue), NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn compute(&mut self, site: Site) {
+        // Long runs enter in pieces, so that one never fills the reorder buffer.
+        let mut left = self.sites.get(usize::from(site.0)).copied().unwrap_or(0);
+        while left > 0 {
+            let n = left.min(self.piece);
+            self.word_op(OpKind::Compute, NOWHERE, u64::from(n), Location::caller());
+            left -= n;
+        }
+    }
+    fn op_begin(&mut self, op: u32) {
+        self.op = op;
+        self.word_op(OpKind::OpBegin, NOWHERE, u64::from(op), Location::caller());
+    }
+    fn op_end(&mut self, op: u32, outcome: Outcome) {
+        self.port.outcomes.borrow_mut().push_back(outcome);
+        self.word_op(OpKind::OpEnd, NOWHERE, u64::from(op), Location::caller());
+    }
+    fn ack(&mut self, op: u32) {
+        self.word_op(OpKind::Ack, NOWHERE, u64::from(op), Location::caller());
+    }
+}

@@ -1,0 +1,115 @@
+//! Commit: in order, as wide as the core, charging every gap to its cause.
+
+use super::{Progress, StoreState};
+use crate::frontend::OpKind;
+use crate::machine::{Ev, Machine};
+use fencepost_kernel::{HartId, OpRecord, Ps, TraceKind};
+
+impl Machine {
+    /// Commits whatever is known to have completed, oldest first.
+    pub(crate) fn commit(&mut self, hart: HartId) {
+        let width = u64::from(self.sys.spec.core.commit_width);
+        let ipc = self.sys.spec.core.compute_ipc;
+        let period = self.sys.period;
+        loop {
+            let h = &mut self.sys.harts[hart.index()];
+            let Some(e) = h.window.get_mut(h.committed) else { return };
+            let Some(ready) = e.ready else {
+                if e.progress == Progress::AtHead {
+                    self.reach_head(hart);
+                }
+                return;
+            };
+            let ready_cycle = ready.0.div_ceil(period.0);
+            let slots = u64::from(e.weight);
+            if slots > 0 {
+                h.commit_pos = (h.commit_pos + slots).max(ready_cycle * width + 1);
+            } else {
+                h.commit_pos = h.commit_pos.max(ready_cycle * width);
+            }
+            let at = period * (h.commit_pos.saturating_sub(1) / width);
+            let cost = period * u64::from(e.weight.div_ceil(ipc).max(1));
+            e.committed_at = at;
+            let (op, id, cause) = (e.op, e.id, e.cause);
+            h.instructions += slots;
+            h.committed += 1;
+            if slots > 0 {
+                h.account.commit(at, cost, cause);
+            }
+            self.committed(hart, op.kind, op.value, id, at);
+        }
+    }
+
+    fn committed(&mut self, hart: HartId, kind: OpKind, value: u64, id: u32, at: Ps) {
+        let h = &mut self.sys.harts[hart.index()];
+        match kind {
+            k if k.is_store() => {
+                if let Some((_, s)) = h.stores.by_id(id) {
+                    s.state = StoreState::Committed(at);
+                }
+                let at = at.max(self.sys.now());
+                self.sys.wake_stores(hart, at);
+            }
+            OpKind::OpEnd => {
+                let outcome = h.thread.next_outcome();
+                h.ops_done += 1;
+                let stamp = h.stamp.take();
+                let stamp = stamp.unwrap_or_else(|| self.sys.locks.stamp());
+                let record = OpRecord {
+                    thread: u32::from(hart.0),
+                    k: value as u32,
+                    stamp,
+                    outcome,
+                };
+                if let Some(r) = &mut self.sys.recorder {
+                    r.op(record);
+                }
+                self.record(hart, TraceKind::OpEnd(value as u32));
+                self.warm_up_check(hart);
+            }
+            OpKind::Ack => self.record(hart, TraceKind::Ack(value as u32)),
+            _ => {}
+        }
+    }
+
+    /// An instruction that acts at the head became the oldest: it acts when everything before it has committed.
+    pub(crate) fn reach_head(&mut self, hart: HartId) {
+        let now = self.sys.now();
+        let h = &mut self.sys.harts[hart.index()];
+        let before = h
+            .committed
+            .checked_sub(1)
+            .and_then(|i| h.window.get(i))
+            .map_or(h.account.until, |e| e.committed_at);
+        let e = &mut h.window[h.committed];
+        e.progress = Progress::Acting;
+        let at = now.max(before).max(e.dispatched);
+        let at = self.sys.align(at);
+        self.sys.events.schedule(at, Ev::Head(hart));
+    }
+
+    /// Adds an event of a hart to the trace, if one is kept.
+    pub(crate) fn record(&mut self, hart: HartId, kind: TraceKind) {
+        if let Some(r) = &mut self.sys.recorder {
+            r.event(hart, kind);
+        }
+    }
+
+    /// Whether the hart's thread has returned and everything it did has performed.
+    pub(crate) fn check_finished(&mut self, hart: HartId) {
+        let h = &mut self.sys.harts[hart.index()];
+        let done = h.finished.is_none()
+            && h.committed == h.window.len()
+            && h.next_op.is_none()
+            && h.stores.is_empty()
+            && h.thread.finished();
+        if done {
+            h.finished = Some(
+                h.account
+                    .until
+                    .max(h.window.back().map_or(Ps::ZERO, |e| e.committed_at)),
+            );
+            self.sys.unfinished -= 1;
+        }
+    }
+}

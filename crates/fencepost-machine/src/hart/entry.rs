@@ -1,0 +1,45 @@
+//! Entries of the reorder buffer.
+
+use crate::frontend::Op;
+use crate::seam::Cause;
+use fencepost_kernel::Ps;
+
+/// How far an entry has come.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Waits for the operation its address or data comes from.
+    Operand,
+    /// A load that waits for an older full fence.
+    Fence,
+    /// Under way in the memory system, or scheduled to be.
+    Issued,
+    /// Acts only as the oldest instruction; not tried yet.
+    AtHead,
+    /// Acting as the oldest instruction.
+    Acting,
+    /// `ready` is known.
+    Done,
+}
+
+/// One dispatched operation.
+#[derive(Copy, Clone, Debug)]
+pub struct Entry {
+    /// The operation.
+    pub op: Op,
+    /// Its number within the thread, from 1.
+    pub id: u32,
+    /// Instructions it stands for.
+    pub weight: u32,
+    /// When it was dispatched.
+    pub dispatched: Ps,
+    /// When its result is available; `None` while unknown.
+    pub ready: Option<Ps>,
+    /// When it committed, once it has.
+    pub committed_at: Ps,
+    /// What a wait for it is charged to.
+    pub cause: Cause,
+    /// How far it has come.
+    pub progress: Progress,
+    /// Whether a younger entry waits for its result.
+    pub awaited: bool,
+}

@@ -1,0 +1,99 @@
+//! Loads: forwarding, gates, L1 access, performing.
+
+use super::Refused;
+use crate::bus::{Lookup, Waiter};
+use crate::cache::WayRef;
+use crate::machine::Machine;
+use crate::seam::{Access, Cause, Gate};
+use fencepost_kernel::{Addr, HartId, Ps, TraceKind};
+
+impl Machine {
+    /// A load accesses the L1.
+    pub(crate) fn load(&mut self, hart: HartId, id: u32) {
+        let h = &mut self.sys.harts[hart.index()];
+        let Some(at) = h.position(id).filter(|p| h.window[*p].ready.is_none()) else {
+            return;
+        };
+        let addr = h.window[at].op.addr;
+        if h.stores.forwards(addr, id) {
+            let ready = self.sys.now() + self.sys.spec.l1.latency;
+            self.complete_load(hart, at, ready);
+            return;
+        }
+        if let Some(cause) = self.blocked(hart) {
+            let h = &mut self.sys.harts[hart.index()];
+            h.window[at].cause = cause;
+            h.blocked_loads.push(id);
+            return;
+        }
+        if self.hooks.gates {
+            if let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, addr.line(), Access::Load) {
+                let h = &mut self.sys.harts[hart.index()];
+                h.window[at].cause = cause;
+                h.refuse(Refused::Load(id));
+                return;
+            }
+        }
+        match self.access(addr.line(), false, Waiter::Load(hart, id)) {
+            Lookup::Hit(way) => {
+                let ready = self.sys.now() + self.sys.spec.l1.latency;
+                self.perform_load(hart, at, way, ready);
+            }
+            Lookup::Missed => self.sys.harts[hart.index()].window[at].cause = Cause::LoadCache,
+        }
+    }
+
+    /// The line a load waited for is in the L1.
+    pub(crate) fn load_arrived(&mut self, hart: HartId, id: u32) {
+        let h = &self.sys.harts[hart.index()];
+        let Some(at) = h.position(id).filter(|p| h.window[*p].ready.is_none()) else {
+            return;
+        };
+        let line = h.window[at].op.addr.line();
+        let core = self.sys.core_index(hart);
+        match self.sys.cores[core].l1.find(line) {
+            Some(way) => {
+                let now = self.sys.now();
+                self.perform_load(hart, at, way, now);
+            }
+            None => self.load(hart, id),
+        }
+    }
+
+    fn perform_load(&mut self, hart: HartId, at: usize, way: WayRef, ready: Ps) {
+        let (op, core) = (self.sys.harts[hart.index()].window[at].op, self.sys.core_index(hart));
+        let value = op.width.extract(self.sys.coherent.word(op.addr), op.addr.0);
+        if value != op.value {
+            self.sys.counters.races += 1;
+        }
+        self.observed(hart, op.addr);
+        if self.hooks.loads {
+            let data = self.sys.line_data(op.addr.line());
+            let mut meta = self.sys.cores[core].l1.meta(way);
+            self.design
+                .performed(&mut self.sys, hart, op.addr.line(), Access::Load, &data, &mut meta);
+            self.sys.cores[core].l1.set_meta(way, meta);
+        }
+        self.complete_load(hart, at, ready);
+    }
+
+    /// Records that a hart read a word now.
+    pub(crate) fn observed(&mut self, hart: HartId, addr: Addr) {
+        if self.sys.recorder.is_some() {
+            let from = self.sys.coherent.writer(addr);
+            self.record(
+                hart,
+                TraceKind::Load {
+                    addr: addr.word(),
+                    from,
+                },
+            );
+        }
+    }
+
+    fn complete_load(&mut self, hart: HartId, at: usize, ready: Ps) {
+        self.complete(hart, at, ready);
+        self.dispatch(hart);
+        self.check_finished(hart);
+    }
+}

@@ -1,0 +1,100 @@
+//! The store queue: stores, non-temporal stores, flushes and unlocks between dispatch and performing.
+
+use crate::frontend::Op;
+use crate::seam::Cause;
+use fencepost_kernel::{LineAddr, Ps, TxId};
+use std::collections::VecDeque;
+
+/// How far a queued store has come.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum StoreState {
+    /// Not committed.
+    Speculative,
+    /// Committed; may perform from then on.
+    Committed(Ps),
+    /// Waits for its line.
+    Fetching,
+    /// Refused by the design.
+    Refused(Cause),
+}
+
+/// One queued store.
+#[derive(Copy, Clone, Debug)]
+pub struct QueuedStore {
+    /// The operation.
+    pub op: Op,
+    /// Its number within the thread.
+    pub id: u32,
+    /// Hardware transaction it belongs to.
+    pub tx: Option<TxId>,
+    /// How far it has come.
+    pub state: StoreState,
+}
+impl QueuedStore {
+    /// The line it goes to.
+    pub fn line(&self) -> LineAddr {
+        self.op.addr.line()
+    }
+}
+
+/// Stores of one hart, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct StoreQueue {
+    entries: VecDeque<QueuedStore>,
+}
+impl StoreQueue {
+    /// Number of stores queued.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// Whether every store has performed.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+    /// Adds the youngest store.
+    pub fn push(&mut self, store: QueuedStore) {
+        self.entries.push_back(store);
+    }
+    /// The store at a position, oldest first.
+    pub fn get(&self, i: usize) -> Option<&QueuedStore> {
+        self.entries.get(i)
+    }
+    /// The store of operation `id`.
+    pub fn by_id(&mut self, id: u32) -> Option<(usize, &mut QueuedStore)> {
+        self.entries.iter_mut().enumerate().find(|(_, s)| s.id == id)
+    }
+    /// Changes the state of the store at a position.
+    pub fn set_state(&mut self, i: usize, state: StoreState) {
+        self.entries[i].state = state;
+    }
+    /// Removes a performed store.
+    pub fn remove(&mut self, i: usize) -> Option<QueuedStore> {
+        self.entries.remove(i)
+    }
+    /// Whether an older store goes to the same line as the one at `i`.
+    pub fn older_on_line(&self, i: usize) -> bool {
+        let line = self.entries[i].line();
+        self.entries.iter().take(i).any(|s| s.line() == line)
+    }
+    /// Whether a store older than operation `id` writes the word of `addr`: a load takes its value from there.
+    pub fn forwards(&self, addr: fencepost_kernel::Addr, id: u32) -> bool {
+        let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
+        self.entries
+            .iter()
+            .take_while(older)
+            .any(|s| s.op.addr.word() == addr.word() && s.is_store())
+    }
+    /// Whether a store older than operation `id` has not performed.
+    pub fn any_older(&self, id: u32) -> bool {
+        self.entries.front().is_some_and(|s| (s.id.wrapping_sub(id) as i32) < 0)
+    }
+}
+impl QueuedStore {
+    fn is_store(&self) -> bool {
+        use crate::frontend::OpKind;
+        matches!(
+            self.op.kind,
+            OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::StoreRelease
+        )
+    }
+}

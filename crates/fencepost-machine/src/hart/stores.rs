@@ -1,0 +1,255 @@
+//! The store queue at work: committed stores perform in the L1, in order or not, as the machine's store order says.
+
+use super::{QueuedStore, Refused, Stopped, StoreState};
+use crate::bus::{Lookup, Waiter};
+use crate::cache::{State, WayRef};
+use crate::frontend::OpKind;
+use crate::machine::Machine;
+use crate::seam::{Access, Cause, Gate, Instr, Level, Place};
+use crate::spec::StoreOrder;
+use fencepost_kernel::{HartId, TraceKind};
+
+/// What became of a try.
+enum Tried {
+    Performed,
+    Waits,
+}
+
+impl Machine {
+    /// Looks at the store queue: performs at most one store, starts as many misses as it may.
+    pub(crate) fn stores(&mut self, hart: HartId) {
+        let (now, period) = (self.sys.now(), self.sys.period);
+        let in_order = self.sys.spec.core.store_order == StoreOrder::Tso;
+        self.sys.harts[hart.index()].store_event = None;
+        let mut i = 0;
+        while let Some(s) = self.sys.harts[hart.index()].stores.get(i).copied() {
+            match s.state {
+                StoreState::Speculative => break,
+                StoreState::Committed(t) if t > now => {
+                    self.sys.wake_stores(hart, t);
+                    break;
+                }
+                StoreState::Committed(_) if !self.must_wait(hart, i, &s) => {
+                    if let Tried::Performed = self.try_store(hart, i, &s) {
+                        self.sys.wake_stores(hart, now + period);
+                        self.store_done(hart, s.id);
+                        return;
+                    }
+                }
+                _ => {}
+            }
+            if in_order {
+                break;
+            }
+            i += 1;
+        }
+    }
+
+    /// Same-line order, and releases behind everything.
+    fn must_wait(&self, hart: HartId, i: usize, s: &QueuedStore) -> bool {
+        i > 0 && (s.op.kind == OpKind::Unlock || self.sys.harts[hart.index()].stores.older_on_line(i))
+    }
+
+    /// The line a store waited for is in the L1 (or, for a non-temporal store, nowhere).
+    pub(crate) fn store_arrived(&mut self, hart: HartId, id: u32) {
+        let now = self.sys.now();
+        let Some((i, s)) = self.sys.harts[hart.index()].stores.by_id(id).map(|(i, s)| (i, *s)) else {
+            return;
+        };
+        self.sys.harts[hart.index()]
+            .stores
+            .set_state(i, StoreState::Committed(now));
+        match self.try_store(hart, i, &s) {
+            Tried::Performed => {
+                self.sys.wake_stores(hart, now + self.sys.period);
+                self.store_done(hart, id);
+            }
+            Tried::Waits => {}
+        }
+    }
+
+    fn try_store(&mut self, hart: HartId, i: usize, s: &QueuedStore) -> Tried {
+        let done = match s.op.kind {
+            OpKind::Flush(kind) => self.design.instr(&mut self.sys, hart, Instr::Flush(s.line(), kind)),
+            OpKind::NtStore => return self.try_nt_store(hart, i, s),
+            _ => return self.try_temporal(hart, i, s),
+        };
+        match done {
+            Gate::Go => {
+                if let OpKind::Flush(kind) = s.op.kind {
+                    self.sys.counters.flushes += 1;
+                    self.record(hart, TraceKind::Flush { line: s.line(), kind });
+                }
+                Tried::Performed
+            }
+            Gate::Wait(cause) => self.store_refused(hart, i, cause),
+        }
+    }
+
+    fn store_refused(&mut self, hart: HartId, i: usize, cause: Cause) -> Tried {
+        let h = &mut self.sys.harts[hart.index()];
+        h.stores.set_state(i, StoreState::Refused(cause));
+        h.refuse(Refused::Stores);
+        Tried::Waits
+    }
+
+    fn try_temporal(&mut self, hart: HartId, i: usize, s: &QueuedStore) -> Tried {
+        if let Some(cause) = self.blocked(hart) {
+            return self.store_refused(hart, i, cause);
+        }
+        if self.hooks.gates {
+            if let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, s.line(), Access::Store) {
+                return self.store_refused(hart, i, cause);
+            }
+        }
+        let Lookup::Hit(way) = self.access(s.line(), true, Waiter::Store(hart, s.id)) else {
+            self.sys.harts[hart.index()].stores.set_state(i, StoreState::Fetching);
+            return Tried::Waits;
+        };
+        let way = match self.version_way(hart, way) {
+            Ok(way) => way,
+            Err(cause) => return self.store_refused(hart, i, cause),
+        };
+        self.perform_store(hart, s, way);
+        if s.op.kind == OpKind::Unlock {
+            self.unlocked(s.op.addr);
+        }
+        Tried::Performed
+    }
+
+    /// Where the design wants the store when the way is dirty: in place, or beside a frozen older version.
+    fn version_way(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
+        let core = self.sys.spec.core_of(hart);
+        let held = self.sys.cores[core.index()].l1.peek(way);
+        let Some(held) = held.filter(|h| self.hooks.versions && h.dirty) else {
+            return Ok(way);
+        };
+        match self.design.place(&mut self.sys, hart, &held.way()) {
+            Place::Here => Ok(way),
+            Place::Wait(cause) => Err(cause),
+            Place::Fork => {
+                let data = self.sys.line_data(held.line);
+                let key = (crate::bus::level_key(Level::L1(core)), held.line, held.meta);
+                self.sys.versions.insert(key, data);
+                self.sys.cores[core.index()].l1.freeze(way);
+                self.sys.counters.versions += 1;
+                if let Some(v) = self.fork_victim(core, held.line) {
+                    if let Some(gone) = self.sys.cores[core.index()].l1.remove(v) {
+                        self.leave_l1(core, gone);
+                    }
+                }
+                let l1 = &mut self.sys.cores[core.index()].l1;
+                Ok(l1.insert(held.line, State::Modified, true, 0))
+            }
+        }
+    }
+
+    fn fork_victim(&mut self, core: fencepost_kernel::CoreId, line: fencepost_kernel::LineAddr) -> Option<WayRef> {
+        let l1 = &self.sys.cores[core.index()].l1;
+        let default = l1.victim(line)?;
+        let (refs, ways): (Vec<_>, Vec<_>) = l1.set_ways(line).map(|(r, e)| (r, e.way())).unzip();
+        let chosen = self.design.victim(Level::L1(core), &ways);
+        Some(chosen.and_then(|i| refs.get(i).copied()).unwrap_or(default))
+    }
+
+    /// A store becomes visible.
+    pub(crate) fn perform_store(&mut self, hart: HartId, s: &QueuedStore, way: WayRef) {
+        let (core, line) = (self.sys.core_index(hart), s.line());
+        let value =
+            s.op.width
+                .insert(self.sys.coherent.word(s.op.addr), s.op.addr.0, s.op.value);
+        let id = self.sys.recorder.as_mut().map(|r| r.store(hart, &s.op, value, s.tx));
+        self.sys.coherent.set_word(s.op.addr, value, id);
+        if self.sys.cores[core].l1.state(way) == State::Exclusive {
+            // The copy below must not be written back over this one.
+            let llc = &mut self.sys.llc.tags;
+            if let Some(w) = llc.find(line) {
+                llc.set_dirty(w, false);
+            }
+        }
+        let private = &mut self.sys.cores[core];
+        private.l1.set_state(way, State::Modified);
+        private.l1.set_dirty(way, true);
+        if let Some(l2) = private.l2.as_mut() {
+            if let Some(w) = l2.find(line) {
+                l2.set_state(w, State::Modified);
+            }
+        }
+        self.sys.counters.stores += 1;
+        if self.hooks.stores {
+            let data = self.sys.line_data(line);
+            let mut meta = self.sys.cores[core].l1.meta(way);
+            self.design
+                .performed(&mut self.sys, hart, line, Access::Store, &data, &mut meta);
+            self.sys.cores[core].l1.set_meta(way, meta);
+        }
+    }
+
+    fn try_nt_store(&mut self, hart: HartId, i: usize, s: &QueuedStore) -> Tried {
+        let line = s.line();
+        let cached = self.sys.llc.tags.find(line).is_some()
+            || self.sys.bus.busy.contains_key(&line)
+            || self
+                .sys
+                .cores
+                .iter()
+                .any(|c| c.l1.find(line).is_some() || c.l2.as_ref().is_some_and(|t| t.find(line).is_some()));
+        if cached {
+            let core = self.sys.spec.core_of(hart);
+            self.start_miss(core, line, true, true, Waiter::Store(hart, s.id));
+            self.sys.harts[hart.index()].stores.set_state(i, StoreState::Fetching);
+            return Tried::Waits;
+        }
+        let mut data = self.sys.line_data(line);
+        let word = s.op.addr.word_in_line();
+        data.words[word] = s.op.value;
+        data.by[word] = self.sys.recorder.as_ref().and_then(|r| r.next_store());
+        match self.design.nt_store(&mut self.sys, hart, line, &data, 1 << word) {
+            Gate::Wait(cause) => self.store_refused(hart, i, cause),
+            Gate::Go => {
+                let id = self
+                    .sys
+                    .recorder
+                    .as_mut()
+                    .map(|r| r.store(hart, &s.op, s.op.value, s.tx));
+                self.sys.coherent.set_word(s.op.addr, s.op.value, id);
+                self.sys.counters.nt_stores += 1;
+                Tried::Performed
+            }
+        }
+    }
+
+    /// A store left the queue: whoever waited for that goes on.
+    fn store_done(&mut self, hart: HartId, id: u32) {
+        let h = &mut self.sys.harts[hart.index()];
+        if let Some((i, _)) = h.stores.by_id(id) {
+            h.stores.remove(i);
+        }
+        if h.head().is_some_and(|e| e.progress == super::Progress::Acting)
+            && h.head_wait.is_some_and(|w| w.0 == Cause::StoreDrain)
+        {
+            self.head(hart);
+        }
+        if self.sys.harts[hart.index()].stopped == Some(Stopped::StoreQueue) {
+            self.dispatch(hart);
+        }
+        self.check_finished(hart);
+    }
+
+    /// Asks the design again about refused stores.
+    pub(crate) fn retry_stores(&mut self, hart: HartId) {
+        let now = self.sys.now();
+        let h = &mut self.sys.harts[hart.index()];
+        let mut any = false;
+        for i in 0..h.stores.len() {
+            if let Some(StoreState::Refused(cause)) = h.stores.get(i).map(|s| s.state) {
+                h.queue_blame = Some(cause);
+                h.stores.set_state(i, StoreState::Committed(now));
+                any = true;
+            }
+        }
+        if any {
+            self.sys.wake_stores(hart, now);
+        }
+    }
+}

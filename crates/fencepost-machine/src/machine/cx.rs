@@ -1,0 +1,176 @@
+//! The machine's side of the seam: what the handle does.
+
+use super::system::{Ev, ReadFor, Side, System};
+use crate::bus::{CleanRequest, level_key};
+use crate::memory::Refusal;
+use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
+use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, TxId, WriteCause};
+
+impl System {
+    /// Appends a durable event: log, durable image, trace.
+    pub(crate) fn make_durable(&mut self, record: PersistRecord) {
+        self.durable.set_line(record.line, &record.data);
+        if let Some(r) = &mut self.recorder {
+            r.durable(self.log.len());
+        }
+        self.log.push(record);
+    }
+    fn tags(&mut self, level: Level) -> Option<&mut crate::cache::Tags> {
+        match level {
+            Level::L1(c) => self.cores.get_mut(c.index()).map(|c| &mut c.l1),
+            Level::L2(c) => self.cores.get_mut(c.index()).and_then(|c| c.l2.as_mut()),
+            Level::Llc => Some(&mut self.llc.tags),
+        }
+    }
+}
+
+impl Cx for System {
+    fn now(&self) -> Ps {
+        self.events.now()
+    }
+    fn harts(&self) -> u8 {
+        self.harts.len() as u8
+    }
+    fn core_of(&self, hart: HartId) -> CoreId {
+        self.spec.core_of(hart)
+    }
+    fn timer(&mut self, at: Ps, tag: u64) {
+        let at = at.max(self.now());
+        self.events.schedule(at, Ev::Timer(tag));
+    }
+    fn kick(&mut self, hart: Option<HartId>) {
+        match hart {
+            Some(h) => self.kicked |= 1 << h.0,
+            None => self.kicked = u64::MAX,
+        }
+    }
+    fn kick_writes(&mut self) {
+        self.kick_writes = true;
+    }
+    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
+        let was = std::mem::replace(&mut self.cores[core.index()].blocked, cause);
+        if was.is_some() && cause.is_none() {
+            let siblings = (0..self.harts.len()).filter(|h| self.spec.core_of(HartId(*h as u8)) == core);
+            self.kicked |= siblings.fold(0, |m, h| m | 1 << h);
+        }
+    }
+
+    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
+        let slot = self.cleans.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.cleans.push(None);
+            self.cleans.len() - 1
+        });
+        self.cleans[slot] = Some(CleanRequest { hart, line, kind, tag });
+        let ready = self.now() + self.spec.l1.latency + self.spec.bus.arbitration;
+        let at = ready.max(self.bus.free_at);
+        self.bus.free_at = at + self.spec.bus.occupancy;
+        self.events.schedule(at, Ev::Clean(slot as u32));
+    }
+    fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32) {
+        if let Some(tags) = self.tags(level) {
+            if let Some(w) = tags.find(line) {
+                tags.set_meta(w, meta);
+            }
+        }
+    }
+    fn clear_meta(&mut self, level: Level) {
+        if let Some(tags) = self.tags(level) {
+            tags.clear_meta();
+        }
+    }
+    fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData> {
+        self.versions.get(&(level_key(level), line, meta)).copied()
+    }
+    fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
+        self.versions.remove(&(level_key(level), line, meta));
+        if let Some(tags) = self.tags(level) {
+            if let Some(w) = tags.find_frozen(line, meta) {
+                tags.remove(w);
+            }
+        }
+    }
+    fn coherent(&self, line: LineAddr) -> LineData {
+        self.coherent.line(line)
+    }
+
+    fn write(&mut self, write: Write) -> Result<WriteId, Cause> {
+        let (id, now) = (self.new_write_id(), self.now());
+        let pushed = self.pm.controller.push_write(now, id, write);
+        self.wake_memory(Side::Pm);
+        match pushed {
+            Ok(()) => Ok(id),
+            Err(Refusal::Full | Refusal::SameLine) => Err(Cause::WriteQueueFull),
+            Err(Refusal::Gated) => Err(Cause::CommitPending),
+        }
+    }
+    fn end_epoch(&mut self, queue: u8) -> Epoch {
+        self.pm.controller.end_epoch(queue)
+    }
+    fn active_epoch(&self, queue: u8) -> Epoch {
+        self.pm.controller.active_epoch(queue)
+    }
+    fn open_epoch(&self, queue: u8) -> Epoch {
+        self.pm.controller.open_epoch(queue)
+    }
+    fn when_drained(&mut self, scope: DrainScope, tag: u64) {
+        let now = self.now();
+        self.pm.controller.when_drained(now, scope, tag);
+        self.wake_memory(Side::Pm);
+    }
+    fn gate_queue(&mut self, queue: u8, open: bool) {
+        self.pm.controller.gate_queue(queue, open);
+        self.kick_writes |= open;
+    }
+    fn read(&mut self, line: LineAddr, tag: u64) {
+        let at = self.now() + self.spec.bus.to_memory;
+        self.events
+            .schedule(at, Ev::ReadSend(Side::Pm, ReadFor::Design { line, tag }));
+    }
+    fn bank(&self, line: LineAddr) -> u16 {
+        self.pm.controller.bank(line)
+    }
+    fn banks(&self) -> u16 {
+        self.pm.controller.banks()
+    }
+    fn queued(&self, queue: u8) -> u16 {
+        self.pm.controller.queued(queue)
+    }
+    fn durable_on_accept(&self) -> bool {
+        self.pm.controller.durable_on_accept()
+    }
+    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData) {
+        let record = PersistRecord {
+            time: self.now(),
+            line,
+            data: *data,
+            cause: WriteCause::Persist,
+        };
+        self.make_durable(record);
+    }
+
+    fn roll_back(&mut self, hart: HartId, tx: TxId) {
+        let journal = self.journal.clone();
+        journal
+            .borrow_mut()
+            .roll_back(hart, tx, &mut self.functional.borrow_mut());
+    }
+    fn log_area(&self) -> (Addr, u64) {
+        self.log_region()
+    }
+
+    fn acknowledge_remote(&mut self, channel: u8, sequence: u64) {
+        let now = self.now();
+        self.remote_acks.push((now, channel, sequence));
+    }
+    fn ddio_fill(&mut self, line: LineAddr, data: &LineData) {
+        self.coherent.set_line(line, data);
+        self.ddio.push(line);
+    }
+
+    fn count(&mut self, stat: usize, n: u64) {
+        self.design_counts[stat] += n;
+    }
+    fn sample(&mut self, histogram: usize, value: u64) {
+        *self.histograms[histogram].entry(value).or_insert(0) += 1;
+    }
+}

@@ -1,0 +1,59 @@
+//! Locks: who holds each, who waits, in order of arrival.
+//!
+//! The lock word itself is an ordinary word that is written through the caches; this table only decides who may
+//! write it next, so that a waiting hart costs no events. Spinning reads of waiters are not modelled.
+
+use fencepost_kernel::{Addr, HartId};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Every lock that is held.
+#[derive(Default)]
+pub struct Locks {
+    held: FxHashMap<Addr, (HartId, VecDeque<HartId>)>,
+    stamps: u64,
+}
+impl Locks {
+    /// Takes the lock if it is free; otherwise `hart` waits in line (once).
+    pub fn take(&mut self, lock: Addr, hart: HartId) -> bool {
+        match self.held.get_mut(&lock) {
+            None => {
+                self.held.insert(lock, (hart, VecDeque::new()));
+                true
+            }
+            Some((_, queue)) => {
+                if !queue.contains(&hart) {
+                    queue.push_back(hart);
+                }
+                false
+            }
+        }
+    }
+    /// Releases the lock; answers who holds it now.
+    pub fn release(&mut self, lock: Addr) -> Option<HartId> {
+        let (holder, queue) = self.held.get_mut(&lock)?;
+        match queue.pop_front() {
+            Some(next) => {
+                *holder = next;
+                Some(next)
+            }
+            None => {
+                self.held.remove(&lock);
+                None
+            }
+        }
+    }
+    /// Who holds the lock a hart waits for.
+    pub fn waits_for(&self, hart: HartId) -> Option<(Addr, HartId)> {
+        self.held
+            .iter()
+            .filter(|(_, v)| v.1.contains(&hart))
+            .map(|(a, v)| (*a, v.0))
+            .min_by_key(|x| x.0)
+    }
+    /// The next position in the global order of lock acquisitions.
+    pub fn stamp(&mut self) -> u64 {
+        self.stamps += 1;
+        self.stamps
+    }
+}

@@ -1,0 +1,78 @@
+//! The recorder: builds the execution trace while the machine runs.
+
+use crate::frontend::Op;
+use fencepost_kernel::{HartId, LineAddr, LineData, OpRecord, StoreId, StoreInfo, Trace, TraceKind, TxId};
+
+/// Collects the trace of a run.
+#[derive(Default)]
+pub struct Recorder {
+    trace: Trace,
+    hold: bool,
+}
+impl Recorder {
+    /// A recorder for `threads` threads.
+    pub fn new(threads: u32) -> Recorder {
+        Recorder {
+            trace: Trace {
+                threads,
+                ..Trace::default()
+            },
+            hold: false,
+        }
+    }
+    /// A store performed; returns its id.
+    pub fn store(&mut self, thread: HartId, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
+        let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
+        let nt = op.kind == crate::frontend::OpKind::NtStore;
+        self.trace.stores.push(StoreInfo {
+            thread,
+            addr: op.addr.word(),
+            value,
+            nt,
+            tx,
+            source: op.source,
+        });
+        if !std::mem::take(&mut self.hold) {
+            self.trace.push(thread, TraceKind::Store(id));
+        }
+        id
+    }
+    /// The id the next store will get.
+    pub fn next_store(&self) -> Option<StoreId> {
+        StoreId::from_index(self.trace.stores.len())
+    }
+    /// The next store is the write half of an atomic: its own event is left out.
+    pub fn hold_next(&mut self, hold: bool) {
+        self.hold = hold;
+    }
+    /// Any other event of a thread.
+    pub fn event(&mut self, thread: HartId, kind: TraceKind) {
+        self.trace.push(thread, kind);
+    }
+    /// A write was accepted by the persistent-memory controller.
+    pub fn accepted(&mut self, line: LineAddr, data: &LineData) {
+        self.trace.push_hardware(TraceKind::Accepted { line, by: data.by });
+    }
+    /// The persist log's record `index` became durable.
+    pub fn durable(&mut self, index: u64) {
+        self.trace.push_hardware(TraceKind::Durable { index: index as u32 });
+    }
+    /// An operation ended. A re-run operation replaces what it did before it was rolled back.
+    pub fn op(&mut self, op: OpRecord) {
+        self.trace.ops.push(op);
+    }
+    /// The finished trace.
+    pub fn finish(mut self) -> Trace {
+        let mut last = rustc_hash::FxHashMap::default();
+        for (i, o) in self.trace.ops.iter().enumerate() {
+            last.insert((o.thread, o.k), i);
+        }
+        let mut i = 0;
+        self.trace.ops.retain(|o| {
+            i += 1;
+            last[&(o.thread, o.k)] == i - 1
+        });
+        self.trace.ops.sort_by_key(|o| o.stamp);
+        self.trace
+    }
+}

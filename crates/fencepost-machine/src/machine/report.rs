@@ -1,0 +1,134 @@
+//! What a run leaves behind.
+
+use crate::hart::Account;
+use crate::memory::MemStats;
+use fencepost_kernel::{Image, PersistLog, Ps, Trace};
+use std::collections::BTreeMap;
+
+/// Counters of the machine's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Accesses that hit in an L1 with enough permission.
+    pub l1_hits: u64,
+    /// Accesses that did not.
+    pub l1_misses: u64,
+    /// Read requests that missed the last-level cache.
+    pub llc_misses: u64,
+    /// Requests granted by the bus.
+    pub bus_grants: u64,
+    /// Copies invalidated by other cores.
+    pub invalidations: u64,
+    /// Dirty lines that left a private cache.
+    pub private_writebacks: u64,
+    /// Stores performed.
+    pub stores: u64,
+    /// Non-temporal stores performed.
+    pub nt_stores: u64,
+    /// Flush instructions that took effect.
+    pub flushes: u64,
+    /// Fences completed.
+    pub fences: u64,
+    /// Frozen versions made.
+    pub versions: u64,
+    /// Lines read from memory: volatile, persistent.
+    pub memory_reads: [u64; 2],
+    /// Lines accepted by a memory controller: volatile, persistent.
+    pub memory_writes: [u64; 2],
+    /// Loads whose functional and timing values differ: a data race, or a bug.
+    pub races: u64,
+    /// Reads for which memory did not hold the newest bytes: a design lost a write.
+    pub stale_reads: u64,
+    /// Sum over misses of the time from the miss to its data.
+    pub miss_time: Ps,
+}
+
+impl Counters {
+    /// What was added since an earlier copy of these counters.
+    pub fn since(&self, start: &Counters) -> Counters {
+        let both = |a: &[u64; 2], b: &[u64; 2]| [a[0] - b[0], a[1] - b[1]];
+        Counters {
+            l1_hits: self.l1_hits - start.l1_hits,
+            l1_misses: self.l1_misses - start.l1_misses,
+            llc_misses: self.llc_misses - start.llc_misses,
+            bus_grants: self.bus_grants - start.bus_grants,
+            invalidations: self.invalidations - start.invalidations,
+            private_writebacks: self.private_writebacks - start.private_writebacks,
+            stores: self.stores - start.stores,
+            nt_stores: self.nt_stores - start.nt_stores,
+            flushes: self.flushes - start.flushes,
+            fences: self.fences - start.fences,
+            versions: self.versions - start.versions,
+            memory_reads: both(&self.memory_reads, &start.memory_reads),
+            memory_writes: both(&self.memory_writes, &start.memory_writes),
+            races: self.races - start.races,
+            stale_reads: self.stale_reads - start.stale_reads,
+            miss_time: self.miss_time - start.miss_time,
+        }
+    }
+}
+
+/// One hart's part of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HartReport {
+    /// When its measured part began.
+    pub started: Ps,
+    /// When its last instruction committed.
+    pub finished: Ps,
+    /// Where the time in between went; its total is `finished - started`.
+    pub account: Account,
+    /// Instructions committed in the measured part.
+    pub instructions: u64,
+    /// Memory operations dispatched in the measured part.
+    pub memory_ops: u64,
+    /// Operations finished in the measured part.
+    pub ops: u64,
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct RunReport {
+    /// From the start of the measured part to the last thread's end.
+    pub time: Ps,
+    /// From then until nothing was buffered any more.
+    pub drain_time: Ps,
+    /// Per hart.
+    pub harts: Vec<HartReport>,
+    /// Machine counters of the measured part.
+    pub counters: Counters,
+    /// Counters of the volatile memory's controller, from the beginning.
+    pub dram: MemStats,
+    /// Counters of the persistent memory's controller, from the beginning.
+    pub pm: MemStats,
+    /// The design's counters, in the order it declares them (measured part).
+    pub design_counts: Vec<u64>,
+    /// The design's histograms: value, occurrences.
+    pub histograms: Vec<BTreeMap<u64, u64>>,
+    /// The persist log (records only if the run was recorded).
+    pub log: PersistLog,
+    /// Durable events before the measured part.
+    pub log_start: u64,
+    /// The trace, if the run was recorded.
+    pub trace: Option<Trace>,
+    /// Persistent memory before the run.
+    pub initial: Image,
+    /// Persistent memory as the media (and durable queues) hold it at the end.
+    pub durable: Image,
+    /// Memory as the threads see it at the end.
+    pub coherent: Image,
+    /// Dirty lines that never left the caches.
+    pub left_dirty: usize,
+    /// Events handled.
+    pub events: u64,
+    /// Acknowledgements sent out of the network port: time, channel, sequence.
+    pub remote_acks: Vec<(Ps, u8, u64)>,
+}
+impl RunReport {
+    /// Instructions of every hart.
+    pub fn instructions(&self) -> u64 {
+        self.harts.iter().map(|h| h.instructions).sum()
+    }
+    /// Memory operations of every hart.
+    pub fn memory_ops(&self) -> u64 {
+        self.harts.iter().map(|h| h.memory_ops).sum()
+    }
+}

@@ -1,0 +1,369 @@
+//! A run: build, event loop, drain, report.
+
+use super::locks::Locks;
+use super::recorder::Recorder;
+use super::report::{Counters, HartReport, RunReport};
+use super::system::{MemoryPort, System};
+use super::{Ev, Machine, RunError, Side, Workload};
+use crate::bus::{Bus, Core, SharedCache};
+use crate::cache::Tags;
+use crate::frontend::{Journal, Thread};
+use crate::hart::{Account, Hart, Refused};
+use crate::memory::Controller;
+use crate::seam::{Design, QueuePlan};
+use crate::spec::{MachineSpec, MemorySpec, Pipeline};
+use fencepost_kernel::{EventQueue, HartId, PersistLog, Ps};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// State at the start of the measured part.
+pub(crate) struct Start {
+    time: Ps,
+    accounts: Vec<(Account, u64, u64, u64)>,
+    counters: Counters,
+    design_counts: Vec<u64>,
+    log: u64,
+}
+
+/// Events at one moment beyond which the machine is taken to be going round in circles.
+const LIVELOCK: u64 = 4_000_000;
+
+fn memory_port(name: &'static str, spec: &MemorySpec, plan: &QueuePlan, durable: bool) -> Result<MemoryPort, RunError> {
+    let controller =
+        Controller::new(&spec.controller, &spec.media, plan, durable).map_err(|e| RunError::Memory(name, e))?;
+    Ok(MemoryPort {
+        controller,
+        scheduled: None,
+        reads: Vec::new(),
+        waiting_reads: VecDeque::new(),
+        outgoing: Vec::new(),
+        notify: Vec::new(),
+    })
+}
+
+impl Machine {
+    /// Puts a machine together.
+    ///
+    /// # Errors
+    /// An impossible specification, or more threads than hardware threads.
+    pub fn new(spec: &MachineSpec, design: Box<dyn Design>, work: Workload) -> Result<Machine, RunError> {
+        spec.validate()?;
+        if work.threads.len() > usize::from(spec.harts()) {
+            return Err(RunError::Threads {
+                threads: work.threads.len(),
+                harts: spec.harts(),
+            });
+        }
+        let functional = Rc::new(RefCell::new(work.initial.clone()));
+        let journal = Rc::new(RefCell::new(Journal::new(work.threads.len())));
+        let piece = match spec.core.pipeline {
+            Pipeline::InOrder => 64,
+            Pipeline::OutOfOrder => (spec.core.rob / 4).max(1),
+        };
+        let threads = work.threads.into_iter().enumerate();
+        let harts: Vec<Hart> = threads
+            .map(|(i, body)| {
+                Thread::new(
+                    body,
+                    functional.clone(),
+                    journal.clone(),
+                    work.sites.clone(),
+                    i as u8,
+                    piece,
+                )
+            })
+            .map(Hart::new)
+            .collect();
+        let core = || Core {
+            l1: Tags::new(&spec.l1),
+            l2: spec.l2.as_ref().map(Tags::new),
+            misses: vec![None; spec.l1.mshrs as usize],
+            starved: VecDeque::new(),
+            blocked: None,
+            write_back: VecDeque::new(),
+            stuck_fills: Vec::new(),
+        };
+        let plan = design.queue_plan();
+        let sys = System {
+            period: spec.core.clock.period(),
+            events: EventQueue::default(),
+            unfinished: harts.len(),
+            harts,
+            cores: (0..spec.core.cores).map(|_| core()).collect(),
+            llc: SharedCache {
+                tags: Tags::new(&spec.llc),
+                write_back: VecDeque::new(),
+            },
+            bus: Bus::default(),
+            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), false)?,
+            pm: memory_port("pm", &spec.pm, &plan, true)?,
+            locks: Locks::default(),
+            functional,
+            coherent: with_writers(&work.initial, work.record),
+            durable: with_writers(&work.initial, work.record),
+            log: PersistLog::new(work.record),
+            recorder: work.record.then(|| Recorder::new(0)),
+            journal,
+            cleans: Vec::new(),
+            next_write: 0,
+            kicked: 0,
+            kick_writes: false,
+            versions: Default::default(),
+            remote: Vec::new(),
+            remote_refused: Vec::new(),
+            remote_acks: Vec::new(),
+            ddio: Vec::new(),
+            counters: Counters::default(),
+            design_counts: vec![0; design.stats().len()],
+            histograms: vec![BTreeMap::new(); design.histograms().len()],
+            spec: spec.clone(),
+        };
+        let hooks = design.hooks();
+        let mut machine = Machine {
+            sys,
+            design,
+            hooks,
+            mem_events: Vec::new(),
+            warm_up: work.warm_up,
+            start: None,
+            initial: work.initial,
+        };
+        if let Some(r) = &mut machine.sys.recorder {
+            *r = Recorder::new(machine.sys.harts.len() as u32);
+        }
+        for (at, write, data) in work.remote {
+            machine.sys.remote.push(Some((write, data)));
+            machine
+                .sys
+                .events
+                .schedule(at, Ev::Remote(machine.sys.remote.len() as u32 - 1));
+        }
+        if machine.warm_up == 0 {
+            machine.snapshot();
+        }
+        Ok(machine)
+    }
+
+    /// Runs to the end of every thread, then drains the design.
+    ///
+    /// # Errors
+    /// [`super::Stuck`] when nothing can happen although threads have not finished.
+    pub fn run(mut self) -> Result<RunReport, RunError> {
+        for h in 0..self.sys.harts.len() {
+            self.sys.events.schedule(Ps::ZERO, Ev::Dispatch(HartId(h as u8)));
+        }
+        let (mut events, mut here, mut at) = (0, 0, Ps::ZERO);
+        let (mut drained, mut end) = (false, None);
+        loop {
+            if self.sys.unfinished == 0 {
+                end.get_or_insert_with(|| {
+                    self.sys
+                        .harts
+                        .iter()
+                        .filter_map(|h| h.finished)
+                        .max()
+                        .unwrap_or_default()
+                });
+                drained = self.design.drain(&mut self.sys);
+                self.after();
+            }
+            let Some((now, ev)) = self.sys.events.pop() else { break };
+            events += 1;
+            here = if now == at { here + 1 } else { 0 };
+            at = now;
+            if here > LIVELOCK {
+                return Err(self
+                    .stuck("time stands still: the same requests are refused over and over")
+                    .into());
+            }
+            self.handle(ev);
+            self.after();
+        }
+        if self.sys.unfinished > 0 || !drained {
+            let why = if self.sys.unfinished > 0 {
+                "nothing is scheduled"
+            } else {
+                "the design never finished draining"
+            };
+            return Err(self.stuck(why).into());
+        }
+        Ok(self.report(end.unwrap_or_default(), events))
+    }
+
+    fn handle(&mut self, ev: Ev) {
+        match ev {
+            Ev::Dispatch(h) => {
+                self.dispatch(h);
+                self.check_finished(h);
+            }
+            Ev::Load(h, id) => self.load(h, id),
+            Ev::Stores(h) => {
+                // A later wake-up may have been replaced by an earlier one.
+                if self.sys.harts[h.index()].store_event == Some(self.sys.now()) {
+                    self.stores(h);
+                }
+            }
+            Ev::Head(h) => self.head(h),
+            Ev::Grant(core, miss) => self.grant(core, miss),
+            Ev::Fill(core, miss) => self.fill(core, miss),
+            Ev::ReadSend(side, what) => self.send_read(side, what),
+            Ev::Clean(slot) => self.clean(slot),
+            Ev::Memory(side) => {
+                let now = self.sys.now();
+                if self.sys.port(side).scheduled == Some(now) {
+                    self.memory(side);
+                }
+            }
+            Ev::Timer(tag) => self.design.timer(&mut self.sys, tag),
+            Ev::Cleaned(hart, tag) => self.design.cleaned(&mut self.sys, hart, tag, None),
+            Ev::Remote(i) => self.remote_write(i),
+        }
+    }
+
+    fn remote_write(&mut self, i: u32) {
+        let Some((write, data)) = self.sys.remote[i as usize].take() else {
+            return;
+        };
+        if self.design.remote_write(&mut self.sys, write, &data) != crate::seam::Gate::Go {
+            self.sys.remote[i as usize] = Some((write, data));
+            self.sys.remote_refused.push(i);
+        }
+    }
+
+    /// Whatever an event's hooks asked for: kicks, direct data input.
+    fn after(&mut self) {
+        for line in std::mem::take(&mut self.sys.ddio) {
+            for core in 0..self.sys.cores.len() {
+                self.sys.cores[core].l1.take(line);
+                self.sys.cores[core].l2.as_mut().map(|t| t.take(line));
+            }
+            self.insert_llc(line, true, 0);
+            self.design.ddio_filled(&mut self.sys, line);
+        }
+        while self.sys.kicked != 0 || self.sys.kick_writes {
+            let kicked = std::mem::take(&mut self.sys.kicked);
+            if std::mem::take(&mut self.sys.kick_writes) {
+                self.try_outgoing(Side::Pm);
+                if self.hooks.issue {
+                    self.memory(Side::Pm);
+                }
+            }
+            if kicked == 0 {
+                continue;
+            }
+            for h in (0..self.sys.harts.len()).filter(|h| kicked >> h & 1 == 1) {
+                self.ask_again(HartId(h as u8));
+            }
+            if self.hooks.leaving {
+                for core in 0..self.sys.cores.len() {
+                    self.drain_write_back(fencepost_kernel::CoreId(core as u8));
+                }
+                self.drain_llc_write_back();
+            }
+            if !self.sys.bus.refused.is_empty() {
+                self.retry_refused();
+            }
+            for i in std::mem::take(&mut self.sys.remote_refused) {
+                self.remote_write(i);
+            }
+        }
+    }
+
+    /// Asks the design again about everything it refused to a hart.
+    fn ask_again(&mut self, hart: HartId) {
+        let refused = std::mem::take(&mut self.sys.harts[hart.index()].refused);
+        for r in refused {
+            match r {
+                Refused::Head => self.head(hart),
+                Refused::Load(id) => self.load(hart, id),
+                Refused::Stores => self.retry_stores(hart),
+            }
+        }
+        if self.blocked(hart).is_none() {
+            for id in std::mem::take(&mut self.sys.harts[hart.index()].blocked_loads) {
+                self.load(hart, id);
+            }
+        }
+    }
+
+    /// The measured part starts once every thread has finished its warm-up operations.
+    pub(crate) fn warm_up_check(&mut self, hart: HartId) {
+        let done = |h: &Hart| h.ops_done >= self.warm_up || h.finished.is_some();
+        if self.start.is_none()
+            && self.sys.harts[hart.index()].ops_done == self.warm_up
+            && self.sys.harts.iter().all(done)
+        {
+            self.snapshot();
+        }
+    }
+
+    fn snapshot(&mut self) {
+        let account = |h: &Hart| (h.account.clone(), h.instructions, h.memory_ops, h.ops_done);
+        self.start = Some(Start {
+            time: self.sys.now(),
+            accounts: self.sys.harts.iter().map(account).collect(),
+            counters: self.sys.counters.clone(),
+            design_counts: self.sys.design_counts.clone(),
+            log: self.sys.log.len(),
+        });
+    }
+
+    fn report(mut self, end: Ps, events: u64) -> RunReport {
+        let start = self.start.take().unwrap_or_else(|| Start {
+            time: Ps::ZERO,
+            accounts: vec![Default::default(); self.sys.harts.len()],
+            counters: Counters::default(),
+            design_counts: vec![0; self.sys.design_counts.len()],
+            log: 0,
+        });
+        let harts = self
+            .sys
+            .harts
+            .iter()
+            .zip(&start.accounts)
+            .map(|(h, (account, instructions, memory_ops, ops))| HartReport {
+                started: account.until,
+                finished: h.finished.unwrap_or(h.account.until),
+                account: h.account.since(account),
+                instructions: h.instructions - instructions,
+                memory_ops: h.memory_ops - memory_ops,
+                ops: h.ops_done - ops,
+            });
+        let harts = harts.collect();
+        let left_dirty = self.dirty_lines().iter().filter(|l| l.is_persistent()).count();
+        RunReport {
+            time: end.saturating_sub(start.time),
+            drain_time: self.sys.now().saturating_sub(end),
+            harts,
+            counters: self.sys.counters.since(&start.counters),
+            dram: self.sys.dram.controller.stats().clone(),
+            pm: self.sys.pm.controller.stats().clone(),
+            design_counts: self
+                .sys
+                .design_counts
+                .iter()
+                .zip(&start.design_counts)
+                .map(|(a, b)| a - b)
+                .collect(),
+            histograms: self.sys.histograms,
+            log: self.sys.log,
+            log_start: start.log,
+            trace: self.sys.recorder.map(Recorder::finish),
+            initial: self.initial,
+            durable: self.sys.durable,
+            coherent: self.sys.coherent,
+            left_dirty,
+            events,
+            remote_acks: self.sys.remote_acks,
+        }
+    }
+}
+
+fn with_writers(image: &fencepost_kernel::Image, record: bool) -> fencepost_kernel::Image {
+    if record {
+        image.clone().track_writers()
+    } else {
+        image.clone()
+    }
+}

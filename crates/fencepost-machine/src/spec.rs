@@ -1,0 +1,219 @@
+//! What a machine is made of: immutable parameters, declared once.
+
+use crate::memory::{ControllerSpec, MediaSpec};
+use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
+
+fencepost_kernel::param_words! {
+    /// Order in which a hart's stores perform.
+    pub enum StoreOrder {
+        /// Arm-like: committed stores to different lines perform in any order between fences.
+        Relaxed = "relaxed",
+        /// x86-like: stores perform in program order.
+        Tso = "tso",
+    }
+}
+fencepost_kernel::param_words! {
+    /// How a core overlaps its instructions.
+    pub enum Pipeline {
+        /// Out of order within the reorder buffer.
+        OutOfOrder = "out-of-order",
+        /// One instruction at a time; every access completes before the next instruction starts.
+        InOrder = "in-order",
+    }
+}
+
+params! {
+    /// Cores.
+    pub struct CoreSpec {
+        /// Number of cores.
+        cores: u8 = 8,
+        /// Hardware threads per core; they share the core's private caches.
+        threads_per_core: u8 = 1,
+        /// Core clock.
+        clock: Hertz = Hertz(2_000_000_000),
+        /// How instructions overlap.
+        pipeline: Pipeline = Pipeline::OutOfOrder,
+        /// Order in which stores perform.
+        store_order: StoreOrder = StoreOrder::Relaxed,
+        /// Instructions dispatched per cycle.
+        dispatch_width: u32 = 6,
+        /// Instructions committed per cycle.
+        commit_width: u32 = 8,
+        /// Sustained instructions per cycle between memory operations (their own dependences limit them).
+        compute_ipc: u32 = 2,
+        /// Reorder buffer entries.
+        rob: u32 = 40,
+        /// Load queue entries.
+        load_queue: u32 = 16,
+        /// Store queue entries.
+        store_queue: u32 = 16,
+    }
+}
+
+params! {
+    /// One cache.
+    pub struct CacheSpec {
+        /// Capacity.
+        size: Bytes = Bytes(64 << 10),
+        /// Associativity.
+        ways: u32 = 4,
+        /// Hit latency.
+        latency: Ps = Ps::from_ns(2),
+        /// Outstanding misses.
+        mshrs: u32 = 6,
+        /// Lines that may wait in the write-back buffer.
+        writeback_buffer: u32 = 16,
+    }
+}
+impl CacheSpec {
+    /// Number of sets.
+    pub fn sets(&self) -> u64 {
+        self.size.0 / 64 / u64::from(self.ways)
+    }
+}
+
+params! {
+    /// The coherence bus.
+    pub struct BusSpec {
+        /// Time between two grants.
+        occupancy: Ps = Ps(500),
+        /// From a miss in the private caches to the grant of an idle bus.
+        arbitration: Ps = Ps::from_ns(1),
+        /// From the grant to every cache's snoop result.
+        snoop: Ps = Ps::from_ns(4),
+        /// Transfer of a line from one core's cache to another's, after the snoop result.
+        transfer: Ps = Ps::from_ns(4),
+        /// From the bus to a memory controller, and back with data, each way.
+        to_memory: Ps = Ps::from_ns(2),
+    }
+}
+
+/// A memory: a controller and the media behind it.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct MemorySpec {
+    /// The controller.
+    pub controller: ControllerSpec,
+    /// The media.
+    pub media: MediaSpec,
+}
+
+/// A whole machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineSpec {
+    /// Cores.
+    pub core: CoreSpec,
+    /// Private first-level data caches.
+    pub l1: CacheSpec,
+    /// Private second-level caches, if the machine has them.
+    pub l2: Option<CacheSpec>,
+    /// Shared last-level cache.
+    pub llc: CacheSpec,
+    /// Coherence bus.
+    pub bus: BusSpec,
+    /// Volatile memory.
+    pub dram: MemorySpec,
+    /// Persistent memory.
+    pub pm: MemorySpec,
+    /// Bytes reserved for a hardware log, at the top of persistent memory.
+    pub log_area: Bytes,
+}
+impl Default for MachineSpec {
+    fn default() -> Self {
+        MachineSpec {
+            core: CoreSpec::default(),
+            l1: CacheSpec::default(),
+            l2: None,
+            llc: CacheSpec {
+                size: Bytes(8 << 20),
+                ways: 16,
+                latency: Ps::from_ns(16),
+                mshrs: 16,
+                writeback_buffer: 16,
+            },
+            bus: BusSpec::default(),
+            dram: MemorySpec::default(),
+            pm: MemorySpec::default(),
+            log_area: Bytes(32 << 20),
+        }
+    }
+}
+
+/// Why a machine cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {why}")]
+pub struct SpecError {
+    /// Section and parameter, as configuration files name it ("l1.ways").
+    pub path: &'static str,
+    /// What is wrong, and what would do.
+    pub why: String,
+}
+
+impl MachineSpec {
+    /// Number of hardware threads.
+    pub fn harts(&self) -> u8 {
+        self.core.cores.saturating_mul(self.core.threads_per_core)
+    }
+    /// The core of a hart: siblings are numbered next to each other.
+    pub fn core_of(&self, hart: HartId) -> CoreId {
+        CoreId(hart.0 / self.core.threads_per_core.max(1))
+    }
+    /// Checks every size; the first impossible one is reported.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let fail = |path, why: &str| {
+            Err(SpecError {
+                path,
+                why: why.to_string(),
+            })
+        };
+        if self.core.cores == 0 || self.core.threads_per_core == 0 {
+            return fail(
+                "core.cores",
+                "a machine needs at least one core and one thread per core",
+            );
+        }
+        if u32::from(self.core.cores) * u32::from(self.core.threads_per_core) > 64 {
+            return fail("core.cores", "at most 64 hardware threads are supported");
+        }
+        let positive = [
+            ("core.dispatch_width", self.core.dispatch_width),
+            ("core.commit_width", self.core.commit_width),
+            ("core.compute_ipc", self.core.compute_ipc),
+            ("core.rob", self.core.rob),
+            ("core.load_queue", self.core.load_queue),
+            ("core.store_queue", self.core.store_queue),
+        ];
+        if let Some((path, _)) = positive.iter().find(|p| p.1 == 0) {
+            return fail(path, "must be at least 1");
+        }
+        if self.core.clock.0 > 1_000_000_000_000 {
+            return fail("core.clock", "must be at most 1000GHz (time is counted in picoseconds)");
+        }
+        check_cache(["l1.size", "l1.ways", "l1.mshrs", "l1.writeback_buffer"], &self.l1)?;
+        if let Some(l2) = &self.l2 {
+            check_cache(["l2.size", "l2.ways", "l2.mshrs", "l2.writeback_buffer"], l2)?;
+        }
+        check_cache(["llc.size", "llc.ways", "llc.mshrs", "llc.writeback_buffer"], &self.llc)
+    }
+}
+
+fn check_cache(paths: [&'static str; 4], c: &CacheSpec) -> Result<(), SpecError> {
+    let fail = |path, why: String| Err(SpecError { path, why });
+    if c.ways == 0 {
+        return fail(paths[1], "a cache needs at least one way".into());
+    }
+    let sets = c.sets();
+    if sets == 0 || !sets.is_power_of_two() || sets * 64 * u64::from(c.ways) != c.size.0 {
+        let why = format!(
+            "{} bytes in {} ways of 64 B lines do not make a power of two of sets",
+            c.size.0, c.ways
+        );
+        return fail(paths[0], why);
+    }
+    if c.mshrs == 0 {
+        return fail(paths[2], "a cache needs at least one outstanding miss".into());
+    }
+    if c.writeback_buffer == 0 {
+        return fail(paths[3], "a write-back buffer needs at least one entry".into());
+    }
+    Ok(())
+}

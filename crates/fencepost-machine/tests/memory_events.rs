@@ -1,0 +1,201 @@
+//! `next_event` is exact: looking at every instant finds nothing that looking only then misses, and nothing earlier.
+
+mod memory_util;
+use fencepost_kernel::{Bytes, LineAddr, Ps, Stream};
+use fencepost_machine::memory::*;
+use fencepost_machine::seam::{QueuePlan, Write, WriteId};
+use memory_util::*;
+
+/// Smallest unit of every time below.
+const TICK: u64 = 500;
+
+/// A random medium whose every time is a multiple of `TICK`.
+fn random_media(rng: &mut Stream) -> MediaSpec {
+    let mut t = |most: u64| Ps((1 + rng.below(most)) * TICK);
+    let (wtr, ccd, rrd) = (t(16), t(12), t(12));
+    MediaSpec {
+        t_ck: t(4),
+        t_rcd: t(40),
+        t_rp: t(40),
+        t_cl: t(30),
+        t_cwl: t(20),
+        t_ras: t(80),
+        t_wr: t(40),
+        t_wtr: wtr,
+        t_wtr_l: wtr + t(6),
+        t_rtp: t(16),
+        t_rtw: t(6),
+        t_rtrs: t(6),
+        t_ccd: ccd,
+        t_ccd_l: ccd + t(6),
+        t_ccd_bank: t(30),
+        t_rrd: rrd,
+        t_rrd_l: rrd + t(6),
+        t_faw: t(120),
+        t_burst: t(12),
+        t_refi: t(4000) + Ps(2_000_000),
+        t_rfc: t(800),
+        read_pulse: t(100),
+        write_pulse: t(300),
+        channels: 1 << rng.below(2),
+        ranks: 1 << rng.below(3),
+        banks: 2 << rng.below(3),
+        bank_groups: 1 << rng.below(2),
+        row_size: Bytes(256),
+        bank_xor: rng.chance(1, 2),
+        page: if rng.chance(1, 3) {
+            PagePolicy::Closed
+        } else {
+            PagePolicy::Open
+        },
+        writes: if rng.chance(1, 3) {
+            WritePolicy::RowBuffer
+        } else {
+            WritePolicy::Through
+        },
+        durable_at: if rng.chance(1, 4) {
+            DurableAt::Accept
+        } else {
+            DurableAt::Device
+        },
+        ..MediaSpec::default()
+    }
+}
+fn random_spec(rng: &mut Stream) -> ControllerSpec {
+    let high = 2 + rng.below(99) as u8;
+    ControllerSpec {
+        write_queue: 1 + rng.below(32) as u16,
+        read_queue: 1 + rng.below(16) as u16,
+        drain_high: high,
+        drain_low: rng.below(high.into()) as u8,
+        min_writes: rng.below(12) as u16,
+        read_priority: rng.chance(1, 2),
+        fill_idle: rng.chance(1, 2),
+        write_wait_max: Ps(rng.below(4) * 150_000),
+        row_hits_max: rng.below(4) as u16,
+        static_latency: Ps(rng.below(5) * TICK),
+        coalesce: rng.chance(1, 2),
+        slot_freed: if rng.chance(1, 2) {
+            SlotFreed::Issue
+        } else {
+            SlotFreed::Done
+        },
+        ..ControllerSpec::default()
+    }
+}
+
+enum Request {
+    Read(LineAddr),
+    Write(Write),
+}
+
+/// Requests with the times at which they are pushed (refused ones are simply lost, in both runs alike).
+fn script(rng: &mut Stream, queues: u8) -> Vec<(u64, Request)> {
+    let (mut now, mut epoch, mut script) = (0, 0, Vec::new());
+    let span = 1 + rng.below(60);
+    for i in 0..150 {
+        if rng.chance(1, 2) {
+            now += rng.below(span) * TICK;
+        }
+        let line = rng.below(64) * (1 + rng.below(2) * 3);
+        if rng.chance(1, 2) {
+            script.push((now, Request::Read(LineAddr(line))));
+            continue;
+        }
+        epoch += u64::from(rng.chance(1, 4));
+        let queue = rng.below(queues.into()) as u8;
+        let w = Write {
+            queue,
+            delay: Ps(rng.below(4) * 10 * TICK),
+            ..write(line * 2 + u64::from(queue), i, rng.chance(3, 4).then_some(epoch))
+        };
+        script.push((now, Request::Write(w)));
+    }
+    script
+}
+fn push(c: &mut Controller, now: u64, id: u64, r: &Request) {
+    match r {
+        Request::Read(line) => drop(c.push_read(Ps(now), ReadId(id), *line)),
+        Request::Write(w) => drop(c.push_write(Ps(now), WriteId(id), *w)),
+    }
+}
+
+/// Runs the script, advancing only at `next_event`.
+fn by_events(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)> {
+    let (mut log, mut out) = (Vec::new(), Vec::new());
+    let mut until = |c: &mut Controller, end: Option<u64>| {
+        while let Some(t) = c.next_event().filter(|t| end.is_none_or(|e| t.0 <= e)) {
+            c.advance(t, None, &mut out);
+            log.extend(out.drain(..).map(|e| (t.0, e)));
+        }
+    };
+    for (i, (now, r)) in script.iter().enumerate() {
+        until(&mut c, Some(*now));
+        push(&mut c, *now, i as u64, r);
+    }
+    until(&mut c, None);
+    assert!(c.is_empty(), "no next event, yet work is pending:\n{}", c.explain());
+    log
+}
+
+/// Runs the script, looking at every tick; a filter that allows everything makes every channel look again.
+fn by_ticks(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)> {
+    let (mut log, mut out, mut now, mut next) = (Vec::new(), Vec::new(), 0, 0);
+    while next < script.len() || !c.is_empty() {
+        c.advance(Ps(now), Some(&|_, _| true), &mut out);
+        log.extend(out.drain(..).map(|e| (now, e)));
+        while next < script.len() && script[next].0 == now {
+            push(&mut c, now, next as u64, &script[next].1);
+            // As above, what is due at this time happens before the next request of the same time.
+            c.advance(Ps(now), Some(&|_, _| true), &mut out);
+            log.extend(out.drain(..).map(|e| (now, e)));
+            next += 1;
+        }
+        now += TICK;
+    }
+    log
+}
+
+#[test]
+fn looking_at_every_instant_finds_the_same_events() {
+    for seed in 0..400 {
+        let mut rng = Stream::new(seed, "next-event");
+        let (media, spec) = (random_media(&mut rng), random_spec(&mut rng));
+        let queues = 1 + rng.below(3) as u8;
+        let plan = QueuePlan {
+            queues,
+            entries_each: rng.chance(1, 2).then(|| 1 + rng.below(8) as u16),
+            ordered_issue: rng.chance(1, 2),
+        };
+        let script = script(&mut rng, queues);
+        let c = Controller::new(&spec, &media, &plan, true).unwrap();
+        let (events, ticks) = (by_events(c.clone(), &script), by_ticks(c, &script));
+        assert!(
+            events.len() > 50,
+            "seed {seed}: a script that does nothing proves nothing"
+        );
+        for (i, (a, b)) in events.iter().zip(&ticks).enumerate() {
+            assert_eq!(a, b, "seed {seed}, event {i}");
+        }
+        assert_eq!(events.len(), ticks.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn advancing_late_gives_the_same_order_of_events() {
+    for seed in 0..50 {
+        let mut rng = Stream::new(seed, "late");
+        let (media, spec) = (random_media(&mut rng), random_spec(&mut rng));
+        let script = script(&mut rng, 1);
+        let c = Controller::new(&spec, &media, &QueuePlan::default(), true).unwrap();
+        let mut late = c.clone();
+        let mut out = Vec::new();
+        for (i, (now, r)) in script.iter().enumerate() {
+            late.advance(Ps(*now), None, &mut out);
+            push(&mut late, *now, i as u64, r);
+        }
+        late.advance(Ps(1_000_000_000), None, &mut out);
+        let events: Vec<_> = by_events(c, &script).into_iter().map(|e| e.1).collect();
+        assert_eq!(events, out, "seed {seed}");
+    }
+}

@@ -1,0 +1,533 @@
+//! Order: epochs, same-line writes, coalescing, drains, gates, durable queues; on random traffic and by example.
+
+mod memory_util;
+use fencepost_kernel::{Bytes, HartId, LineAddr, Ps, Stream, WriteCause};
+use fencepost_machine::memory::*;
+use fencepost_machine::seam::{DrainScope, Epoch, QueuePlan, Write, WriteId};
+use memory_util::*;
+use std::collections::BTreeMap;
+
+fn pcm() -> MediaSpec {
+    MediaSpec::preset("pcm").unwrap()
+}
+fn plan(queues: u8, each: u16, ordered_issue: bool) -> QueuePlan {
+    QueuePlan {
+        queues,
+        entries_each: Some(each),
+        ordered_issue,
+    }
+}
+
+/// Random writes and reads, pushed whenever there is room; every rule checked at every event.
+struct Traffic {
+    rng: Stream,
+    h: Harness,
+    /// Pushed and not durable: id to (queue, epoch joined, line).
+    pending: BTreeMap<u64, (u8, Option<Epoch>, u64)>,
+    /// Per line, the pushed values that are not durable, oldest first.
+    line_order: BTreeMap<u64, Vec<u64>>,
+    seen: usize,
+    accepted: usize,
+    records: u64,
+    /// Whether a write became durable before an older write of the same or no epoch: reordering really happens.
+    reordered: bool,
+}
+impl Traffic {
+    fn new(seed: u64, spec: &ControllerSpec, media: &MediaSpec, plan: &QueuePlan) -> Traffic {
+        Traffic {
+            rng: Stream::new(seed, "memory-traffic"),
+            h: Harness::with_plan(spec, media, plan),
+            pending: BTreeMap::new(),
+            line_order: BTreeMap::new(),
+            seen: 0,
+            accepted: 0,
+            records: 0,
+            reordered: false,
+        }
+    }
+    /// Pushes one random write; `epoch` gives the epoch for a queue.
+    fn push(&mut self, now: u64, queues: u8, epoch: impl FnOnce(&mut Stream, &mut Controller, u8) -> Option<Epoch>) {
+        let queue = self.rng.below(queues.into()) as u8;
+        let epoch = epoch(&mut self.rng, &mut self.h.c, queue);
+        let line = self.rng.below(24) * 40 + u64::from(queue) * 10_000;
+        let id = self.h.id();
+        let w = Write {
+            queue,
+            delay: Ps(self.rng.below(3) * 15_000),
+            epoch,
+            ..write(line, id, None)
+        };
+        let joined = epoch.map(|e| e.max(self.h.c.active_epoch(queue)));
+        if self.h.c.push_write(Ps(now), WriteId(id), w).is_ok() {
+            self.pending.insert(id, (queue, joined, line));
+            self.line_order.entry(line).or_default().push(id);
+        }
+    }
+    fn check(&mut self, strict: bool) {
+        let (from, mut last) = (self.seen, None);
+        self.seen = self.h.events.len();
+        for i in from..self.seen {
+            let (_, event) = self.h.events[i];
+            match event {
+                MemEvent::Accepted { id, write } => {
+                    self.accepted += 1;
+                    assert_eq!(write.epoch, self.pending[&id.0].1, "joined max(named, active) epoch");
+                }
+                MemEvent::Durable { id, write, record } => {
+                    let (queue, epoch, line) = self.pending.remove(&id.0).expect("durable once, after it was pushed");
+                    self.records += u64::from(record);
+                    if record {
+                        last = Some(id.0);
+                    }
+                    // Merged writes carry the bytes of the newest of them.
+                    assert!(write.data.words[0] >= id.0 && last <= Some(id.0));
+                    let order = self.line_order.get_mut(&line).unwrap();
+                    assert_eq!(order.remove(0), id.0, "writes to a line become durable in order");
+                    for (other, o) in &self.pending {
+                        if o.0 == queue && o.1.is_some() && epoch.is_some() {
+                            let overtook = if strict {
+                                o.1 < epoch
+                            } else {
+                                o.1 < epoch && *other < id.0
+                            };
+                            assert!(!overtook, "write {id:?} of {epoch:?} overtook {other} of {:?}", o.1);
+                        }
+                        self.reordered |= *other < id.0;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    fn run(
+        mut self,
+        rounds: u64,
+        queues: u8,
+        strict: bool,
+        epoch: fn(&mut Stream, &mut Controller, u8) -> Option<Epoch>,
+    ) {
+        let mut now = 0;
+        for _ in 0..rounds {
+            now += self.rng.below(60) * 1000;
+            self.h.run_until(now);
+            self.check(strict);
+            for _ in 0..=self.rng.below(6) {
+                self.push(now, queues, epoch);
+            }
+            if self.rng.chance(1, 3) {
+                let id = self.h.id();
+                let line = LineAddr(self.rng.below(2000));
+                let _ = self.h.c.push_read(Ps(now), ReadId(id), line);
+            }
+        }
+        self.h.finish();
+        self.check(strict);
+        assert!(self.pending.is_empty(), "every write became durable");
+        assert!(self.accepted > 100 && self.records > 50);
+        assert!(
+            self.reordered,
+            "traffic was never reordered: the checks above prove nothing"
+        );
+    }
+}
+
+/// Closes the epoch now and then; sometimes names none, sometimes an epoch between the active and the open one.
+fn merged_epochs(rng: &mut Stream, c: &mut Controller, queue: u8) -> Option<Epoch> {
+    if rng.chance(1, 4) {
+        c.end_epoch(queue);
+    }
+    let (active, open) = (c.active_epoch(queue), c.open_epoch(queue));
+    match rng.below(4) {
+        0 => None,
+        1 => Some(Epoch(active.0 + rng.below(open.0 - active.0 + 3))),
+        2 => Some(active),
+        _ => Some(open),
+    }
+}
+/// Only ever the open epoch, closed now and then.
+fn open_epochs(rng: &mut Stream, c: &mut Controller, queue: u8) -> Option<Epoch> {
+    if rng.chance(1, 4) {
+        c.end_epoch(queue);
+    }
+    rng.chance(9, 10).then(|| c.open_epoch(queue))
+}
+
+#[test]
+fn epochs_and_lines_keep_their_order_on_random_traffic() {
+    let row_column_bank = MediaSpec {
+        mapping: Mapping::RowColumnBank,
+        ..pcm()
+    };
+    let media = [
+        pcm(),
+        row_column_bank,
+        MediaSpec::preset("fgc-pcm").unwrap(),
+        MediaSpec::preset("broi-nvm").unwrap(),
+        MediaSpec::preset("ddr4-2400").unwrap(),
+    ];
+    for seed in 0..40 {
+        for (i, m) in media.iter().enumerate() {
+            let (queues, each) = [(1, 32), (2, 8), (4, 4), (3, 2)][seed as usize % 4];
+            let spec = ControllerSpec {
+                coalesce: seed % 3 != 0,
+                slot_freed: if seed % 5 == 0 {
+                    SlotFreed::Issue
+                } else {
+                    SlotFreed::Done
+                },
+                ..bare()
+            };
+            let plan = plan(queues, each, false);
+            let t = Traffic::new(seed * 10 + i as u64, &spec, m, &plan);
+            t.run(250, queues, true, merged_epochs);
+        }
+    }
+}
+
+#[test]
+fn ordered_issue_overlaps_epochs_but_none_overtakes() {
+    let mut faster = 0;
+    for seed in 0..40 {
+        let t = Traffic::new(seed, &bare(), &pcm(), &plan(1, 32, true));
+        t.run(250, 1, false, open_epochs);
+        // Eight epochs of one write each, on different banks: the pulses overlap.
+        let time = |ordered| {
+            let mut h = Harness::with_plan(&bare(), &pcm(), &plan(1, 32, ordered));
+            for i in 0..8 {
+                let _ = h.write(0, write(i * 128, i, Some(i)));
+            }
+            h.finish();
+            assert_eq!(
+                h.durable().iter().map(|d| d.0).collect::<Vec<_>>(),
+                (0..8).collect::<Vec<_>>()
+            );
+            h.events.last().unwrap().0
+        };
+        faster += u64::from(time(true) < time(false));
+    }
+    assert_eq!(faster, 40);
+}
+
+#[test]
+fn queues_of_size_one_work() {
+    for seed in 0..20 {
+        for ordered in [false, true] {
+            let spec = ControllerSpec {
+                write_queue: 1,
+                read_queue: 1,
+                ..bare()
+            };
+            let mut h = Harness::with_plan(&spec, &pcm(), &plan(2, 1, ordered));
+            let mut rng = Stream::new(seed, "size-one");
+            let (mut sent, mut now, mut reads) = (0, 0, 0);
+            while sent < 60 {
+                let queue = (sent % 2) as u8;
+                let w = Write {
+                    queue,
+                    epoch: Some(h.c.open_epoch(queue)),
+                    ..write(rng.below(40) + 1000 * u64::from(queue), sent, None)
+                };
+                if h.c.push_write(Ps(now), WriteId(sent), w).is_ok() {
+                    sent += 1;
+                    h.c.end_epoch(queue);
+                }
+                reads += u64::from(
+                    h.c.push_read(Ps(now), ReadId(1000 + sent), LineAddr(rng.below(500) + 5000))
+                        .is_ok(),
+                );
+                now = h.c.next_event().expect("work is pending").0;
+                h.run_until(now);
+            }
+            h.finish();
+            assert_eq!(h.durable().len(), 60);
+            let returned = h
+                .events
+                .iter()
+                .filter(|e| matches!(e.1, MemEvent::ReadDone { .. }))
+                .count();
+            assert_eq!(returned as u64, reads);
+            assert!(h.events.iter().any(|e| matches!(e.1, MemEvent::SlotFree { .. })));
+            assert!(h.events.iter().any(|e| matches!(e.1, MemEvent::ReadSlotFree)));
+        }
+    }
+}
+
+/// A row of bank 0 kept busy, so that what follows stays queued.
+fn busy(h: &mut Harness) {
+    let _ = h.write(0, write(0, 999, None));
+    h.run_until(150_000);
+}
+
+#[test]
+fn merged_writes_are_released_in_order_with_one_record() {
+    let mut h = Harness::new(&bare(), &pcm());
+    busy(&mut h);
+    let mut ids = Vec::new();
+    for (i, cause) in [WriteCause::Persist, WriteCause::Flush, WriteCause::Eviction]
+        .into_iter()
+        .enumerate()
+    {
+        let w = Write {
+            hart: Some(HartId(i as u8)),
+            cause,
+            ..write(1, 10 + i as u64, Some(0))
+        };
+        ids.push(h.write(150_000, w));
+    }
+    h.run_until(150_000);
+    assert_eq!(h.c.forward(LineAddr(1)).unwrap().words[0], 12);
+    assert_eq!(h.c.queued(0), 2);
+    h.finish();
+    let merged: Vec<_> = h.durable().into_iter().filter(|d| d.0 != 0).collect();
+    assert_eq!(merged, [(ids[0], 12, true), (ids[1], 12, false), (ids[2], 12, false)]);
+    let who = |e: &(u64, MemEvent)| match e.1 {
+        MemEvent::Durable { write, .. } => Some((write.hart, write.cause)),
+        _ => None,
+    };
+    assert_eq!(
+        h.events.iter().filter_map(who).last(),
+        Some((Some(HartId(2)), WriteCause::Eviction))
+    );
+    assert_eq!((h.c.stats().writes, h.c.stats().coalesced), (2, 2));
+}
+
+#[test]
+fn coalescing_needs_the_same_epoch_the_same_queue_and_a_write_not_yet_issued() {
+    let merges = |first: Write, second: Write, coalesce: bool| {
+        let spec = ControllerSpec { coalesce, ..bare() };
+        let mut h = Harness::with_plan(&spec, &pcm(), &plan(2, 8, false));
+        busy(&mut h);
+        let a = h.write(150_000, first);
+        let b = match h.c.push_write(Ps(150_000), WriteId(77), second) {
+            Ok(()) => Some(77),
+            Err(Refusal::SameLine) => None,
+            Err(other) => panic!("{other:?}"),
+        };
+        h.finish();
+        let order: Vec<_> = h.durable().into_iter().map(|d| d.0).filter(|i| *i != 0).collect();
+        assert_eq!(order, [Some(a), b].into_iter().flatten().collect::<Vec<_>>());
+        h.c.stats().coalesced == 1
+    };
+    let (e0, e1) = (Some(0), Some(1));
+    assert!(merges(write(1, 1, e0), write(1, 2, e0), true));
+    assert!(merges(write(1, 1, None), write(1, 2, None), true));
+    assert!(!merges(write(1, 1, e0), write(1, 2, e0), false));
+    assert!(!merges(write(1, 1, e0), write(2, 2, e0), true));
+    assert!(!merges(write(1, 1, e0), write(1, 2, e1), true));
+    assert!(!merges(write(1, 1, e1), write(1, 2, None), true));
+    assert!(!merges(write(1, 1, None), write(1, 2, e0), true));
+    let other_queue = Write {
+        queue: 1,
+        ..write(1, 2, None)
+    };
+    assert!(!merges(write(1, 1, None), other_queue, true));
+    // The busy write itself was issued: a write to its line does not merge into it.
+    assert!(!merges(write(0, 1, None), write(5, 2, None), true));
+}
+
+#[test]
+fn a_write_that_an_older_one_would_wait_for_is_refused_until_that_one_is_durable() {
+    let mut h = Harness::new(&bare(), &pcm());
+    busy(&mut h);
+    let _ = h.write(150_000, write(4096, 1, Some(0)));
+    let late = h.write(150_000, write(1, 2, Some(5)));
+    assert_eq!(
+        h.c.push_write(Ps(150_000), WriteId(50), write(1, 3, Some(0))),
+        Err(Refusal::SameLine)
+    );
+    h.finish();
+    assert!(h.events.iter().any(|e| matches!(e.1, MemEvent::SlotFree { queue: 0 })));
+    assert_eq!(h.durable().last().unwrap().0, late);
+    // Now epoch 5 is the active one, and the write joins it.
+    assert_eq!(h.c.push_write(Ps(900_000), WriteId(51), write(1, 3, Some(0))), Ok(()));
+    h.finish();
+    let joined = h.events.iter().find_map(|e| match e.1 {
+        MemEvent::Accepted { id: WriteId(51), write } => write.epoch,
+        _ => None,
+    });
+    assert_eq!(joined, Some(Epoch(5)));
+}
+
+#[test]
+fn epochs_open_close_and_become_active_as_documented() {
+    let mut h = Harness::new(&bare(), &pcm());
+    // Nothing joined: closing is nothing.
+    assert_eq!((h.c.end_epoch(0), h.c.end_epoch(0)), (Epoch(0), Epoch(0)));
+    let w = Write {
+        delay: Ps(50_000),
+        ..write(0, 1, Some(0))
+    };
+    let _ = h.write(0, w);
+    // A write on its way counts.
+    assert_eq!((h.c.end_epoch(0), h.c.end_epoch(0)), (Epoch(1), Epoch(1)));
+    assert_eq!((h.c.active_epoch(0), h.c.open_epoch(0)), (Epoch(0), Epoch(1)));
+    let early = h.write(0, write(2048, 2, Some(1)));
+    h.finish();
+    // Epoch 1 arrived first, and had to wait for the write on its way.
+    assert_eq!(h.durable().iter().map(|d| d.0).collect::<Vec<_>>(), [0, early]);
+    assert_eq!((h.c.active_epoch(0), h.c.open_epoch(0)), (Epoch(1), Epoch(1)));
+    // Its writes are durable, but they joined it: it can be closed.
+    assert_eq!((h.c.end_epoch(0), h.c.active_epoch(0)), (Epoch(2), Epoch(2)));
+}
+
+#[test]
+fn a_durable_queue_reports_durable_on_arrival_in_order() {
+    for coalesce in [false, true] {
+        let spec = ControllerSpec { coalesce, ..bare() };
+        let mut h = Harness::new(&spec, &MediaSpec::preset("pwq").unwrap());
+        assert!(h.c.durable_on_accept());
+        let slow = Write {
+            delay: Ps(40_000),
+            ..write(1, 1, Some(0))
+        };
+        let a = h.write(0, slow);
+        // Same line, and a later epoch: neither may become durable before the write on its way.
+        let b = h.write(0, write(1, 2, Some(0)));
+        let c = h.write(0, write(900, 3, Some(1)));
+        let d = h.write(0, write(901, 4, None));
+        h.c.when_drained(Ps(0), DrainScope::AcceptedSoFar(None), 1);
+        h.finish();
+        assert_eq!(h.durable(), [(d, 4, true), (a, 1, true), (b, 2, true), (c, 3, true)]);
+        assert_eq!([a, b, c, d].map(|i| h.durable_time(i)), [40_000, 40_000, 40_000, 0]);
+        assert_eq!(h.c.stats().writes, if coalesce { 3 } else { 4 });
+        assert_eq!(drained(&h), [(1, 0)]);
+    }
+}
+
+/// Tags and times of satisfied drains.
+fn drained(h: &Harness) -> Vec<(u64, u64)> {
+    let pick = |e: &(u64, MemEvent)| match e.1 {
+        MemEvent::Drained { tag } => Some((tag, e.0)),
+        _ => None,
+    };
+    h.events.iter().filter_map(pick).collect()
+}
+
+#[test]
+fn drains_wait_for_exactly_their_scope() {
+    let mut h = Harness::with_plan(&bare(), &pcm(), &plan(2, 8, false));
+    h.c.when_drained(Ps(0), DrainScope::AcceptedSoFar(None), 0);
+    h.run_until(0);
+    assert_eq!(drained(&h), [(0, 0)], "nothing to wait for");
+    let a = h.write(0, write(0, 1, None));
+    let on_the_way = Write {
+        delay: Ps(30_000),
+        ..write(1, 2, None)
+    };
+    let b = h.write(0, on_the_way);
+    h.run_until(0);
+    h.c.when_drained(Ps(0), DrainScope::AcceptedSoFar(None), 1);
+    h.c.when_drained(Ps(0), DrainScope::AcceptedSoFar(Some(1)), 2);
+    h.c.when_drained(Ps(0), DrainScope::Empty(Some(1)), 3);
+    h.c.when_drained(Ps(0), DrainScope::Empty(Some(0)), 4);
+    h.run_until(40_000);
+    // Accepted later than drain 1 was asked for, but before queue 0 ran empty.
+    let c = h.write(40_000, write(2, 3, None));
+    h.finish();
+    let (ta, tb, tc) = (h.durable_time(a), h.durable_time(b), h.durable_time(c));
+    assert!(ta < tb && tb < tc);
+    assert_eq!(drained(&h), [(0, 0), (2, 0), (3, 0), (1, ta), (4, tc)]);
+}
+
+#[test]
+fn a_gated_queue_takes_nothing_new_and_sends_what_it_holds() {
+    let mut h = Harness::with_plan(&bare(), &pcm(), &plan(2, 8, false));
+    let on_the_way = Write {
+        delay: Ps(30_000),
+        ..write(1, 2, None)
+    };
+    let b = h.write(0, on_the_way);
+    h.c.gate_queue(0, false);
+    assert_eq!(
+        h.c.push_write(Ps(0), WriteId(9), write(2, 0, None)),
+        Err(Refusal::Gated)
+    );
+    let other = Write {
+        queue: 1,
+        ..write(3, 0, None)
+    };
+    assert_eq!(h.c.push_write(Ps(0), WriteId(10), other), Ok(()));
+    h.finish();
+    assert!(h.durable_time(b) > 30_000);
+    h.c.gate_queue(0, true);
+    assert_eq!(h.c.push_write(Ps(500_000), WriteId(9), write(2, 0, None)), Ok(()));
+}
+
+#[test]
+fn the_issue_filter_holds_a_write_and_advance_asks_again() {
+    let mut h = Harness::new(&bare(), &pcm());
+    let held = h.write(0, write(0, 1, None));
+    let free = h.write(0, write(128, 2, None));
+    let mut out = Vec::new();
+    let closed = |id: WriteId, _: &Write| id.0 != held;
+    while let Some(t) = h.c.next_event() {
+        h.c.advance(t, Some(&closed), &mut out);
+        h.events.extend(out.drain(..).map(|e| (t.0, e)));
+    }
+    assert_eq!(h.durable().iter().map(|d| d.0).collect::<Vec<_>>(), [free]);
+    assert!(!h.c.is_empty() && h.c.explain().contains("1 writes"));
+    h.c.advance(Ps(800_000), Some(&|_, _| true), &mut out);
+    h.finish();
+    assert!(h.durable_time(held) > 800_000);
+}
+
+#[test]
+fn a_controller_of_volatile_memory_reports_nothing_durable() {
+    let m = MediaSpec {
+        row_size: Bytes(1024),
+        ..MediaSpec::default()
+    };
+    let mut c = Controller::new(&bare(), &m, &QueuePlan::default(), false).unwrap();
+    c.push_write(Ps(0), WriteId(0), write(0, 1, None)).unwrap();
+    let mut out = Vec::new();
+    c.advance(Ps(1_000_000), None, &mut out);
+    assert!(c.is_empty());
+    assert!(out.iter().any(|e| matches!(e, MemEvent::Accepted { .. })));
+    assert!(!out.iter().any(|e| matches!(e, MemEvent::Durable { .. })));
+}
+
+#[test]
+fn impossible_sizes_are_refused_with_their_name() {
+    let bad = |m: MediaSpec, s: ControllerSpec| {
+        Controller::new(&s, &m, &QueuePlan::default(), true)
+            .map(drop)
+            .unwrap_err()
+            .to_string()
+    };
+    let spec = bare();
+    assert!(bad(MediaSpec { banks: 3, ..pcm() }, spec.clone()).contains("`banks`"));
+    assert!(bad(MediaSpec { banks: 0, ..pcm() }, spec.clone()).contains("`banks`"));
+    assert!(bad(MediaSpec { ranks: 8, ..pcm() }, spec.clone()).contains("`banks`"));
+    assert!(
+        bad(
+            MediaSpec {
+                row_size: Bytes(32),
+                ..pcm()
+            },
+            spec.clone()
+        )
+        .contains("`row_size`")
+    );
+    assert!(bad(MediaSpec { t_ck: Ps(0), ..pcm() }, spec.clone()).contains("`t_ck`"));
+    assert!(
+        bad(
+            MediaSpec {
+                t_refi: Ps(100),
+                ..pcm()
+            },
+            spec.clone()
+        )
+        .contains("`t_rfc`")
+    );
+    assert!(
+        bad(
+            pcm(),
+            ControllerSpec {
+                write_queue: 0,
+                ..spec.clone()
+            }
+        )
+        .contains("`write_queue`")
+    );
+    assert!(bad(pcm(), ControllerSpec { drain_low: 85, ..spec }).contains("`drain_low`"));
+}
