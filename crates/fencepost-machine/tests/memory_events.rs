@@ -158,6 +158,7 @@ fn by_ticks(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)
 
 #[test]
 fn looking_at_every_instant_finds_the_same_events() {
+    let mut total = 0;
     for seed in 0..400 {
         let mut rng = Stream::new(seed, "next-event");
         let (media, spec) = (random_media(&mut rng), random_spec(&mut rng));
@@ -170,15 +171,16 @@ fn looking_at_every_instant_finds_the_same_events() {
         let script = script(&mut rng, queues);
         let c = Controller::new(&spec, &media, &plan, true).unwrap();
         let (events, ticks) = (by_events(c.clone(), &script), by_ticks(c, &script));
-        assert!(
-            events.len() > 50,
-            "seed {seed}: a script that does nothing proves nothing"
-        );
+        total += events.len();
         for (i, (a, b)) in events.iter().zip(&ticks).enumerate() {
             assert_eq!(a, b, "seed {seed}, event {i}");
         }
         assert_eq!(events.len(), ticks.len(), "seed {seed}");
     }
+    assert!(
+        total > 400 * 100,
+        "{total} events: scripts that do nothing prove nothing"
+    );
 }
 
 #[test]

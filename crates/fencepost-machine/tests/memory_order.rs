@@ -27,7 +27,6 @@ struct Traffic {
     /// Per line, the pushed values that are not durable, oldest first.
     line_order: BTreeMap<u64, Vec<u64>>,
     seen: usize,
-    accepted: usize,
     records: u64,
     /// Whether a write became durable before an older write of the same or no epoch: reordering really happens.
     reordered: bool,
@@ -40,7 +39,6 @@ impl Traffic {
             pending: BTreeMap::new(),
             line_order: BTreeMap::new(),
             seen: 0,
-            accepted: 0,
             records: 0,
             reordered: false,
         }
@@ -70,7 +68,6 @@ impl Traffic {
             let (_, event) = self.h.events[i];
             match event {
                 MemEvent::Accepted { id, write } => {
-                    self.accepted += 1;
                     assert_eq!(write.epoch, self.pending[&id.0].1, "joined max(named, active) epoch");
                 }
                 MemEvent::Durable { id, write, record } => {
@@ -105,7 +102,7 @@ impl Traffic {
         queues: u8,
         strict: bool,
         epoch: fn(&mut Stream, &mut Controller, u8) -> Option<Epoch>,
-    ) {
+    ) -> (u64, bool) {
         let mut now = 0;
         for _ in 0..rounds {
             now += self.rng.below(60) * 1000;
@@ -165,6 +162,7 @@ fn epochs_and_lines_keep_their_order_on_random_traffic() {
         MediaSpec::preset("broi-nvm").unwrap(),
         MediaSpec::preset("ddr4-2400").unwrap(),
     ];
+    let (mut records, mut reordered) = (0, 0);
     for seed in 0..40 {
         for (i, m) in media.iter().enumerate() {
             let (queues, each) = [(1, 32), (2, 8), (4, 4), (3, 2)][seed as usize % 4];
@@ -179,9 +177,15 @@ fn epochs_and_lines_keep_their_order_on_random_traffic() {
             };
             let plan = plan(queues, each, false);
             let t = Traffic::new(seed * 10 + i as u64, &spec, m, &plan);
-            t.run(250, queues, true, merged_epochs);
+            let (r, o) = t.run(250, queues, true, merged_epochs);
+            records += r;
+            reordered += u64::from(o);
         }
     }
+    assert!(
+        records > 200 * 100 && reordered > 150,
+        "{records} records, {reordered} runs reordered"
+    );
 }
 
 #[test]
@@ -189,7 +193,8 @@ fn ordered_issue_overlaps_epochs_but_none_overtakes() {
     let mut faster = 0;
     for seed in 0..40 {
         let t = Traffic::new(seed, &bare(), &pcm(), &plan(1, 32, true));
-        t.run(250, 1, false, open_epochs);
+        let (records, reordered) = t.run(250, 1, false, open_epochs);
+        assert!(records > 100 && reordered, "seed {seed}: {records} records");
         // Eight epochs of one write each, on different banks: the pulses overlap.
         let time = |ordered| {
             let mut h = Harness::with_plan(&bare(), &pcm(), &plan(1, 32, ordered));

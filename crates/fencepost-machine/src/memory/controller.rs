@@ -145,7 +145,7 @@ impl Controller {
         let at = self.arrival(now + delay, slot);
         let position = self.transit.partition_point(|t| t.0 <= at);
         self.transit.insert(position, (at, slot));
-        self.watermarks();
+        self.watermarks(now);
         Ok(())
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
@@ -226,7 +226,7 @@ impl Controller {
             Arrival::Merged => {
                 self.stats.coalesced += 1;
                 self.slot_free(write.queue, out);
-                self.watermarks();
+                self.watermarks(now);
             }
             Arrival::Queued => {
                 let at = self.map.locate(write.line);
@@ -260,7 +260,7 @@ impl Controller {
         }
         self.writes.finish(slot);
         self.slot_free(write.queue, out);
-        self.watermarks();
+        self.watermarks(now);
         if another_epoch {
             self.wake_lanes(now);
         }
@@ -279,13 +279,15 @@ impl Controller {
             out.push(MemEvent::SlotFree { queue });
         }
     }
-    pub(super) fn watermarks(&mut self) {
-        let used = (0..self.writes.queues())
-            .map(|q| self.writes.used(q))
-            .max()
-            .unwrap_or(0);
-        self.pressed = used >= self.high;
-        self.relaxed = used <= self.low;
+    /// Recomputes the fill marks; a change may turn every channel.
+    pub(super) fn watermarks(&mut self, now: Ps) {
+        let used = (0..self.writes.queues()).map(|q| self.writes.used(q));
+        let used = used.max().unwrap_or(0);
+        let (pressed, relaxed) = (used >= self.high, used <= self.low);
+        if (pressed, relaxed) != (self.pressed, self.relaxed) {
+            (self.pressed, self.relaxed) = (pressed, relaxed);
+            self.wake_lanes(now);
+        }
     }
 
     // ---- drains and epochs

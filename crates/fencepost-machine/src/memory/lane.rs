@@ -216,7 +216,7 @@ impl Controller {
         }
         if free {
             self.slot_free(queue, out);
-            self.watermarks();
+            self.watermarks(now);
         }
         self.storing.push_back((now + self.timing.write_done, slot));
     }
