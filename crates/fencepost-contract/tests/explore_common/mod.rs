@@ -1,6 +1,9 @@
 //! Random executions, a nosy recovery, and brute force over all closed sets: what the explorer is held to.
 #![allow(dead_code)]
 
+pub mod lines;
+pub mod sps;
+
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::{CrashMem, ImageMem, Recovery};
 use fencepost_kernel::{
