@@ -7,6 +7,8 @@
 //!
 //! [`Design`]: fencepost_machine::seam::Design
 
+pub mod delegated;
+pub mod delegated_merge;
 pub mod registry;
 pub mod so;
 pub mod so_adr;

@@ -6,7 +6,14 @@ use fencepost_machine::seam::Design;
 
 /// Every registered design, in the order in which lists and tables print them.
 pub fn all() -> &'static [DesignInfo] {
-    static ALL: &[DesignInfo] = &[crate::volatile::INFO, crate::so::INFO, crate::so_adr::INFO];
+    #[rustfmt::skip] // one design, one line
+    static ALL: &[DesignInfo] = &[
+        crate::volatile::INFO,
+        crate::so::INFO,
+        crate::so_adr::INFO,
+        crate::delegated::INFO,
+        crate::delegated_merge::INFO,
+    ];
     ALL
 }
 

@@ -1,0 +1,202 @@
+//! One core's persist buffer with its FENCE sets and registers.
+
+use super::deps::{Deps, Seq};
+use super::filter::AccessSets;
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use std::collections::VecDeque;
+
+/// Whether an entry holds the newest bytes of its line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Newness {
+    /// The Youngest bit is set: this entry answers coherence requests.
+    Youngest,
+    /// An invalidating request cleared the bit, but the requester has not stored yet. Should the line move on before it
+    /// does, the next requester must still learn of this entry.
+    HandedTo(CoreId),
+    /// A later store, here or elsewhere, has replaced it.
+    Superseded,
+}
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A line to be written.
+    Persist {
+        /// The line.
+        line: LineAddr,
+        /// The whole line as of the newest store in this entry.
+        data: LineData,
+        /// Whether it is the newest copy.
+        newness: Newness,
+        /// The hart that stored last.
+        hart: HartId,
+    },
+    /// A FENCE, with the index of its read and write sets.
+    Fence {
+        /// Index into the buffer's pool of sets.
+        sets: usize,
+    },
+}
+
+/// A persist buffer entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Position in the core's stream; the hardware id follows from it.
+    pub seq: Seq,
+    /// Persist or FENCE.
+    pub kind: Kind,
+    /// Other cores' entries that must drain first.
+    pub deps: Deps,
+    /// When it was appended (for oldest-first arbitration).
+    pub since: Ps,
+}
+
+/// Dependences on other cores' FENCEs that this core received and that have not drained, with what the core accessed
+/// since: whoever reads or overwrites that is ordered after those FENCEs too.
+#[derive(Clone, Debug)]
+pub struct Inherited {
+    /// The FENCEs (and, merging epochs, the epoch).
+    pub deps: Deps,
+    /// Accesses since the first of them arrived, up to the core's next FENCE.
+    pub sets: AccessSets,
+    /// Whether accesses are being recorded.
+    pub recording: bool,
+}
+
+/// A persist buffer.
+#[derive(Clone, Debug)]
+pub struct PersistBuffer {
+    /// Entries, oldest first.
+    pub entries: VecDeque<Entry>,
+    /// Dependences that the next persist or FENCE will carry.
+    pub accum: Deps,
+    /// See [`Inherited`].
+    pub inherited: Inherited,
+    /// Lines read while another port knew them, so that a silent upgrade must look again.
+    pub watched: Vec<LineAddr>,
+    /// When `watched` is next searched for stale lines.
+    pub watch_limit: usize,
+    /// Read and write sets, one pair per FENCE slot.
+    pub sets: Vec<AccessSets>,
+    free_sets: Vec<usize>,
+    /// Entries ever appended.
+    pub appended: u64,
+}
+
+impl PersistBuffer {
+    /// An empty buffer with `fences` FENCE slots; every pair of sets starts as `empty`.
+    pub fn new(fences: u8, empty: &AccessSets) -> PersistBuffer {
+        PersistBuffer {
+            entries: VecDeque::new(),
+            accum: Deps::default(),
+            inherited: Inherited {
+                deps: Deps::default(),
+                sets: empty.clone(),
+                recording: false,
+            },
+            watched: Vec::new(),
+            watch_limit: 16,
+            sets: vec![empty.clone(); usize::from(fences)],
+            free_sets: (0..usize::from(fences)).rev().collect(),
+            appended: 0,
+        }
+    }
+    /// FENCE slots that are free.
+    pub fn free_fences(&self) -> usize {
+        self.free_sets.len()
+    }
+    fn push(&mut self, kind: Kind, since: Ps) -> Seq {
+        self.appended += 1;
+        let seq = Seq(self.appended);
+        let deps = self.accum.take();
+        self.entries.push_back(Entry { seq, kind, deps, since });
+        seq
+    }
+    /// Appends a persist; older entries of the line stop being the newest.
+    pub fn push_persist(&mut self, line: LineAddr, data: LineData, hart: HartId, since: Ps) -> Seq {
+        self.supersede(line);
+        let newness = Newness::Youngest;
+        self.push(
+            Kind::Persist {
+                line,
+                data,
+                newness,
+                hart,
+            },
+            since,
+        )
+    }
+    /// Appends a FENCE, if a slot is free.
+    pub fn push_fence(&mut self, since: Ps) -> Option<Seq> {
+        let sets = self.free_sets.pop()?;
+        self.sets[sets].clear();
+        self.inherited.recording = false;
+        Some(self.push(Kind::Fence { sets }, since))
+    }
+    /// The newest entry, if it is a persist of `line` with its Youngest bit set: the only one a store may join.
+    pub fn joinable(&mut self, line: LineAddr) -> Option<(&mut LineData, &mut HartId)> {
+        match &mut self.entries.back_mut()?.kind {
+            Kind::Persist {
+                line: l,
+                data,
+                newness: Newness::Youngest,
+                hart,
+            } if *l == line => Some((data, hart)),
+            _ => None,
+        }
+    }
+    /// Marks every entry of a line as replaced.
+    pub fn supersede(&mut self, line: LineAddr) {
+        for e in &mut self.entries {
+            if let Kind::Persist { line: l, newness, .. } = &mut e.kind {
+                if *l == line {
+                    *newness = Newness::Superseded;
+                }
+            }
+        }
+    }
+    /// Removes the oldest entry; a FENCE's sets become free (their contents stay until the slot is used again).
+    pub fn pop(&mut self) -> Option<Entry> {
+        let e = self.entries.pop_front()?;
+        if let Kind::Fence { sets } = e.kind {
+            self.free_sets.push(sets);
+        }
+        Some(e)
+    }
+    /// The sets of the newest FENCE in the buffer.
+    pub fn newest_fence(&mut self) -> Option<&mut AccessSets> {
+        if self.free_sets.len() == self.sets.len() {
+            return None;
+        }
+        let fence = self.entries.iter().rev().find_map(|e| match e.kind {
+            Kind::Fence { sets } => Some(sets),
+            Kind::Persist { .. } => None,
+        });
+        fence.map(|s| &mut self.sets[s])
+    }
+    /// The entry that holds or last held the newest bytes of a line here, not yet replaced by a store.
+    pub fn current(&mut self, line: LineAddr) -> Option<(Seq, &mut Newness)> {
+        self.entries.iter_mut().rev().find_map(|e| match &mut e.kind {
+            Kind::Persist { line: l, newness, .. } if *l == line && *newness != Newness::Superseded => {
+                Some((e.seq, newness))
+            }
+            _ => None,
+        })
+    }
+    /// The newest FENCE whose sets conflict with a request.
+    pub fn conflicting_fence(&self, line: LineAddr, invalidates: bool) -> Option<Seq> {
+        if self.free_sets.len() == self.sets.len() {
+            return None;
+        }
+        self.entries.iter().rev().find_map(|e| match e.kind {
+            Kind::Fence { sets } if self.sets[sets].conflicts(line, invalidates) => Some(e.seq),
+            _ => None,
+        })
+    }
+    /// Whether any entry holds bytes of the line.
+    pub fn holds(&self, line: LineAddr) -> bool {
+        self.entries
+            .iter()
+            .any(|e| matches!(e.kind, Kind::Persist { line: l, .. } if l == line))
+    }
+}

@@ -1,0 +1,94 @@
+//! Dependences on entries of other persist buffers.
+
+use fencepost_kernel::CoreId;
+use fencepost_machine::seam::Epoch;
+
+/// Position of an entry in its core's stream of persists and FENCEs, from 1. Entries drain in this order.
+///
+/// The hardware's id is {core : slot}, see [`Seq::slot`]; at most as many entries are in flight as there are slots, and
+/// a drained id is dropped everywhere, so both name the same entry.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(pub u64);
+impl Seq {
+    /// The slot of the buffer that the entry occupies.
+    pub fn slot(self, entries: usize) -> usize {
+        ((self.0 - 1) % entries.max(1) as u64) as usize
+    }
+}
+
+/// How far each core has drained: entry `s` of core `c` has drained when `s <= drained[c]`.
+pub type Drained = [u64];
+
+/// At most one dependence per other core: the newest, since a core's entries drain in order. Ids that have drained
+/// count as dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deps {
+    newest: Vec<(CoreId, Seq)>,
+    /// Merging epochs only: the earliest epoch that a persist with these dependences may join.
+    pub floor: Epoch,
+    /// Merging epochs only: the earliest epoch that may follow a FENCE with these dependences.
+    pub after_fence: Epoch,
+}
+impl Deps {
+    /// Merging epochs: raises the epochs.
+    pub fn raise(&mut self, floor: Epoch, after_fence: Epoch) {
+        self.floor = self.floor.max(floor);
+        self.after_fence = self.after_fence.max(after_fence);
+    }
+    /// Adds a dependence; per core the newer replaces the older.
+    pub fn add(&mut self, core: CoreId, seq: Seq) {
+        match self.newest.iter_mut().find(|d| d.0 == core) {
+            Some(d) => d.1 = d.1.max(seq),
+            None => self.newest.push((core, seq)),
+        }
+    }
+    /// The dependences that have not drained.
+    pub fn open<'a>(&'a self, drained: &'a Drained) -> impl Iterator<Item = (CoreId, Seq)> + 'a {
+        self.newest.iter().copied().filter(|(c, s)| s.0 > drained[c.index()])
+    }
+    /// Whether every dependence has drained.
+    pub fn clear_of(&self, drained: &Drained) -> bool {
+        self.open(drained).next().is_none()
+    }
+    /// Whether `seq` of `core` is among them.
+    pub fn names(&self, core: CoreId, seq: Seq) -> bool {
+        self.newest.contains(&(core, seq))
+    }
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        self.newest.clear();
+        self.floor = Epoch::default();
+        self.after_fence = Epoch::default();
+    }
+    /// Moves the contents out and leaves nothing behind.
+    pub fn take(&mut self) -> Deps {
+        std::mem::take(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newer_id_of_a_core_replaces_the_older_and_drained_ids_are_dropped() {
+        let mut d = Deps::default();
+        d.add(CoreId(1), Seq(5));
+        d.add(CoreId(1), Seq(3));
+        d.add(CoreId(2), Seq(1));
+        assert_eq!(
+            d.open(&[0, 0, 0]).collect::<Vec<_>>(),
+            [(CoreId(1), Seq(5)), (CoreId(2), Seq(1))]
+        );
+        assert_eq!(d.open(&[0, 4, 1]).collect::<Vec<_>>(), [(CoreId(1), Seq(5))]);
+        assert!(d.clear_of(&[0, 5, 1]));
+        assert!(!d.clear_of(&[9, 4, 9]));
+    }
+
+    #[test]
+    fn slots_are_reused_in_a_ring() {
+        let slots: Vec<_> = (1..=5).map(|s| Seq(s).slot(3)).collect();
+        assert_eq!(slots, [0, 1, 2, 0, 1]);
+        assert_eq!(Seq(7).slot(1), 0);
+    }
+}

@@ -1,0 +1,152 @@
+//! Read and write sets as Bloom filters.
+
+use fencepost_kernel::LineAddr;
+use fencepost_kernel::rng::mix;
+
+/// A set of lines that may claim to hold a line it does not hold, never the reverse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bloom {
+    words: Vec<u64>,
+    hashes: u8,
+}
+impl Bloom {
+    /// An empty filter of `bytes` (rounded up to 8) with `hashes` bits set per line.
+    pub fn new(bytes: u16, hashes: u8) -> Bloom {
+        Bloom {
+            words: vec![0; usize::from(bytes.div_ceil(8)).max(1)],
+            hashes: hashes.max(1),
+        }
+    }
+    /// The bits of a line: position within the filter from one half of a mixed address each.
+    fn bits(&self, line: LineAddr) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let size = (self.words.len() * 64) as u64;
+        let mut h = mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        (0..self.hashes).map(move |_| {
+            let bit = ((h >> 32) * size) >> 32;
+            h = mix(h);
+            ((bit / 64) as usize, 1 << (bit % 64))
+        })
+    }
+    /// Adds a line.
+    pub fn insert(&mut self, line: LineAddr) {
+        for (w, b) in self.bits(line) {
+            self.words[w] |= b;
+        }
+    }
+    /// Whether the line may be in the set.
+    pub fn may_hold(&self, line: LineAddr) -> bool {
+        self.bits(line).all(|(w, b)| self.words[w] & b != 0)
+    }
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+    /// Adds everything another filter of the same size holds.
+    pub fn absorb(&mut self, other: &Bloom) {
+        for (w, o) in self.words.iter_mut().zip(&other.words) {
+            *w |= o;
+        }
+    }
+}
+
+/// What a core read and wrote since some moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessSets {
+    reads: Bloom,
+    writes: Bloom,
+    /// Planted fault: the first line recorded after a clear is never in the sets.
+    forgetful: bool,
+    forgotten: Option<LineAddr>,
+}
+impl AccessSets {
+    /// Empty sets; each filter has `bytes` and `hashes`. `forgetful` plants the fault that one address is missed.
+    pub fn new(bytes: u16, hashes: u8, forgetful: bool) -> AccessSets {
+        AccessSets {
+            reads: Bloom::new(bytes, hashes),
+            writes: Bloom::new(bytes, hashes),
+            forgetful,
+            forgotten: None,
+        }
+    }
+    /// Records an access.
+    pub fn record(&mut self, line: LineAddr, is_store: bool) {
+        if self.forgetful && *self.forgotten.get_or_insert(line) == line {
+            return;
+        }
+        if is_store { &mut self.writes } else { &mut self.reads }.insert(line);
+    }
+    /// Whether a request conflicts: a read with the writes, an invalidating request with reads and writes.
+    pub fn conflicts(&self, line: LineAddr, invalidates: bool) -> bool {
+        self.writes.may_hold(line) || (invalidates && self.reads.may_hold(line))
+    }
+    /// Whether the line may have been read.
+    pub fn may_have_read(&self, line: LineAddr) -> bool {
+        self.reads.may_hold(line)
+    }
+    /// Empties both sets.
+    pub fn clear(&mut self) {
+        self.reads.clear();
+        self.writes.clear();
+        self.forgotten = None;
+    }
+    /// Adds everything other sets hold.
+    pub fn absorb(&mut self, other: &AccessSets) {
+        self.reads.absorb(&other.reads);
+        self.writes.absorb(&other.writes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Stream;
+
+    #[test]
+    fn never_a_false_negative_and_few_false_positives() {
+        let mut rng = Stream::new(1, "bloom");
+        for _ in 0..200 {
+            let mut f = Bloom::new(32, 2);
+            let held: Vec<_> = (0..8).map(|_| LineAddr(rng.next_u64() >> 20)).collect();
+            held.iter().for_each(|l| f.insert(*l));
+            assert!(held.iter().all(|l| f.may_hold(*l)));
+            let wrong = (0..1000).filter(|_| f.may_hold(LineAddr(rng.next_u64() >> 20))).count();
+            // 16 of 256 bits set at most: (1/16)^2 = 0.4 % expected.
+            assert!(wrong < 30, "{wrong} of 1000");
+            f.clear();
+            assert!(!held.iter().any(|l| f.may_hold(*l)));
+        }
+    }
+
+    #[test]
+    fn a_read_conflicts_with_writes_and_a_write_with_both() {
+        let (r, w) = (LineAddr(10), LineAddr(20));
+        let mut s = AccessSets::new(32, 2, false);
+        s.record(r, false);
+        s.record(w, true);
+        assert!(!s.conflicts(r, false) && s.conflicts(r, true));
+        assert!(s.conflicts(w, false) && s.conflicts(w, true));
+        assert!(s.may_have_read(r) && !s.may_have_read(w));
+    }
+
+    #[test]
+    fn absorbing_is_union() {
+        let mut a = AccessSets::new(32, 2, false);
+        let mut b = a.clone();
+        a.record(LineAddr(1), true);
+        b.record(LineAddr(2), false);
+        a.absorb(&b);
+        assert!(a.conflicts(LineAddr(1), false) && a.conflicts(LineAddr(2), true));
+    }
+
+    #[test]
+    fn the_planted_fault_forgets_exactly_the_first_line() {
+        let mut s = AccessSets::new(32, 2, true);
+        s.record(LineAddr(1), true);
+        s.record(LineAddr(2), true);
+        s.record(LineAddr(1), true);
+        assert!(!s.conflicts(LineAddr(1), true) && s.conflicts(LineAddr(2), true));
+        s.clear();
+        s.record(LineAddr(2), true);
+        assert!(!s.conflicts(LineAddr(2), true));
+    }
+}

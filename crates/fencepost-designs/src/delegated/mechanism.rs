@@ -1,0 +1,436 @@
+//! The hooks of delegated ordering.
+
+use super::buffer::Kind;
+use super::deps::Seq;
+use super::tracker::{Stored, Tracker};
+use super::{Arbitration, DelegatedParams, Fault};
+use crate::registry::MachineShape;
+use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_machine::seam::{
+    Access, Cause, Cx, Design, DrainScope, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer,
+    StatInfo, Way, Why, Write,
+};
+
+/// The one write queue of this design.
+const QUEUE: u8 = 0;
+/// Timer: the persist path has a free slot.
+const SLOT: u64 = 1 << 32;
+/// Timer: the explicit drain of hart (tag minus this) reaches the controller.
+const DRAIN_ARRIVES: u64 = 2 << 32;
+/// Timer: its answer reaches the core.
+const DRAIN_ANSWERED: u64 = 3 << 32;
+
+const PERSISTS: usize = 0;
+const COALESCED: usize = 1;
+const FENCES: usize = 2;
+const DEPENDENCES: usize = 3;
+const SUPPLIED: usize = 4;
+const DROPPED: usize = 5;
+const OVERFLOWS: usize = 6;
+
+/// Progress of an explicit drain.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+enum Dsb {
+    #[default]
+    None,
+    /// Its FENCE is in the buffer.
+    Buffered(Seq),
+    /// The FENCE has drained; the controller is being asked.
+    Draining,
+    /// Everything before it is durable.
+    Done,
+}
+#[derive(Copy, Clone, Debug, Default)]
+struct Hart {
+    dsb: Dsb,
+    waiting: bool,
+}
+
+/// Delegated ordering, with either epoch rule.
+#[derive(Clone, Debug)]
+pub struct Delegated {
+    params: DelegatedParams,
+    /// The buffers and what they know of one another.
+    pub tracker: Tracker,
+    harts: Vec<Hart>,
+    blocked: Vec<Option<Cause>>,
+    /// When the shared path can take the next entry.
+    path_free: Ps,
+    slot_timer: bool,
+    /// The controller refused a persist; cleared when it has room.
+    refused: bool,
+    /// Core that drained last, for taking turns.
+    last: usize,
+}
+
+impl Delegated {
+    /// The mechanism for a machine of this shape; `merge` selects one epoch pointer per core.
+    pub fn new(params: DelegatedParams, shape: MachineShape, merge: bool) -> Delegated {
+        let cores = usize::from(shape.cores);
+        Delegated {
+            tracker: Tracker::new(&params, cores, merge),
+            params,
+            harts: vec![Hart::default(); usize::from(shape.harts)],
+            blocked: vec![None; cores],
+            path_free: Ps::ZERO,
+            slot_timer: false,
+            refused: false,
+            last: cores.saturating_sub(1),
+        }
+    }
+    /// The oldest epoch that is not durable; only merging epochs ask.
+    fn active(&self, cx: &dyn Cx) -> Epoch {
+        match self.tracker.merge {
+            Some(_) => cx.active_epoch(QUEUE),
+            None => Epoch::default(),
+        }
+    }
+
+    // ---- room
+
+    /// Why a buffer can take no more, if it cannot.
+    fn full(&self, core: CoreId) -> Option<Cause> {
+        let port = &self.tracker.ports[core.index()];
+        match port {
+            p if p.entries.len() >= usize::from(self.params.entries) => Some(Cause::PersistBufferFull),
+            p if p.free_fences() == 0 => Some(Cause::FenceSlots),
+            _ => None,
+        }
+    }
+    /// Blocks or unblocks the L1 as the buffer's filling says.
+    fn update_block(&mut self, cx: &mut dyn Cx, core: CoreId) {
+        let cause = self.full(core);
+        if self.blocked[core.index()] == cause {
+            return;
+        }
+        self.blocked[core.index()] = cause;
+        cx.block_l1(core, cause);
+        if cause.is_none() {
+            self.wake_core(cx, core);
+        }
+    }
+    fn wait(&mut self, hart: HartId, cause: Cause) -> Gate {
+        self.harts[hart.index()].waiting = true;
+        Gate::Wait(cause)
+    }
+    fn wake(&mut self, cx: &mut dyn Cx, hart: HartId) {
+        if std::mem::take(&mut self.harts[hart.index()].waiting) {
+            cx.kick(Some(hart));
+        }
+    }
+    fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
+        for h in (0..self.harts.len()).map(|h| HartId(h as u8)) {
+            if cx.core_of(h) == core {
+                self.wake(cx, h);
+            }
+        }
+    }
+
+    // ---- appending
+
+    fn append_persist(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) {
+        let core = cx.core_of(hart);
+        if self.full(core).is_some() {
+            cx.count(OVERFLOWS, 1);
+        }
+        let at = (cx.now(), self.active(cx));
+        match self.tracker.persist(hart, core, line, data, at) {
+            Stored::Coalesced => cx.count(COALESCED, 1),
+            Stored::Appended(_) => cx.count(PERSISTS, 1),
+        }
+        self.update_block(cx, core);
+        self.schedule(cx);
+    }
+    /// A FENCE completes, or waits for room.
+    fn append_fence(&mut self, cx: &mut dyn Cx, hart: HartId) -> Result<Seq, Gate> {
+        let core = cx.core_of(hart);
+        if let Some(cause) = self.full(core) {
+            return Err(self.wait(hart, cause));
+        }
+        let Some(seq) = self.tracker.ports[core.index()].push_fence(cx.now()) else {
+            return Err(self.wait(hart, Cause::FenceSlots));
+        };
+        cx.count(FENCES, 1);
+        self.update_block(cx, core);
+        self.schedule(cx);
+        Ok(seq)
+    }
+    fn dsb(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
+        match self.harts[hart.index()].dsb {
+            Dsb::Done => {
+                self.harts[hart.index()].dsb = Dsb::None;
+                return Gate::Go;
+            }
+            Dsb::None => match self.append_fence(cx, hart) {
+                Ok(seq) => self.harts[hart.index()].dsb = Dsb::Buffered(seq),
+                Err(gate) => return gate,
+            },
+            Dsb::Buffered(_) | Dsb::Draining => {}
+        }
+        self.wait(hart, Cause::DrainPending)
+    }
+
+    // ---- draining
+
+    fn can_drain(&self, core: CoreId) -> bool {
+        let head = self.tracker.ports[core.index()].entries.front();
+        let needs_room = head.is_some_and(|e| matches!(e.kind, Kind::Persist { .. }));
+        self.tracker.head_is_free(core) && !(needs_room && self.refused)
+    }
+    /// The next core to drain.
+    fn pick(&self) -> Option<CoreId> {
+        let cores = self.tracker.ports.len();
+        let turn = (1..=cores).map(|i| CoreId(((self.last + i) % cores) as u8));
+        let mut ready = turn.filter(|c| self.can_drain(*c));
+        match self.params.arbitration {
+            Arbitration::RoundRobin => ready.next(),
+            Arbitration::OldestFirst => {
+                ready.min_by_key(|c| self.tracker.ports[c.index()].entries.front().map(|e| (e.since, *c)))
+            }
+        }
+    }
+    /// Asks for a slot on the path, if something can drain and none was asked for.
+    fn schedule(&mut self, cx: &mut dyn Cx) {
+        if self.slot_timer || self.pick().is_none() {
+            return;
+        }
+        self.slot_timer = true;
+        cx.timer(self.path_free.max(cx.now() + self.params.path_slot), SLOT);
+    }
+    /// A slot of the path: one entry drains.
+    fn slot(&mut self, cx: &mut dyn Cx) {
+        self.slot_timer = false;
+        while let Some(core) = self.pick() {
+            if self.drain_head(cx, core) {
+                self.last = core.index();
+                self.path_free = cx.now() + self.params.path_slot;
+                self.update_block(cx, core);
+                break;
+            }
+        }
+        self.schedule(cx);
+    }
+    /// Drains the oldest entry of a core; false if the controller refused it.
+    fn drain_head(&mut self, cx: &mut dyn Cx, core: CoreId) -> bool {
+        let Some(head) = self.tracker.ports[core.index()].entries.front() else {
+            return false;
+        };
+        let (seq, floor, after_fence) = (head.seq, head.deps.floor, head.deps.after_fence);
+        let raise = match &head.kind {
+            Kind::Persist { line, data, hart, .. } => {
+                let epoch = self.persist_epoch(cx, core, floor);
+                let write = Write {
+                    line: *line,
+                    data: *data,
+                    queue: QUEUE,
+                    epoch,
+                    cause: WriteCause::Persist,
+                    hart: Some(*hart),
+                    delay: self.params.path_latency,
+                };
+                if cx.write(write).is_err() {
+                    self.refused = true;
+                    return false;
+                }
+                self.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
+                    merge.persisted(core, floor, e);
+                    (e, Epoch(e.0 + 1))
+                })
+            }
+            Kind::Fence { sets } => {
+                let sets = *sets;
+                self.close_epoch(cx, core, (floor, after_fence), sets)
+            }
+        };
+        self.tracker.drop_head(core, raise);
+        self.explicit_drains(cx, core, seq);
+        true
+    }
+    fn persist_epoch(&self, cx: &dyn Cx, core: CoreId, floor: Epoch) -> Option<Epoch> {
+        if cx.durable_on_accept() {
+            return None;
+        }
+        Some(match &self.tracker.merge {
+            None => cx.open_epoch(QUEUE),
+            Some(merge) => merge.persist_epoch(core, floor, cx.active_epoch(QUEUE)),
+        })
+    }
+    /// A FENCE drains: the epoch rule. Answers what its dependents learn.
+    fn close_epoch(
+        &mut self,
+        cx: &mut dyn Cx,
+        core: CoreId,
+        raised: (Epoch, Epoch),
+        sets: usize,
+    ) -> Option<(Epoch, Epoch)> {
+        if cx.durable_on_accept() || self.params.fault == Fault::EpochBoundarySkipped {
+            return None;
+        }
+        match &mut self.tracker.merge {
+            None => {
+                cx.end_epoch(QUEUE);
+                None
+            }
+            Some(merge) => {
+                let active = cx.active_epoch(QUEUE);
+                let sets = &self.tracker.ports[core.index()].sets[sets];
+                let pointer = merge.fence(core, raised, active, sets);
+                Some((pointer, pointer))
+            }
+        }
+    }
+    /// The FENCE of an explicit drain has drained: the question follows it down the path.
+    fn explicit_drains(&mut self, cx: &mut dyn Cx, core: CoreId, seq: Seq) {
+        for k in 0..self.harts.len() {
+            let hart = HartId(k as u8);
+            if self.harts[k].dsb == Dsb::Buffered(seq) && cx.core_of(hart) == core {
+                self.harts[k].dsb = Dsb::Draining;
+                cx.timer(cx.now() + self.params.path_latency, DRAIN_ARRIVES | k as u64);
+            }
+        }
+    }
+}
+
+impl Design for Delegated {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            loads: true,
+            stores: true,
+            snoops: true,
+            leaving: true,
+            reads: true,
+            ..Hooks::default()
+        }
+    }
+    fn queue_plan(&self) -> QueuePlan {
+        QueuePlan {
+            ordered_issue: self.params.ordered_issue,
+            ..QueuePlan::default()
+        }
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::Fence(Fence::Dsb) => self.dsb(cx, hart),
+            Instr::Fence(Fence::Pcommit | Fence::NewStrand) => Gate::Go,
+            Instr::Fence(_) => self.append_fence(cx, hart).map_or_else(|gate| gate, |_| Gate::Go),
+            _ => Gate::Go,
+        }
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        let core = cx.core_of(hart);
+        if let Some(cause) = self.full(core) {
+            return self.wait(hart, cause);
+        }
+        let active = self.active(cx);
+        self.tracker.request(core, line, true, active);
+        self.append_persist(cx, hart, line, data);
+        Gate::Go
+    }
+    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+        match a {
+            Access::Store if line.is_persistent() => self.append_persist(cx, hart, line, now),
+            Access::Store => {
+                let active = self.active(cx);
+                self.tracker.volatile_store(cx.core_of(hart), line, active);
+            }
+            Access::Load => {
+                let active = self.active(cx);
+                self.tracker.load(cx.core_of(hart), line, active);
+            }
+        }
+    }
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+        let active = self.active(cx);
+        let before = self.tracker.received;
+        let supplied = self.tracker.request(cx.core_of(by), line, kind.invalidates(), active);
+        cx.count(DEPENDENCES, self.tracker.received - before);
+        if !supplied {
+            return SnoopAnswer::Pass;
+        }
+        cx.count(SUPPLIED, 1);
+        SnoopAnswer::Supply
+    }
+    /// Every store to persistent memory went through a buffer: what the last level evicts is not needed.
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, _: Why) -> Exit {
+        if from == Level::Llc && way.line.is_persistent() {
+            cx.count(DROPPED, 1);
+            return Exit::Drop;
+        }
+        Exit::Down
+    }
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+        line.is_persistent() && self.tracker.holds(line)
+    }
+    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+        self.refused = false;
+        self.schedule(cx);
+    }
+    fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {
+        cx.timer(cx.now() + self.params.path_latency, DRAIN_ANSWERED | tag);
+    }
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        let hart = HartId(tag as u8);
+        match tag >> 32 << 32 {
+            SLOT => self.slot(cx),
+            DRAIN_ARRIVES => cx.when_drained(DrainScope::AcceptedSoFar(Some(QUEUE)), u64::from(hart.0)),
+            _ => {
+                self.harts[hart.index()].dsb = Dsb::Done;
+                self.wake(cx, hart);
+            }
+        }
+    }
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        self.schedule(cx);
+        self.tracker.is_empty()
+    }
+    fn stats(&self) -> &'static [StatInfo] {
+        const fn stat(name: &'static str, unit: &'static str, doc: &'static str) -> StatInfo {
+            StatInfo { name, unit, doc }
+        }
+        const {
+            &[
+                stat("persists", "entries", "Persists appended to persist buffers."),
+                stat(
+                    "coalesced",
+                    "stores",
+                    "Stores that joined the newest persist of their buffer.",
+                ),
+                stat("fences", "entries", "FENCEs appended to persist buffers."),
+                stat("dependences", "ids", "Dependences returned with coherence answers."),
+                stat(
+                    "supplied",
+                    "requests",
+                    "Requests for whose line a persist buffer held the newest bytes.",
+                ),
+                stat(
+                    "dropped",
+                    "lines",
+                    "Dirty persistent lines that the last level evicted and nobody wrote.",
+                ),
+                stat(
+                    "overflows",
+                    "entries",
+                    "Stores that performed although their buffer was full; must be 0.",
+                ),
+            ]
+        }
+    }
+    fn explain(&self, hart: HartId) -> Option<String> {
+        let per_core = self.harts.len().div_ceil(self.tracker.ports.len().max(1)).max(1);
+        let core = CoreId((hart.index() / per_core) as u8);
+        let port = self.tracker.ports.get(core.index())?;
+        let head = port.entries.front()?;
+        let slot = |c: CoreId, s: Seq| format!("{}:{}", c.0, s.slot(usize::from(self.params.entries)));
+        let deps: Vec<_> = head.deps.open(&self.tracker.drained).map(|(c, s)| slot(c, s)).collect();
+        let why = match (deps.is_empty(), self.refused) {
+            (false, _) => format!("waits for {} to drain", deps.join(", ")),
+            (true, true) => "waits for room in the write queue".to_string(),
+            (true, false) => "waits for its turn on the persist path".to_string(),
+        };
+        let (n, id) = (port.entries.len(), slot(core, head.seq));
+        Some(format!(
+            "persist buffer of core {} holds {n} entries; its oldest, {id} (since {}), {why}",
+            core.0, head.since
+        ))
+    }
+}

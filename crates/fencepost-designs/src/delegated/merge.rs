@@ -1,0 +1,81 @@
+//! Merging epochs: one epoch pointer per core instead of one boundary for all.
+
+use super::filter::AccessSets;
+use fencepost_kernel::{CoreId, LineAddr};
+use fencepost_machine::seam::Epoch;
+use std::collections::VecDeque;
+
+/// Epoch pointers, and the read and write sets of FENCEs that have drained into an epoch that is not active yet.
+///
+/// When every drained FENCE closes the open epoch for all cores, a drained FENCE has done its work. With pointers it has
+/// not: a core whose pointer is behind could still join an earlier epoch after reading what came after the FENCE. So
+/// the sets outlive the FENCE until its epoch is active, and a conflict raises the requester to that epoch.
+#[derive(Clone, Debug)]
+pub struct Merge {
+    pointer: Vec<Epoch>,
+    last_persist: Vec<Option<Epoch>>,
+    lingering: Vec<VecDeque<(Epoch, AccessSets)>>,
+    slots: usize,
+}
+
+impl Merge {
+    /// Pointers at epoch 0; each core keeps up to `slots` pairs of sets of drained FENCEs.
+    pub fn new(cores: usize, slots: usize) -> Merge {
+        Merge {
+            pointer: vec![Epoch(0); cores],
+            last_persist: vec![None; cores],
+            lingering: vec![VecDeque::new(); cores],
+            slots: slots.max(1),
+        }
+    }
+    /// The epoch that a persist joins whose dependences allow `floor`.
+    pub fn persist_epoch(&self, core: CoreId, floor: Epoch, active: Epoch) -> Epoch {
+        self.pointer[core.index()].max(floor).max(active)
+    }
+    /// The persist has joined `epoch`; later entries of the core may not fall behind its `floor`.
+    pub fn persisted(&mut self, core: CoreId, floor: Epoch, epoch: Epoch) {
+        let pointer = &mut self.pointer[core.index()];
+        *pointer = (*pointer).max(floor);
+        self.last_persist[core.index()] = Some(epoch);
+    }
+    /// A FENCE with these raised epochs has drained; its sets linger. Answers the core's new pointer.
+    pub fn fence(&mut self, core: CoreId, raised: (Epoch, Epoch), active: Epoch, sets: &AccessSets) -> Epoch {
+        let own = self.last_persist[core.index()].map_or(Epoch(0), |e| Epoch(e.0 + 1));
+        let (floor, after_fence) = raised;
+        let others = Epoch(active.0 + 1);
+        let pointer = self.pointer[core.index()]
+            .max(floor)
+            .max(after_fence)
+            .max(own)
+            .max(others);
+        self.pointer[core.index()] = pointer;
+        let list = &mut self.lingering[core.index()];
+        list.retain(|(e, _)| *e > active);
+        list.push_back((pointer, sets.clone()));
+        while list.len() > self.slots {
+            // No room: the two oldest become one, with the later epoch.
+            if let (Some((_, oldest)), Some((_, next))) = (list.pop_front(), list.front_mut()) {
+                next.absorb(&oldest);
+            }
+        }
+        pointer
+    }
+    /// The latest epoch not active yet whose FENCE's sets conflict with a request.
+    pub fn conflict(&self, at: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> Option<Epoch> {
+        let list = self.lingering[at.index()].iter().rev();
+        let mut live = list.take_while(|(e, _)| *e > active);
+        live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)
+    }
+    /// Records an access of a core whose newest FENCE has drained.
+    pub fn record(&mut self, core: CoreId, line: LineAddr, is_store: bool, active: Epoch) {
+        if let Some((epoch, sets)) = self.lingering[core.index()].back_mut() {
+            if *epoch > active {
+                sets.record(line, is_store);
+            }
+        }
+    }
+    /// A core's pointer, for tests and explanations.
+    pub fn pointer(&self, core: CoreId) -> Epoch {
+        self.pointer[core.index()]
+    }
+}

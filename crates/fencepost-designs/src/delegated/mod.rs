@@ -1,0 +1,182 @@
+//! `delegated`: delegated persist ordering, buffered strict persistency over relaxed consistency (RCBSP).
+//!
+//! # Idea
+//! Execution does not wait for persists. Every store to persistent memory copies its line into a persist buffer beside
+//! the L1; every FENCE leaves a marker there. Coherence traffic tells the buffers which of their entries depend on
+//! entries of other cores, and together they hand the controller one queue of persists divided into epochs. The
+//! controller schedules freely inside an epoch and never across.
+//!
+//! # Paper
+//! Kolli et al., Delegated Persist Ordering, MICRO 2016, sections III and IV.
+//!
+//! # Where order is kept
+//! *Buffer*, per core: at most `entries` entries, of them at most `fences` FENCEs. An entry has its type, line, bytes, id
+//! {core:slot}, Youngest bit and at most one dependence per other core. A store joins the newest entry only if that is
+//! the same line, has its Youngest bit set, and no dependence is waiting in AccumDP. A full buffer (entries or FENCE
+//! slots) blocks the L1; nothing else stalls. *Dependences*: every bus request asks every other port, whether or not its cache
+//! holds the line. A port answers the id of its Youngest persist of the line (an invalidating request clears that
+//! bit), and of its youngest FENCE since which it wrote (for invalidating requests: read or wrote) the line, for
+//! volatile lines too; two Bloom filters per FENCE remember that. The requester gathers ids in AccumDP and gives
+//! them to its next persist or FENCE; per core the newer id replaces the older. *Drain*: in order per core, once
+//! every dependence of the oldest entry has drained; one entry per bus slot, arbitrated, seen by all ports, which drop
+//! the id. A drained FENCE of any core closes the open epoch of the write queue; adjacent FENCEs make one boundary.
+//! `DSB` is the explicit drain: it passes as a FENCE and returns when every write accepted up to then is durable.
+//!
+//! Why copying the *whole* line is sound: words of the line that other cores stored came with it over the bus, and that
+//! request collected a dependence on the buffer entry that holds them, if it had not drained; in-order drain keeps
+//! every later entry of this core behind that dependence as well. Why accesses that make no bus request are sound: a hit on a
+//! line means that no other core has written it since this core's last request for it, and what was to be learnt
+//! was learnt by that request. One exception is handled here: a *read* can leave its core with the only copy, and the store
+//! that follows upgrades silently, although another port still remembers reading the line or still holds its Youngest
+//! entry. Such lines are remembered and the first store asks again (in hardware the port would assert "shared").
+//! Likewise, when an invalidating request clears a Youngest bit and the line moves on before its new owner stores, the
+//! entry still answers the next requester.
+//!
+//! # Durable at
+//! The device. On a memory that is durable on acceptance the queue keeps no epochs and a persist is durable when it
+//! enters the queue.
+//!
+//! # Contract
+//! `rcbsp` under either consistency order of the cores: persist order is the order any observer of persistent memory
+//! could see under ARMv7. Words persist atomically (8 bytes).
+//!
+//! # Hardware cost
+//! Per core 8 entries of 72 B, 8 filters of 32 B and 64 B of AccumDP: 896 B by the paper's formula.
+//!
+//! # Deviations
+//! The text of the paper loses a dependence that passes through a core which only loads and stores *volatile* lines without
+//! a FENCE of its own (`x; FENCE; a` | `b = a` | `y = b`). With `forward` (default) a core hands on the undrained
+//! FENCEs that it received, by one more pair of filters and one more register; `forward = false` is the literal text.
+//! Persist-only dependences are not handed on in this way (`x` | `v = x` | `s = v; FENCE; y` may persist y first):
+//! the paper's prose would order them, its hardware and the relational contract do not. Latency, rate and arbitration of
+//! the persist path and the hash functions of the filters are ours. An entry drains at the earliest one bus slot after
+//! it was made. Non-temporal stores are stores. `DMB ST`, `sfence` and `mfence` are full FENCEs.
+
+mod buffer;
+mod cost;
+mod deps;
+mod filter;
+mod mechanism;
+mod merge;
+#[cfg(test)]
+mod tests;
+mod tracker;
+
+pub use buffer::{Entry, Kind, Newness, PersistBuffer};
+pub use deps::{Deps, Seq};
+pub use filter::{AccessSets, Bloom};
+pub use mechanism::Delegated;
+pub use tracker::{Stored, Tracker};
+
+use crate::registry::{CostItem, DesignInfo, MachineShape, Setting, configure};
+use crate::so::DPO;
+use fencepost_kernel::params::{ParamError, Params};
+use fencepost_kernel::{Dialect, Fence, LogPath, Logging, Ps};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "delegated",
+    summary: "delegated ordering: persist buffers, every drained FENCE closes the epoch",
+    source: include_str!("mod.rs"),
+    paper: DPO,
+    dialect: |setting| dialect("delegated", setting),
+    contract: |_| "rcbsp",
+    sound: |_| true,
+    params: DelegatedParams::fields,
+    build: |settings, shape| Ok(Box::new(Delegated::new(checked(configure(settings)?)?, shape, false))),
+    cost: |settings, shape| Ok(cost::bill(&configure(settings)?, shape, false)),
+    relaxed: true,
+};
+
+fencepost_kernel::param_words! {
+    /// Who drains next when several persist buffers can.
+    pub enum Arbitration {
+        /// Cores in turn.
+        RoundRobin = "round-robin",
+        /// The entry that was appended first.
+        OldestFirst = "oldest-first",
+    }
+}
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum Fault {
+        /// The mechanism as described.
+        None = "none",
+        /// A read request clears the Youngest bit, as only an invalidating one may.
+        ReadClearsYoungest = "read-clears-youngest",
+        /// The first address accessed after a FENCE is missing from its sets.
+        FilterMissesAnAddress = "filter-misses-an-address",
+        /// Entries drain without waiting for their dependences.
+        DrainIgnoresDependences = "drain-ignores-dependences",
+        /// A store joins the newest entry although AccumDP holds a dependence.
+        CoalesceWithDependences = "coalesce-with-dependences",
+        /// A drained FENCE makes no epoch boundary.
+        EpochBoundarySkipped = "epoch-boundary-skipped",
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of delegated ordering.
+    pub struct DelegatedParams {
+        /// Entries of a persist buffer (paper: 8).
+        entries: u8 = 8,
+        /// FENCEs that a persist buffer holds at most (paper: 4).
+        fences: u8 = 4,
+        /// Size in bytes of one read or write filter (paper: 32).
+        filter_bytes: u16 = 32,
+        /// Hash functions of a filter (ours).
+        filter_hashes: u8 = 2,
+        /// Time from a persist buffer to the controller's queue (ours).
+        path_latency: Ps = Ps::from_ns(10),
+        /// Time one entry occupies the path that all persist buffers share (ours).
+        path_slot: Ps = Ps::from_ns(1),
+        /// Who drains next (ours).
+        arbitration: Arbitration = Arbitration::RoundRobin,
+        /// Let an epoch issue before its predecessor is durable if none of its writes can complete first.
+        ordered_issue: bool = false,
+        /// Hand on received FENCE dependences through volatile lines (ours; false is the paper's text).
+        forward: bool = true,
+        /// Planted fault, for tests of the checker only.
+        fault: Fault = Fault::None,
+    }
+}
+
+/// The storage bill of the merging variant.
+pub(crate) fn merge_bill(params: &DelegatedParams, shape: MachineShape) -> Vec<CostItem> {
+    cost::bill(params, shape, true)
+}
+
+/// Refuses sizes that no machine can have.
+pub(crate) fn checked(params: DelegatedParams) -> Result<DelegatedParams, ParamError> {
+    let bad = |name: &str, why: &str| {
+        Err(ParamError::Value {
+            name: name.into(),
+            why: why.into(),
+        })
+    };
+    match &params {
+        p if p.entries == 0 => bad("entries", "a persist buffer needs at least 1 entry"),
+        p if p.fences == 0 => bad("fences", "a persist buffer needs at least 1 FENCE slot"),
+        p if p.filter_bytes == 0 || p.filter_bytes % 8 != 0 => {
+            bad("filter_bytes", "expected a multiple of 8, at least 8")
+        }
+        p if p.filter_hashes == 0 => bad("filter_hashes", "a filter needs at least 1 hash function"),
+        _ => Ok(params),
+    }
+}
+
+/// What software writes on delegated ordering: no flush, one full barrier wherever persists are ordered, and around
+/// locks in either consistency order, since the FENCE that the barrier leaves carries persist order.
+pub(crate) fn dialect(name: &'static str, _: Setting) -> Dialect {
+    Dialect {
+        name,
+        logging: Logging::Software,
+        flush: None,
+        order: &[Fence::Dmb],
+        log_path: LogPath::Temporal,
+        log_to_data: &[Fence::Dmb],
+        durable: &[Fence::Dsb],
+        lock_acquire: &[Fence::Dmb],
+        unlock_release: &[Fence::Dmb],
+        order_is_durable: false,
+    }
+}

@@ -1,0 +1,303 @@
+//! All persist buffers together: what a bus request learns from them.
+
+use super::buffer::{Kind, Newness, PersistBuffer};
+use super::deps::{Deps, Seq};
+use super::filter::AccessSets;
+use super::merge::Merge;
+use super::{DelegatedParams, Fault};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_machine::seam::Epoch;
+
+/// Where a store's bytes went.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// Into a new entry.
+    Appended(Seq),
+    /// Into the newest entry.
+    Coalesced,
+}
+
+/// The persist buffers of all cores.
+#[derive(Clone, Debug)]
+pub struct Tracker {
+    /// One per core.
+    pub ports: Vec<PersistBuffer>,
+    /// How many entries of each core have drained.
+    pub drained: Vec<u64>,
+    /// Epoch pointers and what they need, for merging epochs.
+    pub merge: Option<Merge>,
+    /// Dependences received so far.
+    pub received: u64,
+    forward: bool,
+    fault: Fault,
+    /// Lines whose Youngest bit an invalidating request cleared and whose new owner has not stored yet.
+    handed: Vec<LineAddr>,
+    scratch: Vec<(CoreId, Seq, bool)>,
+}
+
+impl Tracker {
+    /// Empty buffers for `cores`.
+    pub fn new(params: &DelegatedParams, cores: usize, merge: bool) -> Tracker {
+        let forgetful = params.fault == Fault::FilterMissesAnAddress;
+        let sets = AccessSets::new(params.filter_bytes, params.filter_hashes, forgetful);
+        Tracker {
+            ports: vec![PersistBuffer::new(params.fences, &sets); cores],
+            drained: vec![0; cores],
+            merge: merge.then(|| Merge::new(cores, usize::from(params.fences))),
+            received: 0,
+            forward: params.forward,
+            fault: params.fault,
+            handed: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+    fn cores(&self) -> impl Iterator<Item = CoreId> + use<> {
+        (0..self.ports.len()).map(|i| CoreId(i as u8))
+    }
+    /// Whether a core still passes on dependences it received.
+    fn passes_on(&self, core: CoreId, active: Epoch) -> bool {
+        let deps = &self.ports[core.index()].inherited.deps;
+        !deps.clear_of(&self.drained) || deps.floor > active
+    }
+
+    /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
+    /// holds the line. Answers whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
+    pub fn request(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
+        let supplied = self.collect(by, line, invalidates, active);
+        let port = &mut self.ports[by.index()];
+        port.watched.retain(|l| *l != line);
+        if !invalidates && self.known_elsewhere(by, line, active) {
+            self.watch(by, line, active);
+        }
+        supplied
+    }
+    fn collect(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
+        let mut supplied = false;
+        let mut found = std::mem::take(&mut self.scratch);
+        for o in self.cores().filter(|o| *o != by) {
+            supplied |= self.ask_buffer(o, by, line, invalidates, &mut found);
+            if self.forward && self.passes_on(o, active) {
+                self.ask_inherited(o, by, line, invalidates, &mut found);
+            }
+            if let Some(merge) = &self.merge {
+                if let Some(epoch) = merge.conflict(o, line, invalidates, active) {
+                    self.ports[by.index()].accum.raise(epoch, past(epoch, line));
+                    self.inherit_epoch(by, epoch, active);
+                }
+            }
+        }
+        for (core, seq, is_fence) in found.drain(..) {
+            self.received += 1;
+            self.ports[by.index()].accum.add(core, seq);
+            if is_fence && self.forward {
+                self.start_inheriting(by, active);
+                self.ports[by.index()].inherited.deps.add(core, seq);
+            }
+        }
+        self.scratch = found;
+        supplied
+    }
+    /// The persist of the line and the youngest conflicting FENCE of one buffer.
+    fn ask_buffer(
+        &mut self,
+        at: CoreId,
+        by: CoreId,
+        line: LineAddr,
+        invalidates: bool,
+        found: &mut Vec<(CoreId, Seq, bool)>,
+    ) -> bool {
+        let port = &mut self.ports[at.index()];
+        if port.entries.is_empty() {
+            return false;
+        }
+        let mut supplied = false;
+        if let Some((seq, newness)) = port.current(line) {
+            supplied = *newness == Newness::Youngest;
+            found.push((at, seq, false));
+            if invalidates {
+                *newness = Newness::HandedTo(by);
+                self.note_handed(line);
+            } else if self.fault == Fault::ReadClearsYoungest {
+                *newness = Newness::Superseded;
+            }
+        }
+        if let Some(seq) = self.ports[at.index()].conflicting_fence(line, invalidates) {
+            found.push((at, seq, true));
+        }
+        supplied
+    }
+    /// What the other core itself received and has to pass on for lines it accessed since.
+    fn ask_inherited(
+        &mut self,
+        at: CoreId,
+        by: CoreId,
+        line: LineAddr,
+        invalidates: bool,
+        found: &mut Vec<(CoreId, Seq, bool)>,
+    ) {
+        let inherited = &self.ports[at.index()].inherited;
+        if !inherited.sets.conflicts(line, invalidates) {
+            return;
+        }
+        found.extend(
+            inherited
+                .deps
+                .open(&self.drained)
+                .filter(|d| d.0 != by)
+                .map(|(c, s)| (c, s, true)),
+        );
+        let epoch = inherited.deps.floor;
+        self.ports[by.index()].accum.raise(epoch, past(epoch, line));
+        self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
+    }
+    fn inherit_epoch(&mut self, by: CoreId, epoch: Epoch, active: Epoch) {
+        if self.forward {
+            self.start_inheriting(by, active);
+            self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
+        }
+    }
+    fn start_inheriting(&mut self, by: CoreId, active: Epoch) {
+        let live = self.passes_on(by, active);
+        let inherited = &mut self.ports[by.index()].inherited;
+        if !live {
+            inherited.deps.reset();
+            inherited.sets.clear();
+        }
+        inherited.recording = true;
+    }
+
+    // ---- silent upgrades
+
+    /// Whether another port would answer an invalidating request for the line. A read may leave its core with the only
+    /// copy, and then its next store makes no bus request.
+    fn known_elsewhere(&self, by: CoreId, line: LineAddr, active: Epoch) -> bool {
+        self.cores().filter(|o| *o != by).any(|o| {
+            let port = &self.ports[o.index()];
+            let inherits = self.forward && self.passes_on(o, active) && port.inherited.sets.may_have_read(line);
+            let lingers = self
+                .merge
+                .as_ref()
+                .is_some_and(|m| m.conflict(o, line, true, active).is_some());
+            inherits || lingers || port.holds(line) || port.conflicting_fence(line, true).is_some()
+        })
+    }
+    fn watch(&mut self, by: CoreId, line: LineAddr, active: Epoch) {
+        if self.ports[by.index()].watched.len() >= self.ports[by.index()].watch_limit {
+            let mut lines = std::mem::take(&mut self.ports[by.index()].watched);
+            lines.retain(|l| self.known_elsewhere(by, *l, active));
+            let port = &mut self.ports[by.index()];
+            port.watch_limit = (2 * lines.len()).max(16);
+            port.watched = lines;
+        }
+        self.ports[by.index()].watched.push(line);
+    }
+    fn note_handed(&mut self, line: LineAddr) {
+        if self.handed.len() >= 64 {
+            let mut lines = std::mem::take(&mut self.handed);
+            lines.retain(|l| self.ports.iter_mut().any(|p| p.current(*l).is_some()));
+            self.handed = lines;
+        }
+        if !self.handed.contains(&line) {
+            self.handed.push(line);
+        }
+    }
+
+    // ---- accesses
+
+    /// A load performed.
+    pub fn load(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
+        self.record(core, line, false, active);
+    }
+    /// A store to volatile memory performed.
+    pub fn volatile_store(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
+        self.catch_silent_upgrade(core, line, active);
+        self.record(core, line, true, active);
+    }
+    /// A store to persistent memory performed; `data` is the whole line as of now. The buffer must have room.
+    pub fn persist(&mut self, hart: HartId, core: CoreId, line: LineAddr, data: &LineData, at: (Ps, Epoch)) -> Stored {
+        let (now, active) = at;
+        self.catch_silent_upgrade(core, line, active);
+        self.record(core, line, true, active);
+        if let Some(i) = self.handed.iter().position(|l| *l == line) {
+            self.handed.swap_remove(i);
+            for o in self.cores().filter(|o| *o != core) {
+                self.ports[o.index()].supersede(line);
+            }
+        }
+        let port = &mut self.ports[core.index()];
+        let unordered = port.accum.clear_of(&self.drained) && port.accum.floor <= active;
+        if unordered || self.fault == Fault::CoalesceWithDependences {
+            if let Some((held, by)) = port.joinable(line) {
+                (*held, *by) = (*data, hart);
+                return Stored::Coalesced;
+            }
+        }
+        Stored::Appended(port.push_persist(line, *data, hart, now))
+    }
+    fn catch_silent_upgrade(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
+        let watched = &mut self.ports[core.index()].watched;
+        if let Some(i) = watched.iter().position(|l| *l == line) {
+            watched.swap_remove(i);
+            self.collect(core, line, true, active);
+        }
+    }
+    fn record(&mut self, core: CoreId, line: LineAddr, is_store: bool, active: Epoch) {
+        let passes_on = self.ports[core.index()].inherited.recording && self.passes_on(core, active);
+        let port = &mut self.ports[core.index()];
+        port.inherited.recording = passes_on;
+        if passes_on {
+            port.inherited.sets.record(line, is_store);
+        }
+        if let Some(sets) = port.newest_fence() {
+            sets.record(line, is_store);
+        } else if let Some(merge) = &mut self.merge {
+            merge.record(core, line, is_store, active);
+        }
+    }
+
+    // ---- draining
+
+    /// Whether the oldest entry of a core may drain as far as dependences go.
+    pub fn head_is_free(&self, core: CoreId) -> bool {
+        let head = self.ports[core.index()].entries.front();
+        let ignore = self.fault == Fault::DrainIgnoresDependences;
+        head.is_some_and(|e| ignore || e.deps.clear_of(&self.drained))
+    }
+    /// The oldest entry of a core has drained: every port drops its id. With merging epochs, what depended on it learns
+    /// the epoch (`floor`, and where a FENCE of the dependent leads, `after_fence`).
+    pub fn drop_head(&mut self, core: CoreId, raise: Option<(Epoch, Epoch)>) -> Option<Kind> {
+        let entry = self.ports[core.index()].pop()?;
+        self.drained[core.index()] = entry.seq.0;
+        if let Some((floor, after_fence)) = raise {
+            let told = |deps: &mut Deps| {
+                if deps.names(core, entry.seq) {
+                    deps.raise(floor, after_fence);
+                }
+            };
+            for port in &mut self.ports {
+                port.entries.iter_mut().map(|e| &mut e.deps).for_each(told);
+                told(&mut port.accum);
+                told(&mut port.inherited.deps);
+            }
+        }
+        Some(entry.kind)
+    }
+    /// Whether any buffer holds bytes of a line.
+    pub fn holds(&self, line: LineAddr) -> bool {
+        self.ports.iter().any(|p| p.holds(line))
+    }
+    /// Whether all buffers are empty.
+    pub fn is_empty(&self) -> bool {
+        self.ports.iter().all(|p| p.entries.is_empty())
+    }
+}
+
+/// Where a FENCE leads that follows a conflict on `line` with accesses in `epoch`: behind the epoch, if the line may have
+/// been persisted in it.
+fn past(epoch: Epoch, line: LineAddr) -> Epoch {
+    if line.is_persistent() {
+        Epoch(epoch.0 + 1)
+    } else {
+        epoch
+    }
+}
