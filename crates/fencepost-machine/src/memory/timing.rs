@@ -286,6 +286,10 @@ impl Channel {
         }
         done
     }
+    /// When the next rank is due.
+    pub fn next_refresh(&self) -> Option<Ps> {
+        self.ranks.iter().filter_map(|r| r.refresh_due).min()
+    }
     fn refresh_rank(&mut self, t: &Timing, rank: usize, due: Ps) {
         let per_rank = self.banks.len() / self.ranks.len();
         let banks = &mut self.banks[rank * per_rank..(rank + 1) * per_rank];
