@@ -18,7 +18,7 @@
 //! As `delegated`: the device, or acceptance where the memory says so (then there are no epochs and both rules are one).
 //!
 //! # Contract
-//! `rcbsp`.
+//! `rcbsp`, as `delegated`: merging removes only order that the contract does not ask for.
 //!
 //! # Hardware cost
 //! That of `delegated`, one epoch pointer per core, two epochs per entry, and up to `fences` more pairs of filters.

@@ -1,22 +1,21 @@
 //! The hooks of delegated ordering.
 
-use super::buffer::Kind;
+use super::DelegatedParams;
 use super::deps::Seq;
 use super::tracker::{Stored, Tracker};
-use super::{Arbitration, DelegatedParams, Fault};
 use crate::registry::MachineShape;
-use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, DrainScope, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer,
-    StatInfo, Way, Why, Write,
+    StatInfo, Way, Why,
 };
 
 /// The one write queue of this design.
-const QUEUE: u8 = 0;
+pub(super) const QUEUE: u8 = 0;
 /// Timer: the persist path has a free slot.
-const SLOT: u64 = 1 << 32;
+pub(super) const SLOT: u64 = 1 << 32;
 /// Timer: the explicit drain of hart (tag minus this) reaches the controller.
-const DRAIN_ARRIVES: u64 = 2 << 32;
+pub(super) const DRAIN_ARRIVES: u64 = 2 << 32;
 /// Timer: its answer reaches the core.
 const DRAIN_ANSWERED: u64 = 3 << 32;
 
@@ -30,7 +29,7 @@ const OVERFLOWS: usize = 6;
 
 /// Progress of an explicit drain.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-enum Dsb {
+pub(super) enum Dsb {
     #[default]
     None,
     /// Its FENCE is in the buffer.
@@ -41,26 +40,26 @@ enum Dsb {
     Done,
 }
 #[derive(Copy, Clone, Debug, Default)]
-struct Hart {
-    dsb: Dsb,
+pub(super) struct Hart {
+    pub(super) dsb: Dsb,
     waiting: bool,
 }
 
 /// Delegated ordering, with either epoch rule.
 #[derive(Clone, Debug)]
 pub struct Delegated {
-    params: DelegatedParams,
+    pub(super) params: DelegatedParams,
     /// The buffers and what they know of one another.
     pub tracker: Tracker,
-    harts: Vec<Hart>,
+    pub(super) harts: Vec<Hart>,
     blocked: Vec<Option<Cause>>,
     /// When the shared path can take the next entry.
-    path_free: Ps,
-    slot_timer: bool,
+    pub(super) path_free: Ps,
+    pub(super) slot_timer: bool,
     /// The controller refused a persist; cleared when it has room.
-    refused: bool,
+    pub(super) refused: bool,
     /// Core that drained last, for taking turns.
-    last: usize,
+    pub(super) last: usize,
 }
 
 impl Delegated {
@@ -98,7 +97,7 @@ impl Delegated {
         }
     }
     /// Blocks or unblocks the L1 as the buffer's filling says.
-    fn update_block(&mut self, cx: &mut dyn Cx, core: CoreId) {
+    pub(super) fn update_block(&mut self, cx: &mut dyn Cx, core: CoreId) {
         let cause = self.full(core);
         if self.blocked[core.index()] == cause {
             return;
@@ -168,126 +167,6 @@ impl Delegated {
             Dsb::Buffered(_) | Dsb::Draining => {}
         }
         self.wait(hart, Cause::DrainPending)
-    }
-
-    // ---- draining
-
-    fn can_drain(&self, core: CoreId) -> bool {
-        let head = self.tracker.ports[core.index()].entries.front();
-        let needs_room = head.is_some_and(|e| matches!(e.kind, Kind::Persist { .. }));
-        self.tracker.head_is_free(core) && !(needs_room && self.refused)
-    }
-    /// The next core to drain.
-    fn pick(&self) -> Option<CoreId> {
-        let cores = self.tracker.ports.len();
-        let turn = (1..=cores).map(|i| CoreId(((self.last + i) % cores) as u8));
-        let mut ready = turn.filter(|c| self.can_drain(*c));
-        match self.params.arbitration {
-            Arbitration::RoundRobin => ready.next(),
-            Arbitration::OldestFirst => {
-                ready.min_by_key(|c| self.tracker.ports[c.index()].entries.front().map(|e| (e.since, *c)))
-            }
-        }
-    }
-    /// Asks for a slot on the path, if something can drain and none was asked for.
-    fn schedule(&mut self, cx: &mut dyn Cx) {
-        if self.slot_timer || self.pick().is_none() {
-            return;
-        }
-        self.slot_timer = true;
-        cx.timer(self.path_free.max(cx.now() + self.params.path_slot), SLOT);
-    }
-    /// A slot of the path: one entry drains.
-    fn slot(&mut self, cx: &mut dyn Cx) {
-        self.slot_timer = false;
-        while let Some(core) = self.pick() {
-            if self.drain_head(cx, core) {
-                self.last = core.index();
-                self.path_free = cx.now() + self.params.path_slot;
-                self.update_block(cx, core);
-                break;
-            }
-        }
-        self.schedule(cx);
-    }
-    /// Drains the oldest entry of a core; false if the controller refused it.
-    fn drain_head(&mut self, cx: &mut dyn Cx, core: CoreId) -> bool {
-        let Some(head) = self.tracker.ports[core.index()].entries.front() else {
-            return false;
-        };
-        let (seq, floor, after_fence) = (head.seq, head.deps.floor, head.deps.after_fence);
-        let raise = match &head.kind {
-            Kind::Persist { line, data, hart, .. } => {
-                let epoch = self.persist_epoch(cx, core, floor);
-                let write = Write {
-                    line: *line,
-                    data: *data,
-                    queue: QUEUE,
-                    epoch,
-                    cause: WriteCause::Persist,
-                    hart: Some(*hart),
-                    delay: self.params.path_latency,
-                };
-                if cx.write(write).is_err() {
-                    self.refused = true;
-                    return false;
-                }
-                self.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
-                    merge.persisted(core, floor, e);
-                    (e, Epoch(e.0 + 1))
-                })
-            }
-            Kind::Fence { sets } => {
-                let sets = *sets;
-                self.close_epoch(cx, core, (floor, after_fence), sets)
-            }
-        };
-        self.tracker.drop_head(core, raise);
-        self.explicit_drains(cx, core, seq);
-        true
-    }
-    fn persist_epoch(&self, cx: &dyn Cx, core: CoreId, floor: Epoch) -> Option<Epoch> {
-        if cx.durable_on_accept() {
-            return None;
-        }
-        Some(match &self.tracker.merge {
-            None => cx.open_epoch(QUEUE),
-            Some(merge) => merge.persist_epoch(core, floor, cx.active_epoch(QUEUE)),
-        })
-    }
-    /// A FENCE drains: the epoch rule. Answers what its dependents learn.
-    fn close_epoch(
-        &mut self,
-        cx: &mut dyn Cx,
-        core: CoreId,
-        raised: (Epoch, Epoch),
-        sets: usize,
-    ) -> Option<(Epoch, Epoch)> {
-        if cx.durable_on_accept() || self.params.fault == Fault::EpochBoundarySkipped {
-            return None;
-        }
-        match &mut self.tracker.merge {
-            None => {
-                cx.end_epoch(QUEUE);
-                None
-            }
-            Some(merge) => {
-                let active = cx.active_epoch(QUEUE);
-                let sets = &self.tracker.ports[core.index()].sets[sets];
-                let pointer = merge.fence(core, raised, active, sets);
-                Some((pointer, pointer))
-            }
-        }
-    }
-    /// The FENCE of an explicit drain has drained: the question follows it down the path.
-    fn explicit_drains(&mut self, cx: &mut dyn Cx, core: CoreId, seq: Seq) {
-        for k in 0..self.harts.len() {
-            let hart = HartId(k as u8);
-            if self.harts[k].dsb == Dsb::Buffered(seq) && cx.core_of(hart) == core {
-                self.harts[k].dsb = Dsb::Draining;
-                cx.timer(cx.now() + self.params.path_latency, DRAIN_ARRIVES | k as u64);
-            }
-        }
     }
 }
 

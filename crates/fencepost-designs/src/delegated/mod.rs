@@ -55,6 +55,7 @@
 mod buffer;
 mod cost;
 mod deps;
+mod drain;
 mod filter;
 mod mechanism;
 mod merge;
