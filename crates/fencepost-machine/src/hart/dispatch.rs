@@ -15,10 +15,6 @@ impl OpKind {
             OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_)
         )
     }
-    /// Whether the operation acts only as the oldest instruction.
-    pub(crate) fn acts_at_head(self) -> bool {
-        !self.is_store() && !self.is_marker() && !matches!(self, OpKind::Load | OpKind::Compute)
-    }
     fn is_marker(self) -> bool {
         matches!(self, OpKind::OpBegin | OpKind::OpEnd | OpKind::Ack)
     }

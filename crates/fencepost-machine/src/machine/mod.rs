@@ -15,9 +15,9 @@ pub(crate) use system::{Ev, ReadFor, Side};
 
 use crate::frontend::ThreadBody;
 use crate::memory::MemEvent;
-use crate::seam::{Design, Hooks, RemoteWrite};
+use crate::seam::{Design, Hooks, RemoteEvent};
 use crate::spec::SpecError;
-use fencepost_kernel::{Image, LineData, Ps};
+use fencepost_kernel::{Image, Ps};
 use std::rc::Rc;
 
 /// Offset of the hardware log area within persistent memory: beyond anything a program lays out.
@@ -35,8 +35,8 @@ pub struct Workload {
     pub warm_up: u64,
     /// Keep the trace and the records of the persist log.
     pub record: bool,
-    /// Writes that arrive from the network: when, what, and the lines.
-    pub remote: Vec<(Ps, RemoteWrite, Vec<LineData>)>,
+    /// What arrives from the network, and when.
+    pub remote: Vec<(Ps, RemoteEvent)>,
 }
 
 /// Why a run could not start or finish.

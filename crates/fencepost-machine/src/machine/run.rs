@@ -10,7 +10,7 @@ use crate::cache::Tags;
 use crate::frontend::{Journal, Thread};
 use crate::hart::{Account, Hart, Refused};
 use crate::memory::Controller;
-use crate::seam::{Design, QueuePlan};
+use crate::seam::{Design, QueuePlan, RemoteEvent};
 use crate::spec::{MachineSpec, MemorySpec, Pipeline};
 use fencepost_kernel::{EventQueue, HartId, PersistLog, Ps};
 use std::cell::RefCell;
@@ -132,8 +132,8 @@ impl Machine {
         if let Some(r) = &mut machine.sys.recorder {
             *r = Recorder::new(machine.sys.harts.len() as u32);
         }
-        for (at, write, data) in work.remote {
-            machine.sys.remote.push(Some((write, data)));
+        for (at, event) in work.remote {
+            machine.sys.remote.push(Some(event));
             machine
                 .sys
                 .events
@@ -222,12 +222,15 @@ impl Machine {
     }
 
     fn remote_write(&mut self, i: u32) {
-        let Some((write, data)) = self.sys.remote[i as usize].take() else {
-            return;
-        };
-        if self.design.remote_write(&mut self.sys, write, &data) != crate::seam::Gate::Go {
-            self.sys.remote[i as usize] = Some((write, data));
-            self.sys.remote_refused.push(i);
+        match self.sys.remote[i as usize].take() {
+            Some(RemoteEvent::Write(write, data)) => {
+                if self.design.remote_write(&mut self.sys, write, &data) != crate::seam::Gate::Go {
+                    self.sys.remote[i as usize] = Some(RemoteEvent::Write(write, data));
+                    self.sys.remote_refused.push(i);
+                }
+            }
+            Some(RemoteEvent::Lost { channel }) => self.design.remote_lost(&mut self.sys, channel),
+            None => {}
         }
     }
 

@@ -6,7 +6,7 @@ use crate::bus::{Bus, CleanRequest, Core, OutgoingWrite, SharedCache};
 use crate::frontend::Journal;
 use crate::hart::Hart;
 use crate::memory::Controller;
-use crate::seam::{Cause, RemoteWrite, WriteId};
+use crate::seam::{Cause, RemoteEvent, WriteId};
 use crate::spec::MachineSpec;
 use fencepost_kernel::{Addr, CoreId, EventQueue, HartId, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
@@ -99,7 +99,7 @@ pub struct System {
     pub(crate) kicked: u64,
     pub(crate) kick_writes: bool,
     pub(crate) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
-    pub(crate) remote: Vec<Option<(RemoteWrite, Vec<LineData>)>>,
+    pub(crate) remote: Vec<Option<RemoteEvent>>,
     pub(crate) remote_refused: Vec<u32>,
     pub(crate) remote_acks: Vec<(Ps, u8, u64)>,
     pub(crate) ddio: Vec<LineAddr>,

@@ -290,6 +290,18 @@ pub struct RemoteWrite {
     pub sequence: u64,
 }
 
+/// What happens on the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RemoteEvent {
+    /// A write arrives, with its lines.
+    Write(RemoteWrite, Vec<LineData>),
+    /// Everything in flight on a channel is lost.
+    Lost {
+        /// The channel.
+        channel: u8,
+    },
+}
+
 /// Which hooks the machine must call at all. The volatile baseline sets none and costs nothing.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {

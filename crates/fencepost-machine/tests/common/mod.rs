@@ -1,6 +1,8 @@
 //! Helpers of the machine's tests.
 #![allow(dead_code)]
 
+pub mod double;
+
 use fencepost_kernel::{Addr, At, Image};
 use fencepost_machine::seam::Design;
 use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, ThreadBody, Workload};

@@ -1,0 +1,62 @@
+//! Requests per second of one host core that a memory controller simulates, by medium and load.
+
+use fencepost_kernel::{LineAddr, LineData, Ps, Stream, WriteCause};
+use fencepost_machine::memory::{Controller, ControllerSpec, MediaSpec, ReadId};
+use fencepost_machine::seam::{QueuePlan, Write, WriteId};
+use std::time::Instant;
+
+const REQUESTS: u64 = 1_000_000;
+
+/// Pushes requests of `sequential` percent consecutive lines, half of them writes, `per_step` at each event.
+fn run(media: &MediaSpec, sequential: u64, per_step: u64) -> f64 {
+    let mut rng = Stream::new(1, "bench");
+    let mut c = Controller::new(&ControllerSpec::default(), media, &QueuePlan::default(), true).expect("valid preset");
+    let (mut now, mut sent, mut line, mut out) = (Ps::ZERO, 0, 0, Vec::new());
+    let start = Instant::now();
+    while sent < REQUESTS {
+        for _ in 0..per_step {
+            line = if rng.chance(sequential, 100) {
+                line + 1
+            } else {
+                rng.below(1 << 22)
+            };
+            let taken = if sent % 2 == 0 {
+                c.push_read(now, ReadId(sent), LineAddr(line)).is_ok()
+            } else {
+                let write = Write {
+                    line: LineAddr(line),
+                    data: LineData::default(),
+                    queue: 0,
+                    epoch: None,
+                    cause: WriteCause::Persist,
+                    hart: None,
+                    delay: Ps(5000),
+                };
+                c.push_write(now, WriteId(sent), write).is_ok()
+            };
+            if !taken {
+                break;
+            }
+            sent += 1;
+        }
+        now = c.next_event().expect("work is pending");
+        c.advance(now, None, &mut out);
+        out.clear();
+    }
+    REQUESTS as f64 / start.elapsed().as_secs_f64()
+}
+
+fn main() {
+    println!(
+        "{:12} {:>14} {:>14} {:>14}",
+        "medium", "light, random", "full, random", "full, streams"
+    );
+    for word in ["ddr3-1600", "ddr4-2400", "pcm", "pwq", "fgc-pcm"] {
+        let media = MediaSpec::preset(word).expect("known word");
+        let rates = [(0, 1), (0, 16), (90, 16)].map(|(seq, n)| run(&media, seq, n) / 1e6);
+        println!(
+            "{word:12} {:>12.2} M {:>12.2} M {:>12.2} M",
+            rates[0], rates[1], rates[2]
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! Every hook of the seam is called by the machine, and every call on the handle works: shown with a test double.
+
+mod common;
+use common::double::{Calls, double};
+use common::{SITES, body, dram, pm};
+use fencepost_kernel::{Addr, Fence, Flush, HartId, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Val};
+use fencepost_machine::seam::*;
+use fencepost_machine::{Machine, MachineSpec, RunReport, ThreadBody, Workload};
+use std::rc::Rc;
+
+fn threads() -> Vec<ThreadBody> {
+    let worker = |t: u64| {
+        body(move |m| {
+            // More dirty lines than the first level holds.
+            (0..32).for_each(|k| m.store(pm((1 << 21) + (t << 16) + k * 64), Val::lit(k)));
+            for k in 0..64u64 {
+                m.op_begin(k as u32);
+                m.store(pm(k * 64), Val::lit(k + t * 1000));
+                m.load(pm((k * 7 % 64) * 64));
+                m.flush(pm(k * 64), Flush::Clwb);
+                m.fence(Fence::Sfence);
+                m.op_end(k as u32, Default::default());
+            }
+        })
+    };
+    let mixed = body(|m| {
+        m.nt_store(pm(1 << 22), Val::lit(1));
+        m.nt_store(pm(1 << 22 | 8), Val::lit(2));
+        assert_eq!(m.bind(Addr::pm(0), 4096), QueueId(3));
+        m.commit_queue(QueueId(3));
+        m.release_queue(QueueId(3));
+        let mut rolled_back = None;
+        for k in 0..3 {
+            m.op_begin(k);
+            match m.tx_begin() {
+                Ok(_) => {
+                    m.store(pm(1 << 23), Val::lit(u64::from(k) + 1));
+                    if k == 1 { m.tx_abort() } else { m.tx_commit() }
+                }
+                Err(r) => rolled_back = Some(r.op),
+            }
+        }
+        assert_eq!(
+            rolled_back,
+            Some(1),
+            "the abort is reported at the next transaction start"
+        );
+        assert_eq!(m.load(pm(1 << 23)).v, 1, "functional memory was restored");
+        m.tx_flush();
+        m.compute(Site(2));
+        m.lock(dram(0));
+        m.unlock(dram(0));
+    });
+    vec![worker(0), worker(1), mixed]
+}
+
+fn tiny() -> MachineSpec {
+    let mut spec = MachineSpec::default();
+    spec.core.cores = 3;
+    spec.l1.size = fencepost_kernel::Bytes(64 * 2 * 4);
+    spec.l1.ways = 2;
+    spec.llc.size = fencepost_kernel::Bytes(64 * 4 * 4);
+    spec.llc.ways = 4;
+    spec.pm.controller.write_queue = 8;
+    spec
+}
+
+fn run_double(calls: &Calls) -> RunReport {
+    let write = RemoteWrite {
+        channel: 1,
+        base: Addr::pm(1 << 24),
+        len: 64,
+        sequence: 4,
+    };
+    let work = Workload {
+        initial: Image::default(),
+        threads: threads(),
+        sites: Rc::from(SITES),
+        warm_up: 0,
+        record: true,
+        remote: vec![
+            (Ps::from_ns(200), RemoteEvent::Write(write, vec![LineData::default()])),
+            (Ps::from_ns(900), RemoteEvent::Lost { channel: 1 }),
+        ],
+    };
+    Machine::new(&tiny(), Box::new(double(calls)), work)
+        .unwrap()
+        .run()
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn every_hook_is_called() {
+    let calls = Calls::default();
+    let r = run_double(&calls);
+    double(&calls).recover(&mut Image::default());
+    double(&calls).explain(HartId(0));
+    let seen = calls.borrow();
+    for hook in [
+        "queue_plan",
+        "flush",
+        "fence",
+        "tx_begin",
+        "tx_commit",
+        "tx_abort",
+        "tx_flush",
+        "bind",
+        "commit_queue",
+        "release_queue",
+        "nt_store",
+        "may_load",
+        "may_store",
+        "performed_load",
+        "performed_store",
+        "block_l1",
+        "place",
+        "snooped",
+        "may_leave_llc",
+        "may_leave_replaced",
+        "may_leave_cleaned",
+        "may_leave_taken",
+        "may_leave_downgraded",
+        "leaving",
+        "version_overflow",
+        "victim",
+        "cleaned_found",
+        "cleaned_nothing",
+        "read_missed",
+        "route",
+        "admit",
+        "accepted",
+        "may_issue",
+        "durable",
+        "write_room",
+        "drained_snapshot",
+        "drained_empty",
+        "owned_read",
+        "read_done_owned",
+        "read_done_memory",
+        "remote_write",
+        "ddio_filled",
+        "remote_lost",
+        "timer",
+        "drain",
+        "recover",
+        "explain",
+    ] {
+        assert!(seen.contains_key(hook), "{hook} was never called; seen: {seen:?}");
+    }
+    assert_eq!(r.remote_acks.iter().map(|a| (a.1, a.2)).collect::<Vec<_>>(), [(1, 4)]);
+    assert_eq!((r.design_counts[0], r.histograms[0].get(&42)), (1, Some(&1)));
+    assert_eq!(r.counters.races, 0);
+}
+
+/// Refuses every store for ever.
+struct Mule;
+impl Design for Mule {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            gates: true,
+            ..Hooks::default()
+        }
+    }
+    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, _: LineAddr, access: Access) -> Gate {
+        if access == Access::Store {
+            Gate::Wait(Cause::Credit)
+        } else {
+            Gate::Go
+        }
+    }
+    fn explain(&self, _: HartId) -> Option<String> {
+        Some("the mule never grants a store".into())
+    }
+}
+
+#[test]
+fn a_stuck_machine_says_who_waits_for_whom() {
+    let work = Workload {
+        initial: Image::default(),
+        threads: vec![body(|m| {
+            m.lock(dram(0));
+            m.store(pm(64), Val::lit(1));
+            m.fence(Fence::Dmb);
+            m.unlock(dram(0));
+        })],
+        sites: Rc::from(SITES),
+        warm_up: 0,
+        record: false,
+        remote: Vec::new(),
+    };
+    let error = Machine::new(&tiny(), Box::new(Mule), work)
+        .unwrap()
+        .run()
+        .unwrap_err()
+        .to_string();
+    for part in [
+        "stuck",
+        "hart 0",
+        "credit",
+        "the mule never grants a store",
+        "seam_hooks.rs",
+    ] {
+        assert!(error.contains(part), "no {part:?} in:\n{error}");
+    }
+}
