@@ -11,7 +11,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-contract", &["fencepost-kernel"]),
     ("fencepost-programs", &["fencepost-kernel"]),
     ("fencepost-machine", &["fencepost-kernel"]),
-    ("fencepost-designs", &["fencepost-machine", "fencepost-contract", "fencepost-kernel"]),
+    (
+        "fencepost-designs",
+        &["fencepost-machine", "fencepost-contract", "fencepost-kernel"],
+    ),
     ("fencepost-native", &["fencepost-programs", "fencepost-kernel"]),
     (
         "fencepost-lab",
@@ -37,7 +40,11 @@ const LIVES_IN: &[(&str, &str)] = &[
 ];
 
 fn allowed(room: &str) -> &'static [&'static str] {
-    MAY_USE.iter().find(|r| r.0 == room).unwrap_or_else(|| panic!("room `{room}` has no floor: add it to the table")).1
+    MAY_USE
+        .iter()
+        .find(|r| r.0 == room)
+        .unwrap_or_else(|| panic!("room `{room}` has no floor: add it to the table"))
+        .1
 }
 
 /// What a manifest's dependency tables name, of all kinds (build, dev and target-specific ones too).
@@ -47,7 +54,10 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
             let Some(inner) = item.as_table_like() else { continue };
             if key.ends_with("dependencies") {
                 for (name, spec) in inner.iter() {
-                    let renamed = spec.as_table_like().and_then(|t| t.get("package")).and_then(|p| p.as_str());
+                    let renamed = spec
+                        .as_table_like()
+                        .and_then(|t| t.get("package"))
+                        .and_then(|p| p.as_str());
                     found.insert(renamed.unwrap_or(name).to_owned());
                 }
             } else {
@@ -56,7 +66,13 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    walk(manifest.parse::<toml_edit::DocumentMut>().expect("a manifest is TOML").as_table(), &mut found);
+    walk(
+        manifest
+            .parse::<toml_edit::DocumentMut>()
+            .expect("a manifest is TOML")
+            .as_table(),
+        &mut found,
+    );
     found
 }
 
@@ -64,7 +80,10 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
 fn imports(source: &str) -> BTreeSet<String> {
     let code = source.lines().map(|l| l.split("//").next().unwrap_or(""));
     let words = code.flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    words.filter(|w| w.starts_with("fencepost_")).map(|w| w.replace('_', "-")).collect()
+    words
+        .filter(|w| w.starts_with("fencepost_"))
+        .map(|w| w.replace('_', "-"))
+        .collect()
 }
 
 fn violations(room: &str, manifest: &str, sources: &BTreeMap<String, String>) -> Vec<String> {
@@ -91,11 +110,17 @@ fn violations(room: &str, manifest: &str, sources: &BTreeMap<String, String>) ->
 
 /// Rust files below a folder, by path.
 pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a readable folder").path()).collect();
     paths.sort();
     let nested = |p: PathBuf| if p.is_dir() { rust_files(&p) } else { vec![p] };
-    paths.into_iter().flat_map(nested).filter(|p| p.extension().is_some_and(|x| x == "rs")).collect()
+    paths
+        .into_iter()
+        .flat_map(nested)
+        .filter(|p| p.extension().is_some_and(|x| x == "rs"))
+        .collect()
 }
 
 #[test]
@@ -104,16 +129,25 @@ fn no_room_imports_what_its_floor_forbids() {
     let mut seen = BTreeSet::new();
     for entry in fs::read_dir(root().join("crates")).expect("the crates folder") {
         let dir = entry.expect("a readable folder").path();
-        let Ok(manifest) = fs::read_to_string(dir.join("Cargo.toml")) else { continue };
+        let Ok(manifest) = fs::read_to_string(dir.join("Cargo.toml")) else {
+            continue;
+        };
         let room = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let read = |p: PathBuf| {
             let text = fs::read_to_string(&p).expect("a readable source");
             (p.strip_prefix(&dir).unwrap_or(&p).to_string_lossy().into_owned(), text)
         };
-        wrong.extend(violations(&room, &manifest, &rust_files(&dir).into_iter().map(read).collect()));
+        wrong.extend(violations(
+            &room,
+            &manifest,
+            &rust_files(&dir).into_iter().map(read).collect(),
+        ));
         seen.insert(room);
     }
-    assert!(seen.contains("fencepost-kernel") && seen.contains("fencepost"), "the test looks in the wrong place: {seen:?}");
+    assert!(
+        seen.contains("fencepost-kernel") && seen.contains("fencepost"),
+        "the test looks in the wrong place: {seen:?}"
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -121,10 +155,21 @@ fn no_room_imports_what_its_floor_forbids() {
 fn the_test_would_notice() {
     let none = BTreeMap::new();
     let manifest = "[dependencies]\nfencepost-machine.workspace = true\n";
-    assert_eq!(violations("fencepost-contract", manifest, &none), ["fencepost-contract/Cargo.toml depends on fencepost-machine"]);
-    let manifest = "[dev-dependencies]\nm = { package = \"fencepost-machine\", path = \"x\" }\n[dependencies]\nclap = \"4\"\n";
+    assert_eq!(
+        violations("fencepost-contract", manifest, &none),
+        ["fencepost-contract/Cargo.toml depends on fencepost-machine"]
+    );
+    let manifest =
+        "[dev-dependencies]\nm = { package = \"fencepost-machine\", path = \"x\" }\n[dependencies]\nclap = \"4\"\n";
     assert_eq!(violations("fencepost-programs", manifest, &none).len(), 2);
-    let sources = [("src/a.rs".to_string(), "use fencepost_machine::seam; // fencepost_designs\n".to_string())].into();
-    assert_eq!(violations("fencepost-contract", "", &sources), ["fencepost-contract/src/a.rs uses fencepost-machine"]);
+    let sources = [(
+        "src/a.rs".to_string(),
+        "use fencepost_machine::seam; // fencepost_designs\n".to_string(),
+    )]
+    .into();
+    assert_eq!(
+        violations("fencepost-contract", "", &sources),
+        ["fencepost-contract/src/a.rs uses fencepost-machine"]
+    );
     assert!(violations("fencepost-designs", "", &sources).is_empty());
 }

@@ -125,6 +125,23 @@ fn px86_table_operational_and_contract() {
 }
 
 #[test]
+fn px86_flushes_cover_what_the_thread_has_seen() {
+    let rows = [
+        ("x=1; y=1 // r=y; clwb x; sfence; if r z=1", "000 010 100 101 110 111"),
+        ("x=1; y=1 // r=y; clflush x; if r z=1", "000 010 100 101 110 111"),
+        ("x=1; y=1 // clwb x; r=y; sfence; if r z=1", ALL3),
+    ];
+    for (program, want) in rows {
+        let shape = Shape::parse(program);
+        let machine = Machine::new(&shape, LineOrder::Fifo);
+        assert_eq!(machine.crash_states(), list(want), "operational: {program}");
+        assert_eq!(px86_axioms::crash_states(&shape, 2), list(want), "axioms: {program}");
+        let got = union_of_states(&shape, &machine.traces(), &contract(ContractKind::Px86));
+        assert_eq!(got, list(want), "contract: {program}");
+    }
+}
+
+#[test]
 fn px86_without_line_order_adds_the_younger_store_alone() {
     let shape = Shape::parse("xa=1; xb=1");
     let machine = Machine::new(&shape, LineOrder::Unordered);
@@ -219,6 +236,7 @@ fn rcbsp_only_shapes() {
         ("x=1; dmb; y=2 // y=1; dmb; x=2", "00 01 10 11 12 21 22"),
         ("x=1; dmb; y=1 // r=y; dmb; if r z=1", "000 100 110 111"),
         ("x=1; y=1 // r=y; dmb; if r z=1", "000 010 011 100 110 111"),
+        ("x=1; dmb; r=y; dmb; z=1 // y=1", "000 010 100 101 110 111"),
     ];
     for (program, want) in shapes {
         let shape = Shape::parse(program);

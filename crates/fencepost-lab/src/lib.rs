@@ -5,6 +5,7 @@ pub mod config;
 mod error;
 pub mod experiment;
 pub mod host;
+pub mod reference;
 pub mod report;
 pub mod request;
 pub mod result;

@@ -21,6 +21,8 @@ pub struct Request {
     pub warmup: u32,
     /// Seed of every random stream.
     pub seed: u64,
+    /// Variant of the program; `None` is the correct one.
+    pub variant: Option<String>,
     /// Logging runtime of the program; `None` takes the program's default.
     pub log: Option<String>,
     /// Whether every operation ends durable (`--ack every`), or only the run (`--ack end`).
@@ -43,6 +45,7 @@ impl Default for Request {
             ops: 200,
             warmup: 20,
             seed: 1,
+            variant: None,
             log: None,
             ack_every: false,
             sets: Vec::new(),

@@ -121,8 +121,7 @@ impl CommitStore {
     #[track_caller]
     fn store<M: Mem>(&self, tx: &mut Tx<'_, M>, slot: At<M::Dep>, record: (u64, u64, u64)) {
         let (key, value, token) = record;
-        let token_first = self.rt.variant() == Variant::TokenFirst
-            || (self.rt.variant() == Variant::WrongStoreOrder && self.rt.scheme() == Scheme::Raw);
+        let token_first = matches!(self.rt.variant(), Variant::TokenFirst | Variant::WrongStoreOrder);
         if token_first {
             tx.write(slot.field(TOKEN), Val::lit(token));
             tx.step();

@@ -6,9 +6,12 @@
 
 pub mod commitstore;
 pub mod cq;
+mod dict;
+pub mod hash;
 pub mod layout;
 pub mod oracle;
 pub mod pool;
+pub mod rbtree;
 pub mod registry;
 pub mod settings;
 pub mod sites;

@@ -60,6 +60,8 @@ macro_rules! programs {
 programs! {
     crate::cq::Cq,
     crate::sps::Sps,
+    crate::hash::Hash,
+    crate::rbtree::RbTree,
     crate::commitstore::CommitStore,
 }
 

@@ -85,3 +85,31 @@ fn correct_programs_survive_random_x86_states() {
         }
     }
 }
+
+#[test]
+fn matrix() {
+    for about in programs() {
+        for scheme in about.schemes {
+            for variant in &about.variants {
+                let mut line = format!("{:12} {:10} {:18}", about.word, scheme.word(), variant.word());
+                for dialect in [SO, ADR] {
+                    let hit = (1..4).any(|seed| {
+                        let s = settings(about.word, *scheme, *variant, seed);
+                        with_program(about.word, &s, Strict(dialect, seed)).unwrap().is_err()
+                    });
+                    line += if hit { " X" } else { " -" };
+                    for order in [LineOrder::Fifo, LineOrder::None] {
+                        let hit = (1..4).any(|seed| {
+                            let s = settings(about.word, *scheme, *variant, seed);
+                            with_program(about.word, &s, Random(dialect, order, 6, seed))
+                                .unwrap()
+                                .is_err()
+                        });
+                        line += if hit { "X" } else { "-" };
+                    }
+                }
+                println!("{line}");
+            }
+        }
+    }
+}

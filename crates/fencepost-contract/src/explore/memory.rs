@@ -1,6 +1,6 @@
 //! Memory as recovery sees it: a set of crash states at once, or one concrete image.
 
-use super::path::Path;
+use super::path::{Path, Stop};
 use super::plain::Cuts;
 use fencepost_kernel::{Addr, At, Fence, Flush, Image, Mem, Rmw, Val, Width};
 use rustc_hash::FxHashMap;
@@ -35,14 +35,16 @@ impl Words for CrashMem<'_> {
 pub struct ImageMem<'a> {
     image: &'a Image,
     overlay: FxHashMap<Addr, u64>,
+    loads_left: u64,
 }
 impl<'a> ImageMem<'a> {
     /// Memory as a crash left it.
     pub fn new(image: &'a Image) -> ImageMem<'a> {
-        ImageMem {
-            image,
-            overlay: FxHashMap::default(),
-        }
+        ImageMem::with_loads(image, u64::MAX)
+    }
+    /// The same for code that counts as endless after `loads` loads.
+    pub(super) fn with_loads(image: &'a Image, loads: u64) -> ImageMem<'a> {
+        ImageMem { image, overlay: FxHashMap::default(), loads_left: loads }
     }
     /// Number of words that recovery has written.
     pub fn words_written(&self) -> usize {
@@ -51,6 +53,10 @@ impl<'a> ImageMem<'a> {
 }
 impl Words for ImageMem<'_> {
     fn word(&mut self, at: Addr) -> u64 {
+        self.loads_left -= 1;
+        if self.loads_left == 0 {
+            Stop::Endless.unwind();
+        }
         let image = || if at.is_persistent() { self.image.word(at) } else { 0 };
         self.overlay.get(&at).copied().unwrap_or_else(image)
     }

@@ -2,7 +2,7 @@
 //! variant. Every fence is a full `dmb`.
 
 use super::candidates::{Candidate, Kind, for_each};
-use super::relation::Rel;
+use super::relation::{Rel, Row};
 use super::{Op, Shape};
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ fn persist_order(c: &Candidate, model: Arm) -> Option<Rel> {
 }
 
 /// Preserved program order of ARMv7 (TOPLAS'14, figure 25), without instruction barriers.
-fn preserved(c: &Candidate, w: u32, r: u32) -> Rel {
+fn preserved(c: &Candidate, w: Row, r: Row) -> Rel {
     let n = c.events.len();
     let dp = Rel::from(n, |a, b| c.events[b].data.contains(&a));
     let ctrl = Rel::from(n, |a, b| c.events[b].control.contains(&a));

@@ -1,6 +1,6 @@
 //! Candidate executions of a shape: control paths, reads-from, coherence order. Consistency is the models' business.
 
-use super::relation::{Rel, choices, permutations};
+use super::relation::{Rel, Row, choices, permutations};
 use super::{Loc, Op, REGS, Reg, Shape, Value};
 use fencepost_kernel::{Fence, Flush};
 
@@ -33,21 +33,21 @@ pub struct Candidate {
     pub co: Rel,
     pub fr: Rel,
     /// Reads (and updates) of the initial value.
-    pub initial: u32,
+    pub initial: Row,
 }
 
 impl Candidate {
-    pub fn set(&self, f: impl Fn(&Event) -> bool) -> u32 {
+    pub fn set(&self, f: impl Fn(&Event) -> bool) -> Row {
         self.events
             .iter()
             .enumerate()
             .filter(|(_, e)| f(e))
-            .fold(0, |s, (i, _)| s | 1 << i)
+            .fold(0, |s, (i, _)| s | (1 as Row) << i)
     }
-    pub fn writes(&self) -> u32 {
+    pub fn writes(&self) -> Row {
         self.set(|e| matches!(e.kind, Kind::W | Kind::U))
     }
-    pub fn reads(&self) -> u32 {
+    pub fn reads(&self) -> Row {
         self.set(|e| matches!(e.kind, Kind::R | Kind::U))
     }
     pub fn external(&self, r: &Rel) -> Rel {
@@ -144,7 +144,7 @@ pub fn for_each(shape: &Shape, stops: &[usize], base: u64, visit: &mut impl FnMu
 /// Every reads-from and coherence order of one set of events.
 fn resolve(shape: &Shape, events: Vec<Event>, visit: &mut impl FnMut(&Candidate)) {
     let n = events.len();
-    assert!(n <= 32, "a shape has at most 32 events");
+    assert!(n <= 128, "a shape has at most 128 events");
     let po = Rel::from(n, |a, b| a < b && events[a].thread == events[b].thread);
     let is_write = |e: usize| matches!(events[e].kind, Kind::W | Kind::U);
     let writes_to = |loc| {
@@ -178,7 +178,7 @@ fn resolve(shape: &Shape, events: Vec<Event>, visit: &mut impl FnMut(&Candidate)
                 let chain = &orders[l][*o];
                 (0..chain.len()).for_each(|i| chain[i + 1..].iter().for_each(|b| co.add(chain[i], *b)));
             }
-            let (mut rf, mut initial) = (Rel::new(n), 0u32);
+            let (mut rf, mut initial) = (Rel::new(n), 0 as Row);
             for (r, w) in readers.iter().zip(&from) {
                 match w {
                     Some(w) => rf.add(*w, *r),

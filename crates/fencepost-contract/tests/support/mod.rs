@@ -8,6 +8,8 @@ pub mod px86_machine;
 pub mod random;
 pub mod relation;
 pub mod relaxed;
+pub mod rcbsp_order;
+pub mod run;
 pub mod states;
 
 use fencepost_kernel::{Addr, Fence, Flush};

@@ -3,7 +3,7 @@
 
 use super::Shape;
 use super::candidates::{Candidate, Kind, for_each, prefixes};
-use super::relation::{Rel, choices};
+use super::relation::{Rel, Row, choices};
 use fencepost_kernel::{Fence, Flush};
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ fn execution(shape: &Shape, c: &Candidate, states: &mut BTreeSet<String>) {
     let fo = c.set(|e| e.kind == Kind::Flush(Flush::Clwb));
     let po = |a, b| c.po.between(a, b);
     let ppo = po(r, w | r).or(&po(w | r, w));
-    let bar = po(u32::MAX, full).then(&po(full, u32::MAX));
+    let bar = po(Row::MAX, full).then(&po(full, Row::MAX));
     let line = Rel::from(n, |a, b| c.po.has(a, b) && same_line(shape, c, a, b));
     let fob = po(w | r, fl)
         .or(&po(r, fo))
@@ -95,7 +95,7 @@ fn same_line(shape: &Shape, c: &Candidate, a: usize, b: usize) -> bool {
 }
 
 /// The product over locations of the values that may survive.
-fn collect(shape: &Shape, c: &Candidate, w: u32, committed: &Rel, states: &mut BTreeSet<String>) {
+fn collect(shape: &Shape, c: &Candidate, w: Row, committed: &Rel, states: &mut BTreeSet<String>) {
     let values: Vec<Vec<u64>> = (0..shape.locations.len())
         .map(|l| {
             let writes: Vec<usize> = (0..c.events.len())

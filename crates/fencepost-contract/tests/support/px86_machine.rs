@@ -3,9 +3,10 @@
 //! [`crash_states`] explores the machine with its persist queues and collects every NVM content. [`traces`] explores
 //! the same machine without them and collects every execution as a trace in effect order: the contract's view of it.
 
+use super::run::Run;
 use super::{Guarded, Loc, Op, REGS, Shape, Value};
 use fencepost_contract::LineOrder;
-use fencepost_kernel::{Fence, Flush, HartId, StoreId, StoreInfo, Trace, TraceKind};
+use fencepost_kernel::{Fence, Flush, HartId, StoreId, StoreInfo, Stream, Trace, TraceKind};
 use std::collections::{BTreeSet, HashSet};
 use std::panic::Location;
 
@@ -236,6 +237,25 @@ impl<'s> Machine<'s> {
             }
         }
         states
+    }
+
+    /// One random execution with its persist log, drained at the end with probability one half.
+    pub fn random_run(&self, rng: &mut Stream) -> Run {
+        let mut run = Run::new(self.shape);
+        let mut s = self.start();
+        loop {
+            let mut steps = self.steps(&s);
+            let running = s.pc.iter().zip(&self.shape.threads).any(|(pc, t)| *pc < t.len());
+            if steps.is_empty() || !running && s.buffers.iter().all(Vec::is_empty) && rng.chance(1, 8) {
+                return run;
+            }
+            let (thread, effect, next) = steps.swap_remove(rng.below(steps.len() as u64) as usize);
+            self.record(&mut run.trace, thread, effect);
+            for loc in (0..s.nvm.len()).filter(|l| s.nvm[*l] != next.nvm[*l]) {
+                run.persist(loc, next.nvm[loc]);
+            }
+            s = next;
+        }
     }
 
     /// Every complete execution, as a trace in effect order (each distinct trace once).

@@ -13,6 +13,8 @@ pub struct Menu {
     pub flushes: &'static [Flush],
     pub nt: bool,
     pub rmw: bool,
+    /// Some stores execute only if the newest load read a certain value.
+    pub guards: bool,
 }
 
 /// A program from the menu. Every store writes a value of its own (so that states tell stores apart), below 10.
@@ -32,6 +34,13 @@ pub fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
         locations: menu.locations.iter().map(|l| (*l).to_owned()).collect(),
         threads,
     }
+}
+
+fn guarded(menu: &Menu, rng: &mut Stream, next: &mut u64) -> Guarded {
+    let op = op(menu, rng, next);
+    let store = matches!(op, Op::Store { .. });
+    let when = (menu.guards && store && rng.chance(1, 2)).then(|| (0, 1 + rng.below(4)));
+    Guarded { when, op }
 }
 
 fn op(menu: &Menu, rng: &mut Stream, next: &mut u64) -> Op {

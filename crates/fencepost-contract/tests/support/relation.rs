@@ -1,8 +1,11 @@
-//! Relations over at most 32 events, as rows of bits; and the enumeration of candidate executions.
+//! Relations over at most 128 events, as rows of bits; and plain enumeration.
+
+/// A set of events.
+pub type Row = u128;
 
 /// `rel[a]` has bit b set if (a, b) is in the relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rel(pub Vec<u32>);
+pub struct Rel(pub Vec<Row>);
 
 impl Rel {
     pub fn new(n: usize) -> Rel {
@@ -26,7 +29,7 @@ impl Rel {
     }
     /// Composition.
     pub fn then(&self, o: &Rel) -> Rel {
-        let row = |bits: u32| {
+        let row = |bits: Row| {
             (0..o.0.len())
                 .filter(|b| bits >> b & 1 == 1)
                 .fold(0, |row, b| row | o.0[b])
@@ -62,7 +65,7 @@ impl Rel {
         self.plus().irreflexive()
     }
     /// Only pairs from `a` to `b`.
-    pub fn between(&self, a: u32, b: u32) -> Rel {
+    pub fn between(&self, a: Row, b: Row) -> Rel {
         Rel(self
             .0
             .iter()

@@ -3,7 +3,7 @@
 
 use super::px86_machine::push_store;
 use super::{Op, REGS, Reg, Shape, Value};
-use fencepost_kernel::{HartId, StoreId, Trace, TraceKind};
+use fencepost_kernel::{HartId, StoreId, Stream, Trace, TraceKind};
 
 #[derive(Clone)]
 struct State {
@@ -13,19 +13,34 @@ struct State {
     trace: Trace,
 }
 
-/// Every complete execution of the shape. With `in_order`, threads perform in program order (sequential consistency).
-pub fn traces(shape: &Shape, in_order: bool) -> Vec<Trace> {
-    let start = State {
+/// One random execution.
+pub fn random_trace(shape: &Shape, in_order: bool, rng: &mut Stream) -> Trace {
+    let mut s = start(shape);
+    loop {
+        let able = |t: usize, i: usize| !s.done[t][i] && may_perform(shape, in_order, &s, t, i);
+        let ops = (0..s.done.len()).flat_map(|t| (0..s.done[t].len()).map(move |i| (t, i)));
+        let ops: Vec<_> = ops.filter(|(t, i)| able(*t, *i)).collect();
+        if ops.is_empty() {
+            return s.trace;
+        }
+        let (t, i) = ops[rng.below(ops.len() as u64) as usize];
+        perform(shape, &mut s, t, i);
+    }
+}
+
+fn start(shape: &Shape) -> State {
+    State {
         done: shape.threads.iter().map(|t| vec![false; t.len()]).collect(),
         regs: vec![[0; REGS]; shape.threads.len()],
         memory: vec![(0, None); shape.locations.len()],
-        trace: Trace {
-            threads: shape.threads.len() as u32,
-            ..Trace::default()
-        },
-    };
+        trace: Trace { threads: shape.threads.len() as u32, ..Trace::default() },
+    }
+}
+
+/// Every complete execution of the shape. With `in_order`, threads perform in program order (sequential consistency).
+pub fn traces(shape: &Shape, in_order: bool) -> Vec<Trace> {
     let mut found = Vec::new();
-    extend(shape, in_order, start, &mut found);
+    extend(shape, in_order, start(shape), &mut found);
     found
 }
 

@@ -5,9 +5,11 @@
 //! next: a timer, a clean, a write arriving or becoming durable. [`Recorder`] wraps a design and logs every hook.
 
 mod bench;
+mod mini;
 mod mock;
 mod recorder;
 
 pub use bench::{Bench, dram_line, filled, pm_line};
+pub use mini::{Mini, Op, Order, random_programs};
 pub use mock::{Call, CleanRequest, MockCx, MockWrite, WriteState};
 pub use recorder::{Hook, Recorder};

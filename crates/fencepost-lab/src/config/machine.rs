@@ -36,6 +36,8 @@ pub struct MachineConfig {
     pub l1i: CacheSpec,
     /// Origins of the values that are not defaults.
     pub origins: Origins,
+    /// Settings of designs and programs that the machine's file makes (sections `design.WORD`, `program.WORD`).
+    pub others: Vec<Setting>,
 }
 
 /// Section names in the order in which they are printed; `l2` only where a machine has one.
@@ -75,11 +77,14 @@ impl MachineConfig {
             spec: MachineSpec::default(),
             l1i: CacheSpec::default(),
             origins: Origins::new(),
+            others: Vec::new(),
         };
         if settings().any(|s| s.section == "l2") {
             config.spec.l2 = Some(CacheSpec::default());
         }
-        for s in settings().filter(|s| s.section != "memory") {
+        let (others, machine): (Vec<&Setting>, Vec<&Setting>) = settings().partition(|s| is_room(&s.section));
+        config.others = others.into_iter().cloned().collect();
+        for s in machine.into_iter().filter(|s| s.section != "memory") {
             config.apply(s)?;
         }
         if let Some(s) = settings().find(|s| s.section == "memory" && !["pm", "dram"].contains(&s.key.as_str())) {
@@ -97,7 +102,7 @@ impl MachineConfig {
         let mut general = General {
             log_area: self.spec.log_area,
         };
-        apply(&mut sections(&mut self.spec, &mut self.l1i, &mut general), s)?;
+        apply(&mut sections(&mut self.spec, &mut self.l1i, &mut general), s).map_err(|e| self.also_rooms(s, e))?;
         self.spec.log_area = general.log_area;
         let origin = Origin {
             place: s.value_place.clone(),
@@ -105,6 +110,19 @@ impl MachineConfig {
         };
         self.origins.insert((s.section.clone(), s.key.clone()), origin);
         Ok(())
+    }
+
+    /// Designs and programs have sections too; a misspelt one should be told so.
+    fn also_rooms(&self, s: &Setting, e: BadInput) -> BadInput {
+        let sections = self.values();
+        if s.section.is_empty() || sections.iter().any(|x| x.0 == s.section) {
+            return e;
+        }
+        let known = sections
+            .iter()
+            .map(|x| x.0.as_str())
+            .chain(["memory", "design", "program"]);
+        BadInput::unknown("section", &s.section, known).at(s.key_place.clone())
     }
 
     /// A medium's file has sections `media` and, where it needs them, `controller`.
@@ -164,6 +182,12 @@ impl MachineConfig {
     }
 }
 
+/// Whether a section is about a design or a program instead of the machine.
+pub fn is_room(section: &str) -> bool {
+    let head = section.split('.').next().unwrap_or("");
+    head == "design" || head == "program"
+}
+
 fn memory_field(e: &memory::SpecError) -> &'static str {
     match e {
         memory::SpecError::PowerOfTwo { field, .. } | memory::SpecError::Range { field, .. } => field,
@@ -220,7 +244,9 @@ mod tests {
                 for (key, _) in values {
                     let origin = c.origins.get(&(section.clone(), key.to_owned()));
                     let note = origin.and_then(|o| o.note.as_deref()).unwrap_or("");
-                    let marked = ["paper: ", "ours: ", "no effect: "].iter().any(|m| note.starts_with(m));
+                    let marked = ["paper: ", "standard: ", "ours: ", "no effect: "]
+                        .iter()
+                        .any(|m| note.starts_with(m));
                     assert!(marked, "{word}: {section}.{key} has no mark: {note:?}");
                 }
             }
