@@ -17,7 +17,14 @@ fn timed<T>(f: impl FnOnce() -> T) -> (T, f64) {
 }
 fn line(what: &str, report: &Report, seconds: f64) {
     let rate = report.recoveries as f64 / seconds;
-    let Report { crash_points, recoveries, steps, merges, verdict, .. } = report;
+    let Report {
+        crash_points,
+        recoveries,
+        steps,
+        merges,
+        verdict,
+        ..
+    } = report;
     println!(
         "{what:<46} {crash_points:>6} points {recoveries:>8} recoveries {steps:>9} steps {merges:>7} merges \
          {:>9.2} ms {rate:>10.0} recoveries/s  {verdict}",
@@ -30,18 +37,39 @@ fn main() {
         let space = lines::space(k, true);
         let (report, t) = timed(|| Explorer::new(&space).explore(&mut steps(&lines::by_steps(k))).unwrap());
         line(&format!("{k} independent lines, steps"), &report, t);
-        let (report, t) = timed(|| Explorer::new(&space).explore(&mut plain(lines::with_cuts(k, true))).unwrap());
+        let (report, t) = timed(|| {
+            Explorer::new(&space)
+                .explore(&mut plain(lines::with_cuts(k, true)))
+                .unwrap()
+        });
         line(&format!("{k} independent lines, plain with cuts"), &report, t);
     }
     let space = lines::space(14, true);
-    let (report, t) = timed(|| Explorer::new(&space).explore(&mut plain(lines::with_cuts(14, false))).unwrap());
+    let (report, t) = timed(|| {
+        Explorer::new(&space)
+            .explore(&mut plain(lines::with_cuts(14, false)))
+            .unwrap()
+    });
     line("14 independent lines, plain, no cuts", &report, t);
 
     small_programs();
-    for (kind, dialect) in [(ContractKind::Px86, X86), (ContractKind::Epoch, BARRIERS), (ContractKind::StrictTso, BARRIERS)] {
+    for (kind, dialect) in [
+        (ContractKind::Px86, X86),
+        (ContractKind::Epoch, BARRIERS),
+        (ContractKind::StrictTso, BARRIERS),
+    ] {
         for ops in [125, 250, 500, 1000] {
-            let program = Sps { cells: u64::from(ops) / 4, threads: 1, variant: Variant::Right };
-            let run = ProgramRun { dialect, threads: 1, ops, ack_every: false };
+            let program = Sps {
+                cells: u64::from(ops) / 4,
+                threads: 1,
+                variant: Variant::Right,
+            };
+            let run = ProgramRun {
+                dialect,
+                threads: 1,
+                ops,
+                ack_every: false,
+            };
             let (report, t) = timed(|| CrashCheck::new(kind).program(&program, run).unwrap());
             line(&format!("{ops} swaps, undo log, {kind}"), &report, t);
         }
@@ -69,5 +97,9 @@ fn small_programs() {
             }
         }
     });
-    line("2000 random programs of 12 stores, px86", &total.expect("there are cases"), t);
+    line(
+        "2000 random programs of 12 stores, px86",
+        &total.expect("there are cases"),
+        t,
+    );
 }

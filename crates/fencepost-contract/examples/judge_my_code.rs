@@ -31,7 +31,10 @@ fn publish(m: &mut RecordMem<'_>, ordered: bool) {
 fn recover(m: &mut CrashMem<'_>, crash: &CrashPoint) -> Result<(), Violation> {
     let token = m.load(At::new(TOKEN)).v;
     if token == 1 && (m.load(At::new(KEY)).v, m.load(At::new(VALUE)).v) != (7, 700) {
-        return Err(Violation::at(TOKEN, "the token is there, the key and the value are not"));
+        return Err(Violation::at(
+            TOKEN,
+            "the token is there, the key and the value are not",
+        ));
     }
     if crash.acked[0] > 0 && token != 1 {
         return Err(Violation::at(TOKEN, "an acknowledged entry is lost"));
@@ -63,7 +66,10 @@ fn the_token_is_found_and_its_line_named() -> Result<(), Box<dyn std::error::Err
     let (blamed, lost) = (&witness.persisted, &witness.missing);
     assert_eq!((blamed.len(), blamed[0].at, lost.len()), (1, TOKEN, 2));
     let source = include_str!("judge_my_code.rs");
-    let line = source.lines().nth(blamed[0].source.line() as usize - 1).ok_or("the line exists")?;
+    let line = source
+        .lines()
+        .nth(blamed[0].source.line() as usize - 1)
+        .ok_or("the line exists")?;
     assert!(line.contains("the line to blame"), "{line}");
     assert_eq!(judge(true)?.verdict, Verdict::Clean);
     Ok(())

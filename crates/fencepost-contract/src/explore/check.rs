@@ -68,7 +68,10 @@ impl CrashCheck {
         }
     }
     fn schedule(&self, number: u64) -> Schedule {
-        Schedule { seed: self.seed.wrapping_add(number), granularity: self.granularity }
+        Schedule {
+            seed: self.seed.wrapping_add(number),
+            granularity: self.granularity,
+        }
     }
     /// What is left for schedule `number`, fairly divided.
     fn share(&self, number: u64, spent: u64, begun: Instant) -> Budget {
@@ -76,7 +79,9 @@ impl CrashCheck {
         match self.budget {
             Budget::Unlimited => Budget::Unlimited,
             Budget::States(n) => Budget::States(n.saturating_sub(spent) / left),
-            Budget::Time(t) => Budget::Time(t.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX)),
+            Budget::Time(t) => {
+                Budget::Time(t.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX))
+            }
         }
     }
     /// Records every schedule with `record` and explores it with `judge`, until a violation is found.
@@ -93,7 +98,9 @@ impl CrashCheck {
             let space = self.contract.space(&recording.trace, &recording.initial);
             let spent = joined.as_ref().map_or(0, |r| r.recoveries);
             let prefix = format!("{}@{number}", self.prefix);
-            let explorer = Explorer::new(&space).budget(self.share(number, spent, begun)).prefix(prefix);
+            let explorer = Explorer::new(&space)
+                .budget(self.share(number, spent, begun))
+                .prefix(prefix);
             let report = judge(&explorer, &recording)?;
             match &mut joined {
                 Some(joined) => joined.join(report),

@@ -44,7 +44,11 @@ impl<'a> ImageMem<'a> {
     }
     /// The same for code that counts as endless after `loads` loads.
     pub(super) fn with_loads(image: &'a Image, loads: u64) -> ImageMem<'a> {
-        ImageMem { image, overlay: FxHashMap::default(), loads_left: loads }
+        ImageMem {
+            image,
+            overlay: FxHashMap::default(),
+            loads_left: loads,
+        }
     }
     /// Number of words that recovery has written.
     pub fn words_written(&self) -> usize {

@@ -17,7 +17,13 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
     for i in 0..k {
         let mut write = |at, value| {
             let node = g.node();
-            g.write(Write { at, value, store: None, thread: HartId(0), source: Location::caller() });
+            g.write(Write {
+                at,
+                value,
+                store: None,
+                thread: HartId(0),
+                source: Location::caller(),
+            });
             node
         };
         let (d, f) = (write(data(i), 7), write(flag(i), 1));
@@ -26,9 +32,22 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
         }
     }
     let graph = g.finish();
-    let crash = CrashPoint { begun: vec![0], acked: vec![0] };
-    let point = FailurePoint { event: 0, executed: graph.node_count() as u32, newly_must: 0..0, crash };
-    CrashSpace { graph, must: vec![], points: vec![point], node_of: vec![] }
+    let crash = CrashPoint {
+        begun: vec![0],
+        acked: vec![0],
+    };
+    let point = FailurePoint {
+        event: 0,
+        executed: graph.node_count() as u32,
+        newly_must: 0..0,
+        crash,
+    };
+    CrashSpace {
+        graph,
+        must: vec![],
+        points: vec![point],
+        node_of: vec![],
+    }
 }
 pub fn check(m: &mut impl Mem<Dep = ()>, i: u64) -> Result<(), Violation> {
     if m.load(At::new(flag(i))).v == 1 && m.load(At::new(data(i))).v != 7 {

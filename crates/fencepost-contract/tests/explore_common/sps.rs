@@ -87,7 +87,10 @@ impl Program for Sps {
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let draw = |salt| rng::hash(&[salt, u64::from(thread), u64::from(k)]) % self.cells;
         let (i, j) = (draw(1), draw(2));
-        let at = |a: Addr| At { addr: a, dep: M::Dep::default() };
+        let at = |a: Addr| At {
+            addr: a,
+            dep: M::Dep::default(),
+        };
         let (a, b, log) = (at(self.cell(i)), at(self.cell(j)), at(self.log(thread).addr));
         pm.lock(at(LOCK));
         let (va, vb) = (pm.m.load(a), pm.m.load(b));
@@ -116,7 +119,10 @@ impl Program for Sps {
         pm.persist(log, 8);
         pm.durable();
         pm.unlock(at(LOCK));
-        Ok(Outcome { kind: 1, words: [i, j, 0] })
+        Ok(Outcome {
+            kind: 1,
+            words: [i, j, 0],
+        })
     }
     fn rebuild_start(&self) -> Logs {
         Logs(0)
@@ -150,28 +156,48 @@ impl Program for Sps {
                 cells[j].push((values[j], n as u32 + 1));
             }
         }
-        Versions { cells, order: ops.iter().map(|o| (o.thread, o.k)).collect() }
+        Versions {
+            cells,
+            order: ops.iter().map(|o| (o.thread, o.k)).collect(),
+        }
     }
     fn audit_start(&self, model: &Versions, crash: &CrashPoint) -> Range {
         let count = |done: &[u32]| {
             let last = model.order.iter().rposition(|(t, k)| *k < done[*t as usize]);
             last.map_or(0, |p| p as u32 + 1)
         };
-        Range { cell: 0, low: count(&crash.acked), high: count(&crash.begun) }
+        Range {
+            cell: 0,
+            low: count(&crash.acked),
+            high: count(&crash.begun),
+        }
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &Versions, m: &mut M, s: Range) -> Flow<Range> {
-        let Some(versions) = model.cells.get(s.cell as usize) else { return Flow::Done(Ok(())) };
+        let Some(versions) = model.cells.get(s.cell as usize) else {
+            return Flow::Done(Ok(()));
+        };
         let at = self.cell(s.cell);
         let value = m.load(At::new(at)).v;
         // A value can come back to a cell: the hull of the matching histories that still fit.
-        let fits = versions.iter().enumerate().filter(|(_, v)| v.0 == value).filter_map(|(x, v)| {
-            let end = versions.get(x + 1).map_or(u32::MAX, |next| next.1 - 1);
-            let (low, high) = (v.1.max(s.low), end.min(s.high));
-            (low <= high).then_some((low, high))
-        });
+        let fits = versions
+            .iter()
+            .enumerate()
+            .filter(|(_, v)| v.0 == value)
+            .filter_map(|(x, v)| {
+                let end = versions.get(x + 1).map_or(u32::MAX, |next| next.1 - 1);
+                let (low, high) = (v.1.max(s.low), end.min(s.high));
+                (low <= high).then_some((low, high))
+            });
         match fits.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
-            Some((low, high)) => Flow::Next(Range { cell: s.cell + 1, low, high }),
-            None => Flow::Done(Err(Violation::at(at, "the cells are not those after any allowed history"))),
+            Some((low, high)) => Flow::Next(Range {
+                cell: s.cell + 1,
+                low,
+                high,
+            }),
+            None => Flow::Done(Err(Violation::at(
+                at,
+                "the cells are not those after any allowed history",
+            ))),
         }
     }
 }

@@ -31,7 +31,9 @@ impl RecordMem<'_> {
     }
     #[track_caller]
     fn write(&self, at: Addr, value: u64, nt: bool) -> StoreId {
-        self.execution.borrow_mut().store(self.thread, at, value, nt, Location::caller())
+        self.execution
+            .borrow_mut()
+            .store(self.thread, at, value, nt, Location::caller())
     }
     fn push(&self, kind: TraceKind) {
         self.execution.borrow_mut().push(self.thread, kind);
@@ -46,7 +48,10 @@ impl Mem for RecordMem<'_> {
         let addr = at.addr.word();
         let (word, from) = self.look(addr);
         self.push(TraceKind::Load { addr, from });
-        Val { v: width.extract(word, at.addr.0), dep: () }
+        Val {
+            v: width.extract(word, at.addr.0),
+            dep: (),
+        }
     }
     fn store_n(&mut self, at: At<()>, v: Val<()>, width: Width) {
         self.may_switch(Granularity::Access);
@@ -95,7 +100,10 @@ impl Mem for RecordMem<'_> {
         self.may_switch(Granularity::Lock);
         let addr = at.addr.word();
         while self.look(addr).0 != 0 {
-            self.yielder.suspend(Pause::Lock { at: addr, source: Location::caller() });
+            self.yielder.suspend(Pause::Lock {
+                at: addr,
+                source: Location::caller(),
+            });
         }
         let from = self.look(addr).1;
         self.execution.borrow_mut().stamp(self.thread);

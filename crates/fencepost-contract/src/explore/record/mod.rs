@@ -49,9 +49,14 @@ pub enum RecordError {
     TooManyThreads(usize),
 }
 fn describe(w: &Waiter) -> String {
-    let holder = w.holder.map_or("nobody that runs".into(), |h| format!("thread {}", h.0));
+    let holder = w
+        .holder
+        .map_or("nobody that runs".into(), |h| format!("thread {}", h.0));
     let place = (w.source.file(), w.source.line());
-    format!("thread {} waits at {}:{} for the lock at {}, held by {holder}", w.thread.0, place.0, place.1, w.lock)
+    format!(
+        "thread {} waits at {}:{} for the lock at {}, held by {holder}",
+        w.thread.0, place.0, place.1, w.lock
+    )
 }
 
 /// Records a program of the kernel's kind: its setup, then operations `0..ops` of each thread.

@@ -79,7 +79,11 @@ struct Thread {
 impl Recorder {
     /// No threads, empty memory.
     pub fn new(schedule: Schedule) -> Recorder {
-        Recorder { schedule, initial: Image::with_writers(), bodies: Vec::new() }
+        Recorder {
+            schedule,
+            initial: Image::with_writers(),
+            bodies: Vec::new(),
+        }
     }
     /// Builds initial memory. Nothing of it is recorded; all of it is durable.
     pub fn setup(mut self, build: impl FnOnce(&mut SetupMem)) -> Self {
@@ -103,7 +107,12 @@ impl Recorder {
         let start = |(i, body): (usize, Body)| {
             let execution = Rc::clone(&execution);
             let coroutine = Coroutine::new(move |yielder: &Yielding, ()| {
-                body(&mut RecordMem { execution, thread: HartId(i as u8), granularity, yielder });
+                body(&mut RecordMem {
+                    execution,
+                    thread: HartId(i as u8),
+                    granularity,
+                    yielder,
+                });
             });
             Some(Thread { coroutine, waits: None })
         };
@@ -130,21 +139,35 @@ impl Recorder {
         let mut execution = execution.borrow_mut();
         let mut trace = std::mem::take(&mut execution.trace);
         trace.ops.sort_by_key(|op| op.stamp);
-        Ok(Recording { trace, initial: self.initial, memory: execution.memory.clone() })
+        Ok(Recording {
+            trace,
+            initial: self.initial,
+            memory: execution.memory.clone(),
+        })
     }
 }
 
 /// Threads that can go on.
 fn ready(threads: &[Option<Thread>], memory: &Image) -> Vec<usize> {
     let can = |t: &Thread| t.waits.is_none_or(|(at, _)| memory.word(at) == 0);
-    threads.iter().enumerate().filter(|(_, t)| t.as_ref().is_some_and(can)).map(|(i, _)| i).collect()
+    threads
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| t.as_ref().is_some_and(can))
+        .map(|(i, _)| i)
+        .collect()
 }
 /// Threads that wait although nobody can go on.
 fn deadlock(threads: &[Option<Thread>], execution: &Execution) -> Vec<Waiter> {
     let holder = |at| Some(execution.trace.store(execution.memory.writer(at)?).thread);
     let waits = |(i, t): (usize, &Option<Thread>)| {
         let (lock, source) = t.as_ref()?.waits?;
-        Some(Waiter { thread: HartId(i as u8), lock, holder: holder(lock), source })
+        Some(Waiter {
+            thread: HartId(i as u8),
+            lock,
+            holder: holder(lock),
+            source,
+        })
     };
     threads.iter().enumerate().filter_map(waits).collect()
 }

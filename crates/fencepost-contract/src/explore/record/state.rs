@@ -33,9 +33,18 @@ impl Execution {
     /// An execution that starts from `initial`, an image that keeps writers.
     pub fn new(initial: &Image, threads: usize) -> Execution {
         let memory = initial.clone();
-        let trace = Trace { threads: threads as u32, ..Trace::default() };
+        let trace = Trace {
+            threads: threads as u32,
+            ..Trace::default()
+        };
         let threads = (0..threads).map(|_| ThreadState::default()).collect();
-        Execution { memory, trace, threads, transactions: 0, queues: 0 }
+        Execution {
+            memory,
+            trace,
+            threads,
+            transactions: 0,
+            queues: 0,
+        }
     }
     /// Appends an event of `thread`.
     pub fn push(&mut self, thread: HartId, kind: TraceKind) {
@@ -61,7 +70,14 @@ impl Execution {
             undo.push(Overwritten { at, value: old, by });
             *tx
         });
-        self.trace.stores.push(StoreInfo { thread, addr: at, value, nt, tx, source });
+        self.trace.stores.push(StoreInfo {
+            thread,
+            addr: at,
+            value,
+            nt,
+            tx,
+            source,
+        });
         self.memory.set_word(at, value, Some(id));
         id
     }
@@ -106,6 +122,11 @@ impl Execution {
         let now = self.trace.events.len() as u64;
         let stamp = self.thread(thread).op.take().and_then(|op| op.1).unwrap_or(now);
         self.push(thread, TraceKind::OpEnd(k));
-        self.trace.ops.push(OpRecord { thread: u32::from(thread.0), k, stamp, outcome });
+        self.trace.ops.push(OpRecord {
+            thread: u32::from(thread.0),
+            k,
+            stamp,
+            outcome,
+        });
     }
 }

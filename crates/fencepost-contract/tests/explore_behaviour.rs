@@ -1,0 +1,330 @@
+//! What the explorer promises beyond exactness: cost, honesty, witnesses, and clear answers to broken recoveries.
+
+mod explore_common;
+
+use explore_common::{Nosy, lines, random_trace};
+use fencepost_contract::explore::{Budget, CrashMem, Deviation, ExploreError, Explorer, Report, Verdict, plain, steps};
+use fencepost_contract::{Contract, ContractKind, CrashSpace, FailurePoint, Grain, GraphBuilder, Write};
+use fencepost_kernel::{Addr, At, CrashPoint, HartId, Image, Mem, Stream, Val, Violation};
+use std::cell::Cell;
+use std::panic::Location;
+
+#[test]
+fn independent_lines_cost_one_recovery_each() {
+    for k in [10, 64, 200] {
+        let space = lines::space(k, true);
+        for report in [
+            Explorer::new(&space).explore(&mut steps(&lines::by_steps(k))).unwrap(),
+            Explorer::new(&space)
+                .explore(&mut plain(lines::with_cuts(k, true)))
+                .unwrap(),
+        ] {
+            // Each pair has three states (nothing, data, both); the flag splits them in two, the rest merges.
+            assert_eq!((report.verdict, report.recoveries), (Verdict::Clean, k + 1));
+            let total = 3u128.checked_pow(k as u32);
+            assert_eq!((report.states_total, report.complete), (total, true));
+            assert!(total.is_none_or(|total| report.states_covered == total));
+        }
+    }
+    let space = lines::space(10, true);
+    let report = Explorer::new(&space)
+        .explore(&mut plain(lines::with_cuts(10, false)))
+        .unwrap();
+    assert_eq!(report.recoveries, 1 << 10, "without marks nothing merges");
+}
+
+#[test]
+fn the_witness_is_the_token_alone() {
+    let space = lines::space(20, false);
+    let report = Explorer::new(&space)
+        .prefix("lines")
+        .explore(&mut steps(&lines::by_steps(20)))
+        .unwrap();
+    let witness = report.witness.unwrap();
+    assert_eq!((witness.deviation, witness.smallest), (Deviation::Persisted, true));
+    assert_eq!((witness.persisted.len(), witness.missing.len()), (1, 39));
+    assert_eq!(
+        witness.persisted[0].at,
+        lines::flag(0),
+        "of equal witnesses the first one explored"
+    );
+    assert!(witness.replay.starts_with("lines:"), "{}", witness.replay);
+}
+
+/// Sums up reads; the sum is what a careless mark forgets.
+fn summing(marks_hold_sum: bool) -> impl Fn(&mut CrashMem<'_>, &CrashPoint) -> Result<(), Violation> {
+    move |m, _| {
+        let mut sum = 0;
+        for i in 0..6 {
+            m.cut(i * 100 + if marks_hold_sum { sum } else { 0 });
+            sum += m.load(At::new(lines::flag(i))).v;
+        }
+        // Any flag may be missing, but not two of them.
+        if sum < 5 {
+            Err(Violation {
+                why: "two flags are missing".into(),
+                at: None,
+            })
+        } else {
+            Ok(())
+        }
+    }
+}
+#[test]
+fn paranoid_mode_notices_marks_that_forget() {
+    let space = lines::space(6, false);
+    let exact = Explorer::new(&space)
+        .merge(false)
+        .explore(&mut plain(summing(false)))
+        .unwrap();
+    assert_eq!(exact.verdict, Verdict::Violated);
+    let careful = Explorer::new(&space)
+        .doubt_one_merge_in(1)
+        .explore(&mut plain(summing(true)))
+        .unwrap();
+    assert_eq!(careful.verdict, Verdict::Violated);
+    let careless = Explorer::new(&space).explore(&mut plain(summing(false))).unwrap();
+    assert_eq!(
+        careless.verdict,
+        Verdict::Clean,
+        "this is the mistake that paranoid mode is for"
+    );
+    let noticed = Explorer::new(&space)
+        .doubt_one_merge_in(1)
+        .explore(&mut plain(summing(false)))
+        .unwrap_err();
+    assert_eq!(
+        noticed,
+        ExploreError::UnsoundMerge {
+            why: "two flags are missing".into()
+        }
+    );
+}
+
+#[test]
+fn recoveries_that_misbehave_are_named() {
+    let space = lines::space(3, false);
+    let turn = Cell::new(0);
+    let fickle = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+        turn.set(turn.get() + 1);
+        for i in 0..3 {
+            m.load(At::new(if turn.get() % 2 == 0 {
+                lines::flag(i)
+            } else {
+                Addr::pm(1 << 20)
+            }));
+        }
+        Ok(())
+    };
+    turn.set(1);
+    assert_eq!(
+        Explorer::new(&space).explore(&mut plain(fickle)).unwrap_err(),
+        ExploreError::Nondeterministic
+    );
+
+    let spinning = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+        while m.load(At::new(lines::flag(1))).v == 0 {}
+        Ok(())
+    };
+    let report = Explorer::new(&space)
+        .endless_after(1_000, 1_000)
+        .explore(&mut plain(spinning))
+        .unwrap();
+    assert_eq!(report.witness.unwrap().why.why, "recovery does not end");
+
+    let panicking = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+        let table = [0u64; 1];
+        let i = m.load(At::new(lines::flag(2))).v as usize;
+        if table[i] == 0 {
+            Ok(())
+        } else {
+            Err(Violation {
+                why: "never".into(),
+                at: None,
+            })
+        }
+    };
+    let why = Explorer::new(&space)
+        .explore(&mut plain(panicking))
+        .unwrap()
+        .witness
+        .unwrap()
+        .why
+        .why;
+    assert!(
+        why.contains("recovery panics: index out of bounds") && why.contains("explore_behaviour.rs"),
+        "{why}"
+    );
+}
+
+/// One failure point, no order: `n` stores to lines of their own.
+fn loose(n: u64) -> CrashSpace {
+    let mut g = GraphBuilder::new(Image::default(), Grain::Word);
+    for i in 0..n {
+        g.node();
+        g.write(Write {
+            at: Addr::pm(i * 64),
+            value: 1,
+            store: None,
+            thread: HartId(0),
+            source: Location::caller(),
+        });
+    }
+    let crash = CrashPoint {
+        begun: vec![],
+        acked: vec![],
+    };
+    let point = FailurePoint {
+        event: 0,
+        executed: n as u32,
+        newly_must: 0..0,
+        crash,
+    };
+    CrashSpace {
+        graph: g.finish(),
+        must: vec![],
+        points: vec![point],
+        node_of: vec![],
+    }
+}
+/// Reads everything; dislikes states in which exactly `bad` of `n` stores are missing.
+fn counting(n: u64, bad: Option<u64>) -> impl Fn(&mut CrashMem<'_>, &CrashPoint) -> Result<(), Violation> {
+    move |m, _| {
+        let missing: u64 = (0..n).map(|i| 1 - m.load(At::new(Addr::pm(i * 64))).v).sum();
+        if Some(missing) == bad {
+            Err(Violation {
+                why: "too many".into(),
+                at: None,
+            })
+        } else {
+            Ok(())
+        }
+    }
+}
+#[test]
+fn bounded_mode_covers_what_it_says() {
+    let (n, space) = (20u64, loose(20));
+    let run = |budget, bad| {
+        Explorer::new(&space)
+            .budget(budget)
+            .explore(&mut plain(counting(n, bad)))
+            .unwrap()
+    };
+    // Both ends and t = 1, 2 take 2 + 40 + 380 states; t = 3 takes 2280 more.
+    let choose = |t: u64| (0..t).fold(1, |c, i| c * (n - i) / (i + 1));
+    let within = |t: u64| (0..=t).map(|i| 2 * u128::from(choose(i))).sum::<u128>();
+    for (half, t) in [(2, 0), (50, 1), (1_500, 2), (3_000, 3)] {
+        let report = run(Budget::States(2 * half), None);
+        assert_eq!((report.verdict, report.complete), (Verdict::Bounded, false));
+        assert_eq!(report.lines_deviating, Some(t), "budget {half}");
+        assert_eq!(report.states_total, Some(1 << n));
+        assert!(
+            report.recoveries <= 2 * half,
+            "{} recoveries of {}",
+            report.recoveries,
+            2 * half
+        );
+        let covered = report.states_covered;
+        assert!(
+            within(u64::from(t)) <= covered && covered < within(u64::from(t) + 1),
+            "{covered}"
+        );
+        assert!(covered <= u128::from(half) + 1);
+        assert_eq!(
+            format!("{report}"),
+            format!("{}", run(Budget::States(2 * half), None)),
+            "deterministic"
+        );
+    }
+    // A state three lines from "all durable" is far from where depth-first search gets with this budget.
+    let report = run(Budget::States(6_000), Some(17));
+    let witness = report.witness.expect("three durable lines are within reach");
+    assert_eq!((report.verdict, witness.deviations()), (Verdict::Violated, 3));
+    assert_eq!(witness.deviation, Deviation::Persisted);
+    // With time for everything there is nothing bounded about it.
+    let report = run(Budget::Unlimited, None);
+    assert_eq!(
+        (report.verdict, report.states_covered, report.recoveries),
+        (Verdict::Clean, 1 << n, 1 << n)
+    );
+}
+
+#[test]
+fn budgets_never_change_a_verdict_to_clean() {
+    let mut rng = Stream::new(3, "budgets");
+    let (mut bounded, mut violated) = (0, 0);
+    for _ in 0..1_500 {
+        let (stores, words) = (4 + rng.below(9) as usize, 2 + rng.below(5));
+        let trace = random_trace(&mut rng, stores, words);
+        let space = Contract::from(ContractKind::ALL[rng.below(13) as usize]).space(&trace, &Image::default());
+        let recovery = Nosy::random(&mut rng, words);
+        let full: Report = Explorer::new(&space).explore(&mut steps(&recovery)).unwrap();
+        let budget = Budget::States(1 + rng.below(60));
+        let merge = rng.chance(1, 2);
+        let part = Explorer::new(&space)
+            .merge(merge)
+            .budget(budget)
+            .explore(&mut steps(&recovery))
+            .unwrap();
+        assert!(part.states_covered <= part.states_total.unwrap());
+        match (part.verdict, full.verdict) {
+            (Verdict::Bounded, _) => {
+                assert!(!part.complete);
+                bounded += 1;
+            }
+            (found, expected) => assert_eq!(found, expected),
+        }
+        violated += u32::from(part.verdict == Verdict::Violated);
+    }
+    assert!(bounded > 50 && violated > 50, "{bounded} bounded, {violated} violated");
+}
+
+#[test]
+fn writes_of_recovery_are_seen_by_itself_and_undone_between_runs() {
+    let space = loose(4);
+    let swap = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+        for i in 0..4u64 {
+            m.cut(i);
+            let at = At::new(Addr::pm(i * 64));
+            let old = m.load(at);
+            m.store(at, Val::lit(old.v + 10));
+            m.store_n(at.field(3), Val::lit(0x55), fencepost_kernel::Width::B1);
+        }
+        let ok = (0..4u64).all(|i| m.load(At::new(Addr::pm(i * 64))).v & !1 == 0x5500_000a);
+        if ok {
+            Ok(())
+        } else {
+            Err(Violation {
+                why: "a write was lost or seen twice".into(),
+                at: None,
+            })
+        }
+    };
+    let report = Explorer::new(&space).explore(&mut plain(swap)).unwrap();
+    assert_eq!((report.verdict, report.complete), (Verdict::Clean, true));
+}
+
+#[test]
+fn damaged_and_foreign_replay_ids_are_refused() {
+    let space = lines::space(4, false);
+    let explorer = Explorer::new(&space).prefix("p");
+    let id = explorer
+        .explore(&mut steps(&lines::by_steps(4)))
+        .unwrap()
+        .witness
+        .unwrap()
+        .replay;
+    let mut subject = plain(lines::with_cuts(4, false));
+    assert_eq!(
+        explorer.replay(&mut subject, &id).unwrap().verdict.unwrap_err().why,
+        "token before value"
+    );
+    let other = lines::space(5, false);
+    let refused = Explorer::new(&other).replay(&mut subject, &id).unwrap_err().to_string();
+    assert!(refused.contains("belongs to another execution"), "{refused}");
+    let refused = explorer
+        .replay(&mut subject, &id[..id.len() - 2])
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("damaged"), "{refused}");
+}
