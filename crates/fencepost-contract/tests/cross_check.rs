@@ -90,12 +90,20 @@ fn rcbsp_contract_equals_the_relations_without_dependencies() {
 fn rcbsp_contract_never_promises_more_than_the_relations() {
     let mut rng = Stream::new(6, "rcbsp guards");
     let (fences, flushes): (&[_], &[_]) = (&[Fence::Dmb], &[]);
-    let menu = Menu { locations: &["v", "x", "y"], fences, flushes, ..X86 };
+    let menu = Menu {
+        locations: &["v", "x", "y"],
+        fences,
+        flushes,
+        ..X86
+    };
     for i in 0..200 {
         let shape = random::shape(&menu, &mut rng);
         let relations = arm::crash_states(&shape, Arm::NonMca, 9);
         let contract = union_of_states(&shape, &relaxed::traces(&shape, false), &ContractKind::Rcbsp.into());
-        assert!(relations.is_superset(&arm::crash_states(&shape, Arm::Mca, 9)), "program {i}: {shape:?}");
+        assert!(
+            relations.is_superset(&arm::crash_states(&shape, Arm::Mca, 9)),
+            "program {i}: {shape:?}"
+        );
         assert!(contract.is_superset(&relations), "program {i}: {shape:?}");
     }
 }

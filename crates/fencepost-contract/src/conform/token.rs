@@ -25,6 +25,8 @@ struct Check<'a> {
     oldest: usize,
     by_thread: Vec<(Vec<NodeId>, usize)>,
     batch: Vec<NodeId>,
+    /// A store that must be durable before the next event of any thread, and its event.
+    executed: Option<(NodeId, usize)>,
     report: ConformReport,
 }
 
@@ -38,6 +40,9 @@ pub(super) fn check(
     let mut check = Check::new(trace, space);
     let mut must = space.must.iter().peekable();
     for (index, event) in trace.events.iter().enumerate() {
+        if event.thread.is_some() {
+            check.check_executed()?;
+        }
         if let Some(id) = store_of(event.kind) {
             check.performed[id.index()] = true;
         }
@@ -49,9 +54,14 @@ pub(super) fn check(
             check.durable(record, index)?;
         }
         while let Some(m) = must.next_if(|m| m.event == index) {
-            check.must(m.node, m.axiom, index)?;
+            match m.axiom {
+                // The store's own durable event can only follow it: it must come before any thread goes on.
+                Axiom::ExecutedIsDurable => check.executed = Some((m.node, index)),
+                _ => check.must(m.node, m.axiom, index)?,
+            }
         }
     }
+    check.check_executed()?;
     check.finish(demands)
 }
 
@@ -85,6 +95,7 @@ impl<'a> Check<'a> {
             oldest: 0,
             by_thread,
             batch: Vec::new(),
+            executed: None,
             report,
         }
     }
@@ -206,6 +217,13 @@ impl<'a> Check<'a> {
             newer,
             event,
         }))
+    }
+
+    fn check_executed(&mut self) -> Result<(), Box<Refusal>> {
+        match self.executed.take() {
+            Some((node, event)) => self.must(node, Axiom::ExecutedIsDurable, event),
+            None => Ok(()),
+        }
     }
 
     fn must(&mut self, node: NodeId, axiom: Axiom, event: usize) -> Result<(), Box<Refusal>> {

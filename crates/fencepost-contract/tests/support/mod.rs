@@ -6,9 +6,9 @@ pub mod candidates;
 pub mod px86_axioms;
 pub mod px86_machine;
 pub mod random;
+pub mod rcbsp_order;
 pub mod relation;
 pub mod relaxed;
-pub mod rcbsp_order;
 pub mod run;
 pub mod states;
 

@@ -33,7 +33,10 @@ fn start(shape: &Shape) -> State {
         done: shape.threads.iter().map(|t| vec![false; t.len()]).collect(),
         regs: vec![[0; REGS]; shape.threads.len()],
         memory: vec![(0, None); shape.locations.len()],
-        trace: Trace { threads: shape.threads.len() as u32, ..Trace::default() },
+        trace: Trace {
+            threads: shape.threads.len() as u32,
+            ..Trace::default()
+        },
     }
 }
 
