@@ -1,0 +1,95 @@
+//! What the dictionaries share: which keys operations toggle, unique values, and the oracle's history.
+//!
+//! An operation toggles one key or several: inserts it with a new value if it is absent, removes it if it is found. What
+//! each does follows from the order in which the lock granted them, so the oracle replays the run and compares.
+
+use crate::oracle::{Builder, History};
+use fencepost_kernel::{OpRecord, Outcome, rng};
+use std::collections::BTreeMap;
+
+/// Keys and values of a dictionary program.
+#[derive(Clone, Debug)]
+pub(crate) struct Dict {
+    pub seed: u64,
+    /// Keys are `1..=keys`.
+    pub keys: u64,
+    /// Keys present before the run, evenly spread.
+    pub preload: u64,
+    /// Toggles per operation.
+    pub batch: u32,
+    /// Bits of a value below the writer's thread.
+    pub value_bits: u32,
+}
+
+impl Dict {
+    /// The key that toggle `sub` of operation `k` concerns.
+    pub fn key(&self, thread: u32, k: u32, sub: u32) -> u64 {
+        let h = rng::hash(&[self.seed, u64::from(thread), u64::from(k), u64::from(sub)]);
+        1 + ((u128::from(h) * u128::from(self.keys)) >> 64) as u64
+    }
+    /// The value that toggle would insert; unique in the run and never 0.
+    pub fn value(&self, thread: u32, k: u32, sub: u32) -> u64 {
+        let serial = u64::from(k) * u64::from(self.batch) + u64::from(sub) + 1;
+        (u64::from(thread) + 1) << self.value_bits | serial
+    }
+    /// The keys present before the run, ascending, with their values.
+    pub fn preloaded(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + ExactSizeIterator + Clone {
+        let (keys, preload) = (u128::from(self.keys), u128::from(self.preload.max(1)));
+        (0..self.preload as usize).map(move |i| (1 + (i as u128 * keys / preload) as u64, i as u64 + 1))
+    }
+    /// Why these sizes cannot be had.
+    pub fn refusal(&self, ops: u32) -> Option<String> {
+        let limit = 1u64 << self.value_bits;
+        match self {
+            d if d.keys == 0 => Some("keys = 0: there must be at least one key".into()),
+            d if d.preload > d.keys => Some(format!("preload = {} exceeds keys = {}", d.preload, d.keys)),
+            d if d.batch == 0 => Some("batch = 0: an operation toggles at least one key".into()),
+            d if d.preload >= limit || u64::from(ops) * u64::from(d.batch) >= limit => Some(format!(
+                "preload or ops times batch reaches {limit}, beyond which values would repeat"
+            )),
+            _ => None,
+        }
+    }
+    /// Outcome of an operation from what its toggles found (0: the key was absent).
+    pub fn outcome(found: impl Iterator<Item = u64>) -> Outcome {
+        Outcome {
+            kind: 1,
+            words: [digest(found), 0, 0],
+        }
+    }
+    /// The run's history: one register per key (0: absent), operations under one lock in the lock's order.
+    pub fn history(&self, ops: &[OpRecord], lock_of: impl Fn(u64) -> u64) -> History {
+        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
+        let mut b = Builder::new(threads, ops);
+        let mut now: BTreeMap<u64, u64> = self.preloaded().collect();
+        now.iter().for_each(|(key, value)| b.initial(*key, *value));
+        let mut last: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+        let mut serial = true;
+        for o in ops {
+            let mut found = Vec::with_capacity(self.batch as usize);
+            for sub in 0..self.batch {
+                let key = self.key(o.thread, o.k, sub);
+                let old = now.get(&key).copied().unwrap_or(0);
+                let new = if old == 0 { self.value(o.thread, o.k, sub) } else { 0 };
+                found.push(old);
+                now.insert(key, new);
+                b.write(key, (o.thread, o.k), new);
+                if let Some(before) = last.insert(lock_of(key), (o.thread, o.k))
+                    && before != (o.thread, o.k)
+                {
+                    b.depends(before, (o.thread, o.k));
+                }
+            }
+            serial &= digest(found.into_iter()) == o.outcome.words[0];
+        }
+        let mut history = b.build();
+        if !serial {
+            history.set_fault("what the operations found is not what the lock's order of them leaves");
+        }
+        history
+    }
+}
+
+fn digest(found: impl Iterator<Item = u64>) -> u64 {
+    found.fold(1, |d, v| rng::mix(d ^ rng::mix(v + 1)))
+}

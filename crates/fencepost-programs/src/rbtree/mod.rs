@@ -1,0 +1,233 @@
+//! `rbtree`: a red-black tree under one lock. Search a random key; insert it if absent, delete it if found.
+//!
+//! Nodes are one line: key, value, three links, colour. Recolouring and rotations go through the transaction. Grouped
+//! undo logs a node whole at its first change, so barriers follow the number of nodes touched, not of stores.
+//!
+//! Used by all papers but fgc (SYSTEMS 3.1).
+
+mod audit;
+mod tree;
+
+pub use audit::RbAudit;
+
+use crate::dict::Dict;
+use crate::layout::{Footprint, Layout, Locks};
+use crate::oracle::History;
+use crate::pool::Pool;
+use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::sites;
+use crate::tx::{LogFlow, LogStep, Runtime};
+use crate::words::{Coupling, Scheme, Variant};
+use fencepost_kernel::params::{Field, Params};
+use fencepost_kernel::{
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation, params,
+};
+use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};
+
+params! {
+    /// Parameters of `rbtree`.
+    pub struct RbTreeParams {
+        /// Distinct keys that operations draw from.
+        keys: u64 = 20_000,
+        /// Nodes in the tree before the run.
+        preload: u64 = 10_000,
+        /// How many undo records share one barrier.
+        coupling: Coupling = Coupling::Auto,
+    }
+}
+
+/// The program.
+#[derive(Clone, Debug)]
+pub struct RbTree {
+    rt: Runtime,
+    dict: Dict,
+    root: Addr,
+    preload: Addr,
+    locks: Locks,
+    footprint: Footprint,
+}
+
+/// What the oracle knows of a run.
+#[derive(Clone, Debug)]
+pub struct RbModel {
+    history: History,
+    /// Every key that may be in the tree, ascending.
+    keys: Vec<u64>,
+}
+
+impl Described for RbTree {
+    const WORD: &'static str = "rbtree";
+    const ABOUT: &'static str = "red-black tree under one lock: insert if absent, delete if found";
+    const SCHEMES: &'static [Scheme] = &[Scheme::UndoArray, Scheme::UndoList, Scheme::Redo];
+    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+
+    fn fields() -> Vec<Field> {
+        RbTreeParams::fields()
+    }
+    fn build(s: &Settings) -> Result<RbTree, ProgramError> {
+        let p: RbTreeParams = read_params::<RbTree, _>(s)?;
+        let dict = Dict {
+            seed: s.seed,
+            keys: p.keys,
+            preload: p.preload,
+            batch: 1,
+            value_bits: 32,
+        };
+        if let Some(why) = dict.refusal(s.ops) {
+            return Err(impossible::<RbTree>(why));
+        }
+        let mut layout = Layout::default();
+        let (root, preload) = (layout.pm(64), layout.pm(p.preload * NODE));
+        let pool = Pool::new(&mut layout, s.threads, NODE, u64::from(s.ops));
+        let rt = Runtime::new(
+            &mut layout,
+            s.threads,
+            (s.scheme, p.coupling, s.variant),
+            64 << 10,
+            pool,
+        );
+        let locks = Locks::new(&mut layout, 1);
+        Ok(RbTree {
+            rt,
+            dict,
+            root,
+            preload,
+            locks,
+            footprint: layout.footprint(),
+        })
+    }
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
+}
+
+impl RbTree {
+    fn is_node(&self, at: u64) -> bool {
+        let end = self.preload.0 + self.dict.preload * NODE;
+        (at >= self.preload.0 && at < end && at.is_multiple_of(NODE)) || self.rt.pool().owns(Addr(at))
+    }
+    /// Toggles `key`; returns the value found (0: none).
+    #[track_caller]
+    fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, key: u64) -> Result<u64, Rollback> {
+        let (value, split) = (
+            self.dict.value(thread, k, 0),
+            self.rt.variant() == Variant::NonAtomicUpdate,
+        );
+        let mut tx = self.rt.begin(pm, thread, k)?;
+        let mut tree = Tree {
+            tx: &mut tx,
+            root: self.root,
+            fresh: None,
+        };
+        let (node, parent) = tree.search(key);
+        if node.v != 0 {
+            let found = tree.get(node, VALUE).v;
+            tree.unlink(node);
+            tx.free(node.ptr());
+            tx.commit();
+            return Ok(found);
+        }
+        let new = tree.tx.alloc();
+        tree.fresh = Some(new.addr.0);
+        let node = Val {
+            v: new.addr.0,
+            dep: new.dep,
+        };
+        let first = if split { 0 } else { value };
+        for (field, v) in [(KEY, key), (VALUE, first), (LEFT, 0), (RIGHT, 0), (COLOUR, RED)] {
+            tree.set(node, field, Val::lit(v));
+        }
+        tree.set(node, PARENT, parent);
+        let forget_balance = self.rt.variant() == Variant::SemanticMistake;
+        tree.link(node, key, parent, forget_balance);
+        tx.commit();
+        if split {
+            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
+            tx.write(new.field(VALUE), Val::lit(value));
+            tx.commit();
+        }
+        Ok(0)
+    }
+    /// Builds a balanced tree of the preloaded keys `from..to`: all levels black but the last, incomplete one.
+    fn plant<M: Mem>(&self, m: &mut M, keys: &[(u64, u64)], from: usize, parent: u64, depth: u32, red_at: u32) -> u64 {
+        if keys.is_empty() {
+            return 0;
+        }
+        let middle = keys.len() / 2;
+        let node = At::<M::Dep>::new(Addr(self.preload.0 + (from + middle) as u64 * NODE));
+        let left = self.plant(m, &keys[..middle], from, node.addr.0, depth + 1, red_at);
+        let right = self.plant(
+            m,
+            &keys[middle + 1..],
+            from + middle + 1,
+            node.addr.0,
+            depth + 1,
+            red_at,
+        );
+        let colour = if depth == red_at { RED } else { BLACK };
+        let (key, value) = keys[middle];
+        let fields = [
+            (KEY, key),
+            (VALUE, value),
+            (LEFT, left),
+            (RIGHT, right),
+            (PARENT, parent),
+            (COLOUR, colour),
+        ];
+        fields.iter().for_each(|(f, v)| m.store(node.field(*f), Val::lit(*v)));
+        node.addr.0
+    }
+}
+
+impl Program for RbTree {
+    type Rebuild = LogStep;
+    type Audit = RbAudit;
+    type Model = RbModel;
+
+    fn setup<M: Mem>(&self, m: &mut M) {
+        let keys: Vec<(u64, u64)> = self.dict.preloaded().collect();
+        // Halving keeps every level full but the last: depth `d` is incomplete when 2^d <= n+1 < 2^(d+1).
+        let red_at = (keys.len() as u64 + 1).ilog2();
+        let root = self.plant(m, &keys, 0, 0, 0, red_at);
+        m.store(At::new(self.root), Val::lit(root));
+    }
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
+        let key = self.dict.key(thread, k, 0);
+        pm.m.compute(sites::OP_PROLOGUE);
+        let lock = At::new(self.locks.addr(0));
+        pm.lock(lock);
+        let result = self.toggle(pm, thread, k, key);
+        pm.unlock(lock);
+        pm.m.compute(sites::OP_EPILOGUE);
+        Ok(Dict::outcome([result?].into_iter()))
+    }
+    fn rebuild_start(&self) -> LogStep {
+        self.rt.recover_start()
+    }
+    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
+        let unknown = || Violation {
+            why: "a region record in a program without regions".into(),
+            at: None,
+        };
+        match self.rt.recover(m, state, |_, _, _, _| Err(unknown())) {
+            LogFlow::Next(step) => Flow::Next(step),
+            LogFlow::Finished => Flow::Done(Ok(())),
+            LogFlow::Broken(v) => Flow::Done(Err(v)),
+        }
+    }
+    fn model(&self, ops: &[OpRecord]) -> RbModel {
+        let history = self.dict.history(ops, |_| 0);
+        let keys = history.registers().collect();
+        RbModel { history, keys }
+    }
+    fn audit_start(&self, model: &RbModel, crash: &CrashPoint) -> RbAudit {
+        RbAudit::start(model.history.cut(crash))
+    }
+    fn audit<M: Mem<Dep = ()>>(&self, model: &RbModel, m: &mut M, state: RbAudit) -> Flow<RbAudit> {
+        match state.step(self, model, m) {
+            Ok(Some(next)) => Flow::Next(next),
+            Ok(None) => Flow::Done(Ok(())),
+            Err(v) => Flow::Done(Err(v)),
+        }
+    }
+}
