@@ -1,82 +1,157 @@
 //! The event queue: earliest time first, ties in the order in which they were scheduled.
+//!
+//! A timing wheel. Events within the horizon lie in the slot of their time, the few beyond it in a heap; a bitmap
+//! finds the next slot that holds anything, and the handful of events of one slot are compared directly.
 
 use crate::units::Ps;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Width of a slot: 2^9 ps, about one clock period.
+const SLOT_BITS: u32 = 9;
+const SLOTS: usize = 2048;
+const WORDS: usize = SLOTS / 64;
+
 struct Entry<E> {
-    key: Reverse<(Ps, u64)>,
+    key: (Ps, u64),
     event: E,
 }
-impl<E> PartialEq for Entry<E> {
+/// Ordered by key only, latest first, so that a max-heap yields the earliest.
+struct Far<E>(Entry<E>);
+impl<E> PartialEq for Far<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
+        self.0.key == other.0.key
     }
 }
-impl<E> Eq for Entry<E> {}
-impl<E> PartialOrd for Entry<E> {
+impl<E> Eq for Far<E> {}
+impl<E> PartialOrd for Far<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl<E> Ord for Entry<E> {
+impl<E> Ord for Far<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
+        Reverse(self.0.key).cmp(&Reverse(other.0.key))
     }
 }
 
 /// Future events of one simulation. Popping advances [`EventQueue::now`]; scheduling in the past is a bug and panics.
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Entry<E>>,
+    slots: Vec<Vec<Entry<E>>>,
+    occupied: [u64; WORDS],
+    far: BinaryHeap<Far<E>>,
     now: Ps,
     seq: u64,
+    len: usize,
 }
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
-            heap: BinaryHeap::with_capacity(256),
+            slots: (0..SLOTS).map(|_| Vec::new()).collect(),
+            occupied: [0; WORDS],
+            far: BinaryHeap::new(),
             now: Ps::ZERO,
             seq: 0,
+            len: 0,
         }
     }
 }
+
+/// Number of slots since the beginning of time.
+fn tick(t: Ps) -> u64 {
+    t.0 >> SLOT_BITS
+}
+
 impl<E> EventQueue<E> {
     /// Time of the event popped last.
     pub fn now(&self) -> Ps {
         self.now
     }
-    /// Time of the next event, if any.
-    pub fn next_time(&self) -> Option<Ps> {
-        self.heap.peek().map(|e| e.key.0.0)
-    }
     /// Schedules `event` at absolute time `at`.
+    ///
+    /// # Panics
+    /// If `at` lies in the past.
     pub fn schedule(&mut self, at: Ps, event: E) {
-        debug_assert!(at >= self.now, "event scheduled in the past");
+        assert!(at >= self.now, "event scheduled in the past");
         self.seq += 1;
-        self.heap.push(Entry {
-            key: Reverse((at, self.seq)),
+        self.len += 1;
+        let entry = Entry {
+            key: (at, self.seq),
             event,
-        });
+        };
+        if tick(at) < tick(self.now) + SLOTS as u64 {
+            self.place(entry);
+        } else {
+            self.far.push(Far(entry));
+        }
+    }
+    fn place(&mut self, entry: Entry<E>) {
+        let slot = tick(entry.key.0) as usize % SLOTS;
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.slots[slot].push(entry);
+    }
+    /// The first occupied slot at or after the present one, round the wheel.
+    fn next_slot(&self) -> Option<usize> {
+        let first = tick(self.now) as usize % SLOTS;
+        let word = first / 64;
+        let here = self.occupied[word] & (u64::MAX << (first % 64));
+        if here != 0 {
+            return Some(word * 64 + here.trailing_zeros() as usize);
+        }
+        // The last step looks at the first word again, for the slots before the present one.
+        (1..=WORDS).map(|i| (word + i) % WORDS).find_map(|w| {
+            let bits = self.occupied[w];
+            (bits != 0).then(|| w * 64 + bits.trailing_zeros() as usize)
+        })
     }
     /// The earliest event; time moves to it.
     pub fn pop(&mut self) -> Option<(Ps, E)> {
-        let e = self.heap.pop()?;
-        self.now = e.key.0.0;
-        Some((self.now, e.event))
+        if self.len == 0 {
+            return None;
+        }
+        self.len -= 1;
+        // Far events may have come within reach, or lie alone.
+        while let Some(f) = self.far.peek() {
+            let near = self.next_slot().is_some();
+            if tick(f.0.key.0) >= tick(self.now) + SLOTS as u64 && near {
+                break;
+            }
+            if !near {
+                self.now = self.now.max(f.0.key.0);
+            }
+            let Far(entry) = self.far.pop().expect("just seen");
+            self.place(entry);
+        }
+        let slot = self.next_slot().expect("an event is left");
+        let events = &mut self.slots[slot];
+        let mut first = 0;
+        for i in 1..events.len() {
+            if events[i].key < events[first].key {
+                first = i;
+            }
+        }
+        let entry = events.swap_remove(first);
+        if events.is_empty() {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        }
+        self.now = entry.key.0;
+        Some((self.now, entry.event))
     }
     /// Number of events waiting.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.len
     }
     /// Whether nothing is scheduled.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len == 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Stream;
+
     #[test]
     fn earliest_first_and_ties_in_scheduling_order() {
         let mut q = EventQueue::default();
@@ -86,5 +161,30 @@ mod tests {
         let order: String = std::iter::from_fn(|| q.pop().map(|x| x.1)).collect();
         assert_eq!(order, "bdac");
         assert_eq!(q.now(), Ps(5));
+    }
+
+    #[test]
+    fn a_wheel_is_a_sorted_list() {
+        let mut r = Stream::new(7, "events");
+        for round in 0..200 {
+            let mut q = EventQueue::default();
+            let mut list: Vec<(u64, u64)> = Vec::new();
+            let mut id = 0;
+            for _ in 0..400 {
+                if r.chance(3, 5) {
+                    // Near, on the edge of the horizon, and far beyond it.
+                    let span = [1, 600, 1 << 20, 1 << 21, 1 << 26][r.below(5) as usize];
+                    let at = q.now().0 + r.below(span);
+                    q.schedule(Ps(at), id);
+                    list.push((at, id));
+                    id += 1;
+                } else {
+                    let want = list.iter().min().copied();
+                    assert_eq!(q.pop().map(|(t, e)| (t.0, e)), want, "round {round}");
+                    list.retain(|x| Some(*x) != want);
+                    assert_eq!(q.len(), list.len());
+                }
+            }
+        }
     }
 }
