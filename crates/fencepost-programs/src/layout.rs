@@ -41,6 +41,11 @@ impl Layout {
         self.pm += bytes.next_multiple_of(LINE_BYTES);
         Addr::pm(at)
     }
+    /// Reserves `bytes` of persistent memory at a multiple of `align`.
+    pub fn pm_aligned(&mut self, bytes: u64, align: u64) -> Addr {
+        self.pm = self.pm.next_multiple_of(align);
+        self.pm(bytes)
+    }
     /// Everything reserved so far.
     pub fn footprint(&self) -> Footprint {
         Footprint {

@@ -4,6 +4,7 @@
 //! hand-ordered persists, hardware transactions, or nothing at all. Recovery and audit are chains of small steps.
 //! [`registry`] turns a program's word into the program.
 
+pub mod bplustree;
 pub mod commitstore;
 pub mod cq;
 mod dict;

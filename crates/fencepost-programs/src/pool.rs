@@ -26,7 +26,7 @@ impl Pool {
     /// Reserves pools of `per_thread` blocks of `block` bytes each (rounded up to lines).
     pub fn new(layout: &mut Layout, threads: u32, block: u64, per_thread: u64) -> Pool {
         let block = block.next_multiple_of(LINE_BYTES);
-        let blocks = layout.pm(u64::from(threads) * per_thread * block);
+        let blocks = layout.pm_aligned(u64::from(threads) * per_thread * block, block);
         let control = layout.dram(u64::from(threads) * Self::control_bytes());
         Pool {
             blocks,

@@ -62,6 +62,7 @@ programs! {
     crate::sps::Sps,
     crate::hash::Hash,
     crate::rbtree::RbTree,
+    crate::bplustree::BPlusTree,
     crate::commitstore::CommitStore,
 }
 

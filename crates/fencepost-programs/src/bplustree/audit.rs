@@ -1,0 +1,200 @@
+//! The audit: a depth-first walk, one node a step, checking bounds, order, depth, leaf chain and every pair.
+
+use super::node::{COUNT, LEAF, NEXT, child_at, key_at, value_at};
+use super::{BPlusModel, BPlusTree};
+use crate::oracle::Cut;
+use fencepost_kernel::{Addr, At, Mem, Violation, Width};
+
+/// A node on the path from the root, and the next of its children.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+struct Frame {
+    node: u64,
+    child: u64,
+    /// Keys below this node are at least `low` and below `high` (`None`: unbounded).
+    low: u64,
+    high: Option<u64>,
+}
+
+/// State between two steps of the audit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BPlusAudit {
+    /// Path from the root; empty before the root is read.
+    path: Vec<Frame>,
+    started: bool,
+    /// Depth of the leaves, once one has been seen.
+    depth: Option<usize>,
+    /// The leaf that must come next, once one has been seen.
+    leaf: Option<u64>,
+    /// Next of the model's keys that has not been judged.
+    next: usize,
+    cut: Cut,
+}
+
+type Step = Result<Option<BPlusAudit>, Violation>;
+
+fn wrong(at: u64, why: &str) -> Violation {
+    Violation::at(Addr(at), why)
+}
+fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
+    m.load(At::new(Addr(node)).field(offset)).v
+}
+
+impl BPlusAudit {
+    pub(super) fn start(cut: Cut) -> BPlusAudit {
+        BPlusAudit {
+            path: Vec::new(),
+            started: false,
+            depth: None,
+            leaf: None,
+            next: 0,
+            cut,
+        }
+    }
+    pub(super) fn step<M: Mem<Dep = ()>>(mut self, p: &BPlusTree, model: &BPlusModel, m: &mut M) -> Step {
+        if let Some(fault) = model.history.fault() {
+            return Err(Violation {
+                why: fault.into(),
+                at: None,
+            });
+        }
+        let target = if !self.started {
+            self.started = true;
+            let root = m.load(At::new(p.root)).v;
+            Frame {
+                node: root,
+                child: 0,
+                low: 0,
+                high: None,
+            }
+        } else {
+            match self.descend(p, m) {
+                Some(frame) => frame,
+                None => return self.finish(model).map(|()| None),
+            }
+        };
+        self.enter(p, model, m, target)?;
+        Ok(Some(self))
+    }
+    /// The next child to look at, leaving nodes that have none left.
+    fn descend<M: Mem<Dep = ()>>(&mut self, p: &BPlusTree, m: &mut M) -> Option<Frame> {
+        loop {
+            let top = self.path.last_mut()?;
+            let count = get(m, top.node, COUNT) & (LEAF - 1);
+            if top.child > count {
+                self.path.pop();
+                continue;
+            }
+            let i = top.child;
+            top.child += 1;
+            let low = if i == 0 {
+                top.low
+            } else {
+                get(m, top.node, key_at(i - 1))
+            };
+            let high = if i == count {
+                top.high
+            } else {
+                Some(get(m, top.node, key_at(i)))
+            };
+            return Some(Frame {
+                node: get(m, top.node, child_at(p.pairs, i)),
+                child: 0,
+                low,
+                high,
+            });
+        }
+    }
+    fn enter<M: Mem<Dep = ()>>(
+        &mut self,
+        p: &BPlusTree,
+        model: &BPlusModel,
+        m: &mut M,
+        f: Frame,
+    ) -> Result<(), Violation> {
+        if !p.is_node(f.node) {
+            return Err(wrong(f.node, "a child pointer leads to something that is no node"));
+        }
+        let word = get(m, f.node, COUNT);
+        let (count, leaf) = (word & (LEAF - 1), word & LEAF != 0);
+        if count > p.pairs || word > (LEAF | p.pairs) {
+            return Err(wrong(f.node, "a node's count is beyond its room"));
+        }
+        // Bounds nest strictly, so the walk cannot return to a node above: pointers cannot form a cycle without breaking this.
+        if self.path.iter().any(|above| above.node == f.node) {
+            return Err(wrong(f.node, "a node is below itself"));
+        }
+        let mut low = f.low;
+        for i in 0..count {
+            let key = get(m, f.node, key_at(i));
+            let ascends = if i == 0 { key >= low } else { key > low };
+            if !ascends || f.high.is_some_and(|h| key >= h) {
+                return Err(wrong(f.node, "keys of a node are out of order or out of its bounds"));
+            }
+            low = key;
+        }
+        if !leaf {
+            self.path.push(f);
+            return Ok(());
+        }
+        self.leaf(p, model, m, f.node, count)
+    }
+    fn leaf<M: Mem<Dep = ()>>(
+        &mut self,
+        p: &BPlusTree,
+        model: &BPlusModel,
+        m: &mut M,
+        node: u64,
+        count: u64,
+    ) -> Result<(), Violation> {
+        if *self.depth.get_or_insert(self.path.len()) != self.path.len() {
+            return Err(wrong(node, "leaves are at different depths"));
+        }
+        if self.leaf.is_some_and(|expected| expected != node) {
+            return Err(wrong(node, "the chain of leaves is not the order of the leaves"));
+        }
+        self.leaf = Some(get(m, node, NEXT));
+        for i in 0..count {
+            let key = get(m, node, key_at(i));
+            let value = m.load_n(At::new(Addr(node)).field(value_at(p.pairs, i)), Width::B4).v;
+            self.pair(model, node, key, value)?;
+        }
+        Ok(())
+    }
+    /// Keys ascend over the whole walk; the keys passed over are absent, this one has its value.
+    fn pair(&mut self, model: &BPlusModel, node: u64, key: u64, value: u64) -> Result<(), Violation> {
+        while let Some(k) = model.keys.get(self.next) {
+            if *k >= key {
+                break;
+            }
+            self.absent(model, *k)?;
+            self.next += 1;
+        }
+        if model.keys.get(self.next) != Some(&key) {
+            return Err(wrong(node, "a key is twice in the tree or of no operation"));
+        }
+        self.next += 1;
+        let why = "a leaf holds a value of no prefix of the operations";
+        model
+            .history
+            .observe(&mut self.cut, key, value)
+            .map_err(|_| wrong(node, why))
+    }
+    fn absent(&mut self, model: &BPlusModel, key: u64) -> Result<(), Violation> {
+        let missing = |_| Violation {
+            why: format!("key {key} is absent in no prefix of the operations"),
+            at: None,
+        };
+        model.history.observe(&mut self.cut, key, 0).map_err(missing)
+    }
+    fn finish(&mut self, model: &BPlusModel) -> Result<(), Violation> {
+        if let Some(node) = self.leaf
+            && node != 0
+        {
+            return Err(wrong(node, "the chain of leaves goes on beyond the last leaf"));
+        }
+        for key in &model.keys[self.next..] {
+            self.absent(model, *key)?;
+        }
+        Ok(())
+    }
+}

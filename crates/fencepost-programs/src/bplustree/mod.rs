@@ -1,0 +1,261 @@
+//! `bplustree`: a B+ tree of 4 KiB nodes, 200 pairs of 8-byte key and 4-byte value, several inserts or deletes a transaction.
+//!
+//! One lock. Each transaction toggles `batch` keys. Full nodes are split on the way down; removal does not merge nodes
+//! (an empty leaf stays), which the paper leaves open. Grouped undo logs the part of a node that a shift moves as
+//! whole objects.
+//!
+//! Used by loc (VI; SYSTEMS 3.1).
+
+mod audit;
+mod node;
+
+pub use audit::BPlusAudit;
+
+use crate::dict::Dict;
+use crate::layout::{Footprint, Layout, Locks};
+use crate::oracle::History;
+use crate::pool::Pool;
+use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::sites;
+use crate::small::Small;
+use crate::tx::{LogFlow, LogStep, Runtime};
+use crate::words::{Coupling, Scheme, Variant};
+use fencepost_kernel::params::{Field, Params};
+use fencepost_kernel::{
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation, Width, params,
+};
+use node::{COUNT, LEAF, MOST_PAIRS, NEXT, NODE, Tree, child_at, key_at, value_at};
+
+params! {
+    /// Parameters of `bplustree`.
+    pub struct BPlusParams {
+        /// Distinct keys that operations draw from.
+        keys: u64 = 20_000,
+        /// Pairs in the tree before the run.
+        preload: u64 = 10_000,
+        /// Pairs per node.
+        pairs: u64 = 200,
+        /// Inserts or deletes per transaction.
+        batch: u32 = 4,
+        /// How many undo records share one barrier.
+        coupling: Coupling = Coupling::Auto,
+    }
+}
+
+/// The program.
+#[derive(Clone, Debug)]
+pub struct BPlusTree {
+    rt: Runtime,
+    dict: Dict,
+    pairs: u64,
+    root: Addr,
+    preload: Addr,
+    preload_nodes: u64,
+    locks: Locks,
+    footprint: Footprint,
+}
+
+/// What the oracle knows of a run.
+#[derive(Clone, Debug)]
+pub struct BPlusModel {
+    history: History,
+    /// Every key that may be in the tree, ascending.
+    keys: Vec<u64>,
+}
+
+impl Described for BPlusTree {
+    const WORD: &'static str = "bplustree";
+    const ABOUT: &'static str = "B+ tree of 4 KiB nodes: several inserts and deletes per transaction";
+    const SCHEMES: &'static [Scheme] = &[Scheme::UndoArray, Scheme::UndoList, Scheme::Redo];
+    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+
+    fn fields() -> Vec<Field> {
+        BPlusParams::fields()
+    }
+    fn build(s: &Settings) -> Result<BPlusTree, ProgramError> {
+        let p: BPlusParams = read_params::<BPlusTree, _>(s)?;
+        // A value has 4 bytes: one names the writing thread.
+        let dict = Dict {
+            seed: s.seed,
+            keys: p.keys,
+            preload: p.preload,
+            batch: p.batch,
+            value_bits: 24,
+        };
+        if let Some(why) = dict.refusal(s.ops) {
+            return Err(impossible::<BPlusTree>(why));
+        }
+        if p.pairs < 4 || p.pairs > MOST_PAIRS || p.batch > 64 {
+            let why = format!("pairs must be within 4..={MOST_PAIRS} and batch within 1..=64");
+            return Err(impossible::<BPlusTree>(why));
+        }
+        let mut layout = Layout::default();
+        let preload_nodes = level_sizes(p.preload, p.pairs).iter().sum();
+        let (root, preload) = (layout.pm(64), layout.pm_aligned(preload_nodes * NODE, NODE));
+        // Each split takes a node, and fills at least half of one; a chain of splits at most doubles that.
+        let blocks = 8 + u64::from(s.ops) * u64::from(p.batch) * 2 * 2 / p.pairs.min(64);
+        let blocks = blocks.max(u64::from(s.ops) * u64::from(p.batch) / (p.pairs / 2) * 2 + 8);
+        let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
+        // A toggle shifts at most a node of pairs and splits a path of nodes: a record (64 B as list node) per word.
+        let log = u64::from(p.batch) * 6 * p.pairs * 2 * 64;
+        let rt = Runtime::new(&mut layout, s.threads, (s.scheme, p.coupling, s.variant), log, pool);
+        let locks = Locks::new(&mut layout, 1);
+        let footprint = layout.footprint();
+        Ok(BPlusTree {
+            rt,
+            dict,
+            pairs: p.pairs,
+            root,
+            preload,
+            preload_nodes,
+            locks,
+            footprint,
+        })
+    }
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
+}
+
+/// Nodes on each level of the preloaded tree, leaves first: half-full leaves, and inner nodes of half as many children.
+fn level_sizes(preload: u64, pairs: u64) -> Vec<u64> {
+    let fill = (pairs / 2).max(2);
+    let mut sizes = vec![preload.div_ceil(fill).max(1)];
+    while sizes[sizes.len() - 1] > 1 {
+        sizes.push(sizes[sizes.len() - 1].div_ceil(fill));
+    }
+    sizes
+}
+
+impl BPlusTree {
+    fn is_node(&self, at: u64) -> bool {
+        let end = self.preload.0 + self.preload_nodes * NODE;
+        (at >= self.preload.0 && at < end && at.is_multiple_of(NODE)) || self.rt.pool().owns(Addr(at))
+    }
+    /// Toggles the operation's keys in one transaction; returns what each found.
+    #[track_caller]
+    fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Small<u64, 16>, Rollback> {
+        let mut found = Small::new(0);
+        let mut torn = None;
+        let mut tx = self.rt.begin(pm, thread, k)?;
+        for sub in 0..self.dict.batch {
+            let (key, value) = (self.dict.key(thread, k, sub), self.dict.value(thread, k, sub));
+            let split = self.rt.variant() == Variant::NonAtomicUpdate && sub + 1 == self.dict.batch;
+            let append = self.rt.variant() == Variant::SemanticMistake;
+            let mut tree = Tree {
+                tx: &mut tx,
+                root: self.root,
+                pairs: self.pairs,
+            };
+            let place = tree.search(key);
+            match place.found {
+                Some(_) => tree.remove(place.leaf, place.index),
+                None => {
+                    let at = tree.insert(key, if split { 0 } else { value }, append);
+                    torn = split.then_some((at, value));
+                }
+            }
+            found.push(place.found.unwrap_or(0));
+        }
+        tx.commit();
+        if let Some((at, value)) = torn {
+            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
+            tx.write_n(at, Val::lit(value), Width::B4);
+            tx.commit();
+        }
+        Ok(found)
+    }
+    /// Writes one level of the preloaded tree above `below` (first key and address of each node); returns its nodes.
+    fn plant_level<M: Mem>(&self, m: &mut M, below: &[(u64, u64)], nodes: u64, used: u64) -> Vec<(u64, u64)> {
+        let share = |i: u64| (below.len() as u64 * i / nodes) as usize;
+        (0..nodes)
+            .map(|i| {
+                let node = At::<M::Dep>::new(Addr(self.preload.0 + (used + i) * NODE));
+                let children = &below[share(i)..share(i + 1)];
+                m.store(node.field(COUNT), Val::lit(children.len() as u64 - 1));
+                for (c, (first, child)) in children.iter().enumerate() {
+                    m.store(node.field(child_at(self.pairs, c as u64)), Val::lit(*child));
+                    if c > 0 {
+                        m.store(node.field(key_at(c as u64 - 1)), Val::lit(*first));
+                    }
+                }
+                (children[0].0, node.addr.0)
+            })
+            .collect()
+    }
+    fn plant_leaves<M: Mem>(&self, m: &mut M, leaves: u64) -> Vec<(u64, u64)> {
+        let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
+        let share = |i: u64| (pairs.len() as u64 * i / leaves) as usize;
+        (0..leaves)
+            .map(|i| {
+                let leaf = At::<M::Dep>::new(Addr(self.preload.0 + i * NODE));
+                let own = &pairs[share(i)..share(i + 1)];
+                m.store(leaf.field(COUNT), Val::lit(own.len() as u64 | LEAF));
+                m.store(
+                    leaf.field(NEXT),
+                    Val::lit(if i + 1 < leaves { leaf.addr.0 + NODE } else { 0 }),
+                );
+                for (n, (key, value)) in (0..).zip(own) {
+                    m.store(leaf.field(key_at(n)), Val::lit(*key));
+                    m.store_n(leaf.field(value_at(self.pairs, n)), Val::lit(*value), Width::B4);
+                }
+                (own.first().map_or(0, |p| p.0), leaf.addr.0)
+            })
+            .collect()
+    }
+}
+
+impl Program for BPlusTree {
+    type Rebuild = LogStep;
+    type Audit = BPlusAudit;
+    type Model = BPlusModel;
+
+    fn setup<M: Mem>(&self, m: &mut M) {
+        let sizes = level_sizes(self.dict.preload, self.pairs);
+        let mut level = self.plant_leaves(m, sizes[0]);
+        let mut used = sizes[0];
+        for nodes in &sizes[1..] {
+            level = self.plant_level(m, &level, *nodes, used);
+            used += nodes;
+        }
+        m.store(At::new(self.root), Val::lit(level[0].1));
+    }
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
+        pm.m.compute(sites::OP_PROLOGUE);
+        let lock = At::new(self.locks.addr(0));
+        pm.lock(lock);
+        let result = self.toggle(pm, thread, k);
+        pm.unlock(lock);
+        pm.m.compute(sites::OP_EPILOGUE);
+        Ok(Dict::outcome(result?.as_slice().iter().copied()))
+    }
+    fn rebuild_start(&self) -> LogStep {
+        self.rt.recover_start()
+    }
+    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
+        let unknown = || Violation {
+            why: "a region record in a program without regions".into(),
+            at: None,
+        };
+        match self.rt.recover(m, state, |_, _, _, _| Err(unknown())) {
+            LogFlow::Next(step) => Flow::Next(step),
+            LogFlow::Finished => Flow::Done(Ok(())),
+            LogFlow::Broken(v) => Flow::Done(Err(v)),
+        }
+    }
+    fn model(&self, ops: &[OpRecord]) -> BPlusModel {
+        let history = self.dict.history(ops, |_| 0);
+        let keys = history.registers().collect();
+        BPlusModel { history, keys }
+    }
+    fn audit_start(&self, model: &BPlusModel, crash: &CrashPoint) -> BPlusAudit {
+        BPlusAudit::start(model.history.cut(crash))
+    }
+    fn audit<M: Mem<Dep = ()>>(&self, model: &BPlusModel, m: &mut M, state: BPlusAudit) -> Flow<BPlusAudit> {
+        match state.step(self, model, m) {
+            Ok(Some(next)) => Flow::Next(next),
+            Ok(None) => Flow::Done(Ok(())),
+            Err(v) => Flow::Done(Err(v)),
+        }
+    }
+}
