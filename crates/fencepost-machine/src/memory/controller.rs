@@ -1,8 +1,9 @@
 //! The memory controller: what its user calls, and the order in which things happen at one moment.
 
 use super::lane::Lane;
+use super::lists::{Request, Touched};
 use super::map::{AddressMap, Location};
-use super::sched::{Request, Touched, sooner};
+use super::sched::sooner;
 use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError};
 use super::stats::MemStats;
 use super::timing::Timing;
@@ -145,6 +146,7 @@ impl Controller {
         let at = self.arrival(now + delay, slot);
         let position = self.transit.partition_point(|t| t.0 <= at);
         self.transit.insert(position, (at, slot));
+        self.follow_epochs(now);
         self.watermarks(now);
         Ok(())
     }
@@ -181,7 +183,7 @@ impl Controller {
     /// answers of `filter` may have changed.
     pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
         if filter.is_some() {
-            self.wake_lanes(now);
+            self.eligibility_changed(now);
         }
         while let Some(t) = self.next_event().filter(|t| *t <= now) {
             self.step(t, filter, out);
@@ -238,7 +240,7 @@ impl Controller {
     }
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
-        let another_epoch = self.writes.done(slot);
+        self.writes.done(slot);
         let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
         if self.durable_region && !self.durable_on_accept {
             let record = true;
@@ -261,11 +263,20 @@ impl Controller {
         self.writes.finish(slot);
         self.slot_free(write.queue, out);
         self.watermarks(now);
-        if another_epoch {
-            self.wake_lanes(now);
+        self.follow_epochs(now);
+    }
+    /// After the queues changed: looks whether other epochs may issue.
+    pub(super) fn follow_epochs(&mut self, now: Ps) {
+        if self.writes.epochs_moved() {
+            self.eligibility_changed(now);
         }
     }
-    pub(super) fn wake_lanes(&mut self, now: Ps) {
+    /// Other writes than before may issue.
+    fn eligibility_changed(&mut self, now: Ps) {
+        self.lanes.iter_mut().for_each(|l| l.writes.all_changed());
+        self.wake_lanes(now);
+    }
+    fn wake_lanes(&mut self, now: Ps) {
         for lane in self
             .lanes
             .iter_mut()
@@ -401,7 +412,7 @@ impl Controller {
         }
         for (i, lane) in self.lanes.iter().enumerate() {
             for (what, list) in [("read", &lane.reads), ("write", &lane.writes)] {
-                if let Some(r) = list.first() {
+                if let Some(r) = list.oldest() {
                     let blocked = what == "write" && !self.writes.eligible(r.key as Slot);
                     let why = if blocked { ", held by epoch or line order" } else { "" };
                     text += &format!(

@@ -1,7 +1,8 @@
 //! One channel at work: read or write mode, and the commands that follow.
 
 use super::controller::{Controller, IssueFilter};
-use super::sched::{Command, Pick, Request, Touched, pick, sooner};
+use super::lists::{BankLists, Node, Request, Touched};
+use super::sched::{Command, Pick, pick, sooner};
 use super::spec::{MediaSpec, SlotFreed};
 use super::timing::{Channel, Direction};
 use super::writes::Slot;
@@ -9,15 +10,15 @@ use super::{MemEvent, ReadId};
 use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
 
-/// A channel with its share of the queued requests, oldest first.
+/// A channel with its share of the queued requests.
 #[derive(Clone, Debug)]
 pub struct Lane {
     /// Banks and buses.
     pub channel: Channel,
     /// Queued reads.
-    pub reads: Vec<Request>,
+    pub reads: BankLists,
     /// Queued writes.
-    pub writes: Vec<Request>,
+    pub writes: BankLists,
     /// When to look again.
     pub wake: Option<Ps>,
     mode: Direction,
@@ -31,10 +32,12 @@ pub struct Lane {
 impl Lane {
     /// An idle channel.
     pub fn new(media: &MediaSpec) -> Lane {
+        let channel = Channel::new(media);
+        let lists = BankLists::new(channel.banks.len());
         Lane {
-            channel: Channel::new(media),
-            reads: Vec::with_capacity(64),
-            writes: Vec::with_capacity(64),
+            channel,
+            reads: lists.clone(),
+            writes: lists,
             wake: None,
             mode: Direction::Read,
             forced: false,
@@ -42,7 +45,15 @@ impl Lane {
             last: Direction::Read,
         }
     }
-    fn list(&mut self, direction: Direction) -> &mut Vec<Request> {
+    /// Banks (a bit each) that some eligible request of a direction needs.
+    fn wanted(&self, direction: Direction) -> u64 {
+        let list = match direction {
+            Direction::Read => &self.reads,
+            Direction::Write => &self.writes,
+        };
+        list.hits() | list.misses()
+    }
+    fn list(&mut self, direction: Direction) -> &mut BankLists {
         match direction {
             Direction::Read => &mut self.reads,
             Direction::Write => &mut self.writes,
@@ -63,18 +74,23 @@ impl Controller {
             l.wake = Some(edge);
             return;
         }
-        self.stats.refreshes += l.channel.refresh(&self.timing, now);
+        let refreshed = l.channel.refresh(&self.timing, now);
+        if refreshed > 0 {
+            self.stats.refreshes += refreshed;
+            l.reads.all_changed();
+            l.writes.all_changed();
+        }
         loop {
             self.choose_mode(lane, now);
             let (direction, p) = self.choose(lane, now, filter);
-            let Some((index, command)) = p.now else {
+            let Some((node, command)) = p.now else {
                 // A refresh changes what is worth waiting for, so look again when one falls due.
                 let due = self.lanes[lane].channel.next_refresh();
                 let wake = p.wake.map(|t| due.map_or(t, |d| t.min(d)));
                 self.lanes[lane].wake = wake.map(|t| self.timing.edge(t));
                 return;
             };
-            self.issue(lane, now, direction, index, command, out);
+            self.issue(lane, now, direction, node, command, out);
         }
     }
 
@@ -105,7 +121,7 @@ impl Controller {
     }
     /// When the oldest write of a channel has waited long enough to go before reads.
     fn due(&self, lane: usize) -> Option<Ps> {
-        let oldest = self.lanes[lane].writes.first()?;
+        let oldest = self.lanes[lane].writes.oldest()?;
         (self.spec.write_wait_max > Ps::ZERO).then(|| oldest.since + self.spec.write_wait_max)
     }
     fn overdue(&self, lane: usize, now: Ps) -> bool {
@@ -125,7 +141,7 @@ impl Controller {
         } else {
             Direction::Read
         };
-        if mode == Direction::Write && first.banks == 0 && !self.lanes[lane].reads.is_empty() {
+        if mode == Direction::Write && first.wake.is_none() && !self.lanes[lane].reads.is_empty() {
             // No write may issue at all: reads have the channel.
             self.lanes[lane].mode = Direction::Read;
             return (Direction::Read, self.pick(lane, Direction::Read, now, 0, filter));
@@ -136,7 +152,7 @@ impl Controller {
         if !self.spec.fill_idle || self.lanes[lane].list(other).is_empty() {
             return (mode, first);
         }
-        let fill = self.pick(lane, other, now, first.banks, filter);
+        let fill = self.pick(lane, other, now, self.lanes[lane].wanted(mode), filter);
         let slack = |t: Ps| first.wake.is_none_or(|w| w > t + self.timing.turnarounds);
         if fill.now.is_some() {
             if slack(now) {
@@ -147,15 +163,33 @@ impl Controller {
         }
         (mode, first)
     }
-    fn pick(&self, lane: usize, direction: Direction, now: Ps, avoid: u64, filter: Option<IssueFilter<'_>>) -> Pick {
-        let (l, hits_max) = (&self.lanes[lane], self.spec.row_hits_max);
-        let (channel, writes) = (&l.channel, &self.writes);
+    fn pick(
+        &mut self,
+        lane: usize,
+        direction: Direction,
+        now: Ps,
+        avoid: u64,
+        filter: Option<IssueFilter<'_>>,
+    ) -> Pick {
+        let hits_max = self.spec.row_hits_max;
+        let (
+            Lane {
+                channel, reads, writes, ..
+            },
+            queue,
+        ) = (&mut self.lanes[lane], &self.writes);
         match direction {
-            Direction::Read => pick(channel, &l.reads, direction, hits_max, now, avoid, |_| true),
-            Direction::Write => pick(channel, &l.writes, direction, hits_max, now, avoid, |r| {
-                let slot = r.key as Slot;
-                writes.eligible(slot) && filter.is_none_or(|f| f(writes.id(slot), writes.write(slot)))
-            }),
+            Direction::Read => {
+                reads.find_candidates(channel, hits_max, |_| true);
+                pick(channel, reads, direction, now, avoid)
+            }
+            Direction::Write => {
+                writes.find_candidates(channel, hits_max, |r| {
+                    let slot = r.key as Slot;
+                    queue.eligible(slot) && filter.is_none_or(|f| f(queue.id(slot), queue.write(slot)))
+                });
+                pick(channel, writes, direction, now, avoid)
+            }
         }
     }
 
@@ -164,12 +198,12 @@ impl Controller {
         lane: usize,
         now: Ps,
         direction: Direction,
-        index: usize,
+        node: Node,
         command: Command,
         out: &mut Vec<MemEvent>,
     ) {
         let l = &mut self.lanes[lane];
-        let r = &mut l.list(direction)[index];
+        let r = l.list(direction).request(node);
         let (bank, row) = (usize::from(r.bank), r.row);
         match command {
             Command::Precharge => {
@@ -184,10 +218,13 @@ impl Controller {
             }
             Command::Column => {
                 l.channel.column(&self.timing, now, bank, direction);
-                let r = l.list(direction).remove(index);
+                let r = l.list(direction).remove(node);
                 self.transfer(lane, now, direction, r, out);
             }
         }
+        let l = &mut self.lanes[lane];
+        l.reads.bank_changed(bank);
+        l.writes.bank_changed(bank);
     }
     /// A line crosses the bus.
     fn transfer(&mut self, lane: usize, now: Ps, direction: Direction, r: Request, out: &mut Vec<MemEvent>) {
@@ -214,9 +251,8 @@ impl Controller {
         let (id, queue) = (self.writes.id(slot), self.writes.write(slot).queue);
         out.push(MemEvent::Issued { id });
         let free = self.spec.slot_freed == SlotFreed::Issue;
-        if self.writes.issue(slot, free) {
-            self.wake_lanes(now);
-        }
+        self.writes.issue(slot, free);
+        self.follow_epochs(now);
         if free {
             self.slot_free(queue, out);
             self.watermarks(now);

@@ -7,6 +7,7 @@
 
 mod controller;
 mod lane;
+mod lists;
 mod map;
 mod preset;
 mod sched;

@@ -81,6 +81,8 @@ struct Queue {
     epochs: VecDeque<EpochState>,
     /// The epoch whose writes may issue.
     issuing: Option<Epoch>,
+    /// It changed since anybody asked.
+    changed: bool,
 }
 
 /// What became of an arriving write.
@@ -121,6 +123,7 @@ impl Writes {
             gate_open: true,
             epochs: VecDeque::with_capacity(usize::from(capacity)),
             issuing: None,
+            changed: false,
         };
         Writes {
             entries: Vec::with_capacity(usize::from(capacity * queues)),
@@ -287,9 +290,14 @@ impl Writes {
         let queue = &self.queues[usize::from(e.write.queue)];
         older_issued && (!e.in_epoch || e.write.epoch == queue.issuing)
     }
+    /// Whether other epochs than at the last call may issue.
+    pub fn epochs_moved(&mut self) -> bool {
+        self.queues
+            .iter_mut()
+            .fold(false, |any, q| std::mem::take(&mut q.changed) | any)
+    }
     /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.
-    /// Returns whether another epoch may issue now.
-    pub fn issue(&mut self, slot: Slot, free_slot: bool) -> bool {
+    pub fn issue(&mut self, slot: Slot, free_slot: bool) {
         let e = &mut self.entries[usize::from(slot)];
         e.state = State::Issued;
         let (queue, epoch, in_epoch) = (usize::from(e.write.queue), e.write.epoch, e.in_epoch);
@@ -297,21 +305,16 @@ impl Writes {
             self.release_slot(slot);
         }
         let q = &mut self.queues[queue];
-        let before = q.issuing;
         if in_epoch {
             q.issued(epoch);
             q.find_issuing(self.ordered_issue);
         }
-        before != q.issuing
     }
-    /// The medium has stored an issued write. Returns whether another epoch may issue now. The entry can still be
-    /// read until [`Writes::finish`].
-    pub fn done(&mut self, slot: Slot) -> bool {
+    /// The medium has stored an issued write. The entry can still be read until [`Writes::finish`].
+    pub fn done(&mut self, slot: Slot) {
         let queue = usize::from(self.entries[usize::from(slot)].write.queue);
-        let before = self.queues[queue].issuing;
         self.leave_epoch(slot, false);
         self.queues[queue].arrived -= 1;
-        before != self.queues[queue].issuing
     }
     /// Frees an entry after [`Writes::done`].
     pub fn finish(&mut self, slot: Slot) {
@@ -441,6 +444,8 @@ impl Queue {
             true => self.epochs.iter().find(|e| e.unissued > 0),
             false => self.epochs.front(),
         };
-        self.issuing = oldest.map(|e| e.epoch);
+        let oldest = oldest.map(|e| e.epoch);
+        self.changed |= self.issuing != oldest;
+        self.issuing = oldest;
     }
 }
