@@ -32,10 +32,16 @@ impl Machine {
             .take()
             .expect("still open");
         self.sys.counters.miss_time += self.sys.now() - m.since;
+        if m.drop_copies {
+            // Nobody holds the line now, and whoever queued up behind it asks after the store has performed.
+            self.line_free(line);
+        }
         for w in m.waiters {
             self.serve(w);
         }
-        self.line_free(line);
+        if !m.drop_copies {
+            self.line_free(line);
+        }
         self.serve_starved(core);
     }
 

@@ -40,7 +40,11 @@ impl Machine {
             (true, true) => Snoop::Upgrade,
             (true, false) => Snoop::ReadExclusive,
         };
-        if let Some(cause) = self.peers_refuse(core, line, kind) {
+        let refused = match drop_copies {
+            true => self.holders_refuse(line),
+            false => self.peers_refuse(core, line, kind),
+        };
+        if let Some(cause) = refused {
             self.charge_miss(core, miss, cause);
             self.sys.bus.refused.push((me, cause));
             return;
@@ -58,10 +62,10 @@ impl Machine {
             }
         }
         self.sys.counters.bus_grants += 1;
-        let taken = self.move_peers(core, line, kind.invalidates());
         if drop_copies {
-            self.drop_own_copies(core, line);
+            self.expel(line);
         }
+        let taken = self.move_peers(core, line, kind.invalidates());
         let (fill, in_llc) = self.fill_state(line, exclusive, &taken);
         let fill = FillState {
             dirty: fill.dirty || own.is_some_and(|o| o.1),
@@ -260,13 +264,6 @@ impl Machine {
             }
         }
         taken
-    }
-
-    fn drop_own_copies(&mut self, core: CoreId, line: LineAddr) {
-        let c = &mut self.sys.cores[core.index()];
-        c.l1.take(line);
-        c.l2.as_mut().map(|t| t.take(line));
-        self.sys.llc.tags.take(line);
     }
 
     /// What the requester will hold; dirtiness in the shared cache moves to an exclusive requester.

@@ -5,6 +5,7 @@
 //! line is busy: later requests for it queue up behind.
 
 mod clean;
+mod expel;
 mod fill;
 mod grant;
 mod leave;

@@ -44,11 +44,13 @@ impl Machine {
                 continue;
             }
             let out = port.outgoing.remove(i);
-            if !out.notify.is_empty() {
-                port.notify.push((id, out.notify, write.line));
-            }
+            // Also without anyone to tell yet: a clean that finds the line on its way completes when it arrives.
+            port.notify.push((id, out.notify, write.line));
         }
         self.sys.wake_memory(side);
+        for queue in std::mem::take(&mut self.sys.port(side).line_refused) {
+            self.design.write_room(&mut self.sys, queue);
+        }
         if !self.sys.bus.throttled.is_empty() {
             self.unthrottle();
         }

@@ -56,6 +56,12 @@ impl Machine {
     }
 
     fn act(&mut self, hart: HartId, op: &Op) -> Act {
+        let locked = matches!(op.kind, OpKind::Rmw(_) | OpKind::Lock);
+        if locked && self.sys.spec.core.store_order == StoreOrder::Tso {
+            if let Gate::Wait(cause) = self.design.instr(&mut self.sys, hart, Instr::Locked) {
+                return Act::Refused(cause);
+            }
+        }
         match op.kind {
             OpKind::Fence(kind) => {
                 let act = self.instruct(hart, Instr::Fence(kind));

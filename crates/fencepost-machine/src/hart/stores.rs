@@ -187,14 +187,7 @@ impl Machine {
 
     fn try_nt_store(&mut self, hart: HartId, i: usize, s: &QueuedStore) -> Tried {
         let line = s.line();
-        let cached = self.sys.llc.tags.find(line).is_some()
-            || self.sys.bus.busy.contains_key(&line)
-            || self
-                .sys
-                .cores
-                .iter()
-                .any(|c| c.l1.find(line).is_some() || c.l2.as_ref().is_some_and(|t| t.find(line).is_some()));
-        if cached {
+        if self.held(line) {
             let core = self.sys.spec.core_of(hart);
             self.start_miss(core, line, true, true, Waiter::Store(hart, s.id));
             self.sys.harts[hart.index()].stores.set_state(i, StoreState::Fetching);

@@ -94,6 +94,11 @@ impl Cx for System {
     }
 
     fn write(&mut self, write: Write) -> Result<WriteId, Cause> {
+        if self.pm.outgoing.iter().any(|w| w.write.line == write.line) {
+            // Older bytes of the line still wait for admission; they must not arrive over these.
+            self.pm.line_refused.push(write.queue);
+            return Err(Cause::WriteQueueFull);
+        }
         let (id, now) = (self.new_write_id(), self.now());
         let pushed = self.pm.controller.push_write(now, id, write);
         self.wake_memory(Side::Pm);

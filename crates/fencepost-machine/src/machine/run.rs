@@ -38,6 +38,7 @@ fn memory_port(name: &'static str, spec: &MemorySpec, plan: &QueuePlan, durable:
         reads: Vec::new(),
         waiting_reads: VecDeque::new(),
         outgoing: Vec::new(),
+        line_refused: Vec::new(),
         notify: Vec::new(),
     })
 }

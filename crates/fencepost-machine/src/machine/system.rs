@@ -72,6 +72,8 @@ pub(crate) struct MemoryPort {
     pub waiting_reads: std::collections::VecDeque<ReadFor>,
     /// Writes of the machine waiting for admission, oldest first.
     pub outgoing: Vec<OutgoingWrite>,
+    /// Queues whose writers were refused because an outgoing write to the same line has to go first.
+    pub line_refused: Vec<u8>,
     /// Cleans that wait until a write is accepted.
     pub notify: Vec<(WriteId, Vec<(HartId, u64)>, LineAddr)>,
 }

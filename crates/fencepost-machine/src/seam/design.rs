@@ -119,8 +119,11 @@ pub trait Design {
     /// A write left the controller for the queues of the memory module (machines with a module stage; `hooks.writes`).
     fn module_accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
     /// A queue that refused a `Cx::write` for want of room has a free entry again. Asked for by the refusal; called once
-    /// per refusal episode, after the entry is free.
-    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {}
+    /// per refusal episode, after the entry is free (or after the older write to the line that stood in the way has left).
+    /// Default: everything refused is asked again, which the default `nt_store` relies on.
+    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
+        cx.kick(None);
+    }
     /// A drain asked for by `Cx::when_drained` is satisfied.
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
     /// A read of the design's own finished.

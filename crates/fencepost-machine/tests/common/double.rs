@@ -103,6 +103,7 @@ impl Design for Double {
                 "flush"
             }
             Instr::Fence(_) => "fence",
+            Instr::Locked => "locked",
             Instr::TxCommit(_) => "tx_commit",
             Instr::TxAbort(tx) => {
                 if self.refused.contains(&"tx_abort") {

@@ -1,0 +1,81 @@
+//! Non-temporal stores to lines that some cache holds: the line goes home to memory first.
+
+use crate::machine::Machine;
+use crate::seam::{Cause, Exit, Gate, Level, Way, Why};
+use fencepost_kernel::{CoreId, LineAddr, WriteCause};
+
+impl Machine {
+    /// Whether any cache or write-back buffer holds the line, or its data is under way between them.
+    pub(crate) fn held(&self, line: LineAddr) -> bool {
+        let cached = |c: &super::Core| {
+            c.l1.find(line).is_some()
+                || c.l2.as_ref().is_some_and(|t| t.find(line).is_some())
+                || waits(&c.write_back, line)
+        };
+        self.sys.bus.busy.contains_key(&line)
+            || self.sys.llc.tags.find(line).is_some()
+            || waits(&self.sys.llc.write_back, line)
+            || self.sys.cores.iter().any(cached)
+    }
+
+    /// Whether some holder of the line may not write it to memory yet. A copy that already waits in a write-back buffer
+    /// goes first: were the non-temporal store to overtake it, older bytes would end up over newer ones.
+    pub(crate) fn holders_refuse(&mut self, line: LineAddr) -> Option<Cause> {
+        let parked = self.sys.cores.iter().any(|c| waits(&c.write_back, line));
+        if parked || waits(&self.sys.llc.write_back, line) {
+            return Some(Cause::OrderPending);
+        }
+        if !self.hooks.leaving {
+            return None;
+        }
+        for (level, way) in self.dirty_holders(line) {
+            if let Gate::Wait(cause) = self.design.may_leave(&mut self.sys, level, &way, Why::Cleaned) {
+                return Some(cause);
+            }
+        }
+        None
+    }
+
+    /// Takes the line out of every cache; what was dirty is written to memory.
+    pub(crate) fn expel(&mut self, line: LineAddr) {
+        let data = self.sys.line_data(line);
+        let mut dirty = false;
+        for (level, way) in self.dirty_holders(line) {
+            dirty |= match self.hooks.leaving {
+                true => self.design.leaving(&mut self.sys, level, &way, &data, Why::Cleaned) == Exit::Down,
+                false => true,
+            };
+        }
+        for core in &mut self.sys.cores {
+            let copies = [core.l1.take(line), core.l2.as_mut().and_then(|t| t.take(line))];
+            self.sys.counters.invalidations += u64::from(copies.iter().any(Option::is_some));
+        }
+        self.sys.llc.tags.take(line);
+        if dirty {
+            self.write_out(line, data, WriteCause::Eviction, Vec::new(), true);
+        }
+    }
+
+    fn dirty_holders(&self, line: LineAddr) -> Vec<(Level, Way)> {
+        let way = |meta| Way {
+            line,
+            dirty: true,
+            meta,
+            frozen: false,
+        };
+        let private = (0..self.sys.cores.len() as u8).map(CoreId).filter_map(|core| {
+            let (_, dirty, meta) = self.private_state(core, line)?;
+            dirty.then(|| (Level::L1(core), way(meta)))
+        });
+        let llc = &self.sys.llc.tags;
+        let shared = llc
+            .find(line)
+            .filter(|w| llc.dirty(*w))
+            .map(|w| (Level::Llc, way(llc.meta(w))));
+        private.chain(shared).collect()
+    }
+}
+
+fn waits(buffer: &std::collections::VecDeque<super::Departure>, line: LineAddr) -> bool {
+    buffer.iter().any(|d| d.way.line == line)
+}
