@@ -149,16 +149,16 @@ impl Controller {
         if mode == Direction::Read {
             first.wake = sooner(first.wake, self.due(lane).filter(|t| *t > now));
         }
-        if !self.spec.fill_idle || self.lanes[lane].list(other).is_empty() {
+        let (until, turnarounds) = (first.wake, self.timing.turnarounds);
+        let slack = |t: Ps| until.is_none_or(|w| w > t + turnarounds);
+        if !self.spec.fill_idle || !slack(now) || self.lanes[lane].list(other).is_empty() {
             return (mode, first);
         }
         let fill = self.pick(lane, other, now, self.lanes[lane].wanted(mode), filter);
-        let slack = |t: Ps| first.wake.is_none_or(|w| w > t + self.timing.turnarounds);
         if fill.now.is_some() {
-            if slack(now) {
-                return (other, fill);
-            }
-        } else if let Some(t) = fill.wake.map(|t| self.timing.edge(t)).filter(|t| slack(*t)) {
+            return (other, fill);
+        }
+        if let Some(t) = fill.wake.map(|t| self.timing.edge(t)).filter(|t| slack(*t)) {
             first.wake = sooner(first.wake, Some(t));
         }
         (mode, first)

@@ -103,6 +103,9 @@ pub struct Bank {
     pub row: Option<u64>,
     /// Column accesses since the row was opened.
     pub hits: u16,
+    /// Its rank, and its bank group counted over all ranks.
+    rank: u8,
+    group: u8,
     dirty: bool,
     next_activate: Ps,
     next_precharge: Ps,
@@ -136,8 +139,6 @@ pub struct Channel {
     groups: Vec<Shared>,
     /// Earliest next command: the command bus takes one per clock.
     pub next_command: Ps,
-    bank_rank: Vec<u8>,
-    bank_group: Vec<u8>,
 }
 
 impl Channel {
@@ -149,19 +150,21 @@ impl Channel {
             refresh_due: (m.t_refi > Ps::ZERO).then(|| Ps(m.t_refi.0 * (u64::from(r) + 1) / u64::from(ranks))),
             ..Rank::default()
         };
+        let of_bank = |b: u16| Bank {
+            rank: (b / banks) as u8,
+            group: (b / banks * groups + b % groups) as u8,
+            ..Bank::default()
+        };
         Channel {
-            banks: vec![Bank::default(); usize::from(ranks * banks)],
+            banks: (0..ranks * banks).map(of_bank).collect(),
             ranks: (0..ranks).map(of_rank).collect(),
             groups: vec![Shared::default(); usize::from(ranks * groups)],
             next_command: Ps::ZERO,
-            bank_rank: (0..ranks * banks).map(|b| (b / banks) as u8).collect(),
-            bank_group: (0..ranks * banks)
-                .map(|b| (b / banks * groups + b % groups) as u8)
-                .collect(),
         }
     }
 
     /// Earliest time of a column command to the open row of `bank`.
+    #[inline]
     pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
         let (b, g, r) = self.parts(bank);
         let t = match direction {
@@ -171,12 +174,14 @@ impl Channel {
         t.max(self.next_command)
     }
     /// Earliest time at which the closed `bank` may open a row.
+    #[inline]
     pub fn activate_at(&self, bank: usize) -> Ps {
         let (b, g, r) = self.parts(bank);
         let shared = g.next_activate.max(r.shared.next_activate).max(r.faw[r.faw_at]);
         b.next_activate.max(shared).max(self.next_command)
     }
     /// Earliest time at which `bank` may close its row.
+    #[inline]
     pub fn precharge_at(&self, bank: usize) -> Ps {
         self.banks[bank].next_precharge.max(self.next_command)
     }
@@ -188,12 +193,10 @@ impl Channel {
             None => b.next_activate,
         }
     }
+    #[inline]
     fn parts(&self, bank: usize) -> (&Bank, &Shared, &Rank) {
-        (
-            &self.banks[bank],
-            &self.groups[usize::from(self.bank_group[bank])],
-            &self.ranks[usize::from(self.bank_rank[bank])],
-        )
+        let b = &self.banks[bank];
+        (b, &self.groups[usize::from(b.group)], &self.ranks[usize::from(b.rank)])
     }
 
     /// Opens `row` at `now`.
@@ -206,8 +209,9 @@ impl Channel {
         b.next_read = now + t.activate_to_column;
         b.next_write = now + t.activate_to_column;
         b.next_precharge = now + t.activate_to_precharge;
-        self.groups[usize::from(self.bank_group[bank])].next_activate = now + t.activate_near;
-        let r = &mut self.ranks[usize::from(self.bank_rank[bank])];
+        let (rank, group) = (usize::from(b.rank), usize::from(b.group));
+        self.groups[group].next_activate = now + t.activate_near;
+        let r = &mut self.ranks[rank];
         r.shared.next_activate = now + t.activate_far;
         r.faw[r.faw_at] = now + t.four_activates;
         r.faw_at = (r.faw_at + 1) % 4;
@@ -220,9 +224,8 @@ impl Channel {
     /// Reads or writes the open row of `bank` at `now`; with the closed-page policy the row is precharged after.
     pub fn column(&mut self, t: &Timing, now: Ps, bank: usize, direction: Direction) {
         self.next_command = now + t.clock;
-        let rank = usize::from(self.bank_rank[bank]);
-        let group = usize::from(self.bank_group[bank]);
         let b = &mut self.banks[bank];
+        let (rank, group) = (usize::from(b.rank), usize::from(b.group));
         b.hits = b.hits.saturating_add(1);
         match direction {
             Direction::Read => {
