@@ -1,5 +1,6 @@
 //! The registry: every design by its word. Adding a design is its room and one line in [`all`].
 
+use fencepost_contract::{Contract, ContractKind};
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
 use fencepost_kernel::{Dialect, Ps};
 use fencepost_machine::seam::Design;
@@ -154,6 +155,15 @@ pub const PAGE_HEADINGS: [&str; 7] = [
 ];
 
 impl DesignInfo {
+    /// The contract that a run in this setting is held to.
+    ///
+    /// # Panics
+    /// If the room names a contract that does not exist; a test of this crate makes sure that none does.
+    pub fn contract_of(&self, setting: Setting) -> Contract {
+        let word = (self.contract)(setting);
+        let kind: ContractKind = word.parse().expect("rooms name contracts that exist");
+        kind.into()
+    }
     /// The page, read from the room's doc comment.
     pub fn page(&self) -> Page {
         let lines = self.source.lines().map_while(|l| l.strip_prefix("//!"));
@@ -255,7 +265,7 @@ mod tests {
         for d in all() {
             for setting in Setting::ALL {
                 assert_eq!((d.dialect)(setting).name, d.word);
-                assert!(!(d.contract)(setting).is_empty());
+                assert_eq!(d.contract_of(setting).kind.word(), (d.contract)(setting));
             }
         }
     }

@@ -1,0 +1,485 @@
+//! The rules of the paper's section IV, one by one.
+
+use super::*;
+use crate::delegated::Fault;
+use crate::testkit::{dram_line, pm_line};
+use fencepost_kernel::Stream;
+use fencepost_machine::seam::{Cause, Design as _, Epoch, Exit, Level, Snoop, SnoopAnswer, Way, Why};
+
+/// DPO-SEM8: same line, AccumDP empty, Youngest set; each condition alone prevents it.
+#[test]
+fn coalescing_needs_all_three_conditions() {
+    let (x, y) = (pm_line(0), pm_line(1));
+    let mut b = bench(2);
+    b.store(0, x, 0, 1);
+    b.store(0, x, 1, 2);
+    assert_eq!(b.entries(0).len(), 1, "all three hold");
+    let Kind::Persist { data, .. } = &b.entries(0)[0].kind else {
+        panic!("a persist")
+    };
+    assert_eq!(data.words[..2], [1, 2]);
+
+    // Another line between: not the newest entry.
+    b.store(0, y, 0, 3);
+    b.store(0, x, 0, 4);
+    assert_eq!(b.entries(0).len(), 3);
+    assert!(!b.youngest(0, 0) && b.youngest(0, 2), "one Youngest entry per line");
+
+    // A FENCE between: an older epoch must not change.
+    let mut b = bench(2);
+    b.store(0, x, 0, 1);
+    b.fence(0);
+    b.store(0, x, 0, 2);
+    assert_eq!(b.entries(0).len(), 3);
+
+    // AccumDP not empty.
+    let mut b = bench(2);
+    b.store(1, y, 0, 1);
+    b.store(0, x, 0, 1);
+    b.snoop(0, y, Snoop::Read);
+    assert_eq!(b.accum(0), [(1, 0)]);
+    b.store(0, x, 0, 2);
+    assert_eq!(b.entries(0).len(), 2);
+    assert_eq!(b.dp(0, 1), [(1, 0)]);
+
+    // Youngest cleared by another core's invalidating request; the line comes back before that core stored.
+    let mut b = bench(2);
+    b.store(0, x, 0, 1);
+    b.snoop(1, x, Snoop::ReadExclusive);
+    b.snoop(0, x, Snoop::ReadExclusive);
+    b.store(0, x, 0, 2);
+    assert_eq!(b.entries(0).len(), 2);
+}
+
+#[test]
+fn planted_fault_coalesces_with_a_dependence_waiting() {
+    let (x, y) = (pm_line(0), pm_line(1));
+    let params = DelegatedParams {
+        fault: Fault::CoalesceWithDependences,
+        ..slow()
+    };
+    let mut b = bench_with(&params, 2, 64);
+    b.store(1, y, 0, 1);
+    b.store(0, x, 0, 1);
+    b.snoop(0, y, Snoop::Read);
+    b.store(0, x, 0, 2);
+    assert_eq!(b.entries(0).len(), 1);
+}
+
+/// Only an invalidating request clears Youngest; a read leaves it, and the entry answers the next request too.
+#[test]
+fn a_read_leaves_youngest_set() {
+    let x = pm_line(0);
+    let mut b = bench(3);
+    b.store(0, x, 0, 1);
+    assert_eq!(b.snoop(1, x, Snoop::Read), SnoopAnswer::Supply);
+    assert!(b.youngest(0, 0));
+    assert_eq!(b.snoop(2, x, Snoop::Upgrade), SnoopAnswer::Supply);
+    assert!(!b.youngest(0, 0));
+    assert_eq!((b.accum(1), b.accum(2)), (vec![(0, 0)], vec![(0, 0)]));
+    let params = DelegatedParams {
+        fault: Fault::ReadClearsYoungest,
+        ..slow()
+    };
+    let mut b = bench_with(&params, 3, 64);
+    b.store(0, x, 0, 1);
+    b.snoop(1, x, Snoop::Read);
+    assert_eq!(
+        b.snoop(2, x, Snoop::Upgrade),
+        SnoopAnswer::Pass,
+        "the fault loses the dependence"
+    );
+    assert!(b.accum(2).is_empty());
+}
+
+/// The line moves on before its new owner stores: the next requester still learns of the entry.
+#[test]
+fn a_handed_over_line_is_not_forgotten_before_the_new_owner_stores() {
+    let x = pm_line(0);
+    let mut b = bench(3);
+    b.store(0, x, 0, 1);
+    b.snoop(1, x, Snoop::ReadExclusive);
+    assert_eq!(b.snoop(2, x, Snoop::ReadExclusive), SnoopAnswer::Pass);
+    assert_eq!(b.accum(2), [(0, 0)]);
+    b.store(2, x, 0, 2);
+    // Now core 2 holds the newest bytes, and only it answers.
+    b.snoop(1, x, Snoop::ReadExclusive);
+    b.store(1, pm_line(9), 0, 3);
+    assert_eq!(
+        b.dp(1, 0),
+        [(0, 0), (2, 0)],
+        "core 1 still carries its own earlier request's dependence"
+    );
+}
+
+/// A read left core 1 with the only copy; its store makes no bus request and must still see core 0's FENCE and entry.
+#[test]
+fn a_silent_upgrade_asks_again() {
+    let (x, v, z) = (pm_line(0), dram_line(0), pm_line(1));
+    let mut b = bench(2);
+    b.store(0, x, 0, 1);
+    b.fence(0);
+    b.load(0, v);
+    b.snoop(1, v, Snoop::Read);
+    assert!(b.accum(1).is_empty(), "a read does not conflict with core 0's read");
+    b.store(1, v, 0, 1);
+    assert_eq!(b.accum(1), [(0, 1)], "the silent store does");
+    b.store(1, z, 0, 1);
+    assert_eq!(b.dp(1, 0), [(0, 1)]);
+
+    let mut b = bench(2);
+    b.store(0, x, 0, 1);
+    b.snoop(1, x, Snoop::Read);
+    b.store(1, x, 0, 2);
+    assert!(
+        !b.youngest(0, 0) && b.youngest(1, 0),
+        "the newest bytes are in one place"
+    );
+}
+
+/// DPO-SEM13: full entries or full FENCE slots block the L1 until an entry drains.
+#[test]
+fn a_full_buffer_blocks_the_l1_until_an_entry_drains() {
+    let params = DelegatedParams { entries: 2, ..slow() };
+    let mut b = bench_with(&params, 2, 64);
+    b.store(0, pm_line(0), 0, 1);
+    assert_eq!(b.cx.blocked[0], None);
+    b.store(0, pm_line(1), 0, 1);
+    assert_eq!(b.cx.blocked, [Some(Cause::PersistBufferFull), None]);
+    assert_eq!(b.instr(0, DMB), Gate::Wait(Cause::PersistBufferFull));
+    b.cx.kicked[0] = false;
+    b.one_slot();
+    assert_eq!(b.cx.blocked[0], None);
+    assert!(b.cx.kicked[0]);
+    b.fence(0);
+
+    let params = DelegatedParams { fences: 1, ..slow() };
+    let mut b = bench_with(&params, 2, 64);
+    b.fence(0);
+    assert_eq!(b.cx.blocked[0], Some(Cause::FenceSlots));
+    assert_eq!(b.instr(0, DMB), Gate::Wait(Cause::FenceSlots));
+    b.one_slot();
+    assert_eq!(b.cx.blocked[0], None);
+}
+
+/// A FENCE is appended to an empty buffer too: it carries the dependences.
+#[test]
+fn a_fence_in_an_empty_buffer_takes_a_slot_and_the_dependences() {
+    let x = pm_line(0);
+    let mut b = bench(2);
+    b.store(0, x, 0, 1);
+    b.snoop(1, x, Snoop::Read);
+    b.fence(1);
+    assert_eq!(b.dp(1, 0), [(0, 0)]);
+    assert!(b.accum(1).is_empty());
+    b.one_slot();
+    b.one_slot();
+    assert!(b.entries(1).is_empty());
+    assert_eq!(b.cx.open_epoch(0), Epoch(1), "x, then the boundary");
+}
+
+/// Adjacent FENCEs make one boundary.
+#[test]
+fn adjacent_fences_make_one_boundary() {
+    let mut b = bench(2);
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.fence(0);
+    b.fence(1);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.design.tracker.is_empty());
+    assert_eq!(b.cx.open_epoch(0), Epoch(1));
+}
+
+/// An id that drained before it is used is dropped, and its slot can be used by another entry.
+#[test]
+fn drained_ids_are_dropped_and_slots_are_reused_safely() {
+    let x = pm_line(0);
+    let params = DelegatedParams { entries: 1, ..slow() };
+    let mut b = bench_with(&params, 2, 64);
+    b.store(0, x, 0, 1);
+    b.snoop(1, x, Snoop::Read);
+    assert_eq!(b.accum(1).len(), 1);
+    b.one_slot();
+    assert!(b.accum(1).is_empty(), "0:0 has drained");
+    // Slot 0 of core 0 is in use again, by an entry that core 1 does not depend on.
+    b.store(0, pm_line(5), 0, 1);
+    b.store(1, pm_line(6), 0, 1);
+    assert_eq!(b.dp(1, 0), []);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.design.tracker.is_empty());
+}
+
+/// Filters and buffers answer whether or not the L1 still holds the line, and for volatile lines.
+#[test]
+fn only_accesses_since_the_fence_conflict() {
+    let (before, after) = (dram_line(1), dram_line(2));
+    let mut b = bench(2);
+    b.store(0, before, 0, 1);
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, after, 0, 1);
+    b.snoop(1, before, Snoop::ReadExclusive);
+    assert!(b.accum(1).is_empty());
+    b.snoop(1, after, Snoop::Read);
+    assert_eq!(b.accum(1), [(0, 1)]);
+}
+
+/// The youngest FENCE that conflicts is returned, and an older FENCE no longer records.
+#[test]
+fn the_youngest_conflicting_fence_is_returned() {
+    let (u, v) = (dram_line(1), dram_line(2));
+    let mut b = bench(3);
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, u, 0, 1);
+    b.fence(0);
+    b.store(0, v, 0, 1);
+    b.snoop(1, u, Snoop::Read);
+    assert_eq!(b.accum(1), [(0, 1)]);
+    b.snoop(2, v, Snoop::Read);
+    assert_eq!(b.accum(2), [(0, 2)]);
+    b.snoop(1, v, Snoop::Read);
+    assert_eq!(b.accum(1), [(0, 2)], "the newer replaces the older");
+}
+
+/// A FENCE's order passes through a core that only touches volatile lines; with the paper's text alone it does not.
+#[test]
+fn dependences_pass_through_volatile_lines() {
+    let (x, a, c, y) = (pm_line(0), dram_line(0), dram_line(1), pm_line(1));
+    for forward in [true, false] {
+        let mut b = bench_with(&DelegatedParams { forward, ..slow() }, 3, 64);
+        b.store(0, x, 0, 1);
+        b.fence(0);
+        b.store(0, a, 0, 1);
+        b.snoop(1, a, Snoop::Read);
+        b.load(1, a);
+        b.store(1, c, 0, 1);
+        b.snoop(2, c, Snoop::Read);
+        b.load(2, c);
+        b.store(2, y, 0, 1);
+        let expected: &[(u8, usize)] = if forward { &[(0, 1)] } else { &[] };
+        assert_eq!(b.dp(2, 0), expected);
+    }
+}
+
+/// DPO-SEM9 and the lines that must not be dropped.
+#[test]
+fn persistent_lines_evicted_from_the_last_level_are_dropped() {
+    let mut b = bench(1);
+    let mut exit = |from, line| {
+        let way = Way {
+            line,
+            dirty: true,
+            meta: 0,
+            frozen: false,
+        };
+        b.design
+            .leaving(&mut b.cx, from, &way, &crate::testkit::filled(1), Why::Replaced)
+    };
+    assert_eq!(exit(Level::Llc, pm_line(0)), Exit::Drop);
+    assert_eq!(exit(Level::Llc, dram_line(0)), Exit::Down);
+    assert_eq!(exit(Level::L1(CoreId(0)), pm_line(0)), Exit::Down);
+    assert!(b.cx.writes.is_empty());
+}
+
+/// Reads of dropped lines are served by the buffer while it has the bytes.
+#[test]
+fn reads_are_served_by_the_buffer() {
+    let mut b = bench(2);
+    b.store(0, pm_line(0), 0, 1);
+    assert!(b.design.read_missed(&mut b.cx, HartId(1), pm_line(0)));
+    assert!(!b.design.read_missed(&mut b.cx, HartId(1), pm_line(1)));
+    assert!(!b.design.read_missed(&mut b.cx, HartId(1), dram_line(0)));
+    b.one_slot();
+    assert!(!b.design.read_missed(&mut b.cx, HartId(1), pm_line(0)));
+}
+
+/// The explicit drain returns when everything before it is durable, not earlier.
+#[test]
+fn dsb_waits_until_everything_before_it_is_durable() {
+    for durable_on_accept in [false, true] {
+        let mut b = bench(2);
+        b.cx.durable_on_accept = durable_on_accept;
+        let dsb = Instr::Fence(Fence::Dsb);
+        b.store(0, pm_line(0), 0, 42);
+        assert_eq!(b.instr(0, dsb), Gate::Wait(Cause::DrainPending));
+        assert_eq!(b.entries(0).len(), 2, "it passes as a FENCE");
+        assert_eq!(b.instr(0, dsb), Gate::Wait(Cause::DrainPending));
+        assert_eq!(b.entries(0).len(), 2, "asking again adds nothing");
+        b.run_for(Ps::from_ns(1000));
+        if !durable_on_accept {
+            b.answer_drains();
+            assert_eq!(
+                b.instr(0, dsb),
+                Gate::Wait(Cause::DrainPending),
+                "drained is not durable"
+            );
+            let id = b.candidates()[0];
+            b.write_to_device(id);
+        }
+        b.answer_drains();
+        b.cx.kicked[0] = false;
+        b.run_for(Ps::from_ns(1000));
+        assert!(b.cx.kicked[0]);
+        assert_eq!(b.instr(0, dsb), Gate::Go);
+        assert_eq!(b.durable_values(pm_line(0), 0), [42]);
+        assert_eq!(
+            b.instr(0, dsb),
+            Gate::Wait(Cause::DrainPending),
+            "the next one is a new drain"
+        );
+    }
+}
+
+/// On a memory that is durable on acceptance the queue keeps no epochs.
+#[test]
+fn a_durable_queue_keeps_no_epochs() {
+    let mut b = bench(1);
+    b.cx.durable_on_accept = true;
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, pm_line(1), 0, 2);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.cx.writes.iter().all(|w| w.write.epoch.is_none() && w.durable));
+    assert_eq!(b.lines(), [pm_line(0), pm_line(1)]);
+}
+
+/// A full write queue holds persists back, lets FENCEs pass, and the design goes on when there is room.
+#[test]
+fn a_refused_persist_waits_for_room() {
+    let mut b = bench_with(&slow(), 2, 1);
+    b.store(0, pm_line(0), 0, 1);
+    b.store(0, pm_line(1), 0, 1);
+    b.fence(1);
+    b.run_for(Ps::from_ns(1000));
+    assert_eq!(b.lines(), [pm_line(0)]);
+    assert_eq!((b.entries(0).len(), b.entries(1).len()), (1, 0));
+    assert!(
+        b.design
+            .explain(HartId(0))
+            .is_some_and(|t| t.contains("room in the write queue"))
+    );
+    let id = b.candidates()[0];
+    b.write_to_device(id);
+    b.run_for(Ps::from_ns(1000));
+    assert_eq!(b.lines(), [pm_line(0), pm_line(1)]);
+}
+
+/// Round robin alternates between cores; oldest first goes by age.
+#[test]
+fn arbitration_follows_its_parameter() {
+    use crate::delegated::Arbitration;
+    for (arbitration, expected) in [
+        (Arbitration::RoundRobin, [0, 10, 1, 11]),
+        (Arbitration::OldestFirst, [0, 1, 10, 11]),
+    ] {
+        let mut b = bench_with(&DelegatedParams { arbitration, ..slow() }, 2, 64);
+        for (hart, line) in [(0, 0), (0, 1), (1, 10), (1, 11)] {
+            b.store(hart, pm_line(line), 0, 1);
+            b.cx.now = b.cx.now + Ps(1);
+        }
+        b.run_for(Ps::from_ns(1000));
+        assert_eq!(b.lines(), expected.map(pm_line));
+    }
+}
+
+/// Sibling threads share a buffer: its order is their order.
+#[test]
+fn siblings_share_a_buffer() {
+    let mut b = Bench::new(build(&slow(), 1, 2, false), 2, 2, 64);
+    assert_eq!(b.core(0), b.core(1));
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(1);
+    b.store(1, pm_line(1), 0, 2);
+    assert_eq!(b.entries(0).len(), 3);
+    b.run_for(Ps::from_ns(1000));
+    let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+    assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
+}
+
+/// A non-temporal store goes through the buffer like any other.
+#[test]
+fn non_temporal_stores_are_stores() {
+    let mut b = bench(2);
+    b.store(0, pm_line(0), 0, 1);
+    let data = crate::testkit::filled(9);
+    assert_eq!(b.design.nt_store(&mut b.cx, HartId(1), pm_line(0), &data, 1), Gate::Go);
+    assert_eq!(b.dp(1, 0), [(0, 0)]);
+    assert!(!b.youngest(0, 0));
+    assert!(b.cx.writes.is_empty());
+}
+
+#[test]
+fn impossible_sizes_are_refused_with_the_name() {
+    use fencepost_kernel::params::ParamError;
+    let bad = |p: DelegatedParams| match checked(p) {
+        Err(ParamError::Value { name, .. }) => name,
+        other => panic!("accepted: {other:?}"),
+    };
+    let d = DelegatedParams::default;
+    assert_eq!(bad(DelegatedParams { entries: 0, ..d() }), "entries");
+    assert_eq!(bad(DelegatedParams { fences: 0, ..d() }), "fences");
+    assert_eq!(
+        bad(DelegatedParams {
+            filter_bytes: 12,
+            ..d()
+        }),
+        "filter_bytes"
+    );
+    assert_eq!(
+        bad(DelegatedParams {
+            filter_hashes: 0,
+            ..d()
+        }),
+        "filter_hashes"
+    );
+}
+
+/// Merged epochs: FENCEs of unrelated cores do not separate one another's persists; a dependence does.
+#[test]
+fn merged_epochs_join_unordered_persists_and_separate_ordered_ones() {
+    let run = |dependent: bool| {
+        let mut b = Bench::new(build(&slow(), 2, 1, true), 2, 1, 64);
+        b.store(0, pm_line(0), 0, 1);
+        b.fence(0);
+        b.store(0, pm_line(1), 0, 1);
+        if dependent {
+            b.snoop(1, pm_line(1), Snoop::Read);
+            b.fence(1);
+        }
+        b.store(1, pm_line(10), 0, 1);
+        b.run_for(Ps::from_ns(2000));
+        let mut of: Vec<_> =
+            b.cx.writes
+                .iter()
+                .map(|w| (w.write.line, w.write.epoch.expect("epoch").0))
+                .collect();
+        of.sort();
+        of.iter().map(|p| p.1).collect::<Vec<_>>()
+    };
+    assert_eq!(run(false), [0, 1, 0], "core 1's persist joins the first epoch");
+    assert_eq!(run(true), [0, 1, 2], "it observed core 0's second persist, then fenced");
+}
+
+/// A FENCE that has drained into a future epoch still raises who reads what followed it.
+#[test]
+fn merged_epochs_remember_drained_fences() {
+    let v = dram_line(0);
+    let mut b = Bench::new(build(&slow(), 2, 1, true), 2, 1, 64);
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, v, 0, 1);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.design.tracker.is_empty());
+    b.snoop(1, v, Snoop::Read);
+    b.load(1, v);
+    b.store(1, pm_line(1), 0, 1);
+    b.run_for(Ps::from_ns(1000));
+    let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+    assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
+    // Once everything is durable there is nothing to wait for, and nothing is remembered.
+    let mut dice = Stream::new(1, "merge");
+    b.settle(&mut dice);
+    assert!(b.drain(&mut dice));
+}
