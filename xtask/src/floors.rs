@@ -36,7 +36,6 @@ const LIVES_IN: &[(&str, &str)] = &[
     ("miette", "fencepost"),
     ("indicatif", "fencepost"),
     ("pyo3", "fencepost-py"),
-    ("corosensei", "fencepost-machine"),
 ];
 
 fn allowed(room: &str) -> &'static [&'static str] {

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("generate") => {
             for (name, text) in generate::pages() {
-                let path = root().join(name);
+                let path = root().join(&name);
                 if let Err(e) = std::fs::write(&path, text) {
                     eprintln!("cannot write {}: {e}", path.display());
                     return ExitCode::from(2);

@@ -1,5 +1,6 @@
 //! Floor 3: configuration, presets, runs and their checks, experiments, scoreboards and reports.
 
+pub mod check;
 pub mod claims;
 pub mod config;
 mod error;
@@ -9,6 +10,8 @@ pub mod reference;
 pub mod report;
 pub mod request;
 pub mod result;
+pub mod run;
+pub mod sites;
 pub mod store;
 
 pub use error::{BadInput, LabError, nearest};

@@ -66,7 +66,7 @@ pub struct Check {
     pub points: u64,
     /// Crash points that exist.
     pub points_total: u64,
-    /// Crash points after which recovery or audit failed.
+    /// Crash points after which recovery or audit failed; the search ends at the first.
     pub violations: u64,
     /// Whether the persist order is one that the design's contract allows; `None` where it was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,9 @@ pub struct Check {
     /// Contract the run was held to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
-    /// Whether this design on this medium is expected to fail.
+    /// Stores that became durable before an older one, as the contract permits.
+    pub reordered: u64,
+    /// Whether this design on this medium may fail: it promises nothing, or cannot keep its promise there.
     pub expected_violations: bool,
     /// The first failures.
     pub witnesses: Vec<Witness>,
@@ -88,9 +90,9 @@ impl Check {
     pub fn violated(&self) -> bool {
         self.violations > 0 || self.conforms == Some(false)
     }
-    /// Whether the findings are the expected ones.
+    /// Whether nothing was found that must not happen.
     pub fn as_expected(&self) -> bool {
-        self.violated() == self.expected_violations
+        !self.violated() || self.expected_violations
     }
 }
 

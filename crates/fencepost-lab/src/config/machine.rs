@@ -7,7 +7,7 @@ use crate::error::{BadInput, LabError};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Bytes, params};
 use fencepost_machine::memory;
-use fencepost_machine::spec::{CacheSpec, MachineSpec};
+use fencepost_machine::{CacheSpec, MachineSpec};
 use std::collections::BTreeMap;
 
 params! {

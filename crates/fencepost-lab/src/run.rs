@@ -1,0 +1,206 @@
+//! One run: program, design and machine put together, simulated, and checked if asked for.
+
+use crate::check::{Checked, check};
+use crate::config::Resolved;
+use crate::error::{BadInput, LabError};
+use crate::host::Host;
+use crate::result::{RunResult, SCHEMA};
+use crate::{request::Request, sites};
+use fencepost_contract::explore::{RecordError, Recorder, Schedule};
+use fencepost_kernel::{Image, Logging, Pm, Program, run_thread};
+use fencepost_machine::memory::MemStats;
+use fencepost_machine::seam::{Cause, Design, StatInfo};
+use fencepost_machine::{Counters, Machine, RunError, RunReport, ThreadBody, Workload};
+use fencepost_programs::Visit;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Resolves and runs a request.
+pub fn run(request: &Request) -> Result<RunResult, LabError> {
+    run_resolved(&Resolved::resolve(request)?)
+}
+
+/// Runs a resolved request. Deterministic but for the host's cost.
+pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
+    fencepost_programs::with_program(resolved.program_word(), &resolved.program, Simulate { resolved })
+        .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
+}
+
+/// A simulated run with everything that it left behind.
+pub struct Simulated {
+    /// The machine's report.
+    pub report: RunReport,
+    /// Counters that the design declares.
+    pub stats: &'static [StatInfo],
+    /// Wall-clock time of the simulation.
+    pub elapsed: std::time::Duration,
+}
+
+/// Builds the initial memory, the threads and the machine, and runs it.
+pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> Result<Simulated, LabError> {
+    let r = &resolved.request;
+    let design = build_design(resolved)?;
+    let stats = design.stats();
+    let work = Workload {
+        initial: initial(program)?,
+        threads: (0..resolved.threads).map(|t| body(resolved, program, t)).collect(),
+        sites: sites::table()?.into(),
+        warm_up: r.warmup.into(),
+        record,
+        remote: Vec::new(),
+    };
+    let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
+    let begun = Instant::now();
+    let report = machine.run().map_err(refuse)?;
+    Ok(Simulated {
+        report,
+        stats,
+        elapsed: begun.elapsed(),
+    })
+}
+
+/// A fresh mechanism of the run's design.
+pub fn build_design(resolved: &Resolved) -> Result<Box<dyn Design>, LabError> {
+    let built = (resolved.design.build)(&resolved.design_settings, resolved.shape());
+    built.map_err(|e| BadInput::new(e.to_string()).into())
+}
+
+/// Memory after the program's setup.
+fn initial<P: Program>(program: &P) -> Result<Image, LabError> {
+    let recording = Recorder::new(Schedule::default()).setup(|m| program.setup(m)).run();
+    recording
+        .map(|r| r.initial)
+        .map_err(|e: RecordError| LabError::Internal(e.to_string()))
+}
+
+/// What one thread runs: its operations, then one explicit drain that acknowledges them all.
+fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32) -> ThreadBody {
+    let (program, dialect) = (program.clone(), resolved.dialect());
+    let (ops, ack_every) = (resolved.program.ops, resolved.request.ack_every);
+    Box::new(move |m| {
+        let mut pm = Pm::new(m, dialect);
+        pm.ack_every = ack_every;
+        run_thread(&program, &mut pm, thread, 0, ops);
+        if dialect.logging != Logging::None {
+            pm.durable();
+            fencepost_kernel::Mem::ack(pm.m, ops - 1);
+        }
+    })
+}
+
+fn refuse(e: RunError) -> LabError {
+    match e {
+        RunError::Stuck(s) => LabError::Internal(s.to_string()),
+        other => BadInput::new(other.to_string()).into(),
+    }
+}
+
+struct Simulate<'a> {
+    resolved: &'a Resolved,
+}
+impl Visit for Simulate<'_> {
+    type Out = Result<RunResult, LabError>;
+    fn visit<P: Program>(self, program: P) -> Self::Out {
+        let request = &self.resolved.request;
+        let simulated = simulate(self.resolved, &program, request.check)?;
+        let checked = match request.check {
+            true => Some(check(self.resolved, &program, &simulated.report)?),
+            false => None,
+        };
+        Ok(result(self.resolved, &simulated, checked))
+    }
+}
+
+fn result(resolved: &Resolved, s: &Simulated, checked: Option<Checked>) -> RunResult {
+    let (r, report) = (&resolved.request, &s.report);
+    let seconds = report.time.0 as f64 * 1e-12;
+    let cycles = report.time.0 as f64 / resolved.machine.spec.core.clock.period().0 as f64;
+    let ops: u64 = report.harts.iter().map(|h| h.ops).sum();
+    let per = |n: f64, d: f64| if d > 0.0 { n / d } else { 0.0 };
+    RunResult {
+        schema: SCHEMA.into(),
+        program: r.program.clone(),
+        design: r.design.clone(),
+        machine: r.machine.clone(),
+        media: resolved.machine.media.clone(),
+        threads: resolved.threads,
+        ops,
+        seed: r.seed,
+        config_digest: resolved.digest(),
+        time_ps: report.time.0,
+        instructions: report.instructions(),
+        ipc: per(report.instructions() as f64, cycles * f64::from(resolved.threads)),
+        ops_per_s: per(ops as f64, seconds),
+        busy_ps: report.harts.iter().map(|h| h.account.busy.0).sum(),
+        stalls: stalls(report),
+        pm_reads: report.counters.memory_reads[1],
+        pm_writes: report.counters.memory_writes[1],
+        durable_events: report.log.len(),
+        log_digest: format!("{:016x}", report.log.digest()),
+        counters: counters(report, s.stats),
+        warning: warning(resolved),
+        check: checked.map(|c| c.check),
+        host: Host::new(s.elapsed, report.instructions(), report.memory_ops()),
+    }
+}
+
+/// Causes that occurred, summed over threads.
+fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
+    let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
+    let all = Cause::WORDS.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
+    all.filter(|(_, ps)| *ps > 0).collect()
+}
+
+/// Counters of the machine, of both memory controllers and of the design, by name.
+fn counters(report: &RunReport, design: &[StatInfo]) -> BTreeMap<String, u64> {
+    let mut out: BTreeMap<String, u64> = machine_counters(&report.counters)
+        .into_iter()
+        .map(|(k, v)| (k.to_owned(), v))
+        .collect();
+    out.insert("memory_ops".into(), report.memory_ops());
+    out.insert("left_dirty".into(), report.left_dirty as u64);
+    for (name, stats) in [("dram", &report.dram), ("pm", &report.pm)] {
+        for (info, value) in MemStats::INFO.iter().zip(stats.values()) {
+            out.insert(format!("{name}.{}", info.name), value);
+        }
+    }
+    for (info, value) in design.iter().zip(&report.design_counts) {
+        out.insert(format!("design.{}", info.name), *value);
+    }
+    out
+}
+
+/// Names of the machine's counters, with their values.
+pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
+    [
+        ("l1_hits", c.l1_hits),
+        ("l1_misses", c.l1_misses),
+        ("llc_misses", c.llc_misses),
+        ("bus_grants", c.bus_grants),
+        ("invalidations", c.invalidations),
+        ("private_writebacks", c.private_writebacks),
+        ("stores", c.stores),
+        ("nt_stores", c.nt_stores),
+        ("flushes", c.flushes),
+        ("fences", c.fences),
+        ("versions", c.versions),
+        ("dram_reads", c.memory_reads[0]),
+        ("dram_writes", c.memory_writes[0]),
+        ("races", c.races),
+        ("stale_reads", c.stale_reads),
+        ("miss_time_ps", c.miss_time.0),
+    ]
+}
+
+/// Why a crash check of this run may fail without anything being wrong with the simulator.
+pub fn warning(resolved: &Resolved) -> Option<String> {
+    let (design, media) = (resolved.design.word, &resolved.machine.media);
+    if !resolved.sound() {
+        return Some(format!(
+            "`{design}` cannot keep its contract `{}` on `{media}`",
+            resolved.contract()
+        ));
+    }
+    let none = resolved.contract() == "none";
+    none.then(|| format!("`{design}` promises nothing: its state after a crash is not consistent"))
+}
