@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 /// Width of a slot: 2^9 ps, about one clock period.
 const SLOT_BITS: u32 = 9;
-const SLOTS: usize = 2048;
+const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
 
 struct Entry<E> {
@@ -47,7 +47,7 @@ pub struct EventQueue<E> {
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
-            slots: (0..SLOTS).map(|_| Vec::new()).collect(),
+            slots: (0..SLOTS).map(|_| Vec::with_capacity(4)).collect(),
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
             now: Ps::ZERO,

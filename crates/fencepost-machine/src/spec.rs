@@ -185,6 +185,19 @@ impl MachineSpec {
         if let Some((path, _)) = positive.iter().find(|p| p.1 == 0) {
             return fail(path, "must be at least 1");
         }
+        let widths = [
+            ("core.dispatch_width", self.core.dispatch_width, 256),
+            ("core.commit_width", self.core.commit_width, 256),
+            ("core.compute_ipc", self.core.compute_ipc, 256),
+            ("core.rob", self.core.rob, 1 << 16),
+            ("core.load_queue", self.core.load_queue, 1 << 16),
+            ("core.store_queue", self.core.store_queue, 1 << 16),
+            ("l1.mshrs", self.l1.mshrs, 255),
+            ("llc.mshrs", self.llc.mshrs, 1 << 16),
+        ];
+        if let Some((path, _, most)) = widths.iter().find(|p| p.1 > p.2) {
+            return fail(path, &format!("must be at most {most}"));
+        }
         if self.core.clock.0 > 1_000_000_000_000 {
             return fail("core.clock", "must be at most 1000GHz (time is counted in picoseconds)");
         }

@@ -10,7 +10,7 @@ impl Machine {
     pub(crate) fn commit(&mut self, hart: HartId) {
         let width = u64::from(self.sys.spec.core.commit_width);
         let ipc = self.sys.spec.core.compute_ipc;
-        let period = self.sys.period;
+        let (period, to_cycles, to_commit) = (self.sys.period, self.sys.to_cycles, self.sys.to_commit);
         loop {
             let h = &mut self.sys.harts[hart.index()];
             let Some(e) = h.window.get_mut(h.committed) else { return };
@@ -20,14 +20,14 @@ impl Machine {
                 }
                 return;
             };
-            let ready_cycle = ready.0.div_ceil(period.0);
+            let ready_cycle = to_cycles.ceil(ready.0);
             let slots = u64::from(e.weight);
             if slots > 0 {
                 h.commit_pos = (h.commit_pos + slots).max(ready_cycle * width + 1);
             } else {
                 h.commit_pos = h.commit_pos.max(ready_cycle * width);
             }
-            let at = period * (h.commit_pos.saturating_sub(1) / width);
+            let at = period * to_commit.floor(h.commit_pos.saturating_sub(1));
             let cost = period * u64::from(e.weight.div_ceil(ipc).max(1));
             e.committed_at = at;
             let (op, id, cause) = (e.op, e.id, e.cause);

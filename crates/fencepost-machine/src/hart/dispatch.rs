@@ -5,7 +5,7 @@ use crate::frontend::{Answer, Op, OpKind};
 use crate::machine::{Ev, Machine};
 use crate::seam::Cause;
 use crate::spec::Pipeline;
-use fencepost_kernel::{Fence, HartId, Ps, TraceKind};
+use fencepost_kernel::{Divider, Fence, HartId, Ps, TraceKind};
 
 impl OpKind {
     /// Whether the operation waits in the store queue.
@@ -77,14 +77,14 @@ impl Machine {
             (spec.rob, spec.load_queue, spec.store_queue)
         };
         let units = u64::from(spec.dispatch_width) * u64::from(spec.compute_ipc);
-        let (width, period) = (weight(op).min(rob), self.sys.period);
+        let (width, to_cycles) = (weight(op).min(rob), self.sys.to_cycles);
         let h = &mut self.sys.harts[hart.index()];
         let is_load = op.kind == OpKind::Load;
         while (h.occupancy + width > rob || (is_load && h.loads >= lq)) && !h.window.is_empty() {
             if h.committed == 0 {
                 return Some(Stopped::Window);
             }
-            retire_oldest(h, units, period);
+            retire_oldest(h, units, to_cycles);
         }
         if op.kind.is_store() && h.stores.len() >= sq as usize {
             return Some(Stopped::StoreQueue);
@@ -98,7 +98,7 @@ impl Machine {
     fn dispatch_one(&mut self, hart: HartId, op: Op) {
         let core = &self.sys.spec.core;
         let (width, ipc) = (u64::from(core.dispatch_width), u64::from(core.compute_ipc));
-        let period = self.sys.period;
+        let (period, to_dispatch) = (self.sys.period, self.sys.to_dispatch);
         let h = &mut self.sys.harts[hart.index()];
         let id = h.next_id;
         h.next_id = id.wrapping_add(1);
@@ -107,7 +107,7 @@ impl Machine {
             k if k.is_marker() => 0,
             _ => ipc,
         };
-        let dispatched = period * (h.dispatch_pos / (width * ipc));
+        let dispatched = period * to_dispatch.floor(h.dispatch_pos);
         let entry = Entry {
             op,
             id,
@@ -129,7 +129,7 @@ impl Machine {
     /// The present time as a dispatch position.
     pub(crate) fn dispatch_clock(&self) -> u64 {
         let core = &self.sys.spec.core;
-        self.sys.now().0 / self.sys.period.0 * u64::from(core.dispatch_width) * u64::from(core.compute_ipc)
+        self.sys.to_cycles.floor(self.sys.now().0) * u64::from(core.dispatch_width) * u64::from(core.compute_ipc)
     }
 
     /// Starts the entry dispatched last.
@@ -253,10 +253,10 @@ fn weight(op: &Op) -> u32 {
 }
 
 /// Drops the oldest committed entry; what enters in its place dispatches no earlier than it committed.
-fn retire_oldest(h: &mut Hart, units: u64, period: Ps) {
+fn retire_oldest(h: &mut Hart, units: u64, to_cycles: Divider) {
     let Some(e) = h.window.pop_front() else { return };
     h.committed -= 1;
     h.occupancy -= e.weight;
     h.loads -= u32::from(e.op.kind == OpKind::Load);
-    h.dispatch_pos = h.dispatch_pos.max(e.committed_at.0 / period.0 * units);
+    h.dispatch_pos = h.dispatch_pos.max(to_cycles.floor(e.committed_at.0) * units);
 }

@@ -12,7 +12,7 @@ use crate::hart::{Account, Hart, Refused};
 use crate::memory::Controller;
 use crate::seam::{Design, QueuePlan, RemoteEvent};
 use crate::spec::{MachineSpec, MemorySpec, Pipeline};
-use fencepost_kernel::{EventQueue, HartId, PersistLog, Ps};
+use fencepost_kernel::{Divider, EventQueue, HartId, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -88,6 +88,9 @@ impl Machine {
         let plan = design.queue_plan();
         let sys = System {
             period: spec.core.clock.period(),
+            to_cycles: Divider::new(spec.core.clock.period().0),
+            to_dispatch: Divider::new(u64::from(spec.core.dispatch_width) * u64::from(spec.core.compute_ipc)),
+            to_commit: Divider::new(u64::from(spec.core.commit_width)),
             events: EventQueue::default(),
             unfinished: harts.len(),
             harts,

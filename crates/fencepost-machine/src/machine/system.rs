@@ -8,7 +8,7 @@ use crate::hart::Hart;
 use crate::memory::Controller;
 use crate::seam::{Cause, RemoteEvent, WriteId};
 use crate::spec::MachineSpec;
-use fencepost_kernel::{Addr, CoreId, EventQueue, HartId, Image, LineAddr, LineData, PersistLog, Ps};
+use fencepost_kernel::{Addr, CoreId, Divider, EventQueue, HartId, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -82,6 +82,12 @@ pub(crate) struct MemoryPort {
 pub struct System {
     pub(crate) spec: MachineSpec,
     pub(crate) period: Ps,
+    /// Picoseconds to core cycles.
+    pub(crate) to_cycles: Divider,
+    /// Dispatch positions to cycles.
+    pub(crate) to_dispatch: Divider,
+    /// Commit positions to cycles.
+    pub(crate) to_commit: Divider,
     pub(crate) events: EventQueue<Ev>,
     pub(crate) harts: Vec<Hart>,
     pub(crate) cores: Vec<Core>,
@@ -130,7 +136,7 @@ impl System {
     }
     /// Rounds a time up to the core clock.
     pub(crate) fn align(&self, t: Ps) -> Ps {
-        Ps(t.0.div_ceil(self.period.0) * self.period.0)
+        self.period * self.to_cycles.ceil(t.0)
     }
     /// Schedules a look at the hart's store queue.
     pub(crate) fn wake_stores(&mut self, hart: HartId, at: Ps) {
