@@ -53,6 +53,41 @@ fn main() {
     line("14 independent lines, plain, no cuts", &report, t);
 
     small_programs();
+    for (kind, variant) in [
+        (ContractKind::None, Variant::Right),
+        (ContractKind::Px86Pcommit, Variant::Right),
+        (ContractKind::Px86, Variant::NoDataFlush),
+        (ContractKind::Px86, Variant::NoLogFence),
+    ] {
+        let program = Sps {
+            cells: 250,
+            threads: 1,
+            variant,
+        };
+        let run = ProgramRun {
+            dialect: X86,
+            threads: 1,
+            ops: 1000,
+            ack_every: false,
+        };
+        let (report, t) = timed(|| CrashCheck::new(kind).program(&program, run).unwrap());
+        line(&format!("1000 swaps, {variant:?}, {kind}"), &report, t);
+    }
+    for kind in [ContractKind::Px86, ContractKind::Eadr, ContractKind::StrictSc] {
+        let program = Sps {
+            cells: 250,
+            threads: 4,
+            variant: Variant::Right,
+        };
+        let run = ProgramRun {
+            dialect: X86,
+            threads: 4,
+            ops: 250,
+            ack_every: false,
+        };
+        let (report, t) = timed(|| CrashCheck::new(kind).program(&program, run).unwrap());
+        line(&format!("4 x 250 swaps, undo log, {kind}"), &report, t);
+    }
     for (kind, dialect) in [
         (ContractKind::Px86, X86),
         (ContractKind::Epoch, BARRIERS),

@@ -3,9 +3,13 @@
 mod explore_common;
 
 use explore_common::{Nosy, lines, random_trace};
-use fencepost_contract::explore::{Budget, CrashMem, Deviation, ExploreError, Explorer, Report, Verdict, plain, steps};
+use fencepost_contract::explore::{
+    Budget, CrashMem, Deviation, ExploreError, Explorer, Oracle, Report, Verdict, plain, steps,
+};
 use fencepost_contract::{Contract, ContractKind, CrashSpace, FailurePoint, Grain, GraphBuilder, Write};
-use fencepost_kernel::{Addr, At, CrashPoint, HartId, Image, Mem, Stream, Val, Violation};
+use fencepost_kernel::{
+    Addr, At, CrashPoint, Flow, HartId, Image, Mem, OpRecord, Outcome, Pm, Program, Rollback, Stream, Val, Violation,
+};
 use std::cell::Cell;
 use std::panic::Location;
 
@@ -327,4 +331,69 @@ fn damaged_and_foreign_replay_ids_are_refused() {
         .unwrap_err()
         .to_string();
     assert!(refused.contains("damaged"), "{refused}");
+}
+
+/// A store that is acknowledged between the two failure points, though nothing makes it durable.
+fn acknowledged_too_early() -> CrashSpace {
+    let mut space = loose(1);
+    let point = |event, acked| FailurePoint {
+        event,
+        executed: 1,
+        newly_must: 0..0,
+        crash: CrashPoint {
+            begun: vec![1],
+            acked: vec![acked],
+        },
+    };
+    space.points = vec![point(1, 0), point(2, 1)];
+    space
+}
+/// The word must be there once the operation is acknowledged. No state holds the crash point but the audit's.
+#[derive(Clone)]
+struct Promise;
+fn kept(m: &mut impl Mem<Dep = ()>, acked: u32) -> Result<(), Violation> {
+    if m.load(At::new(Addr::pm(0))).v < u64::from(acked) {
+        return Err(Violation::at(Addr::pm(0), "an acknowledged store is lost"));
+    }
+    Ok(())
+}
+impl Program for Promise {
+    type Rebuild = ();
+    type Audit = u32;
+    type Model = ();
+    fn setup<M: Mem>(&self, _: &mut M) {}
+    fn op<M: Mem>(&self, _: &mut Pm<'_, M>, _: u32, _: u32) -> Result<Outcome, Rollback> {
+        Ok(Outcome::default())
+    }
+    fn rebuild_start(&self) {}
+    fn rebuild<M: Mem<Dep = ()>>(&self, _: &mut M, (): ()) -> Flow<()> {
+        Flow::Done(Ok(()))
+    }
+    fn model(&self, _: &[OpRecord]) {}
+    fn audit_start(&self, (): &(), crash: &CrashPoint) -> u32 {
+        crash.acked[0]
+    }
+    fn audit<M: Mem<Dep = ()>>(&self, (): &(), m: &mut M, acked: u32) -> Flow<u32> {
+        Flow::Done(kept(m, acked))
+    }
+}
+#[test]
+fn merged_states_of_one_failure_point_do_not_acquit_a_harder_one() {
+    let space = acknowledged_too_early();
+    let oracle = Oracle::new(&Promise, &[]);
+    let marked = |m: &mut CrashMem<'_>, crash: &CrashPoint| {
+        m.cut(0);
+        kept(m, crash.acked[0])
+    };
+    for report in [
+        Explorer::new(&space).explore(&mut steps(&oracle)).unwrap(),
+        Explorer::new(&space).explore(&mut plain(marked)).unwrap(),
+    ] {
+        let witness = report.witness.expect("the store may be lost after its acknowledgement");
+        assert_eq!(
+            (witness.point, witness.crash.acked[0], witness.missing.len()),
+            (1, 1, 1)
+        );
+        assert_eq!((report.states_covered, report.states_total), (3, Some(4)));
+    }
 }

@@ -153,3 +153,80 @@ fn name_of(node: u32) -> u128 {
     let half = |salt| u128::from(fencepost_kernel::rng::hash(&[u64::from(node), salt]));
     half(1) << 64 | half(2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::order::Order;
+    use crate::graph::{Axiom, Grain, GraphBuilder, Write};
+    use fencepost_kernel::{HartId, Image, Stream};
+    use std::collections::BTreeSet;
+    use std::panic::Location;
+    use std::rc::Rc;
+
+    fn random_graph(rng: &mut Stream) -> PersistGraph {
+        let mut g = GraphBuilder::new(Image::default(), Grain::Word);
+        let at = |i: u64| Addr::pm(i / 2 * 64 + i % 2 * 8);
+        for n in 0..3 + rng.below(6) as u32 {
+            let node = g.node();
+            let source = Location::caller();
+            g.write(Write {
+                at: at(rng.below(6)),
+                value: u64::from(n),
+                store: None,
+                thread: HartId(0),
+                source,
+            });
+            for _ in 0..rng.below(3) {
+                if n > 0 {
+                    g.edge(NodeId(rng.below(u64::from(n)) as u32), node, Axiom::SameLine)
+                        .unwrap();
+                }
+            }
+        }
+        g.finish()
+    }
+    /// How many lines deviate from "all durable": those of the first missing stores; and likewise from "nothing".
+    fn distance(graph: &PersistGraph, set: u32) -> usize {
+        let durable = |n: NodeId| set >> n.0 & 1 == 1;
+        let line = |n: NodeId| graph.writes(n)[0].at.line();
+        let first_missing = |n: &NodeId| !durable(*n) && graph.predecessors(*n).iter().all(|(p, _)| durable(*p));
+        let last_durable = |n: &NodeId| durable(*n) && graph.successors(*n).iter().all(|s| !durable(*s));
+        let lost: BTreeSet<_> = graph.nodes().filter(first_missing).map(line).collect();
+        let kept: BTreeSet<_> = graph.nodes().filter(last_durable).map(line).collect();
+        lost.len().min(kept.len())
+    }
+    #[test]
+    fn visits_exactly_the_states_within_t_lines() {
+        let mut rng = Stream::new(4, "neighbours");
+        for _ in 0..600 {
+            let graph = random_graph(&mut rng);
+            let closed = |set: &u32| {
+                graph
+                    .nodes()
+                    .all(|n| set >> n.0 & 1 == 0 || graph.predecessors(n).iter().all(|(p, _)| set >> p.0 & 1 == 1))
+            };
+            let sets: Vec<u32> = (0..1 << graph.node_count()).filter(closed).collect();
+            let mut path = Path::new(Known::new(Rc::new(Order::new(&graph))));
+            path.known.advance(graph.node_count() as u32, std::iter::empty());
+            let mut near = Neighbours::new(&path.known, &graph);
+            let mut visited = BTreeSet::new();
+            for t in 0..=near.lines() {
+                let flow = near.visit(&mut path, t, &mut |path| {
+                    let bit = |n: NodeId| u32::from(path.known.status(n) == Status::In) << n.0;
+                    assert!(graph.nodes().all(|n| path.known.status(n) != Status::Free));
+                    assert!(visited.insert(graph.nodes().map(bit).sum::<u32>()), "visited twice");
+                    ControlFlow::<()>::Continue(())
+                });
+                assert!(flow.is_continue());
+                let within: BTreeSet<_> = sets
+                    .iter()
+                    .copied()
+                    .filter(|s| distance(&graph, *s) <= t as usize)
+                    .collect();
+                assert_eq!(visited, within, "t = {t}");
+            }
+            assert_eq!((visited.len(), near.visited()), (sets.len(), sets.len() as u128));
+        }
+    }
+}

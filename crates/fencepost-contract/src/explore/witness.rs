@@ -116,6 +116,17 @@ impl Witness {
             Deviation::Persisted => &self.persisted,
         }
     }
+    /// Files and lines of the program that made the deviating stores, without repetitions.
+    pub fn lines(&self) -> Vec<(&'static str, u32)> {
+        let mut lines: Vec<_> = self
+            .deviating()
+            .iter()
+            .map(|s| (s.source.file(), s.source.line()))
+            .collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
     /// Number of deviating persist units: stores, or hardware transactions as wholes.
     pub fn deviations(&self) -> usize {
         let mut nodes: Vec<NodeId> = self.deviating().iter().map(|s| s.node).collect();
