@@ -55,6 +55,8 @@ pub struct Hart {
     pub open_fences: u32,
     /// Stores and flushes on their way to the L1.
     pub stores: StoreQueue,
+    /// The L1 takes the hart's next store no earlier than this: one a cycle.
+    pub store_port: Ps,
     /// When the next look at the store queue is scheduled.
     pub store_event: Option<Ps>,
     /// What the store queue was refused for last.
@@ -114,6 +116,7 @@ impl Hart {
             commit_pos: 0,
             open_fences: 0,
             stores: StoreQueue::default(),
+            store_port: Ps::ZERO,
             store_event: None,
             queue_blame: None,
             held_up: None,

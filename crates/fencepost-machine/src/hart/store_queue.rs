@@ -84,6 +84,13 @@ impl StoreQueue {
             .take_while(older)
             .any(|s| s.op.addr.word() == addr.word() && s.is_store())
     }
+    /// When the oldest store that may perform was committed.
+    pub fn next_committed(&self) -> Option<Ps> {
+        self.entries.iter().find_map(|s| match s.state {
+            StoreState::Committed(t) => Some(t),
+            _ => None,
+        })
+    }
     /// Whether a store older than operation `id` has not performed.
     pub fn any_older(&self, id: u32) -> bool {
         self.entries.front().is_some_and(|s| (s.id.wrapping_sub(id) as i32) < 0)

@@ -18,7 +18,7 @@ enum Tried {
 impl Machine {
     /// Looks at the store queue: performs at most one store, starts as many misses as it may.
     pub(crate) fn stores(&mut self, hart: HartId) {
-        let (now, period) = (self.sys.now(), self.sys.period);
+        let now = self.sys.now();
         let in_order = self.sys.spec.core.store_order == StoreOrder::Tso;
         self.sys.harts[hart.index()].store_event = None;
         let mut i = 0;
@@ -31,7 +31,6 @@ impl Machine {
                 }
                 StoreState::Committed(_) if !self.must_wait(hart, i, &s) => {
                     if let Tried::Performed = self.try_store(hart, i, &s) {
-                        self.sys.wake_stores(hart, now + period);
                         self.store_done(hart, s.id);
                         return;
                     }
@@ -60,10 +59,7 @@ impl Machine {
             .stores
             .set_state(i, StoreState::Committed(now));
         match self.try_store(hart, i, &s) {
-            Tried::Performed => {
-                self.sys.wake_stores(hart, now + self.sys.period);
-                self.store_done(hart, id);
-            }
+            Tried::Performed => self.store_done(hart, id),
             Tried::Waits => {}
         }
     }
@@ -214,10 +210,16 @@ impl Machine {
 
     /// A store left the queue: whoever waited for that goes on.
     fn store_done(&mut self, hart: HartId, id: u32) {
+        let port = self.sys.now() + self.sys.period;
         let h = &mut self.sys.harts[hart.index()];
+        h.store_port = port;
         if let Some((i, _)) = h.stores.by_id(id) {
             h.stores.remove(i);
         }
+        if let Some(t) = h.stores.next_committed() {
+            self.sys.wake_stores(hart, t.max(port));
+        }
+        let h = &mut self.sys.harts[hart.index()];
         if h.head().is_some_and(|e| e.progress == super::Progress::Acting)
             && h.head_wait.is_some_and(|w| w.0 == Cause::StoreDrain)
         {

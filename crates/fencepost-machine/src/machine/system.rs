@@ -141,6 +141,7 @@ impl System {
     /// Schedules a look at the hart's store queue.
     pub(crate) fn wake_stores(&mut self, hart: HartId, at: Ps) {
         let h = &mut self.harts[hart.index()];
+        let at = at.max(h.store_port);
         if h.store_event.is_none_or(|t| at < t) {
             h.store_event = Some(at);
             self.events.schedule(at, Ev::Stores(hart));
