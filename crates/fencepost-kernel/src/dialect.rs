@@ -100,6 +100,9 @@ impl<'m, M: Mem> Pm<'m, M> {
         for f in self.dialect.durable {
             self.m.fence(*f);
         }
+        if self.dialect.logging == Logging::Hardware {
+            self.m.tx_flush();
+        }
     }
     /// Writes one word of a log entry on the dialect's log path.
     #[track_caller]

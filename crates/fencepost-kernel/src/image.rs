@@ -1,63 +1,67 @@
 //! Memory images: sparse, paged, copy-on-write. Cloning shares every page.
 
 use crate::log::LineData;
-use crate::units::{Addr, LineAddr, PM_BASE, StoreId};
+use crate::units::{Addr, LOG_BASE, LineAddr, PM_BASE, StoreId};
 use std::rc::Rc;
 
 const PAGE_WORDS: usize = 512;
 type Page<T> = Rc<[T; PAGE_WORDS]>;
 
-/// A sparse array of `T` per 8-byte word, with one table for DRAM and one for persistent memory.
+/// Words of persistent memory from this one on have a page table of their own, so that regions reserved far above the
+/// programs (hardware logs) do not make the table long.
+const FAR: u64 = LOG_BASE.0 / 8;
+
+/// A sparse array of `T` per 8-byte word: page tables for DRAM, persistent memory, and its far end.
 #[derive(Clone, Debug)]
 struct Paged<T> {
-    dram: Vec<Option<Page<T>>>,
-    pm: Vec<Option<Page<T>>>,
+    tables: [Vec<Option<Page<T>>>; 3],
 }
 impl<T> Default for Paged<T> {
     fn default() -> Self {
         Paged {
-            dram: Vec::new(),
-            pm: Vec::new(),
+            tables: [Vec::new(), Vec::new(), Vec::new()],
         }
     }
 }
-fn place(word: u64) -> (bool, usize, usize) {
-    let pm = word >= PM_BASE / 8;
-    let w = if pm { word - PM_BASE / 8 } else { word };
-    (pm, (w as usize) / PAGE_WORDS, (w as usize) % PAGE_WORDS)
+/// Table, page and slot of a word.
+fn place(word: u64) -> (usize, usize, usize) {
+    let (table, w) = match word {
+        w if w >= FAR => (2, w - FAR),
+        w if w >= PM_BASE / 8 => (1, w - PM_BASE / 8),
+        w => (0, w),
+    };
+    (table, (w as usize) / PAGE_WORDS, (w as usize) % PAGE_WORDS)
 }
 impl<T: Copy + Default> Paged<T> {
     fn get(&self, word: u64) -> T {
-        let (pm, page, slot) = place(word);
-        let table = if pm { &self.pm } else { &self.dram };
-        match table.get(page) {
+        let (table, page, slot) = place(word);
+        match self.tables[table].get(page) {
             Some(Some(p)) => p[slot],
             _ => T::default(),
         }
     }
     /// The eight words of a line, which never straddles a page.
     fn line(&self, line: LineAddr) -> [T; 8] {
-        let (pm, page, slot) = place(line.0 * 8);
-        let table = if pm { &self.pm } else { &self.dram };
-        match table.get(page) {
+        let (table, page, slot) = place(line.0 * 8);
+        match self.tables[table].get(page) {
             Some(Some(p)) => std::array::from_fn(|i| p[slot + i]),
             _ => [T::default(); 8],
         }
     }
-    fn page_mut(&mut self, pm: bool, page: usize) -> &mut [T; PAGE_WORDS] {
-        let table = if pm { &mut self.pm } else { &mut self.dram };
+    fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE_WORDS] {
+        let table = &mut self.tables[table];
         if table.len() <= page {
             table.resize(page + 1, None);
         }
         Rc::make_mut(table[page].get_or_insert_with(|| Rc::new([T::default(); PAGE_WORDS])))
     }
     fn set(&mut self, word: u64, value: T) {
-        let (pm, page, slot) = place(word);
-        self.page_mut(pm, page)[slot] = value;
+        let (table, page, slot) = place(word);
+        self.page_mut(table, page)[slot] = value;
     }
     fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
-        let (pm, page, slot) = place(line.0 * 8);
-        self.page_mut(pm, page)[slot..slot + 8].copy_from_slice(words);
+        let (table, page, slot) = place(line.0 * 8);
+        self.page_mut(table, page)[slot..slot + 8].copy_from_slice(words);
     }
 }
 
@@ -118,9 +122,13 @@ impl Image {
     /// Every line of persistent memory that has ever been written, in address order.
     pub fn pm_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let per_page = PAGE_WORDS as u64 / 8;
-        (self.words.pm.iter().enumerate())
-            .filter(|(_, p)| p.is_some())
-            .flat_map(move |(i, _)| (0..per_page).map(move |l| LineAddr(PM_BASE / 64 + i as u64 * per_page + l)))
+        let written = |table: usize, first: u64| {
+            let pages = self.words.tables[table].iter().enumerate();
+            pages
+                .filter(|(_, p)| p.is_some())
+                .flat_map(move |(i, _)| (0..per_page).map(move |l| LineAddr(first + i as u64 * per_page + l)))
+        };
+        written(1, PM_BASE / 64).chain(written(2, FAR / 8))
     }
 }
 
@@ -137,5 +145,18 @@ mod tests {
         assert_eq!((a.word(Addr::pm(8)), b.word(Addr::pm(8)), b.word(Addr(64))), (9, 7, 0));
         assert_eq!(b.writer(Addr::pm(8)), StoreId::from_index(0));
         assert_eq!(a.line(Addr::pm(0).line()).words[1], 9);
+    }
+    #[test]
+    fn the_far_end_of_persistent_memory_is_as_good_as_the_near_one() {
+        let mut a = Image::with_writers();
+        let far = Addr(LOG_BASE.0 + 4096);
+        let last = Addr(LOG_BASE.0 - 8);
+        a.set_word(far, 7, StoreId::from_index(2));
+        a.set_word(Addr(LOG_BASE.0), 1, None);
+        a.set_word(Addr::pm(0), 2, None);
+        assert_eq!((a.word(far), a.word(Addr(LOG_BASE.0)), a.word(Addr::pm(0))), (7, 1, 2));
+        assert_eq!((a.writer(far), a.word(last)), (StoreId::from_index(2), 0));
+        let lines: Vec<_> = a.pm_lines().filter(|l| a.line_words(*l) != [0; 8]).collect();
+        assert_eq!(lines, [Addr::pm(0).line(), LOG_BASE.line(), far.line()]);
     }
 }

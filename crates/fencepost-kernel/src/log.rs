@@ -29,6 +29,15 @@ pub enum WriteCause {
     Home,
     /// A remote write.
     Remote,
+    /// Part of a hardware log write of several lines that becomes durable as one atomic node: durable together with
+    /// the record of cause [`WriteCause::Log`] that follows. No crash state lies in between.
+    LogPart,
+}
+impl WriteCause {
+    /// Whether the write belongs to a hardware log, not to its line's home.
+    pub const fn is_log(self) -> bool {
+        matches!(self, WriteCause::Log | WriteCause::LogPart)
+    }
 }
 
 /// One line becoming durable.

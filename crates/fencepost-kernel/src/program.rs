@@ -1,6 +1,6 @@
 //! What a program is: operations indexed by number, and recovery and audit as chains of steps.
 
-use crate::dialect::Pm;
+use crate::dialect::{Logging, Pm};
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
 use crate::units::Addr;
@@ -90,15 +90,26 @@ pub trait Program: Clone + 'static {
 }
 
 /// Runs operations `from..to` of one thread, restarting where the hardware rolled transactions back.
+///
+/// Under hardware logging the last operation may have been rolled back too: an empty transaction at the end finds out.
 pub fn run_thread<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u32, from: u32, to: u32) {
     let mut k = from;
-    while k < to {
-        pm.m.op_begin(k);
-        match program.op(pm, thread, k) {
-            Ok(outcome) => {
-                pm.finish_op(k, outcome);
-                k += 1;
+    loop {
+        while k < to {
+            pm.m.op_begin(k);
+            match program.op(pm, thread, k) {
+                Ok(outcome) => {
+                    pm.finish_op(k, outcome);
+                    k += 1;
+                }
+                Err(Rollback { op }) => k = op,
             }
+        }
+        if pm.dialect.logging != Logging::Hardware {
+            return;
+        }
+        match pm.m.tx_begin() {
+            Ok(_) => return pm.m.tx_commit(),
             Err(Rollback { op }) => k = op,
         }
     }

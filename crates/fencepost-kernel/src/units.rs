@@ -8,6 +8,8 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 pub const LINE_BYTES: u64 = 64;
 /// First byte address of persistent memory; everything below is volatile DRAM.
 pub const PM_BASE: u64 = 1 << 40;
+/// First byte of the persistent memory that machines reserve for hardware logs, far above what programs lay out.
+pub const LOG_BASE: Addr = Addr::pm(1 << 38);
 
 /// Simulated time, or a span of it, in integer picoseconds.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -205,7 +207,8 @@ mod tests {
         for d in (1..200).chain([333, 370, 400, 500, 625, 1000, 1_000_000]) {
             let q = Divider::new(d);
             for _ in 0..200 {
-                let n = r.below(1 << (1 + r.below(50)));
+                let bits = 1 + r.below(50);
+                let n = r.below(1 << bits);
                 for n in [n, n / d * d, (n / d * d).saturating_sub(1)] {
                     assert_eq!((q.floor(n), q.ceil(n)), (n / d, n.div_ceil(d)), "{n} / {d}");
                 }
