@@ -207,8 +207,8 @@ mod tests {
         for d in (1..200).chain([333, 370, 400, 500, 625, 1000, 1_000_000]) {
             let q = Divider::new(d);
             for _ in 0..200 {
-                let bits = 1 + r.below(50);
-                let n = r.below(1 << bits);
+                let below = (u64::MAX / d / 2) >> r.below(40);
+                let n = r.below(below);
                 for n in [n, n / d * d, (n / d * d).saturating_sub(1)] {
                     assert_eq!((q.floor(n), q.ceil(n)), (n / d, n.div_ceil(d)), "{n} / {d}");
                 }
