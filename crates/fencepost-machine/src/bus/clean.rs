@@ -109,8 +109,8 @@ impl Machine {
                 .leaving(&mut self.sys, Level::L1(from), &way, &data, Why::Cleaned),
             false => Exit::Down,
         };
-        if exit == Exit::Down {
-            self.insert_llc(line, true, meta);
+        if exit != Exit::Drop {
+            self.insert_llc(line, true, if exit == Exit::Down { meta } else { 0 });
         }
         self.cleaned_now(notify, Some(&data));
     }

@@ -42,7 +42,7 @@ impl Machine {
         let mut dirty = false;
         for (level, way) in self.dirty_holders(line) {
             dirty |= match self.hooks.leaving {
-                true => self.design.leaving(&mut self.sys, level, &way, &data, Why::Cleaned) == Exit::Down,
+                true => self.design.leaving(&mut self.sys, level, &way, &data, Why::Cleaned) != Exit::Drop,
                 false => true,
             };
         }

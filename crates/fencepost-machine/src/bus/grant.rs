@@ -2,9 +2,9 @@
 
 use super::{Behind, FillState};
 use crate::cache::State;
-use crate::machine::{Ev, Machine, ReadFor, Side};
-use crate::seam::{Cause, Gate, Level, Snoop, SnoopAnswer, Way, Why};
-use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
+use crate::machine::{Ev, Machine};
+use crate::seam::{Cause, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
+use fencepost_kernel::{CoreId, HartId, LineAddr};
 
 /// Where a granted request's data comes from.
 enum Source {
@@ -107,38 +107,6 @@ impl Machine {
         self.sys.events.schedule(at, Ev::Fill(core, miss));
     }
 
-    pub(crate) fn read_memory(&mut self, core: CoreId, miss: u8, line: LineAddr) {
-        self.charge_miss(core, miss, Cause::LoadMemory);
-        if self.sys.bus.reads >= self.sys.spec.llc.mshrs {
-            self.sys.bus.starved_reads.push_back((core, miss));
-            return;
-        }
-        self.sys.bus.reads += 1;
-        self.check_memory_is_current(line);
-        let at = self.sys.now() + self.sys.spec.llc.latency + self.sys.spec.bus.to_memory;
-        self.sys
-            .events
-            .schedule(at, Ev::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
-    }
-
-    /// The bytes memory would return must be the newest; anything else is a design that lost a write.
-    fn check_memory_is_current(&mut self, line: LineAddr) {
-        if !line.is_persistent() {
-            return;
-        }
-        let port = &self.sys.pm;
-        let waiting = port
-            .outgoing
-            .iter()
-            .rfind(|w| w.write.line == line)
-            .map(|w| w.write.data.words);
-        let queued = port.controller.forward(line).map(|d| d.words);
-        let found = waiting.or(queued).unwrap_or_else(|| self.sys.durable.line_words(line));
-        if found != self.sys.coherent.line_words(line) {
-            self.sys.counters.stale_reads += 1;
-        }
-    }
-
     /// A hit in the private second level, or a line caught in the core's own write-back buffer.
     fn answered_privately(&mut self, core: CoreId, miss: u8, line: LineAddr, exclusive: bool) -> bool {
         let fill = match self.private_state(core, line) {
@@ -221,7 +189,7 @@ impl Machine {
             .map(|i| CoreId(i as u8))
             .filter(|p| *p != core)
         {
-            let Some((state, dirty, meta)) = self.private_state(p, line) else {
+            let Some((state, dirty, mut meta)) = self.private_state(p, line) else {
                 continue;
             };
             taken.supplied |= state.writable();
@@ -240,7 +208,10 @@ impl Machine {
                 };
                 let data = self.sys.line_data(line);
                 let exit = self.design.leaving(&mut self.sys, Level::L1(p), &way, &data, why);
-                keep_dirty = exit == crate::seam::Exit::Down;
+                keep_dirty = exit != Exit::Drop;
+                if exit == Exit::DownUnmarked {
+                    meta = 0;
+                }
             }
             let c = &mut self.sys.cores[p.index()];
             if invalidate {
@@ -311,97 +282,4 @@ struct Taken {
     shared: bool,
     dirty: bool,
     meta: u32,
-}
-
-impl Machine {
-    /// Sends a read to its controller, or queues it for room there.
-    pub(crate) fn send_read(&mut self, side: Side, what: ReadFor) {
-        let line = match what {
-            ReadFor::Miss(core, miss) => {
-                let m = self.sys.cores[core.index()].misses[usize::from(miss)].as_ref();
-                m.expect("a reading miss is open").line
-            }
-            ReadFor::Design { line, .. } => line,
-        };
-        let now = self.sys.now();
-        if let ReadFor::Design { line, tag } = what {
-            if let Some(data) = self.design.owned_read(&mut self.sys, line) {
-                self.design.read_done(&mut self.sys, tag, line, &data);
-                return;
-            }
-        }
-        let port = self.sys.port(side);
-        let id = port.reads.iter().position(Option::is_none).unwrap_or_else(|| {
-            port.reads.push(None);
-            port.reads.len() - 1
-        });
-        match port.controller.push_read(now, crate::memory::ReadId(id as u64), line) {
-            Ok(()) => port.reads[id] = Some(what),
-            Err(_) => port.waiting_reads.push_back(what),
-        }
-        self.sys.wake_memory(side);
-    }
-
-    /// A read's data left the controller.
-    pub(crate) fn read_done(&mut self, side: Side, id: u64) {
-        let back = self.sys.now() + self.sys.spec.bus.to_memory;
-        let Some(what) = self.sys.port(side).reads[id as usize].take() else {
-            return;
-        };
-        match what {
-            ReadFor::Miss(core, miss) => {
-                self.sys.bus.reads -= 1;
-                self.sys.counters.memory_reads[side as usize] += 1;
-                self.sys.events.schedule(back, Ev::Fill(core, miss));
-                let m = self.sys.cores[core.index()].misses[usize::from(miss)]
-                    .as_ref()
-                    .expect("open");
-                let line = m.line;
-                self.insert_llc(line, false, 0);
-                if let Some((core, miss)) = self.sys.bus.starved_reads.pop_front() {
-                    let m = self.sys.cores[core.index()].misses[usize::from(miss)]
-                        .as_ref()
-                        .expect("open");
-                    let line = m.line;
-                    self.read_memory(core, miss, line);
-                }
-            }
-            ReadFor::Design { line, tag } => {
-                let data = self.sys.durable.line(line);
-                self.design.read_done(&mut self.sys, tag, line, &data);
-            }
-        }
-        if let Some(next) = self.sys.port(side).waiting_reads.pop_front() {
-            self.send_read(side, next);
-        }
-    }
-
-    /// Whether so many evictions wait for memory that new requests must hold back.
-    pub(crate) fn write_path_full(&self) -> bool {
-        let limit = self.sys.spec.llc.writeback_buffer as usize;
-        self.sys.pm.outgoing.len() >= limit
-            || self.sys.dram.outgoing.len() >= limit
-            || self.sys.llc.write_back.len() >= limit
-    }
-
-    /// Lets requests that were held back ask again.
-    pub(crate) fn unthrottle(&mut self) {
-        while !self.write_path_full() {
-            let Some(b) = self.sys.bus.throttled.pop_front() else {
-                return;
-            };
-            self.regrant(b);
-            // One at a time would be too slow; every regrant checks again at its own event.
-        }
-    }
-
-    /// Time a clean's line needs from the cache that held it to memory.
-    pub(crate) fn clean_path(&self, from_llc: bool) -> Ps {
-        let bus = &self.sys.spec.bus;
-        if from_llc {
-            self.sys.spec.llc.latency + bus.to_memory
-        } else {
-            bus.snoop + bus.transfer + bus.to_memory
-        }
-    }
 }

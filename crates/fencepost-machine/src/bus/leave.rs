@@ -55,18 +55,21 @@ impl Machine {
     }
 
     /// A line leaves its private cache for good.
-    fn go(&mut self, d: Departure) {
+    fn go(&mut self, mut d: Departure) {
         let exit = match self.hooks.leaving {
             true => self.design.leaving(&mut self.sys, d.from, &d.way, &d.data, d.why),
             false => Exit::Down,
         };
+        if exit == Exit::DownUnmarked {
+            d.way.meta = 0;
+        }
         self.sys.counters.private_writebacks += 1;
         if !d.notify.is_empty() {
             match exit {
-                Exit::Down => self.write_out(d.way.line, d.data, WriteCause::Flush, d.notify, false),
                 Exit::Drop => self.cleaned_now(&d.notify, None),
+                _ => self.write_out(d.way.line, d.data, WriteCause::Flush, d.notify, false),
             }
-        } else if exit == Exit::Down {
+        } else if exit != Exit::Drop {
             match d.from {
                 Level::L1(core) if self.sys.cores[core.index()].l2.is_some() => {
                     let l2 = self.sys.cores[core.index()].l2.as_mut().expect("just checked");
@@ -168,7 +171,7 @@ impl Machine {
             let d = self.sys.llc.write_back.remove(i).expect("index is in range");
             let exit = self.design.leaving(&mut self.sys, Level::Llc, &d.way, &d.data, d.why);
             match (exit, d.notify.is_empty()) {
-                (Exit::Down, clean) => {
+                (Exit::Down | Exit::DownUnmarked, clean) => {
                     let cause = if clean { WriteCause::Eviction } else { WriteCause::Flush };
                     self.write_out(d.way.line, d.data, cause, d.notify, true);
                 }

@@ -11,6 +11,7 @@ mod grant;
 mod leave;
 mod miss;
 mod outgoing;
+mod read;
 
 pub(crate) use leave::level_key;
 pub(crate) use miss::Lookup;

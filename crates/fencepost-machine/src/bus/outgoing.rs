@@ -4,7 +4,7 @@ use super::OutgoingWrite;
 use crate::machine::{Machine, Side};
 use crate::memory::MemEvent;
 use crate::seam::{Cause, Gate, Write, WriteId};
-use fencepost_kernel::{HartId, PersistRecord};
+use fencepost_kernel::{HartId, PersistRecord, Ps};
 
 impl Machine {
     /// Queues a write of the machine's own for admission.
@@ -92,6 +92,11 @@ impl Machine {
             MemEvent::ReadDone { id, .. } => self.read_done(side, id.0),
             MemEvent::Accepted { id, write } => self.accepted(side, id, &write),
             MemEvent::Issued { .. } => {}
+            MemEvent::ModuleAccepted { id, write } => {
+                if self.hooks.writes {
+                    self.design.module_accepted(&mut self.sys, id, &write);
+                }
+            }
             MemEvent::Durable { id, write, record } => self.durable(id, &write, record),
             MemEvent::SlotFree { queue } => {
                 self.try_outgoing(side);
@@ -137,6 +142,35 @@ impl Machine {
         }
         if self.hooks.writes {
             self.design.durable(&mut self.sys, id, write);
+        }
+    }
+
+    /// Whether so many evictions wait for memory that new requests must hold back.
+    pub(crate) fn write_path_full(&self) -> bool {
+        let limit = self.sys.spec.llc.writeback_buffer as usize;
+        self.sys.pm.outgoing.len() >= limit
+            || self.sys.dram.outgoing.len() >= limit
+            || self.sys.llc.write_back.len() >= limit
+    }
+
+    /// Lets requests that were held back ask again.
+    pub(crate) fn unthrottle(&mut self) {
+        while !self.write_path_full() {
+            let Some(b) = self.sys.bus.throttled.pop_front() else {
+                return;
+            };
+            self.regrant(b);
+            // One at a time would be too slow; every regrant checks again at its own event.
+        }
+    }
+
+    /// Time a clean's line needs from the cache that held it to memory.
+    pub(crate) fn clean_path(&self, from_llc: bool) -> Ps {
+        let bus = &self.sys.spec.bus;
+        if from_llc {
+            self.sys.spec.llc.latency + bus.to_memory
+        } else {
+            bus.snoop + bus.transfer + bus.to_memory
         }
     }
 }

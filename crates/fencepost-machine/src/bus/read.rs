@@ -1,0 +1,101 @@
+//! Reads of memory: through the shared cache's miss registers to a controller and back.
+
+use crate::machine::{Ev, Machine, ReadFor, Side};
+use crate::seam::Cause;
+use fencepost_kernel::{CoreId, LineAddr};
+
+impl Machine {
+    pub(crate) fn read_memory(&mut self, core: CoreId, miss: u8, line: LineAddr) {
+        self.charge_miss(core, miss, Cause::LoadMemory);
+        if self.sys.bus.reads >= self.sys.spec.llc.mshrs {
+            self.sys.bus.starved_reads.push_back((core, miss));
+            return;
+        }
+        self.sys.bus.reads += 1;
+        self.check_memory_is_current(line);
+        let at = self.sys.now() + self.sys.spec.llc.latency + self.sys.spec.bus.to_memory;
+        self.sys
+            .events
+            .schedule(at, Ev::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
+    }
+
+    /// The bytes memory would return must be the newest; anything else is a design that lost a write.
+    fn check_memory_is_current(&mut self, line: LineAddr) {
+        if !line.is_persistent() {
+            return;
+        }
+        let port = &self.sys.pm;
+        let waiting = port
+            .outgoing
+            .iter()
+            .rfind(|w| w.write.line == line)
+            .map(|w| w.write.data.words);
+        let queued = port.controller.forward(line).map(|d| d.words);
+        let found = waiting.or(queued).unwrap_or_else(|| self.sys.durable.line_words(line));
+        if found != self.sys.coherent.line_words(line) {
+            self.sys.counters.stale_reads += 1;
+        }
+    }
+
+    /// Sends a read to its controller, or queues it for room there.
+    pub(crate) fn send_read(&mut self, side: Side, what: ReadFor) {
+        let line = match what {
+            ReadFor::Miss(core, miss) => {
+                let m = self.sys.cores[core.index()].misses[usize::from(miss)].as_ref();
+                m.expect("a reading miss is open").line
+            }
+            ReadFor::Design { line, .. } => line,
+        };
+        let now = self.sys.now();
+        if let ReadFor::Design { line, tag } = what {
+            if let Some(data) = self.design.owned_read(&mut self.sys, line) {
+                self.design.read_done(&mut self.sys, tag, line, &data);
+                return;
+            }
+        }
+        let port = self.sys.port(side);
+        let id = port.reads.iter().position(Option::is_none).unwrap_or_else(|| {
+            port.reads.push(None);
+            port.reads.len() - 1
+        });
+        match port.controller.push_read(now, crate::memory::ReadId(id as u64), line) {
+            Ok(()) => port.reads[id] = Some(what),
+            Err(_) => port.waiting_reads.push_back(what),
+        }
+        self.sys.wake_memory(side);
+    }
+
+    /// A read's data left the controller.
+    pub(crate) fn read_done(&mut self, side: Side, id: u64) {
+        let back = self.sys.now() + self.sys.spec.bus.to_memory;
+        let Some(what) = self.sys.port(side).reads[id as usize].take() else {
+            return;
+        };
+        match what {
+            ReadFor::Miss(core, miss) => {
+                self.sys.bus.reads -= 1;
+                self.sys.counters.memory_reads[side as usize] += 1;
+                self.sys.events.schedule(back, Ev::Fill(core, miss));
+                let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+                    .as_ref()
+                    .expect("open");
+                let line = m.line;
+                self.insert_llc(line, false, 0);
+                if let Some((core, miss)) = self.sys.bus.starved_reads.pop_front() {
+                    let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+                        .as_ref()
+                        .expect("open");
+                    let line = m.line;
+                    self.read_memory(core, miss, line);
+                }
+            }
+            ReadFor::Design { line, tag } => {
+                let data = self.sys.durable.line(line);
+                self.design.read_done(&mut self.sys, tag, line, &data);
+            }
+        }
+        if let Some(next) = self.sys.port(side).waiting_reads.pop_front() {
+            self.send_read(side, next);
+        }
+    }
+}
