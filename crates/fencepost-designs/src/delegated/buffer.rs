@@ -148,10 +148,10 @@ impl PersistBuffer {
     /// Marks every entry of a line as replaced.
     pub fn supersede(&mut self, line: LineAddr) {
         for e in &mut self.entries {
-            if let Kind::Persist { line: l, newness, .. } = &mut e.kind {
-                if *l == line {
-                    *newness = Newness::Superseded;
-                }
+            if let Kind::Persist { line: l, newness, .. } = &mut e.kind
+                && *l == line
+            {
+                *newness = Newness::Superseded;
             }
         }
     }

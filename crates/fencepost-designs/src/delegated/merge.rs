@@ -68,10 +68,10 @@ impl Merge {
     }
     /// Records an access of a core whose newest FENCE has drained.
     pub fn record(&mut self, core: CoreId, line: LineAddr, is_store: bool, active: Epoch) {
-        if let Some((epoch, sets)) = self.lingering[core.index()].back_mut() {
-            if *epoch > active {
-                sets.record(line, is_store);
-            }
+        if let Some((epoch, sets)) = self.lingering[core.index()].back_mut()
+            && *epoch > active
+        {
+            sets.record(line, is_store);
         }
     }
     /// A core's pointer, for tests and explanations.

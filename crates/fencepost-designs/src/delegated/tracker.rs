@@ -79,11 +79,13 @@ impl Tracker {
             if self.forward && self.passes_on(o, active) {
                 self.ask_inherited(o, by, line, invalidates, &mut found);
             }
-            if let Some(merge) = &self.merge {
-                if let Some(epoch) = merge.conflict(o, line, invalidates, active) {
-                    self.ports[by.index()].accum.raise(epoch, past(epoch, line));
-                    self.inherit_epoch(by, epoch, active);
-                }
+            let lingering = self
+                .merge
+                .as_ref()
+                .and_then(|m| m.conflict(o, line, invalidates, active));
+            if let Some(epoch) = lingering {
+                self.ports[by.index()].accum.raise(epoch, past(epoch, line));
+                self.inherit_epoch(by, epoch, active);
             }
         }
         for (core, seq, is_fence) in found.drain(..) {
@@ -226,11 +228,10 @@ impl Tracker {
         }
         let port = &mut self.ports[core.index()];
         let unordered = port.accum.clear_of(&self.drained) && port.accum.floor <= active;
-        if unordered || self.fault == Fault::CoalesceWithDependences {
-            if let Some((held, by)) = port.joinable(line) {
-                (*held, *by) = (*data, hart);
-                return Stored::Coalesced;
-            }
+        let may_join = unordered || self.fault == Fault::CoalesceWithDependences;
+        if let Some((held, by)) = port.joinable(line).filter(|_| may_join) {
+            (*held, *by) = (*data, hart);
+            return Stored::Coalesced;
         }
         Stored::Appended(port.push_persist(line, *data, hart, now))
     }

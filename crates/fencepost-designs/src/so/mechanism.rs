@@ -249,6 +249,7 @@ impl Design for So {
             Instr::Fence(f @ (Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb)) => {
                 self.fence(cx, hart, f)
             }
+            Instr::Locked => self.fence(cx, hart, Fence::Mfence),
             _ => Gate::Go,
         }
     }

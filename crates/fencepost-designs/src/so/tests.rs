@@ -75,6 +75,16 @@ fn sfence_waits_for_own_flushes_only() {
     assert_eq!(b.cx.counters[&super::mechanism::NOTHING_DIRTY], 1);
 }
 
+/// x86: a locked instruction completes older flushes, as a fence does.
+#[test]
+fn a_locked_instruction_waits_for_own_flushes() {
+    let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 4);
+    b.instr(0, clwb(1));
+    assert_eq!(b.instr(0, Instr::Locked), Gate::Wait(Cause::FlushPending));
+    b.finish_clean(true);
+    assert_eq!(b.instr(0, Instr::Locked), Gate::Go);
+}
+
 /// DPO-SEM10: pcommit waits for accepted writes of every thread, also unrelated ones.
 #[test]
 fn pcommit_waits_for_the_writes_of_every_hart() {

@@ -1,6 +1,7 @@
 //! Tests on the mock: the paper's walk-throughs, the rules one by one, and random programs held to the contract.
 
 mod oracle;
+mod path;
 mod random;
 mod rules;
 mod walkthrough;

@@ -1,0 +1,227 @@
+//! The way out: evictions, reads, the persist path, the write queue, explicit drains, epoch rules.
+
+use super::*;
+use crate::testkit::{dram_line, pm_line};
+use fencepost_kernel::Stream;
+use fencepost_machine::seam::{Cause, Design as _, Epoch, Exit, Level, Snoop, Way, Why};
+
+/// DPO-SEM9 and the lines that must not be dropped.
+#[test]
+fn persistent_lines_evicted_from_the_last_level_are_dropped() {
+    let mut b = bench(1);
+    let mut exit = |from, line| {
+        let way = Way {
+            line,
+            dirty: true,
+            meta: 0,
+            frozen: false,
+        };
+        b.design
+            .leaving(&mut b.cx, from, &way, &crate::testkit::filled(1), Why::Replaced)
+    };
+    assert_eq!(exit(Level::Llc, pm_line(0)), Exit::Drop);
+    assert_eq!(exit(Level::Llc, dram_line(0)), Exit::Down);
+    assert_eq!(exit(Level::L1(CoreId(0)), pm_line(0)), Exit::Down);
+    assert!(b.cx.writes.is_empty());
+}
+
+/// Reads of dropped lines are served by the buffer while it has the bytes.
+#[test]
+fn reads_are_served_by_the_buffer() {
+    let mut b = bench(2);
+    b.store(0, pm_line(0), 0, 1);
+    assert!(b.design.read_missed(&mut b.cx, HartId(1), pm_line(0)));
+    assert!(!b.design.read_missed(&mut b.cx, HartId(1), pm_line(1)));
+    assert!(!b.design.read_missed(&mut b.cx, HartId(1), dram_line(0)));
+    b.one_slot();
+    assert!(!b.design.read_missed(&mut b.cx, HartId(1), pm_line(0)));
+}
+
+/// The explicit drain returns when everything before it is durable, not earlier.
+#[test]
+fn dsb_waits_until_everything_before_it_is_durable() {
+    for durable_on_accept in [false, true] {
+        let mut b = bench(2);
+        b.cx.durable_on_accept = durable_on_accept;
+        let dsb = Instr::Fence(Fence::Dsb);
+        b.store(0, pm_line(0), 0, 42);
+        assert_eq!(b.instr(0, dsb), Gate::Wait(Cause::DrainPending));
+        assert_eq!(b.entries(0).len(), 2, "it passes as a FENCE");
+        assert_eq!(b.instr(0, dsb), Gate::Wait(Cause::DrainPending));
+        assert_eq!(b.entries(0).len(), 2, "asking again adds nothing");
+        b.run_for(Ps::from_ns(1000));
+        if !durable_on_accept {
+            b.answer_drains();
+            assert_eq!(
+                b.instr(0, dsb),
+                Gate::Wait(Cause::DrainPending),
+                "drained is not durable"
+            );
+            let id = b.candidates()[0];
+            b.write_to_device(id);
+        }
+        b.answer_drains();
+        b.cx.kicked[0] = false;
+        b.run_for(Ps::from_ns(1000));
+        assert!(b.cx.kicked[0]);
+        assert_eq!(b.instr(0, dsb), Gate::Go);
+        assert_eq!(b.durable_values(pm_line(0), 0), [42]);
+        assert_eq!(
+            b.instr(0, dsb),
+            Gate::Wait(Cause::DrainPending),
+            "the next one is a new drain"
+        );
+    }
+}
+
+/// On a memory that is durable on acceptance the queue keeps no epochs.
+#[test]
+fn a_durable_queue_keeps_no_epochs() {
+    let mut b = bench(1);
+    b.cx.durable_on_accept = true;
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, pm_line(1), 0, 2);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.cx.writes.iter().all(|w| w.write.epoch.is_none() && w.durable));
+    assert_eq!(b.lines(), [pm_line(0), pm_line(1)]);
+}
+
+/// A full write queue holds persists back, lets FENCEs pass, and the design goes on when there is room.
+#[test]
+fn a_refused_persist_waits_for_room() {
+    let mut b = bench_with(&slow(), 2, 1);
+    b.store(0, pm_line(0), 0, 1);
+    b.store(0, pm_line(1), 0, 1);
+    b.fence(1);
+    b.run_for(Ps::from_ns(1000));
+    assert_eq!(b.lines(), [pm_line(0)]);
+    assert_eq!((b.entries(0).len(), b.entries(1).len()), (1, 0));
+    assert!(
+        b.design
+            .explain(HartId(0))
+            .is_some_and(|t| t.contains("room in the write queue"))
+    );
+    let id = b.candidates()[0];
+    b.write_to_device(id);
+    b.run_for(Ps::from_ns(1000));
+    assert_eq!(b.lines(), [pm_line(0), pm_line(1)]);
+}
+
+/// Round robin alternates between cores; oldest first goes by age.
+#[test]
+fn arbitration_follows_its_parameter() {
+    use crate::delegated::Arbitration;
+    for (arbitration, expected) in [
+        (Arbitration::RoundRobin, [0, 10, 1, 11]),
+        (Arbitration::OldestFirst, [0, 1, 10, 11]),
+    ] {
+        let mut b = bench_with(&DelegatedParams { arbitration, ..slow() }, 2, 64);
+        for (hart, line) in [(0, 0), (0, 1), (1, 10), (1, 11)] {
+            b.store(hart, pm_line(line), 0, 1);
+            b.cx.now += Ps(1);
+        }
+        b.run_for(Ps::from_ns(1000));
+        assert_eq!(b.lines(), expected.map(pm_line));
+    }
+}
+
+/// Sibling threads share a buffer: its order is their order.
+#[test]
+fn siblings_share_a_buffer() {
+    let mut b = Bench::new(build(&slow(), 1, 2, false), 2, 2, 64);
+    assert_eq!(b.core(0), b.core(1));
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(1);
+    b.store(1, pm_line(1), 0, 2);
+    assert_eq!(b.entries(0).len(), 3);
+    b.run_for(Ps::from_ns(1000));
+    let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+    assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
+}
+
+/// A non-temporal store goes through the buffer like any other.
+#[test]
+fn non_temporal_stores_are_stores() {
+    let mut b = bench(2);
+    b.store(0, pm_line(0), 0, 1);
+    let data = crate::testkit::filled(9);
+    assert_eq!(b.design.nt_store(&mut b.cx, HartId(1), pm_line(0), &data, 1), Gate::Go);
+    assert_eq!(b.dp(1, 0), [(0, 0)]);
+    assert!(!b.youngest(0, 0));
+    assert!(b.cx.writes.is_empty());
+}
+
+#[test]
+fn impossible_sizes_are_refused_with_the_name() {
+    use fencepost_kernel::params::ParamError;
+    let bad = |p: DelegatedParams| match checked(p) {
+        Err(ParamError::Value { name, .. }) => name,
+        other => panic!("accepted: {other:?}"),
+    };
+    let d = DelegatedParams::default;
+    assert_eq!(bad(DelegatedParams { entries: 0, ..d() }), "entries");
+    assert_eq!(bad(DelegatedParams { fences: 0, ..d() }), "fences");
+    assert_eq!(
+        bad(DelegatedParams {
+            filter_bytes: 12,
+            ..d()
+        }),
+        "filter_bytes"
+    );
+    assert_eq!(
+        bad(DelegatedParams {
+            filter_hashes: 0,
+            ..d()
+        }),
+        "filter_hashes"
+    );
+}
+
+/// Merged epochs: FENCEs of unrelated cores do not separate one another's persists; a dependence does.
+#[test]
+fn merged_epochs_join_unordered_persists_and_separate_ordered_ones() {
+    let run = |dependent: bool| {
+        let mut b = Bench::new(build(&slow(), 2, 1, true), 2, 1, 64);
+        b.store(0, pm_line(0), 0, 1);
+        b.fence(0);
+        b.store(0, pm_line(1), 0, 1);
+        if dependent {
+            b.snoop(1, pm_line(1), Snoop::Read);
+            b.fence(1);
+        }
+        b.store(1, pm_line(10), 0, 1);
+        b.run_for(Ps::from_ns(2000));
+        let mut of: Vec<_> =
+            b.cx.writes
+                .iter()
+                .map(|w| (w.write.line, w.write.epoch.expect("epoch").0))
+                .collect();
+        of.sort();
+        of.iter().map(|p| p.1).collect::<Vec<_>>()
+    };
+    assert_eq!(run(false), [0, 1, 0], "core 1's persist joins the first epoch");
+    assert_eq!(run(true), [0, 1, 2], "it observed core 0's second persist, then fenced");
+}
+
+/// A FENCE that has drained into a future epoch still raises who reads what followed it.
+#[test]
+fn merged_epochs_remember_drained_fences() {
+    let v = dram_line(0);
+    let mut b = Bench::new(build(&slow(), 2, 1, true), 2, 1, 64);
+    b.store(0, pm_line(0), 0, 1);
+    b.fence(0);
+    b.store(0, v, 0, 1);
+    b.run_for(Ps::from_ns(1000));
+    assert!(b.design.tracker.is_empty());
+    b.snoop(1, v, Snoop::Read);
+    b.load(1, v);
+    b.store(1, pm_line(1), 0, 1);
+    b.run_for(Ps::from_ns(1000));
+    let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+    assert_eq!(epochs, [Some(Epoch(0)), Some(Epoch(1))]);
+    // Once everything is durable there is nothing to wait for, and nothing is remembered.
+    let mut dice = Stream::new(1, "merge");
+    b.settle(&mut dice);
+    assert!(b.drain(&mut dice));
+}

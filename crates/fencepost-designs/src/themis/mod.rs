@@ -1,0 +1,162 @@
+//! `themis`: a non-temporal store persists before later temporal stores of its core, without a fence.
+//!
+//! # Idea
+//! The path past the caches is short and the way through them is long, so a log entry nearly always reaches the controller
+//! before the data it protects is written back. Themis makes that a guarantee: a dirty line remembers how far the
+//! write-combining buffer had been filled when it was last stored to, and does not leave the L1 before those entries
+//! are acknowledged. Undo logging loses the `sfence` between each log entry and its data.
+//!
+//! # Paper
+//! Themis, sections III and IV.
+//!
+//! # Where order is kept
+//! In the L1 and its write-back buffer. The write-combining buffer is a ring with 6-bit pointers (4 bits of index, 2 of
+//! wrap): tail (next free), head (next to send), headACK (oldest not acknowledged), and an ACK bit per entry. A store to
+//! persistent memory tags its line with the tail. A dirty persistent line that is replaced, flushed or asked for by another
+//! core waits until headACK has reached its tag; other cores are answered then. A line stored to again while its older
+//! version waits takes its tag along. When the pointers have counted four full uses, the buffer is drained,
+//! all acknowledgements are awaited, pointers and tags are cleared, and meanwhile stores to persistent memory wait.
+//! Volatile lines never wait. Coherence and consistency are as before.
+//!
+//! # Durable at
+//! Acceptance by the controller.
+//!
+//! # Contract
+//! `themis`: px86, and a non-temporal store persists before every later temporal store of the same thread. Across threads
+//! the first thread still needs a fence.
+//!
+//! # Hardware cost
+//! One tail pointer per L1 line (6 bits of 512: 1.2 %), one drainable-after pointer per write-back buffer entry, a copy of
+//! headACK, and the wrap bits of three pointers.
+//!
+//! # Deviations
+//! As `x86-adr`. Threads of one core share its write-combining buffer, so a tag also waits for a sibling's entries. The
+//! machine's write-back buffer is its `l1.writeback_buffer`. Tags that the hardware clears are told apart by a number of
+//! the reset that is part of the model's tag, not of the hardware.
+
+pub mod llc;
+mod mechanism;
+mod parked;
+#[cfg(test)]
+mod tests;
+
+pub use mechanism::Themis;
+
+use crate::registry::{CostItem, DesignInfo, MachineShape, Settings, configure};
+use crate::x86::{ClwbKeeps, THEMIS, X86Fault, X86Params, dialect};
+use fencepost_kernel::Ps;
+use fencepost_kernel::params::{ParamError, Params};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "themis",
+    summary: "non-temporal before temporal without a fence, enforced at the L1",
+    source: include_str!("mod.rs"),
+    paper: THEMIS,
+    dialect: |s| dialect("themis", s, &[]),
+    contract: |_| "themis",
+    sound: |s| s.durable_on_accept,
+    params: ThemisParams::fields,
+    build: |settings, shape| Ok(Box::new(Themis::new(configured(settings)?, shape))),
+    cost,
+    relaxed: true,
+};
+
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum ThemisFault {
+        /// The mechanism as described.
+        None = "none",
+        /// A store to a line that has a tag does not renew it.
+        RestoreKeepsTag = "restore-keeps-tag",
+        /// When the pointers run out, waiting write-backs are released at once, not after the drain.
+        OverflowForgetsWbb = "overflow-forgets-wbb",
+        /// Lines that other cores ask for do not wait.
+        TransferSkipsWbb = "transfer-skips-wbb",
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of Themis.
+    pub struct ThemisParams {
+        /// Width of the write-combining buffer's pointers and of the tags (paper: 6).
+        pointer_bits: u8 = 6,
+        /// Entries of a core's write-combining buffer, a power of two (paper: 16).
+        wcb_entries: u16 = 16,
+        /// From sending an entry to its acknowledgement (paper: 20 ns).
+        ack_latency: Ps = Ps::from_ns(20),
+        /// Time one line takes on the path: an entry stays this long, and two are sent this far apart (ours).
+        drain_gap: Ps = Ps::from_ns(4),
+        /// Least time an entry stays before it is sent; slows the buffer down to show what order relies on it (ours).
+        drain_delay: Ps = Ps::ZERO,
+        /// What a clwb leaves in the caches (the paper does not say).
+        clwb_keeps: ClwbKeeps = ClwbKeeps::Exclusive,
+        /// Planted fault, for tests of the checker only.
+        fault: ThemisFault = ThemisFault::None,
+    }
+}
+impl ThemisParams {
+    /// The part that the baseline has too.
+    fn paths(&self) -> X86Params {
+        X86Params {
+            wcb_entries: self.wcb_entries,
+            ack_latency: self.ack_latency,
+            drain_gap: self.drain_gap,
+            drain_delay: self.drain_delay,
+            clwb_keeps: self.clwb_keeps,
+            fault: X86Fault::None,
+        }
+    }
+    fn index_bits(&self) -> u8 {
+        self.wcb_entries.trailing_zeros() as u8
+    }
+}
+
+/// Widest pointer: a tag shares the design's 32-bit word of a line with 16 bits of reset number.
+const POINTER_BITS_MAX: u8 = 15;
+
+fn configured(settings: Settings<'_>) -> Result<ThemisParams, ParamError> {
+    let params: ThemisParams = configure(settings)?;
+    params.paths().check()?;
+    let least = params.index_bits().max(1);
+    if !(least..=POINTER_BITS_MAX).contains(&params.pointer_bits) {
+        return Err(ParamError::Value {
+            name: "pointer_bits".into(),
+            why: format!(
+                "expected {least} (the index of {} entries) to {POINTER_BITS_MAX}; found {}",
+                params.wcb_entries, params.pointer_bits
+            ),
+        });
+    }
+    Ok(params)
+}
+
+/// Entries of the write-back buffer that the bill assumes (paper: 16).
+const WBB_ENTRIES: u64 = 16;
+
+/// What the pointers cost beside the tags: the same wherever order is enforced.
+fn pointer_cost(params: &ThemisParams) -> CostItem {
+    let (bits, wrap) = (u64::from(params.pointer_bits), u64::from(params.pointer_bits - params.index_bits()));
+    CostItem {
+        what: "drainable-after pointers, headACK copy and wrap bits, per core".into(),
+        bits: WBB_ENTRIES * bits + bits + 3 * wrap,
+        paper_bits: None,
+        note: format!(
+            "{WBB_ENTRIES} write-back buffer entries and one copy of headACK of {bits} bits; {wrap} wrap bits on each of 3 \
+             pointers; the pointers' index bits and the ACK bits exist"
+        ),
+    }
+}
+
+fn cost(settings: Settings<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    let params = configured(settings)?;
+    let (lines, bits) = (u64::from(shape.l1_lines), u64::from(params.pointer_bits));
+    Ok(vec![
+        CostItem {
+            what: "tail pointers, per L1 data cache".into(),
+            bits: lines * bits,
+            paper_bits: Some(lines * bits),
+            note: format!("{lines} lines of {bits} bits: {:.2} % of the data", bits as f64 / 5.12),
+        },
+        pointer_cost(&params),
+    ])
+}

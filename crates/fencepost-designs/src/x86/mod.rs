@@ -1,0 +1,150 @@
+//! `x86-adr`: x86 with two paths to persistence and a durable controller, as software uses it today.
+//!
+//! # Idea
+//! Data takes the temporal path (store, `clwb`), logs take the non-temporal one, through a write-combining buffer past the
+//! caches. Either is durable once the memory controller has accepted it (asynchronous DRAM refresh); `sfence` waits
+//! for both. Undo logging needs one `sfence` between each log entry and its data.
+//!
+//! # Paper
+//! The baseline of Themis (sections II-B, II-C and V-A): 16-entry write-combining buffer, 20 ns to the controller.
+//!
+//! # Where order is kept
+//! In the core: `sfence`, `mfence` and locked instructions wait until the hart's own flushes are accepted and its core's
+//! write-combining buffer has acknowledged everything that the hart put there. The buffer sends entries in the order of
+//! their allocation; a store is combined into an entry of its line that has not been sent, which is how later
+//! non-temporal stores overtake earlier ones. Temporal stores overtake non-temporal ones whenever a line is
+//! written back while an entry is still on its way.
+//!
+//! # Durable at
+//! Acceptance by the controller. On a memory that is durable only at the device the dialect's fences order nothing.
+//!
+//! # Contract
+//! `px86`.
+//!
+//! # Hardware cost
+//! None: everything exists in the processor.
+//!
+//! # Deviations
+//! A line is either cached or in one write-combining buffer: a non-temporal store sends cached copies home first, and an
+//! access to a line with unsent bytes waits until they are sent. The controller's acceptance and the acknowledgement
+//! coincide, at the end of `ack_latency`. An entry stays `drain_gap` before it is sent (the time one line takes on the path), so
+//! that the stores of one log record are combined; the paper does not say how eagerly the buffer drains. One buffer
+//! serves all threads of a core. What `clwb` leaves behind is a parameter. On relaxed cores, where program order does not
+//! make stores perform in order, the dialect puts a store barrier where x86 needs nothing.
+
+mod design;
+pub mod ideal;
+pub mod paths;
+#[cfg(test)]
+mod tests;
+pub mod wcb;
+
+pub(crate) use design::{instr, snooped};
+pub use design::X86;
+pub use paths::{Paths, stat};
+pub use wcb::Wcb;
+
+use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, configure};
+use crate::volatile::lock_fences;
+use fencepost_kernel::params::{ParamError, Params};
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
+
+/// The Themis paper, which also describes the baseline.
+pub const THEMIS: Paper = Paper {
+    short: "themis",
+    title: "Themis: fence-less ordering of non-temporal and temporal stores",
+    venue: "-",
+    bibtex: "",
+};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "x86-adr",
+    summary: "x86 today: logs past the caches, clwb for data, sfence between them",
+    source: include_str!("mod.rs"),
+    paper: THEMIS,
+    dialect: |s| dialect("x86-adr", s, &[Fence::Sfence]),
+    contract: |_| "px86",
+    sound: |s| s.durable_on_accept,
+    params: X86Params::fields,
+    build: |settings, shape| Ok(Box::new(X86::new(configured(settings)?, shape))),
+    cost,
+    relaxed: true,
+};
+
+fencepost_kernel::param_words! {
+    /// What a clwb leaves in the caches.
+    pub enum ClwbKeeps {
+        /// The line, clean, with write permission.
+        Exclusive = "exclusive",
+        /// The line, clean, without write permission: the next store asks the bus.
+        Shared = "shared",
+    }
+}
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum X86Fault {
+        /// The mechanism as described.
+        None = "none",
+        /// Fences do not wait for the hart's own flushes.
+        SfenceIgnoresFlushes = "sfence-ignores-flushes",
+        /// Fences do not wait for the hart's own non-temporal stores.
+        SfenceIgnoresWcb = "sfence-ignores-wcb",
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of the two paths.
+    pub struct X86Params {
+        /// Entries of a core's write-combining buffer, a power of two (paper: 16).
+        wcb_entries: u16 = 16,
+        /// From sending an entry to its acknowledgement (paper: 20 ns).
+        ack_latency: Ps = Ps::from_ns(20),
+        /// Time one line takes on the path: an entry stays this long, and two are sent this far apart (ours).
+        drain_gap: Ps = Ps::from_ns(4),
+        /// Least time an entry stays before it is sent; slows the buffer down to show what order relies on it (ours).
+        drain_delay: Ps = Ps::ZERO,
+        /// What a clwb leaves in the caches (the paper does not say).
+        clwb_keeps: ClwbKeeps = ClwbKeeps::Exclusive,
+        /// Planted fault, for tests of the checker only.
+        fault: X86Fault = X86Fault::None,
+    }
+}
+impl X86Params {
+    /// Checks what the types cannot.
+    pub fn check(&self) -> Result<(), ParamError> {
+        match self.wcb_entries.is_power_of_two() && self.wcb_entries <= 4096 {
+            true => Ok(()),
+            false => Err(ParamError::Value {
+                name: "wcb_entries".into(),
+                why: format!("expected a power of two of at most 4096; found {}", self.wcb_entries),
+            }),
+        }
+    }
+}
+
+fn configured(settings: Settings<'_>) -> Result<X86Params, ParamError> {
+    let params: X86Params = configure(settings)?;
+    params.check()?;
+    Ok(params)
+}
+
+/// The dialect of the family; `log_to_data` is what total store order needs between a log entry and its data.
+pub(crate) fn dialect(name: &'static str, setting: Setting, log_to_data: &'static [Fence]) -> Dialect {
+    let program_order: &[Fence] = if setting.tso { &[] } else { &[Fence::DmbSt] };
+    Dialect {
+        name,
+        logging: Logging::Software,
+        flush: Some(Flush::Clwb),
+        order: &[Fence::Sfence],
+        log_path: LogPath::NonTemporal,
+        log_to_data: if log_to_data.is_empty() { program_order } else { log_to_data },
+        durable: &[Fence::Sfence],
+        lock_acquire: lock_fences(setting),
+        unlock_release: lock_fences(setting),
+        order_is_durable: true,
+    }
+}
+
+fn cost(settings: Settings<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    configured(settings).map(|_| Vec::new())
+}

@@ -1,0 +1,340 @@
+//! The two paths to persistence that all designs of this family share: flushes through the caches, and one
+//! write-combining buffer per core past them.
+
+use super::wcb::{Acked, Placed, Wcb};
+use super::{ClwbKeeps, X86Fault, X86Params};
+use crate::registry::MachineShape;
+use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, StatInfo, Write, WriteId};
+
+/// Index of each counter.
+pub mod stat {
+    /// Flush instructions.
+    pub const FLUSHES: usize = 0;
+    /// Flushes that found nothing dirty.
+    pub const NOTHING_DIRTY: usize = 1;
+    /// Entries allocated.
+    pub const NT_ENTRIES: usize = 2;
+    /// Stores combined into an entry.
+    pub const NT_COALESCED: usize = 3;
+    /// Changes from the non-temporal to the temporal path without a fence.
+    pub const UNFENCED: usize = 4;
+    /// Pointer resets.
+    pub const WRAPS: usize = 5;
+    /// Lines that left, were held back, and transfers that were.
+    pub const WRITEBACKS: usize = 6;
+    pub const WRITEBACKS_DELAYED: usize = 7;
+    pub const TRANSFERS_DELAYED: usize = 8;
+}
+const fn info(name: &'static str, unit: &'static str, doc: &'static str) -> StatInfo {
+    StatInfo { name, unit, doc }
+}
+/// Counters of every design of the family; the last four stay zero where nothing is held back.
+pub static STATS: [StatInfo; 9] = [
+    info("flushes", "instructions", "Line flushes issued to the caches."),
+    info("flushes_nothing_dirty", "instructions", "Flushes that found no dirty copy anywhere."),
+    info("nt_entries", "entries", "Entries allocated in write-combining buffers."),
+    info("nt_coalesced", "stores", "Non-temporal stores combined into an entry that had not been sent."),
+    info(
+        "unfenced_switches",
+        "stores",
+        "Temporal stores to persistent memory that follow a non-temporal one with no fence in between: each is a place \
+         where the baseline needs an sfence.",
+    ),
+    info("wcb_wraps", "resets", "Forced drains of a write-combining buffer because its pointers ran out."),
+    info("writebacks", "lines", "Dirty persistent lines that left the cache where order is enforced."),
+    info("writebacks_delayed", "lines", "Those that waited for older non-temporal stores first."),
+    info("transfers_delayed", "lines", "Requests of other cores that waited for a line for the same reason."),
+];
+
+/// Progress of a synchronous flush.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+enum SyncFlush {
+    #[default]
+    None,
+    InFlight,
+    Done,
+}
+#[derive(Clone, Debug, Default)]
+struct Hart {
+    /// Flushes issued and not yet accepted (or found clean).
+    flushes: u32,
+    sync: SyncFlush,
+    /// Entries its core had allocated after this hart's newest non-temporal store.
+    newest_nt: u64,
+    /// A non-temporal store performed since the last fence or temporal store.
+    nt_open: bool,
+}
+#[derive(Clone, Debug)]
+struct Core {
+    wcb: Wcb,
+    /// When the last entry was sent.
+    sent: Option<Ps>,
+    timer: Option<Ps>,
+    /// The controller refused the entry at head.
+    refused: bool,
+}
+
+const FLUSH: u64 = 0;
+const SYNC_FLUSH: u64 = 1;
+const SEND: u64 = 0;
+const VOLATILE_ACK: u64 = 1;
+fn pack(kind: u64, who: u8) -> u64 {
+    kind << 8 | u64::from(who)
+}
+
+/// Flushes, fences and non-temporal stores of every hart.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    params: X86Params,
+    harts: Vec<Hart>,
+    cores: Vec<Core>,
+    /// Something was told to wait since the last kick.
+    waiting: bool,
+    /// Core that is offered the next free place in the controller's queue.
+    turn: usize,
+}
+
+impl Paths {
+    /// Empty buffers for a machine of this shape; `pointer_bits` as in [`Wcb::new`].
+    pub fn new(params: X86Params, shape: MachineShape, pointer_bits: Option<u8>) -> Paths {
+        let core = Core {
+            wcb: Wcb::new(params.wcb_entries, pointer_bits),
+            sent: None,
+            timer: None,
+            refused: false,
+        };
+        Paths {
+            params,
+            harts: vec![Hart::default(); usize::from(shape.harts)],
+            cores: vec![core; usize::from(shape.cores)],
+            waiting: false,
+            turn: 0,
+        }
+    }
+    /// The buffer of a core.
+    pub fn wcb(&self, core: CoreId) -> &Wcb {
+        &self.cores[core.index()].wcb
+    }
+    /// Refuses; whatever may release the refused party kicks it.
+    pub fn wait(&mut self, cause: Cause) -> Gate {
+        self.waiting = true;
+        Gate::Wait(cause)
+    }
+    fn wake(&mut self, cx: &mut dyn Cx) {
+        if std::mem::take(&mut self.waiting) {
+            cx.kick(None);
+        }
+    }
+    /// Whether nothing is buffered and no flush is out.
+    pub fn idle(&self) -> bool {
+        self.cores.iter().all(|c| c.wcb.is_empty()) && self.harts.iter().all(|h| h.flushes == 0)
+    }
+
+    // ---- the temporal path
+
+    /// A flush instruction. One whose line sits in a write-combining buffer waits: the flush covers those bytes too.
+    pub fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
+        if self.cores.iter().any(|c| c.wcb.holds(line)) {
+            return self.wait(Cause::WcbPending);
+        }
+        let kind = match (flush, self.params.clwb_keeps) {
+            (Flush::ClflushOpt | Flush::Clflush, _) => CleanKind::Invalidate,
+            (_, ClwbKeeps::Exclusive) => CleanKind::KeepExclusive,
+            (_, ClwbKeeps::Shared) => CleanKind::KeepShared,
+        };
+        if flush == Flush::Clflush {
+            return self.sync_flush(cx, hart, line);
+        }
+        self.harts[hart.index()].flushes += 1;
+        cx.count(stat::FLUSHES, 1);
+        cx.clean(hart, line, kind, FLUSH);
+        Gate::Go
+    }
+    fn sync_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> Gate {
+        let state = &mut self.harts[hart.index()].sync;
+        match *state {
+            SyncFlush::Done => {
+                *state = SyncFlush::None;
+                return Gate::Go;
+            }
+            SyncFlush::InFlight => {}
+            SyncFlush::None => {
+                *state = SyncFlush::InFlight;
+                cx.count(stat::FLUSHES, 1);
+                cx.clean(hart, line, CleanKind::Invalidate, SYNC_FLUSH);
+            }
+        }
+        self.wait(Cause::FlushPending)
+    }
+    /// A clean finished.
+    pub fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
+        if found.is_none() {
+            cx.count(stat::NOTHING_DIRTY, 1);
+        }
+        let h = &mut self.harts[hart.index()];
+        match tag {
+            SYNC_FLUSH => h.sync = SyncFlush::Done,
+            _ => h.flushes -= 1,
+        }
+        if tag == SYNC_FLUSH || h.flushes == 0 {
+            self.wake(cx);
+        }
+    }
+    /// A temporal store to persistent memory performed.
+    pub fn stored(&mut self, cx: &mut dyn Cx, hart: HartId) {
+        if std::mem::take(&mut self.harts[hart.index()].nt_open) {
+            cx.count(stat::UNFENCED, 1);
+        }
+    }
+
+    // ---- fences
+
+    /// A store fence, or a locked instruction: the hart's flushes are accepted, its non-temporal stores acknowledged.
+    pub fn fence(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
+        let (h, fault) = (&self.harts[hart.index()], self.params.fault);
+        if h.flushes > 0 && fault != X86Fault::SfenceIgnoresFlushes {
+            return self.wait(Cause::FlushPending);
+        }
+        let core = cx.core_of(hart);
+        if self.wcb(core).acknowledged() < h.newest_nt && fault != X86Fault::SfenceIgnoresWcb {
+            return self.wait(Cause::WcbPending);
+        }
+        self.harts[hart.index()].nt_open = false;
+        Gate::Go
+    }
+
+    // ---- the non-temporal path
+
+    /// A non-temporal store; `data` is the line with it applied. A line is in one buffer at a time.
+    pub fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) -> Gate {
+        let (core, now) = (cx.core_of(hart), cx.now());
+        let elsewhere = |(i, c): (usize, &Core)| i != core.index() && c.wcb.holds_unsent(line);
+        if self.cores.iter().enumerate().any(elsewhere) {
+            return self.wait(Cause::WcbPending);
+        }
+        let wcb = &mut self.cores[core.index()].wcb;
+        let placed = match wcb.push(hart, line, data, now) {
+            Ok(placed) => placed,
+            Err(cause) => return self.wait(cause),
+        };
+        // An entry it was combined into is not newer than the tail: waiting for the tail covers it.
+        self.harts[hart.index()].newest_nt = wcb.allocated();
+        self.harts[hart.index()].nt_open |= line.is_persistent();
+        let wrapping = wcb.wrapping();
+        match placed {
+            Placed::Allocated => cx.count(stat::NT_ENTRIES, 1),
+            Placed::Coalesced => cx.count(stat::NT_COALESCED, 1),
+        }
+        if placed == Placed::Allocated && wrapping {
+            cx.count(stat::WRAPS, 1);
+        }
+        self.send(cx, core);
+        Gate::Go
+    }
+    /// Whether a bus request for the line must wait: its newest bytes are in a buffer and memory does not have them.
+    pub fn holds_unsent(&self, line: LineAddr) -> bool {
+        self.cores.iter().any(|c| c.wcb.holds_unsent(line))
+    }
+    /// Sends entries of a core in order, as soon as each may go.
+    fn send(&mut self, cx: &mut dyn Cx, core: CoreId) {
+        let (now, mut sent_any) = (cx.now(), false);
+        let gap = self.params.drain_gap;
+        let stay = gap.max(self.params.drain_delay);
+        let c = &mut self.cores[core.index()];
+        c.refused = false;
+        while let Some(e) = c.wcb.next() {
+            let ready = c.sent.map_or(e.since + stay, |t| (e.since + stay).max(t + gap));
+            if now < ready {
+                if c.timer != Some(ready) {
+                    c.timer = Some(ready);
+                    cx.timer(ready, pack(SEND, core.0));
+                }
+                break;
+            }
+            let write = Write {
+                line: e.line,
+                data: e.data,
+                queue: 0,
+                epoch: None,
+                cause: WriteCause::NonTemporal,
+                hart: Some(e.hart),
+                delay: self.params.ack_latency,
+            };
+            if !e.line.is_persistent() {
+                cx.timer(now + self.params.ack_latency, pack(VOLATILE_ACK, core.0));
+                c.wcb.sent(None);
+            } else if let Ok(id) = cx.write(write) {
+                c.wcb.sent(Some(id));
+            } else {
+                c.refused = true;
+                break;
+            }
+            c.sent = Some(now);
+            sent_any = true;
+        }
+        if sent_any {
+            self.wake(cx);
+        }
+    }
+    /// The controller has room again: cores take turns.
+    pub fn write_room(&mut self, cx: &mut dyn Cx) {
+        let n = self.cores.len();
+        let first = self.turn;
+        self.turn = (first + 1) % n;
+        for i in (0..n).map(|i| (first + i) % n) {
+            if self.cores[i].refused {
+                self.send(cx, CoreId(i as u8));
+            }
+        }
+    }
+    /// A write was accepted by the controller: with ADR it is durable, and that is its acknowledgement.
+    pub fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        if let (WriteCause::NonTemporal, Some(hart)) = (write.cause, write.hart) {
+            let core = cx.core_of(hart);
+            self.acknowledge(cx, core, Some(id));
+        }
+    }
+    fn acknowledge(&mut self, cx: &mut dyn Cx, core: CoreId, id: Option<WriteId>) {
+        match self.cores[core.index()].wcb.acknowledge(id) {
+            None | Some(Acked::OutOfOrder) => return,
+            Some(Acked::Advanced) => {}
+            Some(Acked::Reset) => {
+                // No line depends on an outstanding entry any more: the stored tails are void.
+                cx.clear_meta(Level::L1(core));
+            }
+        }
+        self.wake(cx);
+    }
+    /// A timer of this part fired.
+    pub fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        let core = CoreId(tag as u8);
+        match tag >> 8 {
+            SEND => {
+                self.cores[core.index()].timer = None;
+                self.send(cx, core);
+            }
+            _ => self.acknowledge(cx, core, None),
+        }
+    }
+    /// Who waits for whom.
+    pub fn explain(&self, hart: HartId, core: CoreId) -> Option<String> {
+        let h = self.harts.get(hart.index())?;
+        let c = self.cores.get(core.index())?;
+        let (w, line) = (&c.wcb, c.wcb.next().map(|e| e.line));
+        let unsent = line.map_or(String::new(), |l| {
+            let why = if c.refused { "refused by the controller" } else { "not due" };
+            format!("; {l} is at head, {why}")
+        });
+        let busy = h.flushes > 0 || !w.is_empty();
+        busy.then(|| {
+            format!(
+                "{} flushes out; write-combining buffer: headACK {} of tail {}{}{unsent}",
+                h.flushes,
+                w.head_ack(),
+                w.tail(),
+                if w.wrapping() { ", being drained" } else { "" },
+            )
+        })
+    }
+}

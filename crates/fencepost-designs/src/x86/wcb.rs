@@ -1,0 +1,252 @@
+//! The write-combining buffer of one core.
+
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_machine::seam::{Cause, WriteId};
+
+/// A position in the buffer: entries allocated before it since the pointers were last reset.
+pub type Pointer = u32;
+
+/// One line on its way to the controller.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The line.
+    pub line: LineAddr,
+    /// Its bytes with every store that was combined into the entry.
+    pub data: LineData,
+    /// Hart of the newest of those stores.
+    pub hart: HartId,
+    /// When the entry was allocated.
+    pub since: Ps,
+    /// The write at the controller, once the entry was sent there (volatile lines have none).
+    pub write: Option<WriteId>,
+    /// The ACK bit.
+    pub acked: bool,
+}
+
+/// What became of a non-temporal store.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// It took the entry at the tail.
+    Allocated,
+    /// It was combined into an entry that has not been sent.
+    Coalesced,
+}
+
+/// What an acknowledgement changed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Acked {
+    /// An older entry is still out: headACK stays.
+    OutOfOrder,
+    /// headACK moved.
+    Advanced,
+    /// headACK moved to the end of a forced drain, and every pointer was reset.
+    Reset,
+}
+
+/// A ring of entries between headACK and tail. `head` is the oldest entry not sent, `head_ack` the oldest not
+/// acknowledged, `tail` the next free one; each is an index with wrap bits above it.
+#[derive(Clone, Debug)]
+pub struct Wcb {
+    ring: Vec<Option<Entry>>,
+    head: Pointer,
+    tail: Pointer,
+    head_ack: Pointer,
+    /// Pointers count up to here; then the buffer is drained and they are reset. `None`: they never run out.
+    limit: Option<Pointer>,
+    /// Entries acknowledged before the last reset.
+    base: u64,
+    generation: u16,
+}
+
+impl Wcb {
+    /// An empty buffer of `entries` (a power of two). With `pointer_bits`, pointers are that wide.
+    pub fn new(entries: u16, pointer_bits: Option<u8>) -> Wcb {
+        Wcb {
+            ring: vec![None; usize::from(entries.max(1))],
+            head: 0,
+            tail: 0,
+            head_ack: 0,
+            limit: pointer_bits.map(|b| 1 << b),
+            base: 0,
+            generation: 0,
+        }
+    }
+    fn slot(&self, at: Pointer) -> usize {
+        at as usize % self.ring.len()
+    }
+    /// The tail pointer.
+    pub fn tail(&self) -> Pointer {
+        self.tail
+    }
+    /// The headACK pointer: every entry before it is acknowledged.
+    pub fn head_ack(&self) -> Pointer {
+        self.head_ack
+    }
+    /// Number of resets so far (modulo 2^16).
+    pub fn generation(&self) -> u16 {
+        self.generation
+    }
+    /// Whether every entry is acknowledged.
+    pub fn is_empty(&self) -> bool {
+        self.head_ack == self.tail
+    }
+    /// Whether the pointers have run out and the buffer is being drained.
+    pub fn wrapping(&self) -> bool {
+        self.limit == Some(self.tail)
+    }
+    /// Entries allocated since the beginning of time.
+    pub fn allocated(&self) -> u64 {
+        self.base + u64::from(self.tail)
+    }
+    /// Entries acknowledged, in order, since the beginning of time.
+    pub fn acknowledged(&self) -> u64 {
+        self.base + u64::from(self.head_ack)
+    }
+    /// Whether an entry for the line has not been sent.
+    pub fn holds_unsent(&self, line: LineAddr) -> bool {
+        (self.head..self.tail).any(|p| self.is_for(p, line))
+    }
+    /// Whether an entry for the line has not been acknowledged.
+    pub fn holds(&self, line: LineAddr) -> bool {
+        (self.head_ack..self.tail).any(|p| self.is_for(p, line))
+    }
+    fn is_for(&self, at: Pointer, line: LineAddr) -> bool {
+        self.ring[self.slot(at)].as_ref().is_some_and(|e| e.line == line)
+    }
+
+    /// Takes a non-temporal store; `data` is the line with it applied. Refuses while the pointers are being reset and
+    /// when no entry is free.
+    pub fn push(&mut self, hart: HartId, line: LineAddr, data: &LineData, now: Ps) -> Result<Placed, Cause> {
+        if self.wrapping() {
+            return Err(Cause::WcbWrap);
+        }
+        if let Some(at) = (self.head..self.tail).find(|p| self.is_for(*p, line)) {
+            let slot = self.slot(at);
+            if let Some(e) = &mut self.ring[slot] {
+                (e.data, e.hart) = (*data, hart);
+            }
+            return Ok(Placed::Coalesced);
+        }
+        if self.tail - self.head_ack == self.ring.len() as Pointer {
+            return Err(Cause::WcbFull);
+        }
+        let slot = self.slot(self.tail);
+        self.ring[slot] = Some(Entry {
+            line,
+            data: *data,
+            hart,
+            since: now,
+            write: None,
+            acked: false,
+        });
+        self.tail += 1;
+        Ok(Placed::Allocated)
+    }
+    /// The oldest entry not sent.
+    pub fn next(&self) -> Option<&Entry> {
+        (self.head < self.tail).then(|| self.ring[self.slot(self.head)].as_ref())?
+    }
+    /// The oldest entry not sent leaves for the controller.
+    pub fn sent(&mut self, write: Option<WriteId>) {
+        let slot = self.slot(self.head);
+        if let Some(e) = &mut self.ring[slot] {
+            e.write = write;
+            self.head += 1;
+        }
+    }
+    /// The oldest entry that was sent as this write is acknowledged (`None`: the oldest one without a write). `None`
+    /// if there is none.
+    pub fn acknowledge(&mut self, write: Option<WriteId>) -> Option<Acked> {
+        let here = |p: &Pointer| self.ring[self.slot(*p)].as_ref().is_some_and(|e| e.write == write && !e.acked);
+        let at = (self.head_ack..self.head).find(here)?;
+        let slot = self.slot(at);
+        self.ring[slot].as_mut()?.acked = true;
+        if at != self.head_ack {
+            return Some(Acked::OutOfOrder);
+        }
+        while self.head_ack < self.head && self.ring[self.slot(self.head_ack)].as_ref().is_some_and(|e| e.acked) {
+            let slot = self.slot(self.head_ack);
+            self.ring[slot] = None;
+            self.head_ack += 1;
+        }
+        if !(self.wrapping() && self.is_empty()) {
+            return Some(Acked::Advanced);
+        }
+        self.base += u64::from(self.tail);
+        (self.head, self.tail, self.head_ack) = (0, 0, 0);
+        self.generation = self.generation.wrapping_add(1);
+        Some(Acked::Reset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{filled, pm_line};
+
+    fn push(w: &mut Wcb, line: u64) -> Result<Placed, Cause> {
+        w.push(HartId(0), pm_line(line), &filled(line), Ps::ZERO)
+    }
+
+    #[test]
+    fn stores_to_a_line_combine_until_it_is_sent() {
+        let mut w = Wcb::new(4, None);
+        assert_eq!(push(&mut w, 1), Ok(Placed::Allocated));
+        assert_eq!(push(&mut w, 2), Ok(Placed::Allocated));
+        assert_eq!(push(&mut w, 1), Ok(Placed::Coalesced));
+        assert!(w.holds_unsent(pm_line(1)));
+        w.sent(Some(WriteId(9)));
+        assert!(!w.holds_unsent(pm_line(1)) && w.holds(pm_line(1)));
+        assert_eq!(push(&mut w, 1), Ok(Placed::Allocated));
+        assert_eq!(w.tail(), 3);
+    }
+
+    #[test]
+    fn head_ack_moves_over_acknowledged_entries_only_in_order() {
+        let mut w = Wcb::new(4, None);
+        for line in 0..3 {
+            push(&mut w, line).unwrap();
+            w.sent(Some(WriteId(line)));
+        }
+        assert_eq!(w.acknowledge(Some(WriteId(1))), Some(Acked::OutOfOrder));
+        assert_eq!(w.head_ack(), 0);
+        assert_eq!(w.acknowledge(Some(WriteId(0))), Some(Acked::Advanced));
+        assert_eq!(w.head_ack(), 2);
+        assert_eq!(w.acknowledge(Some(WriteId(7))), None);
+        assert_eq!(w.acknowledge(Some(WriteId(2))), Some(Acked::Advanced));
+        assert!(w.is_empty());
+    }
+
+    #[test]
+    fn a_sent_entry_holds_its_place_until_it_is_acknowledged() {
+        let mut w = Wcb::new(2, None);
+        push(&mut w, 1).unwrap();
+        push(&mut w, 2).unwrap();
+        w.sent(Some(WriteId(1)));
+        assert_eq!(push(&mut w, 3), Err(Cause::WcbFull));
+        w.acknowledge(Some(WriteId(1)));
+        assert_eq!(push(&mut w, 3), Ok(Placed::Allocated));
+    }
+
+    #[test]
+    fn pointers_of_any_width_reset_after_as_many_uses_as_their_wrap_bits_count() {
+        for (entries, bits, uses) in [(16, 4, 1), (16, 6, 4), (16, 8, 16), (16, 10, 64), (1, 2, 4)] {
+            let mut w = Wcb::new(entries, Some(bits));
+            let room = u64::from(entries) * uses;
+            for k in 0..room {
+                assert!(!w.wrapping());
+                push(&mut w, k).unwrap();
+                w.sent(Some(WriteId(k)));
+                let last = k + 1 == room;
+                assert_eq!(w.wrapping(), last);
+                if last {
+                    assert_eq!(push(&mut w, 1 << 40), Err(Cause::WcbWrap));
+                }
+                let expect = if last { Acked::Reset } else { Acked::Advanced };
+                assert_eq!(w.acknowledge(Some(WriteId(k))), Some(expect));
+            }
+            assert_eq!((w.tail(), w.head_ack(), w.generation()), (0, 0, 1));
+            assert_eq!((w.allocated(), w.acknowledged()), (room, room));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Every hook of the seam, through the recording double.
+
+use super::caches::LocSketch;
+use super::write;
+use fencepost_designs::testkit::*;
+use fencepost_kernel::*;
+use fencepost_machine::seam::*;
+
+#[test]
+fn the_recording_double_sees_every_hook() {
+    let r = Recorder::new(LocSketch::default());
+    let _ = r.hooks();
+    let mut b = Bench::new(r, 2, 1, 1); // queue_plan
+    let way = Way {
+        line: pm_line(0),
+        dirty: true,
+        meta: 0,
+        frozen: false,
+    };
+    let l1 = Level::L1(CoreId(0));
+    assert_eq!(b.instr(0, Instr::Fence(Fence::Sfence)), Gate::Go);
+    b.design.tx_begin(&mut b.cx, HartId(0));
+    b.design.bind(&mut b.cx, HartId(0), Addr(0), 64);
+    assert_eq!(
+        b.design.may_access(&mut b.cx, HartId(0), pm_line(0), Access::Store),
+        Gate::Go
+    );
+    b.store(0, pm_line(0), 0, 1); // performed
+    b.design.place(&mut b.cx, HartId(0), &way);
+    assert_eq!(b.snoop(1, pm_line(0), Snoop::Read), SnoopAnswer::Pass);
+    assert_eq!(b.design.may_leave(&mut b.cx, l1, &way, Why::Replaced), Gate::Go);
+    b.design.leaving(&mut b.cx, l1, &way, &filled(1), Why::Replaced);
+    b.design.victim(l1, &[way]);
+    b.cx.clean(HartId(0), pm_line(0), CleanKind::KeepShared, 1);
+    assert!(b.finish_clean(true)); // route, admit, accepted, cleaned
+    b.design.read_missed(&mut b.cx, HartId(0), pm_line(0));
+    b.design.owned_read(&mut b.cx, pm_line(0));
+    let data = filled(2);
+    assert_eq!(
+        b.design.nt_store(&mut b.cx, HartId(0), pm_line(1), &data, 1),
+        Gate::Wait(Cause::WriteQueueFull)
+    );
+    b.cx.when_drained(DrainScope::Empty(None), 9);
+    let id = b.candidates()[0]; // may_issue
+    b.write_to_device(id); // durable, write_room, drained
+    b.design
+        .module_accepted(&mut b.cx, id, &write(pm_line(0), data, 0, WriteCause::Flush, None));
+    b.cx.read(pm_line(0), 3);
+    b.finish_read();
+    let remote = RemoteWrite {
+        channel: 0,
+        base: Addr(0),
+        len: 64,
+        sequence: 1,
+    };
+    b.design.remote_write(&mut b.cx, remote, &[data]);
+    b.design.ddio_filled(&mut b.cx, pm_line(0));
+    b.design.remote_lost(&mut b.cx, 0);
+    let now = b.cx.now();
+    b.cx.timer(now, 1);
+    b.run_for(Ps(1));
+    b.design.drain(&mut b.cx);
+    b.design.recover(&mut Image::default());
+    let _ = (b.design.stats(), b.design.histograms(), b.design.explain(HartId(0)));
+    assert_eq!(b.design.missing(), [] as [Hook; 0]);
+    assert_eq!(b.design.seen.borrow()[&Hook::Drained], 1);
+    assert_eq!(b.design.seen.borrow()[&Hook::WriteRoom], 1);
+}
