@@ -208,6 +208,8 @@ pub enum Place {
 pub enum Exit {
     /// To the next level (from the last: to memory).
     Down,
+    /// To the next level or the requesting core, without the design's word: it means nothing outside this cache.
+    DownUnmarked,
     /// Nowhere: the design has the bytes, or guarantees they are elsewhere.
     Drop,
 }
