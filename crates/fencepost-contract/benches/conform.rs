@@ -13,7 +13,10 @@ use std::time::Instant;
 /// `stores` stores in operations of four, each flushed and fenced, with a persist log in which every line becomes
 /// durable at once; legal under every contract.
 fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
-    let mut trace = Trace { threads: 4, ..Trace::default() };
+    let mut trace = Trace {
+        threads: 4,
+        ..Trace::default()
+    };
     let mut records = Vec::new();
     let mut media: BTreeMap<u64, LineData> = BTreeMap::new();
     let mut rng = Stream::new(1, "workload");
@@ -21,16 +24,34 @@ fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
         let hart = HartId((i / 4 % 4) as u8);
         let addr = Addr::pm(rng.below(1 << 20) * 8);
         let (value, source) = (u64::from(i) + 1, Location::caller());
-        trace.stores.push(StoreInfo { thread: hart, addr, value, nt: false, tx: None, source });
+        trace.stores.push(StoreInfo {
+            thread: hart,
+            addr,
+            value,
+            nt: false,
+            tx: None,
+            source,
+        });
         let id = StoreId::from_index(i as usize).unwrap();
         trace.push(hart, TraceKind::Store(id));
         let line = addr.line();
         let data = media.entry(line.0).or_default();
         data.words[addr.word_in_line()] = value;
         data.by[addr.word_in_line()] = Some(id);
-        records.push(PersistRecord { time: Ps(value), line, data: *data, cause: WriteCause::Flush });
+        records.push(PersistRecord {
+            time: Ps(value),
+            line,
+            data: *data,
+            cause: WriteCause::Flush,
+        });
         trace.push_hardware(TraceKind::Durable { index: i });
-        trace.push(hart, TraceKind::Flush { line, kind: Flush::Clwb });
+        trace.push(
+            hart,
+            TraceKind::Flush {
+                line,
+                kind: Flush::Clwb,
+            },
+        );
         if i % 4 == 3 {
             trace.push(hart, TraceKind::Load { addr, from: Some(id) });
             trace.push(hart, TraceKind::Fence(Fence::Mfence));
@@ -42,7 +63,10 @@ fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
 fn main() {
     let (trace, records) = workload(1_000_000);
     let (small, _) = workload(100_000);
-    println!("{:14} {:>12} {:>14} {:>16} {:>18}", "contract", "Mevents/s", "graph Mevents/s", "nodes (100k)", "graph MB (100k)");
+    println!(
+        "{:14} {:>12} {:>14} {:>16} {:>18}",
+        "contract", "Mevents/s", "graph Mevents/s", "nodes (100k)", "graph MB (100k)"
+    );
     for kind in ContractKind::ALL.into_iter().filter(|k| !k.is_transactional()) {
         let contract = Contract::from(kind);
         let rate = |seconds: f64| trace.events.len() as f64 / seconds / 1e6;
@@ -55,7 +79,12 @@ fn main() {
         let check = start.elapsed().as_secs_f64();
         let graph = contract.space(&small, &Image::default()).graph;
         let (nodes, megabytes) = (graph.node_count(), graph.bytes() as f64 / 1e6);
-        println!("{:14} {:12.2} {:14.2} {nodes:16} {megabytes:18.1}", kind.word(), rate(check), rate(build));
+        println!(
+            "{:14} {:12.2} {:14.2} {nodes:16} {megabytes:18.1}",
+            kind.word(),
+            rate(check),
+            rate(build)
+        );
         assert_eq!(report.stores, 1_000_000);
     }
 }

@@ -13,6 +13,7 @@ pub mod conform;
 pub mod contracts;
 pub mod explore;
 pub mod graph;
+pub mod recorded;
 
 pub use conform::{ConformReport, Demands, Refusal, conform};
 pub use contracts::{Contract, ContractKind, ContractParams, LineOrder};

@@ -253,6 +253,64 @@ fn a_range_commit_covers_its_queue_only() {
 }
 
 #[test]
+fn a_range_commit_waits_for_what_other_threads_had_stored_before_it_began() {
+    let mut s = Script::of(2);
+    s.event(
+        0,
+        TraceKind::Bind {
+            base: X,
+            len: 256,
+            queue: QueueId(1),
+        },
+    );
+    s.store(1, X, 1);
+    s.store(0, Y, 1);
+    s.store(1, Z, 1);
+    s.event(0, TraceKind::CommitQueue(QueueId(1)));
+    let must: Vec<_> = s.space(ContractKind::Commit).must.iter().map(|m| m.node).collect();
+    assert_eq!(
+        must,
+        [NodeId(0), NodeId(1)],
+        "thread 1's later store may have come while the commit ran"
+    );
+    s.event(0, TraceKind::CommitQueue(QueueId(1)));
+    assert_eq!(s.space(ContractKind::Commit).must.len(), 3);
+}
+
+#[test]
+fn each_newer_store_read_of_a_thread_adds_its_order_under_tso() {
+    let mut s = Script::of(2);
+    let x = s.store(0, X, 1);
+    s.load(1, X, Some(x));
+    let y = s.store(0, Y, 1);
+    s.load(1, Y, Some(y));
+    s.load(1, X, Some(x));
+    let z = s.store(1, Z, 1);
+    assert!(s.ordered(ContractKind::StrictTso, x, z) && s.ordered(ContractKind::StrictTso, y, z));
+}
+
+#[test]
+fn one_fence_makes_one_failure_point() {
+    let mut s = Script::of(1);
+    for at in [X, Y, Z] {
+        s.store(0, at, 1);
+        s.event(
+            0,
+            TraceKind::Flush {
+                line: at.line(),
+                kind: Flush::Clwb,
+            },
+        );
+    }
+    s.fence(0, Fence::Sfence);
+    let space = s.space(ContractKind::Px86);
+    assert_eq!(
+        space.points.iter().map(|p| p.newly_must.clone()).collect::<Vec<_>>(),
+        [0..0, 0..3]
+    );
+}
+
+#[test]
 fn names_are_unique_and_an_unknown_one_lists_them() {
     for kind in ContractKind::ALL {
         assert_eq!(kind.word().parse(), Ok(kind));

@@ -3,8 +3,9 @@
 use super::state::{Names, Settled};
 use super::{ConformReport, Demands, Refusal, Reordering, StoreAt};
 use crate::contracts::store_of;
-use crate::graph::{Axiom, CrashSpace, NodeId};
-use fencepost_kernel::{PersistRecord, StoreId, Trace, TraceKind, WriteCause};
+use crate::graph::{Axiom, CrashSpace, LocationId, NodeId};
+use fencepost_kernel::{LineAddr, PersistRecord, StoreId, Trace, TraceKind, WriteCause};
+use rustc_hash::FxHashMap;
 
 /// Where a store's node stands among the versions of its word.
 #[derive(Copy, Clone, Default)]
@@ -18,6 +19,8 @@ struct Check<'a> {
     space: &'a CrashSpace,
     settled: Settled<'a>,
     places: Vec<Place>,
+    /// The locations of each line that was ever stored to.
+    lines: FxHashMap<LineAddr, [Option<LocationId>; 8]>,
     /// Versions of each location that are durable.
     durable: Vec<u32>,
     performed: Vec<bool>,
@@ -68,9 +71,12 @@ pub(super) fn check(
 impl<'a> Check<'a> {
     fn new(trace: &'a Trace, space: &'a CrashSpace) -> Check<'a> {
         let graph = &space.graph;
+        let mut lines: FxHashMap<LineAddr, [Option<LocationId>; 8]> = FxHashMap::default();
         let mut places = vec![Place::default(); graph.node_count()];
         for location in 0..graph.location_count() as u32 {
-            let versions = graph.versions(crate::graph::LocationId(location));
+            let at = graph.address(LocationId(location));
+            lines.entry(at.line()).or_default()[at.word_in_line()] = Some(LocationId(location));
+            let versions = graph.versions(LocationId(location));
             for (i, v) in versions.iter().enumerate() {
                 places[v.node.index()] = Place {
                     location,
@@ -90,6 +96,7 @@ impl<'a> Check<'a> {
             space,
             settled: Settled::new(graph),
             places,
+            lines,
             durable: vec![0; graph.location_count()],
             performed: vec![false; trace.stores.len()],
             oldest: 0,
@@ -116,11 +123,12 @@ impl<'a> Check<'a> {
     fn durable(&mut self, record: &PersistRecord, event: usize) -> Result<(), Box<Refusal>> {
         self.report.records += 1;
         self.batch.clear();
-        for (i, by) in record.data.by.iter().enumerate() {
-            let word = record.line.base().0 + i as u64 * 8;
-            match by {
-                Some(store) => self.word(*store, word, record, event)?,
-                None => self.unwritten_word(fencepost_kernel::Addr(word), event)?,
+        let locations = self.lines.get(&record.line).copied().unwrap_or_default();
+        for (i, (by, location)) in record.data.by.iter().zip(locations).enumerate() {
+            match (by, location) {
+                (Some(store), _) => self.word(*store, record.line.base().0 + i as u64 * 8, record, event)?,
+                (None, Some(location)) => self.unwritten_word(location, event)?,
+                (None, None) => {}
             }
         }
         self.batch.sort_unstable();
@@ -178,7 +186,7 @@ impl<'a> Check<'a> {
             return Ok(()); // volatile memory
         }
         let place = self.places[node.index()];
-        let versions = self.space.graph.versions(crate::graph::LocationId(place.location));
+        let versions = self.space.graph.versions(LocationId(place.location));
         let durable = self.durable[place.location as usize];
         if place.version + 1 < durable {
             let newer = self
@@ -203,10 +211,7 @@ impl<'a> Check<'a> {
     }
 
     /// A word that nobody claims must not hide a durable store.
-    fn unwritten_word(&self, word: fencepost_kernel::Addr, event: usize) -> Result<(), Box<Refusal>> {
-        let Some(location) = self.space.graph.location(word) else {
-            return Ok(());
-        };
+    fn unwritten_word(&self, location: LocationId, event: usize) -> Result<(), Box<Refusal>> {
         let Some(newest) = self.durable[location.index()].checked_sub(1) else {
             return Ok(());
         };

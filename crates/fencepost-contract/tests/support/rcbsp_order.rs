@@ -127,10 +127,10 @@ pub fn random_run(shape: &Shape, rng: &mut Stream) -> Run {
         assert_eq!(needed & !durable, 0, "the machine drains");
         if let Some(event) = event {
             run.trace.events.push(*event);
-            if let TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } = event.kind {
-                if run.trace.store(s).addr.is_persistent() {
-                    performed |= 1 << s.index();
-                }
+            if let TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } = event.kind
+                && run.trace.store(s).addr.is_persistent()
+            {
+                performed |= 1 << s.index();
             }
         }
     }

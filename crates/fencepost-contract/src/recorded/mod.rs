@@ -1,0 +1,159 @@
+//! Recorded persist logs as text: judge a run of another simulator, or of a real machine.
+//!
+//! One event a line, in the order in which events took effect. `#` starts a comment, blank lines are skipped, the
+//! first line names the format. Numbers are decimal or `0x` hexadecimal.
+//!
+//! ```text
+//! fencepost-log 1
+//! persistent 0x7f0000000000 0x10000   # addresses from here on (length) are persistent memory
+//! initial 0x7f0000000040 7            # a word's durable value before the run; others are 0
+//!
+//! 0 begin 0                           # thread 0 begins operation 0
+//! 0 store 0x7f0000000000 1 @ list.c:12   # an 8-byte store, and where the program says so
+//! 0 store 0x7f0000000044 9 w4         # narrower: w1, w2 or w4 bytes
+//! 0 nt    0x7f0000000080 3            # a non-temporal store
+//! 1 load  0x7f0000000000              # a load of the newest value; `from 1` names another store, `from initial` none
+//! 1 rmw   0x1000 5                    # an atomic read-modify-write that stored 5 (without a number: did not store)
+//! 0 clwb  0x7f0000000000              # also clflushopt, clflush, cvap
+//! 0 sfence                            # also mfence, dmb, dmb.st, dsb, pcommit, persist-barrier, new-strand
+//! durable 0x7f0000000000 : 0=1        # a line became durable; word 0 (of 8) holds 1, the rest is as it was
+//! durable 0x7f0000000080 at 250ns cause eviction : 0=#3   # or name the store: the third one of the log
+//! 0 end 0                             # operation 0 has executed ...
+//! 0 ack 0                             # ... and is acknowledged as durable
+//! ```
+//!
+//! Stores are numbered from 1 in the order of their lines (`rmw` counts if it stored). A line's word given by value
+//! stands for the oldest store of that value that is not durable yet. Addresses may also be written `pm+0x40`, the offset
+//! into persistent memory; outside `persistent` ranges a plain address is volatile. Hardware transactions are
+//! `tx-begin n`, `tx-commit n`, `tx-abort n`, `tx-flush`; per-task committing is `bind <address> <length> queue <q>` and
+//! `commit-queue <q>`; `accepted <address> : 0=#1 ...` says that a line reached the memory controller.
+//! Causes are `eviction`, `flush`, `persist`, `nt`, `log`, `home`, `remote`; with `cause log` the words are copies in
+//! a hardware log and must name their stores.
+
+mod fields;
+mod lines;
+mod parse;
+mod write;
+
+pub use parse::parse;
+pub use write::write;
+
+use crate::conform::{ConformReport, Demands, Refusal, conform};
+use crate::contracts::Contract;
+use fencepost_kernel::{Image, PersistRecord, StoreId, Trace};
+
+/// A parsed log.
+#[derive(Clone, Debug)]
+pub struct RecordedLog {
+    /// The execution, with its durable events.
+    pub trace: Trace,
+    /// What became durable.
+    pub records: Vec<PersistRecord>,
+    /// Memory that was durable before.
+    pub initial: Image,
+    /// The line of the log of each event, from 1.
+    pub event_lines: Vec<usize>,
+    /// Where each store comes from.
+    pub origins: Vec<Origin>,
+}
+
+/// Where a store of a log comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its line in the log, from 1.
+    pub line: usize,
+    /// What follows `@` there: the line of the program.
+    pub source: Option<String>,
+}
+
+/// Why a log cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}{}", hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default())]
+pub struct LogError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+    /// What may have been meant.
+    pub hint: Option<String>,
+}
+
+impl RecordedLog {
+    /// Checks the log against a contract.
+    ///
+    /// # Errors
+    /// As [`conform`]; [`RecordedLog::explain`] tells a refusal in lines of the log.
+    pub fn conform(&self, contract: &Contract, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
+        conform(&self.trace, &self.records, contract, demands)
+    }
+
+    /// How the log names a store: its number, its line and, if known, its place in the program.
+    pub fn name(&self, store: StoreId) -> String {
+        let info = self.trace.store(store);
+        let origin = &self.origins[store.index()];
+        let source = origin.source.as_ref().map(|s| format!(", {s}")).unwrap_or_default();
+        let (n, thread, addr, value) = (store.index() + 1, info.thread.0, info.addr, info.value);
+        format!(
+            "store {n} of thread {thread} ({addr} = {value:#x}, log line {}{source})",
+            origin.line
+        )
+    }
+    fn at(&self, event: usize) -> String {
+        self.event_lines
+            .get(event)
+            .map_or("the end of the log".into(), |l| format!("log line {l}"))
+    }
+
+    /// A refusal told in lines of the log.
+    pub fn explain(&self, refusal: &Refusal) -> String {
+        let name = |s: &crate::conform::StoreAt| self.name(s.store);
+        match refusal {
+            Refusal::Order { missing, chain, event } => {
+                let mut text = format!(
+                    "{}: a store became durable too early; before it comes\n",
+                    self.at(*event)
+                );
+                text.push_str(&format!("  {}", name(missing)));
+                for link in chain {
+                    let to = link.to.as_ref().map_or("a barrier of its thread".to_owned(), &name);
+                    text.push_str(&format!("\n    --[{}]--> {to}", link.axiom));
+                }
+                text
+            }
+            Refusal::Must { missing, axiom, event } => {
+                format!(
+                    "{}: {axiom} promises that {} is durable, and it is not",
+                    self.at(*event),
+                    name(missing)
+                )
+            }
+            Refusal::Reversed { older, newer, event } => {
+                let older = older.as_ref().map_or("the initial value".to_owned(), &name);
+                format!("{}: {older} comes back over {}", self.at(*event), name(newer))
+            }
+            Refusal::Value { store, found, event } => {
+                format!(
+                    "{}: the line holds {found:#x} in place of {}",
+                    self.at(*event),
+                    name(store)
+                )
+            }
+            Refusal::Future { store, event } => format!("{}: {} has not performed yet", self.at(*event), name(store)),
+            Refusal::Misplaced { store, line, event } => {
+                format!("{}: {line} is not where {} belongs", self.at(*event), name(store))
+            }
+            Refusal::InPlace {
+                store,
+                axiom,
+                state,
+                event,
+            } => format!(
+                "{}: {axiom}: {} is written in place before its transaction is {state}",
+                self.at(*event),
+                name(store)
+            ),
+            Refusal::Lost { first, count } => format!("{count} stores are never durable, first {}", name(first)),
+            Refusal::Unknown { what, event } => format!("{}: {what} does not exist", self.at(*event)),
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Reading the text format.
+
+use super::fields::{FENCES, FLUSHES, Fields, Persistent, lookup, nearest};
+use super::{LogError, Origin, RecordedLog};
+use fencepost_kernel::{Addr, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width};
+use rustc_hash::FxHashMap;
+use std::panic::Location;
+
+const HARDWARE_WORDS: [&str; 4] = ["durable", "accepted", "persistent", "initial"];
+const THREAD_WORDS: [&str; 13] = [
+    "store",
+    "nt",
+    "load",
+    "rmw",
+    "begin",
+    "end",
+    "ack",
+    "tx-begin",
+    "tx-commit",
+    "tx-abort",
+    "tx-flush",
+    "bind",
+    "commit-queue",
+];
+
+/// What the lines so far add up to.
+pub(super) struct Parser {
+    pub(super) log: RecordedLog,
+    pub(super) ranges: Vec<Persistent>,
+    /// Memory as the stores so far left it, and as it is durable.
+    memory: Image,
+    pub(super) media: Image,
+    /// Stores of each word, in order.
+    pub(super) versions: FxHashMap<Addr, Vec<StoreId>>,
+    tx: Vec<Option<TxId>>,
+}
+
+/// Reads a log.
+///
+/// # Errors
+/// The first line that cannot be understood, with the reason and a hint.
+pub fn parse(text: &str) -> Result<RecordedLog, LogError> {
+    let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, without_comment(l)));
+    let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
+    match header {
+        Some((_, l)) if l.split_whitespace().eq(["fencepost-log", "1"]) => {}
+        other => {
+            let (line, hint) = (
+                other.map_or(1, |o| o.0),
+                Some("the first line must be `fencepost-log 1`".into()),
+            );
+            return Err(LogError {
+                line,
+                reason: "not a persist log".into(),
+                hint,
+            });
+        }
+    }
+    let mut parser = Parser::new();
+    for (number, line) in lines.filter(|(_, l)| !l.trim().is_empty()) {
+        parser.line(number, line)?;
+    }
+    Ok(parser.log)
+}
+
+/// Cuts a comment off. A `#` opens a comment only at the start of a word: `0=#3` names a store.
+fn without_comment(line: &str) -> &str {
+    let mut before = ' ';
+    for (i, c) in line.char_indices() {
+        if c == '#' && before.is_whitespace() {
+            return &line[..i];
+        }
+        before = c;
+    }
+    line
+}
+
+impl Parser {
+    fn new() -> Parser {
+        let log = RecordedLog {
+            trace: Trace::default(),
+            records: Vec::new(),
+            initial: Image::default(),
+            event_lines: Vec::new(),
+            origins: Vec::new(),
+        };
+        let (memory, media) = (Image::with_writers(), Image::with_writers());
+        Parser {
+            log,
+            ranges: Vec::new(),
+            memory,
+            media,
+            versions: FxHashMap::default(),
+            tx: Vec::new(),
+        }
+    }
+    pub(super) fn push(&mut self, line: usize, thread: Option<HartId>, kind: TraceKind) {
+        self.log.trace.events.push(TraceEvent { thread, kind });
+        self.log.event_lines.push(line);
+    }
+
+    fn line(&mut self, number: usize, text: &str) -> Result<(), LogError> {
+        let (text, source) = match text.split_once('@') {
+            Some((text, source)) => (text, Some(source.trim().to_owned())),
+            None => (text, None),
+        };
+        let mut f = Fields::new(number, text);
+        match f.next("a word")? {
+            "persistent" => self.persistent(&mut f)?,
+            "initial" => {
+                let (at, value) = (f.address(&self.ranges)?, f.number("a value")?);
+                for image in [&mut self.log.initial, &mut self.memory, &mut self.media] {
+                    image.set_word(at.word(), value, None);
+                }
+            }
+            "durable" => self.durable(number, &mut f)?,
+            "accepted" => {
+                let line = f.address(&self.ranges)?.line();
+                let mut by = [None; 8];
+                for (i, content) in self.contents(&mut f)? {
+                    by[i] = Some(self.resolve(&f, line, i, content)?.0).flatten();
+                }
+                self.push(number, None, TraceKind::Accepted { line, by });
+            }
+            word => {
+                let thread = word.parse::<u8>().map(HartId).map_err(|_| {
+                    f.hinted(
+                        format!("expected a thread number or a keyword; found `{word}`"),
+                        nearest(word, HARDWARE_WORDS),
+                    )
+                })?;
+                self.thread_event(number, thread, source, &mut f)?;
+            }
+        }
+        f.end()
+    }
+
+    fn persistent(&mut self, f: &mut Fields<'_>) -> Result<(), LogError> {
+        let (from, len) = (f.number("an address")?, f.number("a length")?);
+        if from % 64 != 0 || len % 64 != 0 || from.checked_add(len).is_none() {
+            return Err(f.error("a persistent range starts and ends on a 64-byte line"));
+        }
+        if self.ranges.iter().any(|r| from < r.from + r.len && r.from < from + len) {
+            return Err(f.error("persistent ranges overlap"));
+        }
+        let used: u64 = self.ranges.iter().map(|r| r.len).sum();
+        self.ranges.push(Persistent {
+            from,
+            len,
+            at: Addr::pm(used),
+        });
+        Ok(())
+    }
+
+    fn thread_event(
+        &mut self,
+        number: usize,
+        thread: HartId,
+        source: Option<String>,
+        f: &mut Fields<'_>,
+    ) -> Result<(), LogError> {
+        self.log.trace.threads = self.log.trace.threads.max(u32::from(thread.0) + 1);
+        self.tx.resize(self.log.trace.threads as usize, None);
+        let word = f.next("what the thread did")?;
+        let kind = match word {
+            "store" | "nt" => TraceKind::Store(self.store(number, thread, word == "nt", source, f)?),
+            "load" => {
+                let addr = f.address(&self.ranges)?.word();
+                let from = self.read_from(addr, f)?;
+                TraceKind::Load { addr, from }
+            }
+            "rmw" => {
+                let addr = f.address(&self.ranges)?.word();
+                let from = self.memory.writer(addr);
+                let stored = f.peek().map(|_| f.number("a value")).transpose()?;
+                let store = stored.map(|value| self.new_store(number, thread, addr, value, false, source));
+                TraceKind::Rmw { addr, from, store }
+            }
+            "begin" => TraceKind::OpBegin(f.small("an operation")?),
+            "end" => TraceKind::OpEnd(f.small("an operation")?),
+            "ack" => TraceKind::Ack(f.small("an operation")?),
+            "tx-begin" | "tx-commit" | "tx-abort" => self.transaction(thread, word, f)?,
+            "tx-flush" => TraceKind::TxFlush,
+            "bind" => self.bind(f)?,
+            "commit-queue" => TraceKind::CommitQueue(QueueId(f.small("a queue")?)),
+            _ => {
+                if let Some(fence) = lookup(&FENCES, word) {
+                    TraceKind::Fence(fence)
+                } else if let Some(kind) = lookup(&FLUSHES, word) {
+                    TraceKind::Flush {
+                        line: f.address(&self.ranges)?.line(),
+                        kind,
+                    }
+                } else {
+                    let known = FENCES
+                        .iter()
+                        .map(|x| x.0)
+                        .chain(FLUSHES.iter().map(|x| x.0))
+                        .chain(THREAD_WORDS);
+                    return Err(f.hinted(format!("unknown event `{word}`"), nearest(word, known)));
+                }
+            }
+        };
+        self.push(number, Some(thread), kind);
+        Ok(())
+    }
+
+    fn transaction(&mut self, thread: HartId, word: &str, f: &mut Fields<'_>) -> Result<TraceKind, LogError> {
+        let id = TxId(f.small("a transaction")?);
+        let open = &mut self.tx[thread.index()];
+        match (word, *open) {
+            ("tx-begin", Some(o)) => Err(f.error(format!("transaction {} is still open", o.0))),
+            ("tx-begin", None) => {
+                *open = Some(id);
+                Ok(TraceKind::TxBegin(id))
+            }
+            (_, o) if o != Some(id) => Err(f.error(format!("transaction {} is not open", id.0))),
+            ("tx-commit", _) => {
+                *open = None;
+                Ok(TraceKind::TxCommit(id))
+            }
+            _ => {
+                *open = None;
+                Ok(TraceKind::TxAbort(id))
+            }
+        }
+    }
+
+    fn bind(&mut self, f: &mut Fields<'_>) -> Result<TraceKind, LogError> {
+        let (base, len) = (f.address(&self.ranges)?, f.number("a length")?);
+        if !f.take("queue") {
+            return Err(f.error("expected `queue` and its number"));
+        }
+        Ok(TraceKind::Bind {
+            base,
+            len,
+            queue: QueueId(f.small("a queue")?),
+        })
+    }
+
+    fn store(
+        &mut self,
+        number: usize,
+        thread: HartId,
+        nt: bool,
+        source: Option<String>,
+        f: &mut Fields<'_>,
+    ) -> Result<StoreId, LogError> {
+        let (at, value) = (f.address(&self.ranges)?, f.number("a value")?);
+        let width = match f.maybe() {
+            None | Some("w8") => Width::B8,
+            Some("w1") => Width::B1,
+            Some("w2") => Width::B2,
+            Some("w4") => Width::B4,
+            Some(other) => return Err(f.error(format!("expected a width (w1, w2, w4 or w8); found `{other}`"))),
+        };
+        if at.0 % width.bytes() != 0 {
+            return Err(f.error(format!(
+                "a store of {} bytes must be aligned to its width",
+                width.bytes()
+            )));
+        }
+        let whole = width.insert(self.memory.word(at), at.0, value);
+        Ok(self.new_store(number, thread, at.word(), whole, nt, source))
+    }
+
+    fn new_store(
+        &mut self,
+        line: usize,
+        thread: HartId,
+        addr: Addr,
+        value: u64,
+        nt: bool,
+        source: Option<String>,
+    ) -> StoreId {
+        let stores = &mut self.log.trace.stores;
+        let tx = self.tx[thread.index()];
+        // A log has no `Location`s; `origins` says where its stores come from.
+        stores.push(StoreInfo {
+            thread,
+            addr,
+            value,
+            nt,
+            tx,
+            source: Location::caller(),
+        });
+        let id = StoreId::from_index(stores.len() - 1).expect("a log has fewer than 2^32 lines");
+        self.log.origins.push(Origin { line, source });
+        self.memory.set_word(addr, value, Some(id));
+        self.versions.entry(addr).or_default().push(id);
+        id
+    }
+
+    fn read_from(&self, addr: Addr, f: &mut Fields<'_>) -> Result<Option<StoreId>, LogError> {
+        if !f.take("from") {
+            return Ok(self.memory.writer(addr));
+        }
+        if f.take("initial") {
+            return Ok(None);
+        }
+        let number = f.number("a store number, or `initial`")?;
+        let store = self.numbered(f, number)?;
+        match self.log.trace.store(store).addr == addr {
+            true => Ok(Some(store)),
+            false => Err(f.error(format!("store {number} did not write {addr}"))),
+        }
+    }
+
+    pub(super) fn numbered(&self, f: &Fields<'_>, number: u64) -> Result<StoreId, LogError> {
+        let stores = self.log.trace.stores.len();
+        let index = usize::try_from(number)
+            .ok()
+            .and_then(|n| n.checked_sub(1))
+            .filter(|i| *i < stores);
+        index.and_then(StoreId::from_index).ok_or_else(|| {
+            let hint = format!("stores are numbered from 1 in the order of their lines; there are {stores} so far");
+            f.hinted(format!("there is no store {number} yet"), Some(hint))
+        })
+    }
+}

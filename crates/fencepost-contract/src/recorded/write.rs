@@ -1,0 +1,95 @@
+//! Writing the text format.
+
+use super::fields::{CAUSES, FENCES, FLUSHES, word_of};
+use fencepost_kernel::{Addr, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
+use std::fmt::Write;
+
+/// Writes a trace and its persist log as text that [`super::parse`] reads back.
+///
+/// Addresses of persistent memory are written as offsets. Operations' outcomes are not part of the format.
+pub fn write(trace: &Trace, records: &[PersistRecord]) -> String {
+    let mut text = String::from("fencepost-log 1\n");
+    // The format numbers stores by their lines; the trace may have numbered them otherwise.
+    let mut numbers = vec![None; trace.stores.len()];
+    let mut next = 0;
+    for event in &trace.events {
+        if let Some(store) = crate::contracts::store_of(event.kind) {
+            next += 1;
+            numbers[store.index()] = Some(next);
+        }
+    }
+    let number = |s: StoreId| numbers[s.index()].unwrap_or(0);
+    for event in &trace.events {
+        event_line(&mut text, trace, records, event, &number).expect("writing to a string cannot fail");
+        text.push('\n');
+    }
+    text
+}
+
+fn words(text: &mut String, by: &[Option<StoreId>; 8], number: &dyn Fn(StoreId) -> u32) -> std::fmt::Result {
+    write!(text, " :")?;
+    for (i, store) in by.iter().enumerate() {
+        if let Some(store) = store {
+            write!(text, " {i}=#{}", number(*store))?;
+        }
+    }
+    Ok(())
+}
+
+fn stored(text: &mut String, trace: &Trace, word: &str, store: StoreId, at: Addr) -> std::fmt::Result {
+    let info = trace.store(store);
+    let (value, file, line) = (info.value, info.source.file(), info.source.line());
+    write!(text, "{word} {at} {value:#x} @ {file}:{line}")
+}
+
+fn event_line(
+    text: &mut String,
+    trace: &Trace,
+    records: &[PersistRecord],
+    event: &TraceEvent,
+    number: &dyn Fn(StoreId) -> u32,
+) -> std::fmt::Result {
+    if let Some(thread) = event.thread {
+        write!(text, "{} ", thread.0)?;
+    }
+    match event.kind {
+        TraceKind::Store(s) => {
+            let info = trace.store(s);
+            stored(text, trace, if info.nt { "nt" } else { "store" }, s, info.addr.word())
+        }
+        TraceKind::Load { addr, from: Some(s) } => write!(text, "load {addr} from {}", number(s)),
+        TraceKind::Load { addr, from: None } => write!(text, "load {addr} from initial"),
+        TraceKind::Rmw {
+            addr, store: Some(s), ..
+        } => stored(text, trace, "rmw", s, addr),
+        TraceKind::Rmw { addr, store: None, .. } => write!(text, "rmw {addr}"),
+        TraceKind::Flush { line, kind } => write!(text, "{} {}", word_of(&FLUSHES, kind), line.base()),
+        TraceKind::Fence(f) => write!(text, "{}", word_of(&FENCES, f)),
+        TraceKind::TxBegin(id) => write!(text, "tx-begin {}", id.0),
+        TraceKind::TxCommit(id) => write!(text, "tx-commit {}", id.0),
+        TraceKind::TxAbort(id) => write!(text, "tx-abort {}", id.0),
+        TraceKind::TxFlush => write!(text, "tx-flush"),
+        TraceKind::CommitQueue(q) => write!(text, "commit-queue {}", q.0),
+        TraceKind::Bind { base, len, queue } => write!(text, "bind {base} {len} queue {}", queue.0),
+        TraceKind::OpBegin(k) => write!(text, "begin {k}"),
+        TraceKind::OpEnd(k) => write!(text, "end {k}"),
+        TraceKind::Ack(k) => write!(text, "ack {k}"),
+        TraceKind::Accepted { line, by } => {
+            write!(text, "accepted {}", line.base())?;
+            words(text, &by, number)
+        }
+        TraceKind::Durable { index } => {
+            let Some(r) = records.get(index as usize) else {
+                return write!(text, "# record {index} is missing");
+            };
+            write!(
+                text,
+                "durable {} at {}ps cause {}",
+                r.line.base(),
+                r.time.0,
+                word_of(&CAUSES, r.cause)
+            )?;
+            words(text, &r.data.by, number)
+        }
+    }
+}

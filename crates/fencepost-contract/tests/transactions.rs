@@ -1,0 +1,117 @@
+//! Conformance of transactional contracts, on the four-transaction shape of a speculation window.
+
+mod support;
+
+use fencepost_contract::recorded::{RecordedLog, parse};
+use fencepost_contract::{ContractKind, Demands, Refusal};
+
+/// T1 writes a and b, T2 overwrites b, T3 overwrites a and writes c, T4 writes d; one thread.
+const STORES: &str = "fencepost-log 1
+0 tx-begin 1
+0 store pm+0x000 1
+0 store pm+0x040 1
+0 tx-commit 1
+0 tx-begin 2
+0 store pm+0x040 2
+0 tx-commit 2
+0 tx-begin 3
+0 store pm+0x000 3
+0 store pm+0x080 3
+0 tx-commit 3
+0 tx-begin 4
+0 store pm+0x0c0 4
+";
+/// Stores by number: 1 = a of T1, 2 = b of T1, 3 = b of T2, 4 = a of T3, 5 = c of T3, 6 = d of T4.
+fn run(tail: &str) -> RecordedLog {
+    parse(&format!("{STORES}{tail}")).unwrap()
+}
+fn verdict(tail: &str, kind: ContractKind) -> Result<(), Refusal> {
+    run(tail)
+        .conform(&kind.into(), Demands::default())
+        .map(|_| ())
+        .map_err(|r| *r)
+}
+fn loc(tail: &str) -> Result<(), Refusal> {
+    verdict(tail, ContractKind::Loc)
+}
+const LOG_3: &str = "durable pm+0x10000 cause log : 0=#3\n";
+const LOG_45: &str = "durable pm+0x10040 cause log : 0=#4 1=#5\n";
+
+#[test]
+fn overwritten_blocks_need_never_be_logged() {
+    // T1 writes no block at all: its a and b are overwritten by T3 and T2, which are logged.
+    let log = format!("{LOG_3}{LOG_45}");
+    assert_eq!(
+        loc(&format!("{log}durable pm+0x000 cause home : 0=#4\n0 tx-flush\n")),
+        Ok(())
+    );
+    // Without T3's blocks T1 is not recoverable, so nothing after it is either.
+    let refusal = loc(&format!("{LOG_3}durable pm+0x040 cause home : 0=#3\n")).unwrap_err();
+    assert!(
+        matches!(
+            refusal,
+            Refusal::InPlace {
+                state: "recoverable with all before it",
+                ..
+            }
+        ),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn a_flush_needs_every_earlier_transaction() {
+    assert!(matches!(loc("0 tx-flush\n").unwrap_err(), Refusal::Must { .. }));
+    assert!(matches!(
+        loc(&format!("{LOG_45}0 tx-flush\n")).unwrap_err(),
+        Refusal::Must { .. }
+    ));
+    assert_eq!(loc(&format!("{LOG_45}{LOG_3}0 tx-flush\n")), Ok(()));
+}
+
+#[test]
+fn nothing_of_an_uncommitted_transaction_reaches_its_home() {
+    for kind in [ContractKind::Loc, ContractKind::Kiln] {
+        let refusal = verdict(&format!("{LOG_3}{LOG_45}durable pm+0x0c0 cause home : 0=#6\n"), kind).unwrap_err();
+        assert!(
+            matches!(refusal, Refusal::InPlace { state: "committed", .. }),
+            "{refusal}"
+        );
+        let committed = format!("{LOG_3}{LOG_45}0 tx-commit 4\ndurable pm+0x10080 cause log : 0=#6\n");
+        assert_eq!(
+            verdict(&format!("{committed}durable pm+0x0c0 cause home : 0=#6\n"), kind),
+            Ok(())
+        );
+        let aborted = format!("{LOG_3}{LOG_45}0 tx-abort 4\ndurable pm+0x0c0 cause home : 0=#6\n");
+        assert!(matches!(verdict(&aborted, kind).unwrap_err(), Refusal::InPlace { .. }));
+    }
+}
+
+#[test]
+fn under_kiln_commit_is_enough() {
+    assert_eq!(
+        verdict("durable pm+0x000 cause home : 0=#4\n0 tx-flush\n", ContractKind::Kiln),
+        Ok(())
+    );
+    assert!(loc("durable pm+0x000 cause home : 0=#4\n").is_err());
+}
+
+#[test]
+fn homes_never_go_back() {
+    let both = format!("{LOG_3}{LOG_45}durable pm+0x000 cause home : 0=#4\ndurable pm+0x000 cause home : 0=#1\n");
+    let refusal = loc(&both).unwrap_err();
+    assert!(matches!(refusal, Refusal::Reversed { .. }), "{refusal}");
+}
+
+#[test]
+fn a_drained_run_holds_every_committed_transaction() {
+    let complete = Demands { complete: true };
+    let log = run(LOG_3);
+    assert!(matches!(
+        *log.conform(&ContractKind::Loc.into(), complete).unwrap_err(),
+        Refusal::Lost { .. }
+    ));
+    let log = run(&format!("{LOG_3}{LOG_45}"));
+    let report = log.conform(&ContractKind::Loc.into(), complete).unwrap();
+    assert_eq!((report.persisted, report.pending), (3, 0));
+}
