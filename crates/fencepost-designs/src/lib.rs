@@ -13,6 +13,8 @@ pub mod registry;
 pub mod so;
 pub mod so_adr;
 pub mod testkit;
+pub mod themis;
 pub mod volatile;
+pub mod x86;
 
 pub use registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, all, find};

@@ -14,6 +14,10 @@ pub fn all() -> &'static [DesignInfo] {
         crate::so_adr::INFO,
         crate::delegated::INFO,
         crate::delegated_merge::INFO,
+        crate::x86::INFO,
+        crate::x86::ideal::INFO,
+        crate::themis::INFO,
+        crate::themis::llc::INFO,
     ];
     ALL
 }

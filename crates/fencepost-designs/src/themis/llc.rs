@@ -148,9 +148,6 @@ impl Design for ThemisLlc {
     }
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
         if ThemisLlc::to_memory(from, why) && way.line.is_persistent() {
-            if self.fault == ThemisFault::TransferSkipsWbb {
-                self.tags.remove(&way.line);
-            }
             let waited = self.parked.leaves(cx, from, way.line, false);
             cx.count(stat::WRITEBACKS, 1);
             cx.count(stat::WRITEBACKS_DELAYED, u64::from(waited));

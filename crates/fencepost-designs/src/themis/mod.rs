@@ -135,7 +135,10 @@ const WBB_ENTRIES: u64 = 16;
 
 /// What the pointers cost beside the tags: the same wherever order is enforced.
 fn pointer_cost(params: &ThemisParams) -> CostItem {
-    let (bits, wrap) = (u64::from(params.pointer_bits), u64::from(params.pointer_bits - params.index_bits()));
+    let (bits, wrap) = (
+        u64::from(params.pointer_bits),
+        u64::from(params.pointer_bits - params.index_bits()),
+    );
     CostItem {
         what: "drainable-after pointers, headACK copy and wrap bits, per core".into(),
         bits: WBB_ENTRIES * bits + bits + 3 * wrap,

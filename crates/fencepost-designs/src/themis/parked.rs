@@ -41,7 +41,10 @@ impl Parked {
     }
     /// The line leaves: records how long it waited; the answer is whether it did at all.
     pub(super) fn leaves(&mut self, cx: &mut dyn Cx, from: Level, line: LineAddr, transfer: bool) -> bool {
-        let at = self.waiting.iter().position(|w| (w.0, w.1, w.2) == (from, line, transfer));
+        let at = self
+            .waiting
+            .iter()
+            .position(|w| (w.0, w.1, w.2) == (from, line, transfer));
         let waited = at.map_or(Ps::ZERO, |i| cx.now().saturating_sub(self.waiting.swap_remove(i).3));
         let histogram = if transfer { TRANSFER_DELAY } else { WBB_DELAY };
         cx.sample(histogram, waited.0.div_ceil(self.cycle.0.max(1)));

@@ -85,6 +85,7 @@ impl Design for X86 {
         &STATS
     }
     fn explain(&self, hart: HartId) -> Option<String> {
-        self.paths.explain(hart, fencepost_kernel::CoreId(hart.0 / self.harts_per_core.max(1)))
+        self.paths
+            .explain(hart, fencepost_kernel::CoreId(hart.0 / self.harts_per_core.max(1)))
     }
 }

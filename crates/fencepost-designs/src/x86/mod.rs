@@ -39,8 +39,8 @@ pub mod paths;
 mod tests;
 pub mod wcb;
 
-pub(crate) use design::{instr, snooped};
 pub use design::X86;
+pub(crate) use design::{instr, snooped};
 pub use paths::{Paths, stat};
 pub use wcb::Wcb;
 
@@ -52,7 +52,7 @@ use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
 /// The Themis paper, which also describes the baseline.
 pub const THEMIS: Paper = Paper {
     short: "themis",
-    title: "Themis: fence-less ordering of non-temporal and temporal stores",
+    title: "Themis: fence-less non-temporal to temporal ordering on x86",
     venue: "-",
     bibtex: "",
 };
@@ -137,7 +137,11 @@ pub(crate) fn dialect(name: &'static str, setting: Setting, log_to_data: &'stati
         flush: Some(Flush::Clwb),
         order: &[Fence::Sfence],
         log_path: LogPath::NonTemporal,
-        log_to_data: if log_to_data.is_empty() { program_order } else { log_to_data },
+        log_to_data: if log_to_data.is_empty() {
+            program_order
+        } else {
+            log_to_data
+        },
         durable: &[Fence::Sfence],
         lock_acquire: lock_fences(setting),
         unlock_release: lock_fences(setting),

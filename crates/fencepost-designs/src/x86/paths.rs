@@ -21,9 +21,11 @@ pub mod stat {
     pub const UNFENCED: usize = 4;
     /// Pointer resets.
     pub const WRAPS: usize = 5;
-    /// Lines that left, were held back, and transfers that were.
+    /// Dirty lines that left.
     pub const WRITEBACKS: usize = 6;
+    /// Those that were held back first.
     pub const WRITEBACKS_DELAYED: usize = 7;
+    /// Transfers to other cores that were held back first.
     pub const TRANSFERS_DELAYED: usize = 8;
 }
 const fn info(name: &'static str, unit: &'static str, doc: &'static str) -> StatInfo {
@@ -32,19 +34,43 @@ const fn info(name: &'static str, unit: &'static str, doc: &'static str) -> Stat
 /// Counters of every design of the family; the last four stay zero where nothing is held back.
 pub static STATS: [StatInfo; 9] = [
     info("flushes", "instructions", "Line flushes issued to the caches."),
-    info("flushes_nothing_dirty", "instructions", "Flushes that found no dirty copy anywhere."),
+    info(
+        "flushes_nothing_dirty",
+        "instructions",
+        "Flushes that found no dirty copy anywhere.",
+    ),
     info("nt_entries", "entries", "Entries allocated in write-combining buffers."),
-    info("nt_coalesced", "stores", "Non-temporal stores combined into an entry that had not been sent."),
+    info(
+        "nt_coalesced",
+        "stores",
+        "Non-temporal stores combined into an entry that had not been sent.",
+    ),
     info(
         "unfenced_switches",
         "stores",
         "Temporal stores to persistent memory that follow a non-temporal one with no fence in between: each is a place \
          where the baseline needs an sfence.",
     ),
-    info("wcb_wraps", "resets", "Forced drains of a write-combining buffer because its pointers ran out."),
-    info("writebacks", "lines", "Dirty persistent lines that left the cache where order is enforced."),
-    info("writebacks_delayed", "lines", "Those that waited for older non-temporal stores first."),
-    info("transfers_delayed", "lines", "Requests of other cores that waited for a line for the same reason."),
+    info(
+        "wcb_wraps",
+        "resets",
+        "Forced drains of a write-combining buffer because its pointers ran out.",
+    ),
+    info(
+        "writebacks",
+        "lines",
+        "Dirty persistent lines that left the cache where order is enforced.",
+    ),
+    info(
+        "writebacks_delayed",
+        "lines",
+        "Those that waited for older non-temporal stores first.",
+    ),
+    info(
+        "transfers_delayed",
+        "lines",
+        "Requests of other cores that waited for a line for the same reason.",
+    ),
 ];
 
 /// Progress of a synchronous flush.
@@ -323,7 +349,11 @@ impl Paths {
         let c = self.cores.get(core.index())?;
         let (w, line) = (&c.wcb, c.wcb.next().map(|e| e.line));
         let unsent = line.map_or(String::new(), |l| {
-            let why = if c.refused { "refused by the controller" } else { "not due" };
+            let why = if c.refused {
+                "refused by the controller"
+            } else {
+                "not due"
+            };
             format!("; {l} is at head, {why}")
         });
         let busy = h.flushes > 0 || !w.is_empty();

@@ -157,7 +157,11 @@ impl Wcb {
     /// The oldest entry that was sent as this write is acknowledged (`None`: the oldest one without a write). `None`
     /// if there is none.
     pub fn acknowledge(&mut self, write: Option<WriteId>) -> Option<Acked> {
-        let here = |p: &Pointer| self.ring[self.slot(*p)].as_ref().is_some_and(|e| e.write == write && !e.acked);
+        let here = |p: &Pointer| {
+            self.ring[self.slot(*p)]
+                .as_ref()
+                .is_some_and(|e| e.write == write && !e.acked)
+        };
         let at = (self.head_ack..self.head).find(here)?;
         let slot = self.slot(at);
         self.ring[slot].as_mut()?.acked = true;
