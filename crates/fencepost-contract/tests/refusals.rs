@@ -91,6 +91,29 @@ fn must_sets_are_checked_when_the_fence_completes() {
 }
 
 #[test]
+fn a_pcommit_that_ignores_another_core_is_convicted() {
+    let shape = Shape::parse("x=1; clwb x; sfence; v=1 // r=v; sfence; pcommit; sfence; y=1");
+    let passes = |t: &&fencepost_kernel::Trace| {
+        t.events
+            .iter()
+            .any(|e| matches!(e.kind, TraceKind::Load { from: Some(_), .. }))
+    };
+    let mut run = Run::new(&shape);
+    run.trace = relaxed::traces(&shape, true).iter().find(passes).unwrap().clone();
+    let refusal = run.conform(&ContractKind::Px86Pcommit.into()).unwrap_err();
+    assert!(matches!(*refusal, Refusal::Must { axiom: Axiom::Pcommit, missing, .. } if missing.store == id(0)));
+    // Durable before the second fence of thread 1 completes: the promise is kept.
+    run.persist_store(id(0));
+    let last = run.durable_events()[0];
+    assert!(run.conform(&ContractKind::Px86Pcommit.into()).is_err());
+    assert!(
+        move_durable(&run, last, 5)
+            .conform(&ContractKind::Px86Pcommit.into())
+            .is_ok()
+    );
+}
+
+#[test]
 fn coherence_values_places_and_times_are_checked() {
     let px86 = Contract::from(ContractKind::Px86);
     let mut run = idle_run("x=1; x=2; y=1");

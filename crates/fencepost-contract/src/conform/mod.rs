@@ -20,7 +20,7 @@ mod transactions;
 pub use refusal::{Link, Refusal, StoreAt};
 
 use crate::contracts::Contract;
-use crate::graph::Grain;
+use crate::graph::{CrashSpace, Grain};
 use fencepost_kernel::{Image, PersistRecord, Trace};
 use std::fmt;
 
@@ -105,4 +105,18 @@ pub fn conform(
     } else {
         token::check(trace, records, &space, demands)
     }
+}
+
+/// Checks a run against an order of one's own making: the crash space that some [`Rules`](crate::contracts::Rules)
+/// built of the same trace, at word grain and with single stores as nodes.
+///
+/// # Errors
+/// As [`conform`].
+pub fn conform_to_space(
+    trace: &Trace,
+    records: &[PersistRecord],
+    space: &CrashSpace,
+    demands: Demands,
+) -> Result<ConformReport, Box<Refusal>> {
+    token::check(trace, records, space, demands)
 }

@@ -29,6 +29,28 @@
 //! `commit-queue <q>`; `accepted <address> : 0=#1 ...` says that a line reached the memory controller.
 //! Causes are `eviction`, `flush`, `persist`, `nt`, `log`, `home`, `remote`; with `cause log` the words are copies in
 //! a hardware log and must name their stores.
+//!
+//! # Example
+//!
+//! A record is flushed but nobody waits before the flag that publishes it, and the flag's line is evicted early. That is
+//! what x86 allows, and what strict persistency does not:
+//!
+//! ```
+//! use fencepost_contract::{ContractKind, Demands, recorded};
+//!
+//! let log = recorded::parse("fencepost-log 1
+//! 0 store pm+0x00 41 @ queue.c:10
+//! 0 clwb  pm+0x00
+//! 0 store pm+0x40 1  @ queue.c:12
+//! durable pm+0x40 : 0=1
+//! durable pm+0x00 : 0=41
+//! ")?;
+//! let report = log.conform(&ContractKind::Px86.into(), Demands { complete: true }).unwrap();
+//! assert_eq!(report.reordered, 1);
+//! let refusal = log.conform(&ContractKind::StrictTso.into(), Demands::default()).unwrap_err();
+//! assert!(log.explain(&refusal).contains("queue.c:10"));
+//! # Ok::<(), recorded::LogError>(())
+//! ```
 
 mod fields;
 mod lines;

@@ -28,6 +28,37 @@ pub fn crash_states(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
     states
 }
 
+/// What a thread sees that reads every persistent location, fences, and reads them all again with equal results: by
+/// consistency alone, without a persist order.
+pub fn double_collect(shape: &Shape, model: Arm, base: u64) -> BTreeSet<String> {
+    let mut shape = with_barriers(shape);
+    let read = |loc| super::Guarded {
+        when: None,
+        op: Op::Load {
+            reg: super::REGS - 1,
+            loc,
+        },
+    };
+    let collect: Vec<_> = shape.persistent().map(read).collect();
+    let fence = super::Guarded {
+        when: None,
+        op: Op::Fence(fencepost_kernel::Fence::Dmb),
+    };
+    let observer = shape.threads.len();
+    shape.threads.push([&collect[..], &[fence], &collect[..]].concat());
+    let stops: Vec<usize> = shape.threads.iter().map(Vec::len).collect();
+    let mut states = BTreeSet::new();
+    for_each(&shape, &stops, base, &mut |c| {
+        let seen = c.events.iter().filter(|e| e.thread == observer && e.kind == Kind::R);
+        let seen: Vec<u64> = seen.map(|e| e.value).collect();
+        let (first, second) = seen.split_at(collect.len());
+        if first == second && persist_order(c, model).is_some() {
+            states.insert(first.iter().map(|v| char::from_digit(*v as u32, 10).unwrap()).collect());
+        }
+    });
+    states
+}
+
 /// Flushes mean nothing; a locked instruction is an update between two barriers.
 fn with_barriers(shape: &Shape) -> Shape {
     let mut shape = shape.clone();

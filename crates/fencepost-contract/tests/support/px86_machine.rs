@@ -239,6 +239,24 @@ impl<'s> Machine<'s> {
         states
     }
 
+    /// Every content of coherent memory that another thread could see at once, at any time.
+    pub fn visible_states(&self) -> BTreeSet<String> {
+        let machine = Machine {
+            persists: false,
+            ..*self
+        };
+        let mut seen = HashSet::new();
+        let mut work = vec![machine.start()];
+        let mut states = BTreeSet::new();
+        while let Some(s) = work.pop() {
+            if seen.insert(s.clone()) {
+                states.insert(self.shape.show(&s.memory));
+                work.extend(machine.steps(&s).into_iter().map(|(_, _, n)| n));
+            }
+        }
+        states
+    }
+
     /// One random execution with its persist log, drained at the end with probability one half.
     pub fn random_run(&self, rng: &mut Stream) -> Run {
         let mut run = Run::new(self.shape);

@@ -4,6 +4,7 @@
 use super::px86_machine::push_store;
 use super::{Op, REGS, Reg, Shape, Value};
 use fencepost_kernel::{HartId, StoreId, Stream, Trace, TraceKind};
+use std::collections::BTreeSet;
 
 #[derive(Clone)]
 struct State {
@@ -11,6 +12,24 @@ struct State {
     regs: Vec<[u64; REGS]>,
     memory: Vec<(u64, Option<StoreId>)>,
     trace: Trace,
+}
+
+/// Every content of memory at any time under sequential consistency.
+pub fn visible_states(shape: &Shape) -> BTreeSet<String> {
+    let mut states = BTreeSet::new();
+    for trace in traces(shape, true) {
+        let mut memory = vec![0; shape.locations.len()];
+        states.insert(shape.show(&memory));
+        for event in &trace.events {
+            if let TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } = event.kind {
+                let info = trace.store(s);
+                let loc = (0..memory.len()).find(|l| shape.addr(*l) == info.addr).unwrap();
+                memory[loc] = info.value;
+                states.insert(shape.show(&memory));
+            }
+        }
+    }
+    states
 }
 
 /// One random execution.
