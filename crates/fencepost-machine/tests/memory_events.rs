@@ -86,6 +86,16 @@ fn random_spec(rng: &mut Stream) -> ControllerSpec {
     }
 }
 
+/// No module in half of the cases; with a module, a cache in a third.
+fn random_module(rng: &mut Stream, queues: u8) -> ModuleSpec {
+    let cache_lines = rng.below(3) / 2 * rng.below(12);
+    ModuleSpec {
+        entries: rng.below(2) as u16 * u16::from(queues) * (1 + rng.below(8) as u16),
+        transfer: Ps(rng.below(40) * TICK),
+        dram_cache: Bytes(cache_lines * 64),
+    }
+}
+
 enum Request {
     Read(LineAddr),
     Write(Write),
@@ -94,7 +104,7 @@ enum Request {
 /// Requests with the times at which they are pushed (refused ones are simply lost, in both runs alike).
 fn script(rng: &mut Stream, queues: u8) -> Vec<(u64, Request)> {
     let (mut now, mut epoch, mut script) = (0, 0, Vec::new());
-    let span = 1 + rng.below(60);
+    let (span, apart) = (1 + rng.below(60), rng.below(2));
     for i in 0..150 {
         if rng.chance(1, 2) {
             now += rng.below(span) * TICK;
@@ -109,7 +119,11 @@ fn script(rng: &mut Stream, queues: u8) -> Vec<(u64, Request)> {
         let w = Write {
             queue,
             delay: Ps(rng.below(4) * 10 * TICK),
-            ..write(line * 2 + u64::from(queue), i, rng.chance(3, 4).then_some(epoch))
+            ..write(
+                line * 2 + u64::from(queue) * apart,
+                i,
+                rng.chance(3, 4).then_some(epoch),
+            )
         };
         script.push((now, Request::Write(w)));
     }
@@ -136,6 +150,9 @@ fn by_events(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent
         push(&mut c, *now, i as u64, r);
     }
     until(&mut c, None);
+    c.flush_module(Ps(1_000_000_000));
+    until(&mut c, None);
+    assert_eq!(c.parked(), 0);
     assert!(c.is_empty(), "no next event, yet work is pending:\n{}", c.explain());
     log
 }
@@ -155,6 +172,13 @@ fn by_ticks(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)
         }
         now += TICK;
     }
+    now = 1_000_000_000;
+    c.flush_module(Ps(now));
+    while !c.is_empty() {
+        c.advance(Ps(now), Some(&|_, _| true), &mut out);
+        log.extend(out.drain(..).map(|e| (now, e)));
+        now += TICK;
+    }
     log
 }
 
@@ -172,6 +196,7 @@ fn looking_at_every_instant_finds_the_same_events() {
         };
         let script = script(&mut rng, queues);
         let c = Controller::new(&spec, &media, &plan, true).unwrap();
+        let c = c.with_module(&random_module(&mut rng, queues)).unwrap();
         let (events, ticks) = (by_events(c.clone(), &script), by_ticks(c, &script));
         total += events.len();
         for (i, (a, b)) in events.iter().zip(&ticks).enumerate() {

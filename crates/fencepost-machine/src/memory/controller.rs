@@ -1,15 +1,17 @@
 //! The memory controller: what its user calls, and the order in which things happen at one moment.
 
+use super::drain::Drain;
 use super::lane::Lane;
 use super::lists::{Request, Touched};
 use super::map::{AddressMap, Location};
+use super::module::Module;
 use super::sched::sooner;
 use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError};
 use super::stats::MemStats;
 use super::timing::Timing;
 use super::writes::{Arrival, Refusal, Slot, Writes};
 use super::{MemEvent, ReadId};
-use crate::seam::{DrainScope, Epoch, QueuePlan, Write, WriteId};
+use crate::seam::{QueuePlan, Write, WriteId};
 use fencepost_kernel::{LineAddr, LineData, Ps};
 use std::collections::VecDeque;
 
@@ -19,15 +21,6 @@ pub struct ReadQueueFull;
 
 /// May a queued write issue to its bank? Asked with the id the entry was pushed with, and its merged bytes.
 pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
-
-#[derive(Copy, Clone, Debug)]
-struct Drain {
-    scope: DrainScope,
-    tag: u64,
-    /// Arrivals up to this one count (`AcceptedSoFar`).
-    upto: u64,
-    remaining: u32,
-}
 
 /// A controller with its channels.
 ///
@@ -41,20 +34,22 @@ struct Drain {
 pub struct Controller {
     pub(super) spec: ControllerSpec,
     pub(super) timing: Timing,
-    map: AddressMap,
-    banks_per_channel: u16,
+    pub(super) map: AddressMap,
+    pub(super) banks_per_channel: u16,
     pub(super) durable_region: bool,
+    /// Accepted writes are durable; what the controller tells designs (a volatile cache below may belie it).
     pub(super) durable_on_accept: bool,
+    pub(super) answers_on_accept: bool,
     pub(super) writes: Writes,
     pub(super) lanes: Vec<Lane>,
     /// Pushed writes that have not arrived, by time of arrival.
     transit: VecDeque<(Ps, Slot)>,
     /// Reads whose data is on its way, and reads answered from the write queue.
     pub(super) returning: VecDeque<(Ps, (ReadId, LineAddr))>,
-    forwarded: VecDeque<(Ps, (ReadId, LineAddr))>,
+    pub(super) forwarded: VecDeque<(Ps, (ReadId, LineAddr))>,
     /// Writes the medium is storing.
     pub(super) storing: VecDeque<(Ps, Slot)>,
-    reads_in_use: u16,
+    pub(super) reads_in_use: u16,
     read_refused: bool,
     write_refused: Vec<bool>,
     pub(super) high: u16,
@@ -62,8 +57,9 @@ pub struct Controller {
     /// A queue is at or above the high mark; every queue is at or below the low mark.
     pub(super) pressed: bool,
     pub(super) relaxed: bool,
-    drains: Vec<Drain>,
-    drain_check: Option<Ps>,
+    pub(super) drains: Vec<Drain>,
+    pub(super) drain_check: Option<Ps>,
+    pub(super) module: Option<Module>,
     pub(super) stats: MemStats,
 }
 
@@ -80,6 +76,7 @@ impl Controller {
         media.validate()?;
         let durable_on_accept = durable_region && spec.durable_at(media) == DurableAt::Accept;
         let writes = Writes::new(plan, spec.write_queue, durable_on_accept, spec.coalesce);
+        let answers_on_accept = durable_on_accept;
         let capacity = u32::from(writes.capacity(0));
         let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
         let low = (capacity * u32::from(spec.drain_low) / 100) as u16;
@@ -89,6 +86,7 @@ impl Controller {
             banks_per_channel: media.ranks * media.banks,
             durable_region,
             durable_on_accept,
+            answers_on_accept,
             lanes: (0..media.channels).map(|_| Lane::new(media)).collect(),
             transit: VecDeque::with_capacity(64),
             returning: VecDeque::with_capacity(usize::from(spec.read_queue)),
@@ -103,6 +101,7 @@ impl Controller {
             relaxed: true,
             drains: Vec::new(),
             drain_check: None,
+            module: None,
             stats: MemStats::default(),
             spec: spec.clone(),
             writes,
@@ -177,7 +176,8 @@ impl Controller {
             self.returning.front().map(|x| x.0),
             self.forwarded.front().map(|x| x.0),
         ];
-        queues.into_iter().fold(lanes, sooner)
+        let module = self.module.as_ref().and_then(Module::next_event);
+        queues.into_iter().fold(sooner(lanes, module), sooner)
     }
     /// Does everything that is due up to `now` and appends what happened to `out`, in order. Must also be called when
     /// answers of `filter` may have changed.
@@ -197,6 +197,9 @@ impl Controller {
         }
         while let Some(slot) = due(&mut self.transit, now) {
             self.arrive(now, slot, out);
+        }
+        if self.module.is_some() {
+            self.run_module(now, filter, out);
         }
         self.answer_drains(out);
         for lane in 0..self.lanes.len() {
@@ -230,13 +233,19 @@ impl Controller {
                 self.slot_free(write.queue, out);
                 self.watermarks(now);
             }
-            Arrival::Queued => {
-                let at = self.map.locate(write.line);
-                let lane = &mut self.lanes[usize::from(at.channel)];
-                lane.writes.push(request(slot.into(), write.line, at, now));
-                lane.wake = sooner(lane.wake, Some(now));
-            }
+            Arrival::Queued => match &mut self.module {
+                Some(m) => m.wait(now, slot),
+                None => self.to_medium(now, slot),
+            },
         }
+    }
+    /// A write waits for its bank.
+    pub(super) fn to_medium(&mut self, now: Ps, slot: Slot) {
+        let line = self.writes.write(slot).line;
+        let at = self.map.locate(line);
+        let lane = &mut self.lanes[usize::from(at.channel)];
+        lane.writes.push(request(slot.into(), line, at, now));
+        lane.wake = sooner(lane.wake, Some(now));
     }
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
@@ -252,15 +261,9 @@ impl Controller {
                 out.push(MemEvent::Durable { id, write, record });
             }
         }
-        let accepted = self.writes.accepted_at(slot);
-        for d in &mut self.drains {
-            let DrainScope::AcceptedSoFar(queue) = d.scope else {
-                continue;
-            };
-            let counted = queue.is_none_or(|q| q == write.queue) && accepted <= d.upto;
-            d.remaining = d.remaining.saturating_sub(counted.into());
-        }
+        self.count_drains(write.queue, self.writes.accepted_at(slot));
         self.writes.finish(slot);
+        self.leave_module(now, slot, write.queue);
         self.slot_free(write.queue, out);
         self.watermarks(now);
         self.follow_epochs(now);
@@ -275,6 +278,9 @@ impl Controller {
     fn eligibility_changed(&mut self, now: Ps) {
         self.lanes.iter_mut().for_each(|l| l.writes.all_changed());
         self.wake_lanes(now);
+        if let Some(m) = &mut self.module {
+            m.look(now);
+        }
     }
     fn wake_lanes(&mut self, now: Ps) {
         for lane in self
@@ -300,136 +306,10 @@ impl Controller {
             self.wake_lanes(now);
         }
     }
-
-    // ---- drains and epochs
-
-    /// Asks for [`MemEvent::Drained`] with `tag` once the scope is satisfied: at the next `advance` (due at `now`) if
-    /// it is already. Writes on their way do not count; where the queue is durable, accepted writes are satisfied.
-    pub fn when_drained(&mut self, now: Ps, scope: DrainScope, tag: u64) {
-        let remaining = match scope {
-            DrainScope::AcceptedSoFar(_) if self.durable_on_accept => 0,
-            DrainScope::AcceptedSoFar(queue) | DrainScope::Empty(queue) => self.arrived(queue),
-        };
-        let upto = self.writes.accepted();
-        self.drains.push(Drain {
-            scope,
-            tag,
-            upto,
-            remaining,
-        });
-        self.drain_check = sooner(self.drain_check, Some(now));
-    }
-    fn arrived(&self, queue: Option<u8>) -> u32 {
-        let all = 0..self.writes.queues();
-        let count = |q| u32::from(self.writes.arrived(q));
-        queue.map_or_else(|| all.map(count).sum(), count)
-    }
-    fn answer_drains(&mut self, out: &mut Vec<MemEvent>) {
-        self.drain_check = None;
-        let mut i = 0;
-        while i < self.drains.len() {
-            let d = self.drains[i];
-            let satisfied = match d.scope {
-                DrainScope::AcceptedSoFar(_) => d.remaining == 0,
-                DrainScope::Empty(queue) => self.arrived(queue) == 0,
-            };
-            if satisfied {
-                out.push(MemEvent::Drained { tag: d.tag });
-                self.drains.remove(i);
-            } else {
-                i += 1;
-            }
-        }
-    }
-    /// Closes the open epoch of a queue if any write joined it (on its way, queued or durable); the epoch now open.
-    pub fn end_epoch(&mut self, queue: u8) -> Epoch {
-        self.writes.end_epoch(queue)
-    }
-    /// The oldest epoch of a queue that holds writes that are not durable; the open one when all are.
-    pub fn active_epoch(&self, queue: u8) -> Epoch {
-        self.writes.active_epoch(queue)
-    }
-    /// The epoch open for writes: the latest that was opened, or that a write named.
-    pub fn open_epoch(&self, queue: u8) -> Epoch {
-        self.writes.open_epoch(queue)
-    }
-    /// Opens or closes a queue for new writes; writes it holds, or on their way, are not affected.
-    pub fn gate_queue(&mut self, queue: u8, open: bool) {
-        self.writes.gate(queue, open);
-    }
-
-    // ---- what can be seen
-
-    /// Bank that holds a line, counted over all channels and ranks.
-    pub fn bank(&self, line: LineAddr) -> u16 {
-        let at = self.map.locate(line);
-        at.channel * self.banks_per_channel + at.bank
-    }
-    /// Number of banks, over all channels and ranks.
-    pub fn banks(&self) -> u16 {
-        self.lanes.len() as u16 * self.banks_per_channel
-    }
-    /// Whether a bank is opening or closing a row, or storing a write, at `now`.
-    pub fn bank_busy(&self, now: Ps, bank: u16) -> bool {
-        let lane = &self.lanes[usize::from(bank / self.banks_per_channel)];
-        lane.channel.ready_at(usize::from(bank % self.banks_per_channel)) > now
-    }
-    /// Writes sent to a queue and not yet in the medium.
-    pub fn queued(&self, queue: u8) -> u16 {
-        self.writes.total(queue)
-    }
-    /// Free entries of a write queue.
-    pub fn free_slots(&self, queue: u8) -> u16 {
-        self.writes.capacity(queue).saturating_sub(self.writes.used(queue))
-    }
-    /// Whether accepted writes are durable (persistent write queue, ADR).
-    pub fn durable_on_accept(&self) -> bool {
-        self.durable_on_accept
-    }
-    /// Whether no read and no write is queued or under way.
-    pub fn is_empty(&self) -> bool {
-        let writes = (0..self.writes.queues()).all(|q| self.writes.total(q) == 0);
-        writes && self.reads_in_use == 0 && self.forwarded.is_empty()
-    }
-    /// Counters, from the beginning of time.
-    pub fn stats(&self) -> &MemStats {
-        &self.stats
-    }
-    /// Clock period of the medium.
-    pub fn clock(&self) -> Ps {
-        self.timing.clock
-    }
-    /// For a stuck machine: who waits for whom, since when; one line for each queue and each channel with work.
-    pub fn explain(&self) -> String {
-        let mut text = String::new();
-        for q in (0..self.writes.queues()).filter(|q| self.writes.total(*q) > 0) {
-            text += &format!(
-                "write queue {q}: {} writes, epoch {} active, {} open\n",
-                self.writes.total(q),
-                self.writes.active_epoch(q).0,
-                self.writes.open_epoch(q).0
-            );
-        }
-        for (i, lane) in self.lanes.iter().enumerate() {
-            for (what, list) in [("read", &lane.reads), ("write", &lane.writes)] {
-                if let Some(r) = list.oldest() {
-                    let blocked = what == "write" && !self.writes.eligible(r.key as Slot);
-                    let why = if blocked { ", held by epoch or line order" } else { "" };
-                    text += &format!(
-                        "channel {i}: {} {what}s, oldest of {} since {}{why}\n",
-                        list.len(),
-                        r.line,
-                        r.since
-                    );
-                }
-            }
-        }
-        text
-    }
 }
 
 /// The front of a queue ordered by time, if it is due.
-fn due<T>(queue: &mut VecDeque<(Ps, T)>, now: Ps) -> Option<T> {
+pub(super) fn due<T>(queue: &mut VecDeque<(Ps, T)>, now: Ps) -> Option<T> {
     queue.front().filter(|x| x.0 <= now)?;
     queue.pop_front().map(|x| x.1)
 }

@@ -74,6 +74,9 @@ impl Controller {
             l.wake = Some(edge);
             return;
         }
+        // With a module, the filter was asked when the write left the controller.
+        let filter = filter.filter(|_| self.module.is_none());
+        let l = &mut self.lanes[lane];
         let refreshed = l.channel.refresh(&self.timing, now);
         if refreshed > 0 {
             self.stats.refreshes += refreshed;

@@ -6,19 +6,24 @@
 //! ([`sched`]), bank, rank and bus timing with refresh ([`timing`]).
 
 mod controller;
+mod drain;
+mod epochs;
 mod lane;
 mod lists;
 mod map;
+mod module;
 mod preset;
 mod sched;
 mod spec;
 mod stats;
 mod timing;
 mod trace;
+mod view;
 mod writes;
 
 pub use controller::{Controller, IssueFilter, ReadQueueFull};
 pub use map::{AddressMap, Location};
+pub use module::ModuleSpec;
 pub use preset::{Mark, MediaPreset, Origin};
 pub use spec::{
     ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, WritePolicy,
@@ -55,6 +60,13 @@ pub enum MemEvent {
     Issued {
         /// Which write.
         id: WriteId,
+    },
+    /// A write left the controller and is in the queues of the memory module.
+    ModuleAccepted {
+        /// Which write.
+        id: WriteId,
+        /// What it writes.
+        write: Write,
     },
     /// A write is durable: when the medium stored it or, where the queue is durable, when it arrived. Writes that were
     /// merged become durable together, oldest first, all with the merged bytes and each with its own hart and cause.

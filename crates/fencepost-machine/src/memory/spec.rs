@@ -208,7 +208,8 @@ fn power(field: &'static str, value: u64, least: u64) -> Result<(), SpecError> {
         false => Err(SpecError::PowerOfTwo { field, value, least }),
     }
 }
-fn range(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), SpecError> {
+/// Checks a number against its range.
+pub(super) fn range(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), SpecError> {
     match (min..=max).contains(&value) {
         true => Ok(()),
         false => Err(SpecError::Range { field, value, min, max }),

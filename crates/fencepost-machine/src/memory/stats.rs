@@ -53,9 +53,11 @@ stats! {
         refreshes: "refreshes",
         /// Pushes refused because a queue was full, gated or held an older write to the line in a later epoch.
         refused: "requests",
-        /// Writes passed on to the memory module's own queues.
+        /// Writes that left the controller for the memory module.
         module_writes: "writes",
-        /// Reads answered by the module's queues or its DRAM cache.
-        module_read_hits: "reads",
+        /// Writes merged into a line parked in the module's cache.
+        cache_merges: "writes",
+        /// Lines written from the module's cache to the medium.
+        cache_writebacks: "lines",
     }
 }

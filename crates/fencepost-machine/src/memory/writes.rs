@@ -6,13 +6,13 @@
 //! been issued; they share a bank, so they become durable in order. *Filter*: the design's own say, asked by the
 //! controller. [`Writes::push`] refuses the few combinations in which the first two could wait for each other.
 
+use super::epochs::Queue;
 use crate::seam::{Epoch, QueuePlan, Write, WriteId};
 use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 /// Index of an entry.
-pub type Slot = u16;
+pub type Slot = u32;
 
 /// Why a write was not taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,15 @@ pub enum Refusal {
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
+    /// On its way to its queue.
     Transit,
+    /// In the controller's queue.
     Queued,
+    /// In the queues of the memory module.
+    Left,
+    /// In the module's volatile cache.
+    Parked,
+    /// On its way into the medium.
     Issued,
 }
 
@@ -60,31 +67,6 @@ struct Entry {
     holds_slot: bool,
 }
 
-#[derive(Copy, Clone, Debug)]
-struct EpochState {
-    epoch: Epoch,
-    pending: u16,
-    unissued: u16,
-}
-
-#[derive(Clone, Debug)]
-struct Queue {
-    capacity: u16,
-    used: u16,
-    /// Arrived and not done.
-    arrived: u16,
-    /// Pushed and not done.
-    total: u16,
-    open: Epoch,
-    open_used: bool,
-    gate_open: bool,
-    epochs: VecDeque<EpochState>,
-    /// The epoch whose writes may issue.
-    issuing: Option<Epoch>,
-    /// It changed since anybody asked.
-    changed: bool,
-}
-
 /// What became of an arriving write.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
@@ -113,18 +95,7 @@ impl Writes {
     pub fn new(plan: &QueuePlan, entries: u16, durable_on_accept: bool, coalesce: bool) -> Writes {
         let queues = u16::from(plan.queues.max(1));
         let capacity = plan.entries_each.unwrap_or(entries / queues).max(1);
-        let queue = Queue {
-            capacity,
-            used: 0,
-            arrived: 0,
-            total: 0,
-            open: Epoch::default(),
-            open_used: false,
-            gate_open: true,
-            epochs: VecDeque::with_capacity(usize::from(capacity)),
-            issuing: None,
-            changed: false,
-        };
+        let queue = Queue::new(capacity);
         Writes {
             entries: Vec::with_capacity(usize::from(capacity * queues)),
             free: Vec::with_capacity(usize::from(capacity * queues)),
@@ -163,7 +134,7 @@ impl Writes {
         }
         let slot = self.take_entry(id, write, older);
         if let Some(o) = older {
-            self.entries[usize::from(o)].newer = Some(slot);
+            self.entries[o as usize].newer = Some(slot);
         }
         self.newest.insert(write.line, slot);
         Ok(slot)
@@ -171,7 +142,7 @@ impl Writes {
     /// Whether an older write to the line would wait for the new one's epoch.
     fn could_deadlock(&self, mut older: Option<Slot>, queue: u8, epoch: Epoch) -> bool {
         while let Some(s) = older {
-            let e = &self.entries[usize::from(s)];
+            let e = &self.entries[s as usize];
             if e.in_epoch && (e.write.queue != queue || e.write.epoch > Some(epoch)) {
                 return true;
             }
@@ -181,7 +152,7 @@ impl Writes {
     }
     fn take_entry(&mut self, id: WriteId, write: Write, older: Option<Slot>) -> Slot {
         let slot = self.free.pop().unwrap_or(self.entries.len() as Slot);
-        let merged = match self.entries.get_mut(usize::from(slot)) {
+        let merged = match self.entries.get_mut(slot as usize) {
             Some(e) => std::mem::take(&mut e.merged),
             None => Vec::new(),
         };
@@ -196,7 +167,7 @@ impl Writes {
             in_epoch: write.epoch.is_some(),
             holds_slot: true,
         };
-        match self.entries.get_mut(usize::from(slot)) {
+        match self.entries.get_mut(slot as usize) {
             Some(e) => *e = entry,
             None => self.entries.push(entry),
         }
@@ -207,7 +178,7 @@ impl Writes {
     pub fn arrive(&mut self, slot: Slot) -> Arrival {
         self.accepted += 1;
         let accepted = self.accepted;
-        let e = &mut self.entries[usize::from(slot)];
+        let e = &mut self.entries[slot as usize];
         e.state = State::Queued;
         e.accepted = accepted;
         let queue = usize::from(e.write.queue);
@@ -221,17 +192,17 @@ impl Writes {
         Arrival::Queued
     }
     fn try_merge(&mut self, slot: Slot) -> bool {
-        let e = &self.entries[usize::from(slot)];
+        let e = &self.entries[slot as usize];
         let Some(older) = e.older.filter(|_| self.coalesce) else {
             return false;
         };
-        let o = &self.entries[usize::from(older)];
+        let o = &self.entries[older as usize];
         let epochs_meet = self.durable_on_accept || o.write.epoch == e.write.epoch;
         if o.state != State::Queued || o.write.queue != e.write.queue || !epochs_meet {
             return false;
         }
         let (write, id) = (e.write, e.id);
-        let o = &mut self.entries[usize::from(older)];
+        let o = &mut self.entries[older as usize];
         o.write.data = write.data;
         if !self.durable_on_accept {
             o.merged.push(Origin {
@@ -247,7 +218,7 @@ impl Writes {
     }
     /// Takes an entry out of its epoch's count, issued or not.
     fn leave_epoch(&mut self, slot: Slot, unissued: bool) {
-        let e = &mut self.entries[usize::from(slot)];
+        let e = &mut self.entries[slot as usize];
         if std::mem::take(&mut e.in_epoch) {
             let epoch = e.write.epoch;
             let q = &mut self.queues[usize::from(e.write.queue)];
@@ -257,20 +228,20 @@ impl Writes {
     }
     /// Gives the entry's place in the queue back; false if that had happened before.
     fn release_slot(&mut self, slot: Slot) -> bool {
-        let e = &mut self.entries[usize::from(slot)];
+        let e = &mut self.entries[slot as usize];
         let held = std::mem::take(&mut e.holds_slot);
         self.queues[usize::from(e.write.queue)].used -= u16::from(held);
         held
     }
     /// Unlinks and frees an entry.
     fn forget(&mut self, slot: Slot) {
-        let e = &self.entries[usize::from(slot)];
+        let e = &self.entries[slot as usize];
         let (line, queue, older, newer) = (e.write.line, e.write.queue, e.older, e.newer);
         if let Some(n) = newer {
-            self.entries[usize::from(n)].older = older;
+            self.entries[n as usize].older = older;
         }
         if let Some(o) = older {
-            self.entries[usize::from(o)].newer = newer;
+            self.entries[o as usize].newer = newer;
         }
         match (newer, older) {
             (Some(_), _) => {}
@@ -283,12 +254,72 @@ impl Writes {
 
     /// Whether epochs and same-line order let a queued write issue.
     pub fn eligible(&self, slot: Slot) -> bool {
-        let e = &self.entries[usize::from(slot)];
-        let older_issued = e
-            .older
-            .is_none_or(|o| self.entries[usize::from(o)].state == State::Issued);
+        let e = &self.entries[slot as usize];
+        let older_issued = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
         let queue = &self.queues[usize::from(e.write.queue)];
         older_issued && (!e.in_epoch || e.write.epoch == queue.issuing)
+    }
+    /// Whether epochs and same-line order let a queued write leave for the memory module, where its line's writes stay
+    /// in order.
+    pub fn may_leave(&self, slot: Slot) -> bool {
+        let e = &self.entries[slot as usize];
+        let state = |o: Slot| self.entries[o as usize].state;
+        let older_left = e
+            .older
+            .is_none_or(|o| matches!(state(o), State::Left | State::Parked | State::Issued));
+        let queue = &self.queues[usize::from(e.write.queue)];
+        older_left && (!e.in_epoch || e.write.epoch == queue.issuing)
+    }
+    /// A queued write leaves for the memory module; its place in the controller's queue is free.
+    pub fn leave(&mut self, slot: Slot) {
+        self.entries[slot as usize].state = State::Left;
+        self.release_slot(slot);
+    }
+    /// A write that left is parked in the module's cache: merged into an older parked write to its line (false: its own
+    /// entry is free), or as an entry of its own. Its epoch is over as far as the hardware knows.
+    pub fn park(&mut self, slot: Slot) -> bool {
+        self.leave_epoch(slot, true);
+        let e = &self.entries[slot as usize];
+        let queue = usize::from(e.write.queue);
+        let parked = e.older.filter(|o| self.entries[*o as usize].state == State::Parked);
+        let Some(older) = parked else {
+            self.entries[slot as usize].state = State::Parked;
+            self.queues[queue].total -= 1;
+            return true;
+        };
+        let (write, mut origins) = (e.write, std::mem::take(&mut self.entries[slot as usize].merged));
+        let own = Origin {
+            id: self.entries[slot as usize].id,
+            hart: write.hart,
+            cause: write.cause,
+        };
+        let o = &mut self.entries[older as usize];
+        o.write.data = write.data;
+        o.merged.push(own);
+        o.merged.append(&mut origins);
+        self.entries[slot as usize].merged = origins;
+        self.queues[queue].arrived -= 1;
+        self.forget(slot);
+        false
+    }
+    /// A parked write is to be written to the medium.
+    pub fn unpark(&mut self, slot: Slot) {
+        let e = &mut self.entries[slot as usize];
+        e.state = State::Left;
+        self.queues[usize::from(e.write.queue)].total += 1;
+    }
+    /// Whether a write is parked in the module's cache.
+    pub fn is_parked(&self, slot: Slot) -> bool {
+        self.entries[slot as usize].state == State::Parked
+    }
+    /// Whether a newer write to the line, of a queue that passes the cache by, waits in the module.
+    pub fn blocks_passing(&self, slot: Slot) -> bool {
+        let newer = self.entries[slot as usize].newer.map(|n| &self.entries[n as usize]);
+        newer.is_some_and(|e| e.state == State::Left && e.write.queue != 0)
+    }
+    /// Writes are durable only in the medium, although the controller answers for accepted ones.
+    pub fn durable_in_medium_only(&mut self) {
+        self.durable_on_accept = false;
     }
     /// Whether other epochs than at the last call may issue.
     pub fn epochs_moved(&mut self) -> bool {
@@ -298,7 +329,7 @@ impl Writes {
     }
     /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.
     pub fn issue(&mut self, slot: Slot, free_slot: bool) {
-        let e = &mut self.entries[usize::from(slot)];
+        let e = &mut self.entries[slot as usize];
         e.state = State::Issued;
         let (queue, epoch, in_epoch) = (usize::from(e.write.queue), e.write.epoch, e.in_epoch);
         if free_slot {
@@ -312,28 +343,28 @@ impl Writes {
     }
     /// The medium has stored an issued write. The entry can still be read until [`Writes::finish`].
     pub fn done(&mut self, slot: Slot) {
-        let queue = usize::from(self.entries[usize::from(slot)].write.queue);
+        let queue = usize::from(self.entries[slot as usize].write.queue);
         self.leave_epoch(slot, false);
         self.queues[queue].arrived -= 1;
     }
     /// Frees an entry after [`Writes::done`].
     pub fn finish(&mut self, slot: Slot) {
         self.release_slot(slot);
-        self.entries[usize::from(slot)].merged.clear();
+        self.entries[slot as usize].merged.clear();
         self.forget(slot);
     }
 
     /// The write in an entry.
     pub fn write(&self, slot: Slot) -> &Write {
-        &self.entries[usize::from(slot)].write
+        &self.entries[slot as usize].write
     }
     /// The id an entry was pushed with.
     pub fn id(&self, slot: Slot) -> WriteId {
-        self.entries[usize::from(slot)].id
+        self.entries[slot as usize].id
     }
     /// Position of an entry in the order of arrival, from 1.
     pub fn accepted_at(&self, slot: Slot) -> u64 {
-        self.entries[usize::from(slot)].accepted
+        self.entries[slot as usize].accepted
     }
     /// Position of the newest arrival.
     pub fn accepted(&self) -> u64 {
@@ -341,17 +372,15 @@ impl Writes {
     }
     /// Writes merged into an entry, oldest first.
     pub fn merged(&self, slot: Slot) -> &[Origin] {
-        &self.entries[usize::from(slot)].merged
+        &self.entries[slot as usize].merged
     }
     /// The next older entry of the same line.
     pub fn older(&self, slot: Slot) -> Option<Slot> {
-        self.entries[usize::from(slot)].older
+        self.entries[slot as usize].older
     }
     /// The newest bytes of a line that are not in the medium yet.
     pub fn forward(&self, line: LineAddr) -> Option<&LineData> {
-        self.newest
-            .get(&line)
-            .map(|s| &self.entries[usize::from(*s)].write.data)
+        self.newest.get(&line).map(|s| &self.entries[*s as usize].write.data)
     }
     /// Opens or closes a queue for new writes.
     pub fn gate(&mut self, queue: u8, open: bool) {
@@ -370,20 +399,16 @@ impl Writes {
         self.queues[usize::from(queue)].used
     }
     /// Writes that arrived in a queue and are not in the medium.
-    pub fn arrived(&self, queue: u8) -> u16 {
+    pub fn arrived(&self, queue: u8) -> u32 {
         self.queues[usize::from(queue)].arrived
     }
     /// Writes pushed to a queue and not in the medium.
-    pub fn total(&self, queue: u8) -> u16 {
+    pub fn total(&self, queue: u8) -> u32 {
         self.queues[usize::from(queue)].total
     }
     /// Closes the open epoch if any write joined it; the epoch now open.
     pub fn end_epoch(&mut self, queue: u8) -> Epoch {
-        let q = &mut self.queues[usize::from(queue)];
-        if std::mem::take(&mut q.open_used) {
-            q.open.0 += 1;
-        }
-        q.open
+        self.queues[usize::from(queue)].end_epoch()
     }
     /// The epoch open for writes.
     pub fn open_epoch(&self, queue: u8) -> Epoch {
@@ -392,60 +417,5 @@ impl Writes {
     /// The oldest epoch with writes that are not durable; the open one when there is none.
     pub fn active_epoch(&self, queue: u8) -> Epoch {
         self.queues[usize::from(queue)].active()
-    }
-}
-
-impl Queue {
-    fn active(&self) -> Epoch {
-        self.epochs.front().map_or(self.open, |e| e.epoch)
-    }
-    fn join(&mut self, epoch: Epoch) {
-        if epoch >= self.open {
-            self.open = epoch;
-            self.open_used = true;
-        }
-        let at = self.epochs.partition_point(|e| e.epoch < epoch);
-        match self.epochs.get_mut(at).filter(|e| e.epoch == epoch) {
-            Some(e) => {
-                e.pending += 1;
-                e.unissued += 1;
-            }
-            None => self.epochs.insert(
-                at,
-                EpochState {
-                    epoch,
-                    pending: 1,
-                    unissued: 1,
-                },
-            ),
-        }
-    }
-    fn state(&mut self, epoch: Option<Epoch>) -> Option<&mut EpochState> {
-        let epoch = epoch?;
-        let at = self.epochs.partition_point(|e| e.epoch < epoch);
-        self.epochs.get_mut(at).filter(|e| e.epoch == epoch)
-    }
-    fn issued(&mut self, epoch: Option<Epoch>) {
-        if let Some(e) = self.state(epoch) {
-            e.unissued -= 1;
-        }
-    }
-    fn leave(&mut self, epoch: Option<Epoch>, unissued: bool) {
-        if let Some(e) = self.state(epoch) {
-            e.pending -= 1;
-            e.unissued -= u16::from(unissued);
-        }
-        while self.epochs.front().is_some_and(|e| e.pending == 0) {
-            self.epochs.pop_front();
-        }
-    }
-    fn find_issuing(&mut self, ordered_issue: bool) {
-        let oldest = match ordered_issue {
-            true => self.epochs.iter().find(|e| e.unissued > 0),
-            false => self.epochs.front(),
-        };
-        let oldest = oldest.map(|e| e.epoch);
-        self.changed |= self.issuing != oldest;
-        self.issuing = oldest;
     }
 }

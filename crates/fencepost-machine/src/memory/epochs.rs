@@ -1,0 +1,118 @@
+//! One write queue: its fill, and its epochs.
+
+use crate::seam::Epoch;
+use std::collections::VecDeque;
+
+#[derive(Copy, Clone, Debug)]
+struct EpochState {
+    epoch: Epoch,
+    pending: u32,
+    unissued: u32,
+}
+
+/// A write queue. Entries themselves are kept by [`Writes`](super::writes::Writes).
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Entries it has.
+    pub capacity: u16,
+    /// Entries in use.
+    pub used: u16,
+    /// Writes that arrived and are not in the medium.
+    pub arrived: u32,
+    /// Writes pushed and not in the medium, without those parked in a module's cache.
+    pub total: u32,
+    /// Whether it takes new writes.
+    pub gate_open: bool,
+    /// The epoch open for writes.
+    pub open: Epoch,
+    /// Whether any write joined it.
+    open_used: bool,
+    /// Epochs with writes that are not durable, oldest first.
+    epochs: VecDeque<EpochState>,
+    /// The epoch whose writes may issue.
+    pub issuing: Option<Epoch>,
+    /// It changed since anybody asked.
+    pub changed: bool,
+}
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(capacity: u16) -> Queue {
+        Queue {
+            capacity,
+            used: 0,
+            arrived: 0,
+            total: 0,
+            gate_open: true,
+            open: Epoch::default(),
+            open_used: false,
+            epochs: VecDeque::with_capacity(usize::from(capacity)),
+            issuing: None,
+            changed: false,
+        }
+    }
+    /// Closes the open epoch if any write joined it; the epoch now open.
+    pub fn end_epoch(&mut self) -> Epoch {
+        if std::mem::take(&mut self.open_used) {
+            self.open.0 += 1;
+        }
+        self.open
+    }
+    /// The oldest epoch with writes that are not durable; the open one when there is none.
+    pub fn active(&self) -> Epoch {
+        self.epochs.front().map_or(self.open, |e| e.epoch)
+    }
+    /// A write joins an epoch, issuable in its turn.
+    pub fn join(&mut self, epoch: Epoch) {
+        if epoch >= self.open {
+            self.open = epoch;
+            self.open_used = true;
+        }
+        let at = self.epochs.partition_point(|e| e.epoch < epoch);
+        match self.epochs.get_mut(at).filter(|e| e.epoch == epoch) {
+            Some(e) => {
+                e.pending += 1;
+                e.unissued += 1;
+            }
+            None => self.epochs.insert(
+                at,
+                EpochState {
+                    epoch,
+                    pending: 1,
+                    unissued: 1,
+                },
+            ),
+        }
+    }
+    fn state(&mut self, epoch: Option<Epoch>) -> Option<&mut EpochState> {
+        let epoch = epoch?;
+        let at = self.epochs.partition_point(|e| e.epoch < epoch);
+        self.epochs.get_mut(at).filter(|e| e.epoch == epoch)
+    }
+    /// A write of this epoch was issued.
+    pub fn issued(&mut self, epoch: Option<Epoch>) {
+        if let Some(e) = self.state(epoch) {
+            e.unissued -= 1;
+        }
+    }
+    /// A write of this epoch is durable, or was merged into another, `unissued` if it never was issued itself.
+    pub fn leave(&mut self, epoch: Option<Epoch>, unissued: bool) {
+        if let Some(e) = self.state(epoch) {
+            e.pending -= 1;
+            e.unissued -= u32::from(unissued);
+        }
+        while self.epochs.front().is_some_and(|e| e.pending == 0) {
+            self.epochs.pop_front();
+        }
+    }
+    /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes.
+    pub fn find_issuing(&mut self, ordered_issue: bool) {
+        let oldest = match ordered_issue {
+            true => self.epochs.iter().find(|e| e.unissued > 0),
+            false => self.epochs.front(),
+        };
+        let oldest = oldest.map(|e| e.epoch);
+        self.changed |= self.issuing != oldest;
+        self.issuing = oldest;
+    }
+}
