@@ -64,6 +64,7 @@ impl Machine {
             kind: Snoop::Read,
             fill: None,
             since: now,
+            from: None,
         };
         c.misses[free] = Some(miss);
         self.request_bus(core, free as u8);

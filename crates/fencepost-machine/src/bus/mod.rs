@@ -54,6 +54,8 @@ pub(crate) struct Miss {
     /// Installed on arrival.
     pub fill: Option<FillState>,
     pub since: Ps,
+    /// Where memory is read, when the line's newest bytes are not at home.
+    pub from: Option<LineAddr>,
 }
 
 /// What a granted miss installs when its data arrives.

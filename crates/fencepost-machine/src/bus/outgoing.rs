@@ -132,7 +132,9 @@ impl Machine {
     }
 
     fn durable(&mut self, id: WriteId, write: &Write, record: bool) {
-        if record {
+        if write.cause == fencepost_kernel::WriteCause::LogPart {
+            self.sys.parts.insert(write.line, write.data);
+        } else if record {
             self.sys.make_durable(PersistRecord {
                 time: self.sys.now(),
                 line: write.line,

@@ -12,7 +12,14 @@ impl Machine {
             return;
         }
         self.sys.bus.reads += 1;
-        self.check_memory_is_current(line);
+        let from = match self.hooks.reads {
+            true => self.design.read_from(&mut self.sys, line),
+            false => line,
+        };
+        if let Some(m) = self.sys.cores[core.index()].misses[usize::from(miss)].as_mut() {
+            m.from = Some(from);
+        }
+        self.check_memory_is_current(line, from);
         let at = self.sys.now() + self.sys.spec.llc.latency + self.sys.spec.bus.to_memory;
         self.sys
             .events
@@ -20,7 +27,7 @@ impl Machine {
     }
 
     /// The bytes memory would return must be the newest; anything else is a design that lost a write.
-    fn check_memory_is_current(&mut self, line: LineAddr) {
+    fn check_memory_is_current(&mut self, line: LineAddr, from: LineAddr) {
         if !line.is_persistent() {
             return;
         }
@@ -28,10 +35,12 @@ impl Machine {
         let waiting = port
             .outgoing
             .iter()
-            .rfind(|w| w.write.line == line)
+            .rfind(|w| w.write.line == from)
             .map(|w| w.write.data.words);
-        let queued = port.controller.forward(line).map(|d| d.words);
-        let found = waiting.or(queued).unwrap_or_else(|| self.sys.durable.line_words(line));
+        let queued = port.controller.forward(from).map(|d| d.words);
+        let part = self.sys.parts.get(&from).map(|d| d.words);
+        let found = waiting.or(queued).or(part);
+        let found = found.unwrap_or_else(|| self.sys.durable.line_words(from));
         if found != self.sys.coherent.line_words(line) {
             self.sys.counters.stale_reads += 1;
         }
@@ -42,7 +51,8 @@ impl Machine {
         let line = match what {
             ReadFor::Miss(core, miss) => {
                 let m = self.sys.cores[core.index()].misses[usize::from(miss)].as_ref();
-                m.expect("a reading miss is open").line
+                let m = m.expect("a reading miss is open");
+                m.from.unwrap_or(m.line)
             }
             ReadFor::Design { line, .. } => line,
         };

@@ -1,100 +1,135 @@
-//! Undo information for hardware transactions: what functional memory held before each transactional store.
+//! Undo information of hardware transactions: what memory held before each store of a thread that may be rolled back.
+//!
+//! Stores act twice: on functional memory when the program issues them, on coherent memory when they perform. Both are
+//! journalled, from the start of a transaction until the design retires it; stores between two transactions belong to
+//! the one before, because re-running its operation runs them again. A thread that was rolled back learns of it at its
+//! next transaction start. Until then it runs on with values that no longer exist, so its plain stores are squashed.
 
-use fencepost_kernel::{Addr, HartId, Image, TxId};
+use fencepost_kernel::{Addr, HartId, Image, StoreId, TxId};
+use std::collections::VecDeque;
 
-struct Undo {
-    hart: HartId,
+/// Stores of one transaction that may still be rolled back.
+struct Transaction {
     tx: TxId,
-    addr: Addr,
-    old: u64,
+    op: u32,
+    functional: Vec<(Addr, u64)>,
+    performed: Vec<(Addr, u64, Option<StoreId>)>,
 }
 
-/// Functional stores of transactions that may still be rolled back, in the order in which they acted.
+#[derive(Default)]
+struct Thread {
+    live: VecDeque<Transaction>,
+    pending: Option<u32>,
+}
+
+/// The journal of every thread.
 #[derive(Default)]
 pub struct Journal {
-    running: Vec<Option<(TxId, u32)>>,
-    entries: std::collections::VecDeque<Undo>,
-    first_op: Vec<std::collections::VecDeque<(TxId, u32)>>,
-    pending: Vec<Option<u32>>,
+    threads: Vec<Thread>,
 }
 
 impl Journal {
     /// A journal for `harts` threads.
     pub fn new(harts: usize) -> Journal {
         Journal {
-            running: vec![None; harts],
-            entries: Default::default(),
-            first_op: (0..harts).map(|_| Default::default()).collect(),
-            pending: vec![None; harts],
+            threads: (0..harts).map(|_| Thread::default()).collect(),
         }
     }
-    /// `hart` runs transaction `tx`, begun in operation `op`.
+    /// `hart` runs transaction `tx`, begun in operation `op`. Transaction 0 stands for hardware without transactions and
+    /// is not journalled.
     pub fn begin(&mut self, hart: HartId, tx: TxId, op: u32) {
-        self.running[hart.index()] = Some((tx, op));
-        self.first_op[hart.index()].push_back((tx, op));
-    }
-    /// The running transaction of `hart` has executed its last store.
-    pub fn end(&mut self, hart: HartId) {
-        self.running[hart.index()] = None;
-    }
-    /// A functional store of `hart` is about to replace `old`.
-    pub fn record(&mut self, hart: HartId, addr: Addr, old: u64) {
-        if let Some((tx, _)) = self.running[hart.index()] {
-            self.entries.push_back(Undo { hart, tx, addr, old });
+        if tx != TxId(0) {
+            self.threads[hart.index()].live.push_back(Transaction {
+                tx,
+                op,
+                functional: Vec::new(),
+                performed: Vec::new(),
+            });
         }
+    }
+    /// A functional store of `hart` is about to replace `old`; false if it must not, because the thread was rolled back.
+    pub fn issue(&mut self, hart: HartId, addr: Addr, old: u64) -> bool {
+        let thread = &mut self.threads[hart.index()];
+        if let Some(t) = thread.live.back_mut() {
+            t.functional.push((addr, old));
+        }
+        thread.pending.is_none()
+    }
+    /// A store of `hart` that is about to perform replaces `old`, written by `by`.
+    pub fn perform(&mut self, hart: HartId, addr: Addr, old: u64, by: Option<StoreId>) {
+        if let Some(t) = self.threads[hart.index()].live.back_mut() {
+            t.performed.push((addr, old, by));
+        }
+    }
+    /// Whether the thread was rolled back and does not know it yet.
+    pub fn rolled_back(&self, hart: HartId) -> bool {
+        self.threads[hart.index()].pending.is_some()
     }
     /// Transactions of `hart` up to and including `tx` can no longer be rolled back.
     pub fn retire(&mut self, hart: HartId, tx: TxId) {
-        while self.first_op[hart.index()].front().is_some_and(|f| f.0 <= tx) {
-            self.first_op[hart.index()].pop_front();
-        }
-        // Entries of other harts in front keep later ones alive; that only costs memory.
-        while self
-            .entries
-            .front()
-            .is_some_and(|e| !self.first_op[e.hart.index()].iter().any(|f| f.0 == e.tx))
-        {
-            self.entries.pop_front();
+        let live = &mut self.threads[hart.index()].live;
+        while live.front().is_some_and(|t| t.tx <= tx) {
+            live.pop_front();
         }
     }
-    /// Restores functional memory to before transaction `tx` of `hart`, and remembers that its thread must re-run.
-    pub fn roll_back(&mut self, hart: HartId, tx: TxId, memory: &mut Image) {
-        let doomed = |e: &Undo| e.hart == hart && e.tx >= tx;
-        for e in self.entries.iter().rev().filter(|e| doomed(e)) {
-            memory.set_word(e.addr, e.old, None);
-        }
-        self.entries.retain(|e| !doomed(e));
-        let ops = &mut self.first_op[hart.index()];
-        let first = ops.iter().find(|f| f.0 >= tx).map(|f| f.1);
-        ops.retain(|f| f.0 < tx);
-        self.running[hart.index()] = None;
-        if let Some(op) = first {
-            let p = &mut self.pending[hart.index()];
-            *p = Some(p.map_or(op, |q| q.min(op)));
+    /// Restores memory, functional and coherent, to before transaction `tx` of `hart`; its thread must re-run from there.
+    pub fn roll_back(&mut self, hart: HartId, tx: TxId, functional: &mut Image, coherent: &mut Image) {
+        let thread = &mut self.threads[hart.index()];
+        while let Some(t) = thread.live.pop_back_if(|t| t.tx >= tx) {
+            for (addr, old) in t.functional.into_iter().rev() {
+                functional.set_word(addr, old, None);
+            }
+            for (addr, old, by) in t.performed.into_iter().rev() {
+                coherent.set_word(addr, old, by);
+            }
+            thread.pending = Some(thread.pending.map_or(t.op, |p| p.min(t.op)));
         }
     }
     /// Takes the operation from which `hart` must re-run, if it was rolled back.
     pub fn take_pending(&mut self, hart: HartId) -> Option<u32> {
-        self.pending[hart.index()].take()
+        self.threads[hart.index()].pending.take()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    const H: HartId = HartId(0);
+
+    fn run(j: &mut Journal, m: &mut Image, tx: u32, value: u64) {
+        let a = Addr::pm(0);
+        j.begin(H, TxId(tx), 9 + tx);
+        j.perform(H, a, m.word(a), m.writer(a));
+        assert!(j.issue(H, a, m.word(a)));
+        m.set_word(a, value, StoreId::from_index(tx as usize));
+    }
     #[test]
     fn rolling_back_restores_the_oldest_value_and_keeps_earlier_transactions() {
-        let (h, mut j, mut m) = (HartId(0), Journal::new(1), Image::default());
-        let a = Addr::pm(0);
-        for (tx, op, value) in [(1, 10, 5), (2, 11, 6), (3, 12, 7)] {
-            j.begin(h, TxId(tx), op);
-            j.record(h, a, m.word(a));
-            m.set_word(a, value, None);
-            j.end(h);
+        let (mut j, mut m, a) = (Journal::new(1), Image::with_writers(), Addr::pm(0));
+        for (tx, value) in [(1, 5), (2, 6), (3, 7)] {
+            run(&mut j, &mut m, tx, value);
         }
-        j.roll_back(h, TxId(2), &mut m);
-        assert_eq!((m.word(a), j.take_pending(h), j.take_pending(h)), (5, Some(11), None));
-        j.roll_back(h, TxId(1), &mut m);
-        assert_eq!((m.word(a), j.take_pending(h)), (0, Some(10)));
+        let mut coherent = m.clone();
+        j.roll_back(H, TxId(2), &mut m, &mut coherent);
+        assert_eq!((m.word(a), coherent.word(a)), (5, 5));
+        assert_eq!(coherent.writer(a), StoreId::from_index(1));
+        assert_eq!((j.take_pending(H), j.take_pending(H)), (Some(11), None));
+        j.roll_back(H, TxId(1), &mut m, &mut coherent);
+        assert_eq!((m.word(a), j.take_pending(H)), (0, Some(10)));
+    }
+    #[test]
+    fn a_retired_transaction_stays_and_stores_after_a_roll_back_are_squashed() {
+        let (mut j, mut m, a) = (Journal::new(1), Image::default(), Addr::pm(0));
+        run(&mut j, &mut m, 1, 5);
+        j.retire(H, TxId(1));
+        run(&mut j, &mut m, 2, 6);
+        assert!(j.issue(H, Addr::pm(8), 0), "a store after the transaction");
+        m.set_word(Addr::pm(8), 1, None);
+        let mut coherent = m.clone();
+        j.roll_back(H, TxId(1), &mut m, &mut coherent);
+        assert_eq!((m.word(a), m.word(Addr::pm(8))), (5, 0));
+        assert!(j.rolled_back(H) && !j.issue(H, a, 5));
+        assert_eq!(j.take_pending(H), Some(11));
+        assert!(j.issue(H, a, 5));
     }
 }

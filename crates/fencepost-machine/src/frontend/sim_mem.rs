@@ -22,7 +22,6 @@ pub struct SimMem<'y> {
     hart: HartId,
     next: u32,
     op: u32,
-    in_tx: bool,
     piece: u32,
 }
 
@@ -45,7 +44,6 @@ impl<'y> SimMem<'y> {
             hart: HartId(hart),
             next: 1,
             op: 0,
-            in_tx: false,
             piece,
         }
     }
@@ -83,10 +81,9 @@ impl<'y> SimMem<'y> {
     fn functional_store(&mut self, addr: Addr, value: u64, width: Width) {
         let mut memory = self.memory.borrow_mut();
         let old = memory.word(addr);
-        if self.in_tx {
-            self.journal.borrow_mut().record(self.hart, addr.word(), old);
+        if self.journal.borrow_mut().issue(self.hart, addr.word(), old) {
+            memory.set_word(addr, width.insert(old, addr.0, value), None);
         }
-        memory.set_word(addr, width.insert(old, addr.0, value), None);
     }
 }
 
@@ -163,18 +160,14 @@ impl Mem for SimMem<'_> {
         if let Some(op) = answer.rolled_back {
             return Err(Rollback { op });
         }
-        self.in_tx = true;
         Ok(TxId(answer.value as u32))
     }
     #[track_caller]
     fn tx_commit(&mut self) {
-        self.in_tx = false;
-        self.journal.borrow_mut().end(self.hart);
         self.word_op(OpKind::TxCommit, NOWHERE, 0, Location::caller());
     }
     #[track_caller]
     fn tx_abort(&mut self) {
-        self.in_tx = false;
         self.sync(OpKind::TxAbort, NOWHERE, 0, Location::caller());
     }
     #[track_caller]

@@ -50,6 +50,13 @@ impl Machine {
                 let at = at.max(self.sys.now());
                 self.sys.wake_stores(hart, at);
             }
+            OpKind::OpBegin => h.stamp = None,
+            OpKind::OpEnd | OpKind::Ack if self.sys.journal.borrow().rolled_back(hart) => {
+                // The operation will run again.
+                if kind == OpKind::OpEnd {
+                    h.thread.next_outcome();
+                }
+            }
             OpKind::OpEnd => {
                 let outcome = h.thread.next_outcome();
                 h.ops_done += 1;

@@ -63,7 +63,7 @@ impl Machine {
     fn perform_load(&mut self, hart: HartId, at: usize, way: WayRef, ready: Ps) {
         let (op, core) = (self.sys.harts[hart.index()].window[at].op, self.sys.core_index(hart));
         let value = op.width.extract(self.sys.coherent.word(op.addr), op.addr.0);
-        if value != op.value {
+        if value != op.value && !self.sys.journal.borrow().rolled_back(hart) {
             self.sys.counters.races += 1;
         }
         self.observed(hart, op.addr);

@@ -65,6 +65,9 @@ impl Machine {
     }
 
     fn try_store(&mut self, hart: HartId, i: usize, s: &QueuedStore) -> Tried {
+        if matches!(s.op.kind, OpKind::Store | OpKind::NtStore) && self.sys.journal.borrow().rolled_back(hart) {
+            return Tried::Performed; // squashed
+        }
         let done = match s.op.kind {
             OpKind::Flush(kind) => self.design.instr(&mut self.sys, hart, Instr::Flush(s.line(), kind)),
             OpKind::NtStore => return self.try_nt_store(hart, i, s),
@@ -117,7 +120,7 @@ impl Machine {
     fn version_way(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
         let core = self.sys.spec.core_of(hart);
         let held = self.sys.cores[core.index()].l1.peek(way);
-        let Some(held) = held.filter(|h| self.hooks.versions && h.dirty) else {
+        let Some(held) = held.filter(|_| self.hooks.versions) else {
             return Ok(way);
         };
         match self.design.place(&mut self.sys, hart, &held.way()) {
@@ -154,6 +157,9 @@ impl Machine {
         let value =
             s.op.width
                 .insert(self.sys.coherent.word(s.op.addr), s.op.addr.0, s.op.value);
+        if !matches!(s.op.kind, OpKind::Lock | OpKind::Unlock) {
+            self.journal_performed(hart, s.op.addr.word());
+        }
         let id = self.sys.recorder.as_mut().map(|r| r.store(hart, &s.op, value, s.tx));
         self.sys.coherent.set_word(s.op.addr, value, id);
         if self.sys.cores[core].l1.state(way) == State::Exclusive {
@@ -201,11 +207,17 @@ impl Machine {
                     .recorder
                     .as_mut()
                     .map(|r| r.store(hart, &s.op, s.op.value, s.tx));
+                self.journal_performed(hart, s.op.addr.word());
                 self.sys.coherent.set_word(s.op.addr, s.op.value, id);
                 self.sys.counters.nt_stores += 1;
                 Tried::Performed
             }
         }
+    }
+
+    fn journal_performed(&mut self, hart: HartId, word: fencepost_kernel::Addr) {
+        let (old, by) = (self.sys.coherent.word(word), self.sys.coherent.writer(word));
+        self.sys.journal.borrow_mut().perform(hart, word, old, by);
     }
 
     /// A store left the queue: whoever waited for that goes on.

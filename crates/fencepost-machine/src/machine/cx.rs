@@ -152,12 +152,31 @@ impl Cx for System {
         };
         self.make_durable(record);
     }
+    fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
+        let time = self.now();
+        for (i, (line, data)) in lines.iter().enumerate() {
+            let cause = match i + 1 == lines.len() {
+                true => WriteCause::Log,
+                false => WriteCause::LogPart,
+            };
+            self.parts.remove(line);
+            self.make_durable(PersistRecord {
+                time,
+                line: *line,
+                data: *data,
+                cause,
+            });
+        }
+    }
 
     fn roll_back(&mut self, hart: HartId, tx: TxId) {
-        let journal = self.journal.clone();
-        journal
+        let mut functional = self.functional.borrow_mut();
+        self.journal
             .borrow_mut()
-            .roll_back(hart, tx, &mut self.functional.borrow_mut());
+            .roll_back(hart, tx, &mut functional, &mut self.coherent);
+    }
+    fn retire(&mut self, hart: HartId, tx: TxId) {
+        self.journal.borrow_mut().retire(hart, tx);
     }
     fn log_area(&self) -> (Addr, u64) {
         self.log_region()

@@ -20,9 +20,6 @@ use crate::spec::SpecError;
 use fencepost_kernel::{Image, Ps};
 use std::rc::Rc;
 
-/// Offset of the hardware log area within persistent memory: beyond anything a program lays out.
-pub(crate) const LOG_OFFSET: u64 = 1 << 38;
-
 /// Everything a run needs besides the machine and its design.
 pub struct Workload {
     /// Initial memory; durable when the run starts.

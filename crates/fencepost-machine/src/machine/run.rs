@@ -113,6 +113,7 @@ impl Machine {
             next_write: 0,
             kicked: 0,
             kick_writes: false,
+            parts: Default::default(),
             versions: Default::default(),
             remote: Vec::new(),
             remote_refused: Vec::new(),

@@ -106,6 +106,8 @@ pub struct System {
     pub(crate) next_write: u64,
     pub(crate) kicked: u64,
     pub(crate) kick_writes: bool,
+    /// Lines of log writes that the medium holds, but that count as durable only with the rest of their node.
+    pub(crate) parts: FxHashMap<LineAddr, LineData>,
     pub(crate) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
     pub(crate) remote: Vec<Option<RemoteEvent>>,
     pub(crate) remote_refused: Vec<u32>,
@@ -165,7 +167,7 @@ impl System {
     }
     /// First byte and length of the region reserved for a hardware log.
     pub(crate) fn log_region(&self) -> (Addr, u64) {
-        (Addr::pm(super::LOG_OFFSET), self.spec.log_area.0)
+        (fencepost_kernel::units::LOG_BASE, self.spec.log_area.0)
     }
     /// Charges the wait at the commit head, if any, up to now.
     pub(crate) fn charge_head(&mut self, hart: HartId) {

@@ -59,10 +59,22 @@ pub trait Cx {
     fn durable_on_accept(&self) -> bool;
     /// Records that bytes became durable elsewhere than in the media (non-volatile cache, register file).
     fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData);
+    /// Records that these lines became durable as one atomic node, in this order: a log node whose parts were written with
+    /// cause `LogPart` (which makes nothing durable by itself), or lines of a non-volatile cache. No crash state lies
+    /// in between.
+    fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
+        for (line, data) in lines {
+            self.durable_elsewhere(*line, data);
+        }
+    }
 
-    /// Restores functional memory to the state before transaction `tx` of `hart` began, and has the hart re-run from
-    /// that operation at its next transaction start.
+    /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hart` began, and has
+    /// the hart re-run from that operation at its next transaction start; its plain stores until then are squashed.
+    /// Call it from `instr`, when the hart commits or aborts: every store of the transaction has performed then. A commit
+    /// answered so is an abort.
     fn roll_back(&mut self, hart: HartId, tx: TxId);
+    /// Transactions of `hart` up to and including `tx` will never be rolled back: their undo information can go.
+    fn retire(&mut self, _hart: HartId, _tx: TxId) {}
     /// Reserved region for a hardware log: first byte and length.
     fn log_area(&self) -> (Addr, u64);
 

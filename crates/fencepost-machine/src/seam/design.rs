@@ -65,7 +65,7 @@ pub trait Design {
         meta: &mut u32,
     ) {
     }
-    /// A store is about to overwrite a dirty way (`hooks.versions`).
+    /// A store is about to overwrite a way (`hooks.versions`); older bytes may be dirty there or in a lower level.
     fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
         Place::Here
     }
@@ -95,6 +95,11 @@ pub trait Design {
     /// A read missed every cache (`hooks.reads`); true if the design supplies newer bytes than memory has.
     fn read_missed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> bool {
         false
+    }
+
+    /// Where memory holds the newest bytes of a line that missed every cache, if not at home (`hooks.reads`): a log.
+    fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
+        line
     }
 
     // ---- controller side
