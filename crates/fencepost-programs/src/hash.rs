@@ -70,6 +70,8 @@ impl Described for Hash {
         Variant::SemanticMistake,
         Variant::UnflushedUnlink,
     ];
+    /// A region is one link store here, which is atomic by itself.
+    const HARMLESS: &'static [(Scheme, Variant)] = &[(Scheme::Ido, Variant::MissingLogFence)];
 
     fn fields() -> Vec<Field> {
         HashParams::fields()
@@ -257,7 +259,7 @@ impl Hash {
                     "a linked item is not whole: its key is not of this bucket",
                 ));
             }
-            if (1..VALUE_WORDS).any(|w| m.load(at.field(VALUES + w * 8)).v != value) {
+            if value == 0 || (1..VALUE_WORDS).any(|w| m.load(at.field(VALUES + w * 8)).v != value) {
                 return Err(Violation::at(
                     Addr(item),
                     "a linked item is not whole: its value is torn",

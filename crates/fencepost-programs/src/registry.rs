@@ -22,8 +22,8 @@ pub struct About {
     pub about: &'static str,
     /// Logging schemes it has a form for; the first is its natural one.
     pub schemes: &'static [Scheme],
-    /// `correct` and its deliberate mistakes.
-    pub variants: Vec<Variant>,
+    /// Per scheme: `correct` and the deliberate mistakes.
+    pub variants: Vec<(Scheme, Vec<Variant>)>,
     /// Declared parameters.
     pub fields: Vec<Field>,
 }
@@ -36,7 +36,7 @@ macro_rules! programs {
                 word: <$program>::WORD,
                 about: <$program>::ABOUT,
                 schemes: <$program>::SCHEMES,
-                variants: <$program>::variants(),
+                variants: <$program>::SCHEMES.iter().map(|s| (*s, <$program>::variants(*s))).collect(),
                 fields: <$program>::fields(),
             }),*]
         }
@@ -91,9 +91,10 @@ mod tests {
     #[test]
     fn every_listed_program_builds_under_every_scheme_and_variant() {
         for p in programs() {
-            assert!(!p.schemes.is_empty() && p.variants[0] == Variant::Correct);
-            for scheme in p.schemes {
-                for variant in &p.variants {
+            assert!(!p.schemes.is_empty());
+            for (scheme, variants) in &p.variants {
+                assert_eq!(variants[0], Variant::Correct);
+                for variant in variants {
                     let s = Settings {
                         scheme: *scheme,
                         variant: *variant,

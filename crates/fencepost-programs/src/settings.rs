@@ -62,7 +62,7 @@ pub enum ProgramError {
         known: Vec<&'static str>,
     },
     /// The program has no such variant.
-    #[error("`{program}` has no variant `{variant}`; it has {}", .known.join(", "))]
+    #[error("`{program}` has no variant `{variant}` under this logging scheme; it has {}", .known.join(", "))]
     Variant {
         /// The program.
         program: &'static str,
@@ -133,6 +133,8 @@ pub trait Described: Program {
     const SCHEMES: &'static [Scheme];
     /// Deliberate mistakes of its own, beyond those of the runtime.
     const OWN_VARIANTS: &'static [Variant];
+    /// Mistakes of the runtime that do no harm here under a scheme, because no crash can tell.
+    const HARMLESS: &'static [(Scheme, Variant)] = &[];
 
     /// Its declared parameters.
     fn fields() -> Vec<Field>;
@@ -141,9 +143,12 @@ pub trait Described: Program {
     /// How much memory it may touch.
     fn footprint(&self) -> Footprint;
 
-    /// Every variant it has, `correct` first.
-    fn variants() -> Vec<Variant> {
-        [&[Variant::Correct], Variant::RUNTIME, Self::OWN_VARIANTS].concat()
+    /// Every variant it has under `scheme`, `correct` first.
+    fn variants(scheme: Scheme) -> Vec<Variant> {
+        let all = [&[Variant::Correct], Variant::RUNTIME, Self::OWN_VARIANTS].concat();
+        all.into_iter()
+            .filter(|v| v.applies(scheme) && !Self::HARMLESS.contains(&(scheme, *v)))
+            .collect()
     }
     /// Builds it after checking what is common to all programs.
     fn checked(settings: &Settings) -> Result<Self, ProgramError> {
@@ -156,8 +161,8 @@ pub trait Described: Program {
                 known,
             });
         }
-        if !Self::variants().contains(&settings.variant) {
-            let known = Self::variants().iter().map(|v| v.word()).collect();
+        if !Self::variants(settings.scheme).contains(&settings.variant) {
+            let known = Self::variants(settings.scheme).iter().map(|v| v.word()).collect();
             return Err(ProgramError::Variant {
                 program,
                 variant: settings.variant.word(),

@@ -73,6 +73,21 @@ impl Variant {
         Variant::MisplacedFence,
         Variant::WrongStoreOrder,
     ];
+    /// Whether the mistake can be made under `scheme`: redo and raw have no barrier between log and data, and a token that
+    /// is written inside a logged transaction vouches for nothing until commit.
+    pub fn applies(self, scheme: Scheme) -> bool {
+        match self {
+            Variant::MissingLogFence => !matches!(scheme, Scheme::Redo | Scheme::Raw),
+            Variant::TokenFirst => scheme == Scheme::Raw,
+            _ => true,
+        }
+    }
+    /// Whether it stays wrong when every store persists in program order: then no design may clear it. The others are
+    /// wrong only where the instruction they lack or misplace carries the order.
+    pub fn wrong_everywhere(self) -> bool {
+        use Variant::{NonAtomicUpdate, SemanticMistake, TokenFirst, WrongStoreOrder};
+        matches!(self, WrongStoreOrder | NonAtomicUpdate | SemanticMistake | TokenFirst)
+    }
     /// One sentence for listings.
     pub fn about(self) -> &'static str {
         match self {

@@ -173,6 +173,10 @@ impl BPlusAudit {
             return Err(wrong(node, "a key is twice in the tree or of no operation"));
         }
         self.next += 1;
+        // The oracle's 0 means absent.
+        if value == 0 {
+            return Err(wrong(node, "a pair has no value"));
+        }
         let why = "a leaf holds a value of no prefix of the operations";
         model
             .history

@@ -146,6 +146,10 @@ impl RbAudit {
             ));
         }
         self.next += 1;
+        // The oracle's 0 means absent.
+        if value == 0 {
+            return Err(wrong(node, "a node has no value"));
+        }
         let why = "a node holds the value of no prefix of the operations";
         model
             .history

@@ -3,7 +3,11 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use fencepost_kernel::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+mod models;
+#[allow(unused_imports, reason = "each test binary uses a part")]
+pub use models::*;
 
 const SFENCE: &[Fence] = &[Fence::Sfence];
 const SYNC: &[Fence] = &[Fence::Sfence, Fence::Pcommit, Fence::Sfence];
@@ -334,153 +338,34 @@ pub fn progress(crash: &mut CrashPoint, e: &Event) {
     }
 }
 
-/// Judges the image after every prefix of the stores; the first violation, with the number of stores before it.
-/// Under hardware transactions the stores of an uncommitted transaction are not in the image.
-pub fn strict_prefixes<P: Program>(p: &P, run: &Run) -> Result<usize, (usize, Violation)> {
-    let model = p.model(&run.ops);
-    let (mut image, mut crash, mut states) = (persistent(&run.initial), crash_point(run), 0);
-    let mut held: Option<Vec<(u64, u64)>> = None;
-    for e in &run.events {
-        progress(&mut crash, e);
-        match e {
-            Event::TxBegin => held = Some(Vec::new()),
-            Event::TxCommit => {
-                held.take()
-                    .expect("begun")
-                    .into_iter()
-                    .for_each(|(w, v)| image.set_word(Addr(w), v, None));
-            }
-            Event::Store { word, value, .. } => match &mut held {
-                Some(h) => h.push((*word, *value)),
-                None => image.set_word(Addr(*word), *value, None),
-            },
-            _ => continue,
-        }
-        judge(p, &model, &image, &crash).map_err(|v| (states, v))?;
-        states += 1;
-    }
-    Ok(states)
-}
+pub const THREADS: u32 = 3;
+pub const OPS: u32 = 12;
 
-/// Same-line order of the x86 model.
-#[derive(Copy, Clone, PartialEq)]
-pub enum LineOrder {
-    /// A line's stores persist in order.
-    Fifo,
-    /// Each 8-byte word for itself.
-    None,
-}
-
-/// Per word: every value in coherence order with its global store number; and how many are surely durable.
-#[derive(Default)]
-struct X86 {
-    words: BTreeMap<u64, Vec<(u64, u64)>>,
-    durable: BTreeMap<u64, u64>,
-    flushed: BTreeMap<(u32, u64), u64>,
-    accepted: BTreeMap<u64, u64>,
-    count: u64,
-}
-impl X86 {
-    /// `device`: durable only once a pcommit followed acceptance.
-    fn event(&mut self, e: &Event, device: bool) {
-        let raise = |m: &mut BTreeMap<u64, u64>, line, n: u64| {
-            let d: &mut u64 = m.entry(line).or_default();
-            *d = (*d).max(n);
-        };
-        match *e {
-            Event::Store {
-                thread,
-                word,
-                value,
-                nt,
-            } => {
-                self.count += 1;
-                self.words.entry(word).or_default().push((self.count, value));
-                if nt {
-                    self.flushed.insert((thread, word / 64), self.count);
-                }
-            }
-            Event::Flush { thread, line } => {
-                self.flushed.insert((thread, line), self.count);
-            }
-            Event::Fence {
-                thread,
-                kind: Fence::Sfence | Fence::Mfence,
-            } => {
-                let mine: Vec<_> = self.flushed.keys().copied().filter(|k| k.0 == thread).collect();
-                for key in mine {
-                    let n = self.flushed.remove(&key).unwrap();
-                    raise(if device { &mut self.accepted } else { &mut self.durable }, key.1, n);
-                }
-            }
-            Event::Fence {
-                kind: Fence::Pcommit, ..
-            } => {
-                for (line, n) in std::mem::take(&mut self.accepted) {
-                    raise(&mut self.durable, line, n);
-                }
-            }
-            _ => {}
-        }
-    }
-    /// A crash image: every word at least as new as what is durable; newer at random, and as a whole rarely or mostly.
-    fn image(&self, initial: &Image, order: LineOrder, rng: &mut Stream) -> Image {
-        let mut image = persistent(initial);
-        let bias = rng.below(5);
-        let lines: BTreeSet<u64> = self.words.keys().map(|w| w / 64).collect();
-        for line in lines {
-            let floor = self.durable.get(&line).copied().unwrap_or(0);
-            let words: Vec<_> = self.words.range(line * 64..line * 64 + 64).collect();
-            let newer: Vec<u64> = words
-                .iter()
-                .flat_map(|w| w.1.iter().map(|v| v.0))
-                .filter(|n| *n > floor)
-                .collect();
-            let pick = |rng: &mut Stream, choices: &[u64]| match rng.below(4) {
-                x if x < bias.min(3) => choices.iter().copied().max().unwrap_or(floor),
-                3 if !choices.is_empty() => choices[rng.below(choices.len() as u64) as usize],
-                _ => floor,
-            };
-            let together = pick(rng, &newer);
-            for (word, versions) in words {
-                let own: Vec<u64> = versions.iter().map(|v| v.0).filter(|n| *n > floor).collect();
-                let upto = if order == LineOrder::Fifo {
-                    together
-                } else {
-                    pick(rng, &own)
-                };
-                if let Some((_, value)) = versions.iter().rev().find(|v| v.0 <= upto) {
-                    image.set_word(Addr(*word), *value, None);
-                }
-            }
-        }
-        image
-    }
-}
-
-/// Draws `per_event` crash images after every persist-relevant event and judges them; number of states, or the first violation.
-pub fn x86_samples<P: Program>(
-    p: &P,
-    run: &Run,
-    device: bool,
-    order: LineOrder,
-    per_event: usize,
+/// Settings with small parameters, so that operations collide.
+pub fn settings(
+    word: &str,
+    scheme: fencepost_programs::Scheme,
+    variant: fencepost_programs::Variant,
     seed: u64,
-) -> Result<usize, (usize, Violation)> {
-    let model = p.model(&run.ops);
-    let (mut x86, mut crash, mut states) = (X86::default(), crash_point(run), 0);
-    let mut rng = Stream::new(seed, "crash images");
-    for e in &run.events {
-        progress(&mut crash, e);
-        x86.event(e, device);
-        if matches!(e, Event::Begin { .. }) {
-            continue;
-        }
-        for _ in 0..per_event {
-            let image = x86.image(&run.initial, order, &mut rng);
-            judge(p, &model, &image, &crash).map_err(|v| (states, v))?;
-            states += 1;
-        }
+) -> fencepost_programs::Settings {
+    let ints: &[(&str, i64)] = match word {
+        "cq" => &[("preload", 3)],
+        "sps" => &[("entries", 12), ("locks", 5), ("swaps", 2)],
+        "hash" => &[("buckets", 3), ("keys", 12), ("preload", 4)],
+        "rbtree" => &[("keys", 24), ("preload", 8)],
+        "bplustree" => &[("keys", 24), ("preload", 12), ("pairs", 4), ("batch", 2)],
+        _ => &[],
+    };
+    let params = ints
+        .iter()
+        .map(|(n, v)| (n.to_string(), params::Raw::Int(*v)))
+        .collect();
+    fencepost_programs::Settings {
+        threads: THREADS,
+        ops: OPS,
+        seed,
+        scheme,
+        variant,
+        params,
     }
-    Ok(states)
 }

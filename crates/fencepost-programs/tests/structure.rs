@@ -1,0 +1,116 @@
+//! The structures themselves: long runs at full size keep every invariant and end as a plain model of them ends.
+
+mod common;
+use common::*;
+use fencepost_kernel::{Dialect, OpRecord, Program};
+use fencepost_programs::{Scheme, Settings, Visit, with_program};
+use std::collections::VecDeque;
+
+struct Long(Dialect, u32, u32);
+impl Visit for Long {
+    type Out = Vec<OpRecord>;
+    fn visit<P: Program>(self, p: P) -> Self::Out {
+        let Long(dialect, threads, ops) = self;
+        let run = record(&p, dialect, threads, ops, 21);
+        let model = p.model(&run.ops);
+        let end = fencepost_kernel::CrashPoint {
+            begun: vec![ops; threads as usize],
+            acked: vec![ops; threads as usize],
+        };
+        judge(&p, &model, &persistent(&run.last), &end).unwrap_or_else(|v| panic!("{v:?}"));
+        run.ops
+    }
+}
+fn long(word: &str, scheme: Scheme, dialect: Dialect, ops: u32) -> Vec<OpRecord> {
+    let s = Settings {
+        threads: 4,
+        ops,
+        seed: 5,
+        scheme,
+        ..Settings::default()
+    };
+    with_program(word, &s, Long(dialect, 4, ops)).unwrap()
+}
+
+#[test]
+fn long_runs_keep_every_invariant() {
+    for (word, ops) in [
+        ("cq", 2000),
+        ("sps", 1500),
+        ("hash", 1500),
+        ("rbtree", 2000),
+        ("bplustree", 1000),
+        ("commitstore", 500),
+    ] {
+        for (scheme, dialect) in [
+            (Scheme::UndoArray, SO),
+            (Scheme::UndoList, ADR),
+            (Scheme::Redo, DELEGATED),
+            (Scheme::UndoArray, HARDWARE),
+            (Scheme::Redo, VOLATILE),
+        ] {
+            long(word, scheme, dialect, ops);
+        }
+    }
+}
+
+#[test]
+fn all_modes_do_the_same_operations() {
+    for (word, ops) in [
+        ("cq", 300),
+        ("sps", 300),
+        ("hash", 300),
+        ("rbtree", 300),
+        ("bplustree", 100),
+    ] {
+        let reference = long(word, Scheme::UndoArray, VOLATILE, ops);
+        for scheme in [Scheme::UndoArray, Scheme::UndoList, Scheme::Redo] {
+            assert_eq!(long(word, scheme, ADR, ops), reference, "{word} {}", scheme.word());
+        }
+        assert_eq!(
+            long(word, Scheme::UndoArray, HARDWARE, ops),
+            reference,
+            "{word} under hardware transactions"
+        );
+    }
+}
+
+/// The queue against a plain one: the recorder runs whole operations one after the other, so each delete returns the front.
+#[test]
+fn the_queue_is_first_in_first_out() {
+    let ops = long("cq", Scheme::Raw, ADR, 1000);
+    let mut queue: VecDeque<u64> = (1..=128).collect();
+    let (mut deleted, mut empty) = (0, 0);
+    for o in &ops {
+        match o.outcome.kind {
+            1 => queue.push_back(o.outcome.words[0]),
+            2 => {
+                assert_eq!(queue.pop_front(), Some(o.outcome.words[0]));
+                deleted += 1;
+            }
+            _ => {
+                assert!(queue.is_empty());
+                empty += 1;
+            }
+        }
+    }
+    assert!(
+        deleted > 1500 && deleted + empty < 2500,
+        "{deleted} deletes, {empty} found nothing"
+    );
+}
+
+#[test]
+fn same_seed_same_run_other_seed_other_run() {
+    let run = |seed| {
+        let s = Settings {
+            threads: 2,
+            ops: 50,
+            seed,
+            ..Settings::default()
+        };
+        with_program("sps", &s, Long(ADR, 2, 50)).unwrap()
+    };
+    assert_eq!(run(3), run(3));
+    assert_ne!(run(3), run(4));
+}
