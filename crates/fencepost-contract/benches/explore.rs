@@ -88,6 +88,7 @@ fn main() {
         let (report, t) = timed(|| CrashCheck::new(kind).program(&program, run).unwrap());
         line(&format!("4 x 250 swaps, undo log, {kind}"), &report, t);
     }
+    large();
     for (kind, dialect) in [
         (ContractKind::Px86, X86),
         (ContractKind::Epoch, BARRIERS),
@@ -109,6 +110,23 @@ fn main() {
             line(&format!("{ops} swaps, undo log, {kind}"), &report, t);
         }
     }
+}
+
+/// A long execution over little data: what depends on the length must not depend on its square.
+fn large() {
+    let program = Sps {
+        cells: 100,
+        threads: 1,
+        variant: Variant::Right,
+    };
+    let run = ProgramRun {
+        dialect: X86,
+        threads: 1,
+        ops: 10_000,
+        ack_every: false,
+    };
+    let (report, t) = timed(|| CrashCheck::new(ContractKind::Px86).program(&program, run).unwrap());
+    line("10000 swaps of 100 cells, 110000 stores, px86", &report, t);
 }
 
 /// Many short executions, each explored from scratch: recoveries per second, everything included.

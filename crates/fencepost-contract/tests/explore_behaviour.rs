@@ -53,6 +53,16 @@ fn the_witness_is_the_token_alone() {
         "of equal witnesses the first one explored"
     );
     assert!(witness.replay.starts_with("lines:"), "{}", witness.replay);
+    assert_eq!(witness.lines().len(), 1);
+    // One durable and one lost: the durable one is named.
+    let report = Explorer::new(&lines::space(1, false))
+        .explore(&mut steps(&lines::by_steps(1)))
+        .unwrap();
+    let witness = report.witness.unwrap();
+    assert_eq!(
+        (witness.deviation, witness.deviating()[0].at),
+        (Deviation::Persisted, lines::flag(0))
+    );
 }
 
 /// Sums up reads; the sum is what a careless mark forgets.

@@ -25,7 +25,7 @@ impl Neighbours {
     /// Sorts the undecided nodes of the failure point at which `known` stands into lines (a transaction that writes
     /// several lines counts for its first).
     pub fn new(known: &Known, graph: &PersistGraph) -> Neighbours {
-        let free: Vec<u32> = known.free().map(|n| n.0).collect();
+        let free: Vec<u32> = known.open_stores().map(|n| n.0).collect();
         let mut lines: BTreeMap<LineAddr, BTreeMap<Addr, Vec<u32>>> = BTreeMap::new();
         for &n in &free {
             let at = graph.writes(NodeId(n))[0].at;

@@ -25,9 +25,7 @@ impl Counter {
     /// fit. A state is a set of durable nodes; `known` is left as it was.
     pub fn count(&mut self, known: &mut Known) -> Option<u128> {
         self.stamp.resize(known.order().nodes() as usize, 0);
-        let free: Vec<u32> = (0..known.executed())
-            .filter(|n| known.status(crate::graph::NodeId(*n)) == Status::Free)
-            .collect();
+        let free = known.open().to_vec();
         self.count_free(known, &free)
     }
     /// Closed sets over those of `nodes` (in effect order) that are free; all else is decided or unconnected.

@@ -45,6 +45,8 @@ pub struct Known {
     trail: Vec<Undo>,
     own_writes: u32,
     executed: u32,
+    /// Happened nodes that the failure point leaves open, in effect order.
+    open: Vec<u32>,
     included: u32,
     excluded: u32,
     work: Vec<u32>,
@@ -62,6 +64,7 @@ impl Known {
             trail: Vec::new(),
             own_writes: 0,
             executed: 0,
+            open: Vec::new(),
             included: 0,
             excluded: 0,
             work: Vec::new(),
@@ -81,22 +84,34 @@ impl Known {
                 self.high[p.lane as usize] = p.version + 1;
             }
         }
+        self.open.extend(self.executed..executed);
         self.executed = self.executed.max(executed);
         must.for_each(|n| self.include(n.0));
+        let Known { open, status, .. } = self;
+        open.retain(|n| {
+            // A barrier with nothing undecided before it orders nothing any more.
+            let settled = |p: &u32| status[*p as usize] == Status::In;
+            if order.is_barrier(*n) && order.before(*n).iter().all(settled) {
+                status[*n as usize] = Status::In;
+            }
+            status[*n as usize] == Status::Free
+        });
         self.trail.clear();
         (self.included, self.excluded) = (0, 0);
     }
-    /// Number of nodes that have happened.
-    pub fn executed(&self) -> u32 {
-        self.executed
+    /// Nodes (barriers too) that the failure point leaves open, in effect order, whatever was narrowed since.
+    pub fn open(&self) -> &[u32] {
+        &self.open
     }
     pub fn status(&self, node: NodeId) -> Status {
         self.status[node.index()]
     }
-    /// Happened and undecided nodes that write something, in effect order.
-    pub fn free(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let free = |n: &u32| self.status[*n as usize] == Status::Free && !self.order.is_barrier(*n);
-        (0..self.executed).filter(free).map(NodeId)
+    /// Writing nodes that the failure point leaves open, in effect order.
+    pub fn open_stores(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.open
+            .iter()
+            .filter(|n| !self.order.is_barrier(**n))
+            .map(|n| NodeId(*n))
     }
     /// How many writing nodes have been decided since the failure point was set up: (durable, lost).
     pub fn decided(&self) -> (u32, u32) {
@@ -194,10 +209,11 @@ impl Known {
             );
         }
     }
-    /// Narrows to the one state in which exactly those undecided nodes are durable for which `durable` holds.
-    /// False if that is no closed set.
+    /// Narrows to the one state in which exactly those open nodes are durable for which `durable` holds. False if
+    /// that is no closed set.
     pub fn settle(&mut self, durable: impl Fn(NodeId) -> bool) -> bool {
-        for n in (0..self.executed).map(NodeId) {
+        for i in 0..self.open.len() {
+            let n = NodeId(self.open[i]);
             match (self.status(n), self.order.is_barrier(n.0), durable(n)) {
                 (Status::Free, false, true) => self.include(n.0),
                 (Status::Free, false, false) => self.exclude(n.0),

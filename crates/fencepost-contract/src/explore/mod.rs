@@ -27,6 +27,7 @@ mod report;
 mod search;
 mod steps;
 mod witness;
+mod work;
 
 pub use check::{BadBudget, CheckError, CrashCheck, ProgramRun};
 pub use explorer::{Explorer, Replayed};

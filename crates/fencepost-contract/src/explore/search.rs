@@ -29,15 +29,18 @@ pub enum ExploreError {
 #[derive(Copy, Clone, Debug)]
 pub struct Allowance {
     pub recoveries: u64,
+    pub steps: u64,
     pub until: Option<Instant>,
 }
 impl Allowance {
     pub const ENDLESS: Allowance = Allowance {
         recoveries: u64::MAX,
+        steps: u64::MAX,
         until: None,
     };
     pub fn is_spent(&self, tally: &Tally) -> bool {
-        tally.recoveries >= self.recoveries || self.until.is_some_and(|t| Instant::now() >= t)
+        let counted = tally.recoveries >= self.recoveries || tally.steps >= self.steps;
+        counted || self.until.is_some_and(|t| Instant::now() >= t)
     }
 }
 
