@@ -9,7 +9,7 @@
 use super::{ConformReport, Demands, Refusal, StoreAt};
 use crate::contracts::{ContractKind, store_of};
 use crate::graph::{Axiom, CrashSpace, NodeId};
-use fencepost_kernel::{Addr, PersistRecord, StoreId, Trace, TraceKind, WriteCause};
+use fencepost_kernel::{Addr, PersistRecord, StoreId, Trace, TraceKind};
 use rustc_hash::FxHashSet;
 
 struct Check<'a> {
@@ -136,7 +136,7 @@ impl<'a> Check<'a> {
                     event,
                 }));
             }
-            if record.cause != WriteCause::Log {
+            if !record.cause.is_log() {
                 if info.addr.word().0 != record.line.base().0 + i as u64 * 8 {
                     return Err(Box::new(Refusal::Misplaced {
                         store: at,

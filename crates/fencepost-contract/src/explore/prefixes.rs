@@ -5,7 +5,7 @@ use super::memory::ImageMem;
 use super::recovery::Oracle;
 use super::report::Verdict;
 use super::search::endless;
-use fencepost_kernel::{Addr, CrashPoint, Flow, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation};
+use fencepost_kernel::{Addr, CrashPoint, Flow, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation, WriteCause};
 use rustc_hash::FxHashMap;
 use std::num::NonZeroU64;
 
@@ -117,7 +117,9 @@ pub fn check_prefixes<P: Program>(
             None => None,
         };
         durable_events += 1;
-        if what.is_some() && durable_events % every.get() != 0 {
+        if within_node(log, records) {
+            judged = None;
+        } else if what.is_some() && durable_events % every.get() != 0 {
             report.verdict = Verdict::Bounded;
         } else {
             report.points += 1;
@@ -146,6 +148,12 @@ pub fn check_prefixes<P: Program>(
         image.set_line(record.line, &record.data);
     }
     report
+}
+
+/// Whether the record after the first `records` ones completes an atomic node with them: no crash state lies in between.
+fn within_node(log: &PersistLog, records: usize) -> bool {
+    let last = records.checked_sub(1).and_then(|i| log.records().get(i));
+    last.is_some_and(|r| r.cause == WriteCause::LogPart)
 }
 
 /// The newest performed store of each word that the first `records` records do not hold, in program order.
