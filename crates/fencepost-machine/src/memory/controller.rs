@@ -10,7 +10,7 @@ use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError};
 use super::stats::MemStats;
 use super::timing::Timing;
 use super::writes::{Arrival, Refusal, Slot, Writes};
-use super::{MemEvent, ReadId};
+use super::{CommandRecord, MemEvent, ReadId};
 use crate::seam::{QueuePlan, Write, WriteId};
 use fencepost_kernel::{LineAddr, LineData, Ps};
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub struct Controller {
     pub(super) banks_per_channel: u16,
     pub(super) durable_region: bool,
     /// Accepted writes are durable; what the controller tells designs (a volatile cache below may belie it).
-    pub(super) durable_on_accept: bool,
+    pub(super) accept_is_durable: bool,
     pub(super) answers_on_accept: bool,
     pub(super) writes: Writes,
     pub(super) lanes: Vec<Lane>,
@@ -60,6 +60,7 @@ pub struct Controller {
     pub(super) drains: Vec<Drain>,
     pub(super) drain_check: Option<Ps>,
     pub(super) module: Option<Module>,
+    pub(super) commands: Option<Vec<CommandRecord>>,
     pub(super) stats: MemStats,
 }
 
@@ -76,7 +77,6 @@ impl Controller {
         media.validate()?;
         let durable_on_accept = durable_region && spec.durable_at(media) == DurableAt::Accept;
         let writes = Writes::new(plan, spec.write_queue, durable_on_accept, spec.coalesce);
-        let answers_on_accept = durable_on_accept;
         let capacity = u32::from(writes.capacity(0));
         let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
         let low = (capacity * u32::from(spec.drain_low) / 100) as u16;
@@ -85,8 +85,8 @@ impl Controller {
             map: AddressMap::new(media),
             banks_per_channel: media.ranks * media.banks,
             durable_region,
-            durable_on_accept,
-            answers_on_accept,
+            accept_is_durable: durable_on_accept,
+            answers_on_accept: durable_on_accept,
             lanes: (0..media.channels).map(|_| Lane::new(media)).collect(),
             transit: VecDeque::with_capacity(64),
             returning: VecDeque::with_capacity(usize::from(spec.read_queue)),
@@ -102,6 +102,7 @@ impl Controller {
             drains: Vec::new(),
             drain_check: None,
             module: None,
+            commands: None,
             stats: MemStats::default(),
             spec: spec.clone(),
             writes,
@@ -153,7 +154,7 @@ impl Controller {
         let (write, older) = (self.writes.write(slot), self.writes.older(slot));
         let before = |other: Slot| {
             let w = self.writes.write(other);
-            let epochs = self.durable_on_accept && w.queue == write.queue && w.epoch.is_some() && w.epoch < write.epoch;
+            let epochs = self.accept_is_durable && w.queue == write.queue && w.epoch.is_some() && w.epoch < write.epoch;
             Some(other) == older || epochs
         };
         let waits_for = self.transit.iter().filter(|t| before(t.1)).map(|t| t.0);
@@ -223,7 +224,7 @@ impl Controller {
     fn arrive(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
         let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
         out.push(MemEvent::Accepted { id, write });
-        if self.durable_on_accept {
+        if self.accept_is_durable {
             let record = true;
             out.push(MemEvent::Durable { id, write, record });
         }
@@ -235,12 +236,12 @@ impl Controller {
             }
             Arrival::Queued => match &mut self.module {
                 Some(m) => m.wait(now, slot),
-                None => self.to_medium(now, slot),
+                None => self.send_to_medium(now, slot),
             },
         }
     }
     /// A write waits for its bank.
-    pub(super) fn to_medium(&mut self, now: Ps, slot: Slot) {
+    pub(super) fn send_to_medium(&mut self, now: Ps, slot: Slot) {
         let line = self.writes.write(slot).line;
         let at = self.map.locate(line);
         let lane = &mut self.lanes[usize::from(at.channel)];
@@ -251,7 +252,7 @@ impl Controller {
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
         self.writes.done(slot);
         let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
-        if self.durable_region && !self.durable_on_accept {
+        if self.durable_region && !self.accept_is_durable {
             let record = true;
             out.push(MemEvent::Durable { id, write, record });
             for origin in self.writes.merged(slot) {

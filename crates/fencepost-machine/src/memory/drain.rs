@@ -21,7 +21,7 @@ impl Controller {
     /// it is already. Writes on their way do not count; where the queue is durable, accepted writes are satisfied.
     pub fn when_drained(&mut self, now: Ps, scope: DrainScope, tag: u64) {
         let remaining = match scope {
-            DrainScope::AcceptedSoFar(_) if self.durable_on_accept => 0,
+            DrainScope::AcceptedSoFar(_) if self.accept_is_durable => 0,
             DrainScope::AcceptedSoFar(queue) | DrainScope::Empty(queue) => self.arrived(queue),
         };
         let upto = self.writes.accepted();

@@ -6,7 +6,7 @@ use super::sched::{Command, Pick, pick, sooner};
 use super::spec::{MediaSpec, SlotFreed};
 use super::timing::{Channel, Direction};
 use super::writes::Slot;
-use super::{MemEvent, ReadId};
+use super::{CommandKind, CommandRecord, MemEvent, ReadId};
 use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
 
@@ -77,7 +77,18 @@ impl Controller {
         // With a module, the filter was asked when the write left the controller.
         let filter = filter.filter(|_| self.module.is_none());
         let l = &mut self.lanes[lane];
-        let refreshed = l.channel.refresh(&self.timing, now);
+        let commands = &mut self.commands;
+        let refreshed = l.channel.refresh(&self.timing, now, |time, bank| {
+            if let Some(list) = commands {
+                let (channel, bank, kind) = (lane as u16, bank as u16, CommandKind::Refresh);
+                list.push(CommandRecord {
+                    time,
+                    channel,
+                    bank,
+                    kind,
+                });
+            }
+        });
         if refreshed > 0 {
             self.stats.refreshes += refreshed;
             l.reads.all_changed();
@@ -208,6 +219,21 @@ impl Controller {
         let l = &mut self.lanes[lane];
         let r = l.list(direction).request(node);
         let (bank, row) = (usize::from(r.bank), r.row);
+        if let Some(list) = &mut self.commands {
+            let kind = match (command, direction) {
+                (Command::Activate, _) => CommandKind::Activate { row },
+                (Command::Precharge, _) => CommandKind::Precharge,
+                (Command::Column, Direction::Read) => CommandKind::Read { row },
+                (Command::Column, Direction::Write) => CommandKind::Write { row },
+            };
+            let (time, channel, bank) = (now, lane as u16, bank as u16);
+            list.push(CommandRecord {
+                time,
+                channel,
+                bank,
+                kind,
+            });
+        }
         match command {
             Command::Precharge => {
                 r.touched = Touched::Conflict;

@@ -9,6 +9,7 @@ mod controller;
 mod drain;
 mod epochs;
 mod lane;
+mod leaving;
 mod lists;
 mod map;
 mod module;
@@ -33,11 +34,48 @@ pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};
 pub use writes::Refusal;
 
 use crate::seam::{Write, WriteId};
-use fencepost_kernel::LineAddr;
+use fencepost_kernel::{LineAddr, Ps};
 
 /// A read under way; chosen by whoever asks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReadId(pub u64);
+
+/// What a command to the medium does.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum CommandKind {
+    /// Opens a row.
+    Activate {
+        /// The row.
+        row: u64,
+    },
+    /// Closes the open row.
+    Precharge,
+    /// Reads a line of the open row.
+    Read {
+        /// The row.
+        row: u64,
+    },
+    /// Writes a line of the open row.
+    Write {
+        /// The row.
+        row: u64,
+    },
+    /// Refreshes the whole rank of the bank; open rows of it are closed before.
+    Refresh,
+}
+
+/// A command sent to the medium. With closed pages, every column command precharges its bank as soon as it may.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CommandRecord {
+    /// When it was on the command bus; of a refresh, when it began.
+    pub time: Ps,
+    /// Channel.
+    pub channel: u16,
+    /// Bank within the channel (rank times banks per rank plus bank); of a refresh, the first of the rank.
+    pub bank: u16,
+    /// What it does.
+    pub kind: CommandKind,
+}
 
 /// What happened in a controller.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

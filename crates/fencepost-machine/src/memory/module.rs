@@ -99,7 +99,7 @@ impl Controller {
         let cache_lines = spec.dram_cache.0 / LINE_BYTES;
         super::spec::range("dram_cache", spec.dram_cache.0, 0, 1 << 36)?;
         if cache_lines > 0 {
-            self.durable_on_accept = false;
+            self.accept_is_durable = false;
             self.writes.durable_in_medium_only();
         }
         self.module = Some(Module {
@@ -192,7 +192,7 @@ impl Controller {
             }
             _ => {
                 // A write that passes the cache by must not overtake a parked one to its line.
-                self.to_medium(now, slot);
+                self.send_to_medium(now, slot);
                 if let Some(older) = self.writes.older(slot).filter(|o| self.writes.is_parked(*o)) {
                     self.displace(now, older);
                 }
@@ -260,7 +260,7 @@ impl Controller {
         }
         self.stats.cache_writebacks += 1;
         self.writes.unpark(slot);
-        self.to_medium(now, slot);
+        self.send_to_medium(now, slot);
     }
     /// The medium has stored a write that came through the module.
     pub(super) fn leave_module(&mut self, now: Ps, slot: Slot, queue: u8) {

@@ -271,15 +271,17 @@ impl Channel {
         g.next_read = g.next_read.max(now + t.write_to_read_near);
     }
 
-    /// Performs every refresh that fell due up to `now`; returns how many. Must be called before any command at `now`.
+    /// Performs every refresh that fell due up to `now` and tells when each began, with the first bank of its rank;
+    /// returns how many fell due. Must be called before any command at `now`.
     ///
     /// A rank that is due takes no further command: its open rows are precharged as soon as they may be, then the
     /// refresh runs. All of that follows from the state at the due time, so it is computed at once, whenever noticed.
-    pub fn refresh(&mut self, t: &Timing, now: Ps) -> u64 {
+    pub fn refresh(&mut self, t: &Timing, now: Ps, mut began: impl FnMut(Ps, usize)) -> u64 {
         let mut done = 0;
         for rank in 0..self.ranks.len() {
             while let Some(due) = self.ranks[rank].refresh_due.filter(|due| *due <= now) {
-                self.refresh_rank(t, rank, due);
+                let start = self.refresh_rank(t, rank, due);
+                began(start, rank * self.banks.len() / self.ranks.len());
                 // A long idle stretch leaves only its last refresh visible: skip to it.
                 let missed = ((now - due).0 / t.refresh_every.0).max(1);
                 let next = if missed > 2 { missed - 1 } else { 1 };
@@ -293,7 +295,7 @@ impl Channel {
     pub fn next_refresh(&self) -> Option<Ps> {
         self.ranks.iter().filter_map(|r| r.refresh_due).min()
     }
-    fn refresh_rank(&mut self, t: &Timing, rank: usize, due: Ps) {
+    fn refresh_rank(&mut self, t: &Timing, rank: usize, due: Ps) -> Ps {
         let per_rank = self.banks.len() / self.ranks.len();
         let banks = &mut self.banks[rank * per_rank..(rank + 1) * per_rank];
         let mut start = due;
@@ -306,6 +308,7 @@ impl Channel {
         for b in banks {
             b.next_activate = start + t.refresh;
         }
+        start
     }
 }
 

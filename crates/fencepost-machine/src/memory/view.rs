@@ -1,5 +1,6 @@
 //! What can be seen of a controller.
 
+use super::CommandRecord;
 use super::controller::Controller;
 use super::stats::MemStats;
 use super::writes::Slot;
@@ -37,6 +38,14 @@ impl Controller {
     pub fn is_empty(&self) -> bool {
         let writes = (0..self.writes.queues()).all(|q| self.writes.total(q) == 0);
         writes && self.reads_in_use == 0 && self.forwarded.is_empty()
+    }
+    /// Starts to keep every command sent to the medium, for inspection (off by default).
+    pub fn record_commands(&mut self) {
+        self.commands = Some(Vec::new());
+    }
+    /// The commands kept so far, in the order of the channels' command buses.
+    pub fn commands(&self) -> &[CommandRecord] {
+        self.commands.as_deref().unwrap_or(&[])
     }
     /// Counters, from the beginning of time.
     pub fn stats(&self) -> &MemStats {

@@ -26,7 +26,7 @@ pub enum Refusal {
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// On its way to its queue.
     Transit,
     /// In the controller's queue.
@@ -51,19 +51,19 @@ pub struct Origin {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
-    write: Write,
-    id: WriteId,
-    state: State,
+pub(super) struct Entry {
+    pub(super) write: Write,
+    pub(super) id: WriteId,
+    pub(super) state: State,
     /// Position in the order of arrival.
     accepted: u64,
     /// Neighbours among the entries of the same line, in the order in which they were pushed.
-    older: Option<Slot>,
-    newer: Option<Slot>,
+    pub(super) older: Option<Slot>,
+    pub(super) newer: Option<Slot>,
     /// Writes merged into this entry, oldest first.
-    merged: Vec<Origin>,
+    pub(super) merged: Vec<Origin>,
     /// Whether the entry still counts in its epoch and in its queue's capacity.
-    in_epoch: bool,
+    pub(super) in_epoch: bool,
     holds_slot: bool,
 }
 
@@ -79,13 +79,13 @@ pub enum Arrival {
 /// All write queues of one controller.
 #[derive(Clone, Debug)]
 pub struct Writes {
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     free: Vec<Slot>,
-    queues: Vec<Queue>,
+    pub(super) queues: Vec<Queue>,
     newest: FxHashMap<LineAddr, Slot>,
     ordered_issue: bool,
     /// Durable on arrival: epochs end there.
-    durable_on_accept: bool,
+    pub(super) durable_on_accept: bool,
     coalesce: bool,
     accepted: u64,
 }
@@ -217,7 +217,7 @@ impl Writes {
         true
     }
     /// Takes an entry out of its epoch's count, issued or not.
-    fn leave_epoch(&mut self, slot: Slot, unissued: bool) {
+    pub(super) fn leave_epoch(&mut self, slot: Slot, unissued: bool) {
         let e = &mut self.entries[slot as usize];
         if std::mem::take(&mut e.in_epoch) {
             let epoch = e.write.epoch;
@@ -227,14 +227,14 @@ impl Writes {
         }
     }
     /// Gives the entry's place in the queue back; false if that had happened before.
-    fn release_slot(&mut self, slot: Slot) -> bool {
+    pub(super) fn release_slot(&mut self, slot: Slot) -> bool {
         let e = &mut self.entries[slot as usize];
         let held = std::mem::take(&mut e.holds_slot);
         self.queues[usize::from(e.write.queue)].used -= u16::from(held);
         held
     }
     /// Unlinks and frees an entry.
-    fn forget(&mut self, slot: Slot) {
+    pub(super) fn forget(&mut self, slot: Slot) {
         let e = &self.entries[slot as usize];
         let (line, queue, older, newer) = (e.write.line, e.write.queue, e.older, e.newer);
         if let Some(n) = newer {
@@ -258,68 +258,6 @@ impl Writes {
         let older_issued = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
         let queue = &self.queues[usize::from(e.write.queue)];
         older_issued && (!e.in_epoch || e.write.epoch == queue.issuing)
-    }
-    /// Whether epochs and same-line order let a queued write leave for the memory module, where its line's writes stay
-    /// in order.
-    pub fn may_leave(&self, slot: Slot) -> bool {
-        let e = &self.entries[slot as usize];
-        let state = |o: Slot| self.entries[o as usize].state;
-        let older_left = e
-            .older
-            .is_none_or(|o| matches!(state(o), State::Left | State::Parked | State::Issued));
-        let queue = &self.queues[usize::from(e.write.queue)];
-        older_left && (!e.in_epoch || e.write.epoch == queue.issuing)
-    }
-    /// A queued write leaves for the memory module; its place in the controller's queue is free.
-    pub fn leave(&mut self, slot: Slot) {
-        self.entries[slot as usize].state = State::Left;
-        self.release_slot(slot);
-    }
-    /// A write that left is parked in the module's cache: merged into an older parked write to its line (false: its own
-    /// entry is free), or as an entry of its own. Its epoch is over as far as the hardware knows.
-    pub fn park(&mut self, slot: Slot) -> bool {
-        self.leave_epoch(slot, true);
-        let e = &self.entries[slot as usize];
-        let queue = usize::from(e.write.queue);
-        let parked = e.older.filter(|o| self.entries[*o as usize].state == State::Parked);
-        let Some(older) = parked else {
-            self.entries[slot as usize].state = State::Parked;
-            self.queues[queue].total -= 1;
-            return true;
-        };
-        let (write, mut origins) = (e.write, std::mem::take(&mut self.entries[slot as usize].merged));
-        let own = Origin {
-            id: self.entries[slot as usize].id,
-            hart: write.hart,
-            cause: write.cause,
-        };
-        let o = &mut self.entries[older as usize];
-        o.write.data = write.data;
-        o.merged.push(own);
-        o.merged.append(&mut origins);
-        self.entries[slot as usize].merged = origins;
-        self.queues[queue].arrived -= 1;
-        self.forget(slot);
-        false
-    }
-    /// A parked write is to be written to the medium.
-    pub fn unpark(&mut self, slot: Slot) {
-        let e = &mut self.entries[slot as usize];
-        e.state = State::Left;
-        self.queues[usize::from(e.write.queue)].total += 1;
-    }
-    /// Whether a write is parked in the module's cache.
-    pub fn is_parked(&self, slot: Slot) -> bool {
-        self.entries[slot as usize].state == State::Parked
-    }
-    /// Whether a newer write to the line, of a queue that passes the cache by, waits in the module.
-    pub fn blocks_passing(&self, slot: Slot) -> bool {
-        let newer = self.entries[slot as usize].newer.map(|n| &self.entries[n as usize]);
-        newer.is_some_and(|e| e.state == State::Left && e.write.queue != 0)
-    }
-    /// Writes are durable only in the medium, although the controller answers for accepted ones.
-    pub fn durable_in_medium_only(&mut self) {
-        self.durable_on_accept = false;
     }
     /// Whether other epochs than at the last call may issue.
     pub fn epochs_moved(&mut self) -> bool {

@@ -1,0 +1,136 @@
+//! The media that have a name, and where each of their values comes from.
+//!
+//! Every value that differs from [`MediaSpec::default`] (which is DDR3-1600) carries a mark: stated by the paper that
+//! uses the medium, taken from a published device or standard, or ours, with the reason.
+
+mod ddr4;
+mod papers;
+mod pcm;
+
+use super::spec::MediaSpec;
+use ddr4::*;
+use papers::*;
+use pcm::*;
+
+/// Where a value comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The paper states it.
+    Paper,
+    /// A device standard or a published part states it.
+    Standard,
+    /// Chosen here, because nothing states it.
+    Ours,
+}
+
+/// Origin of one value of a preset.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The parameter of [`MediaSpec`].
+    pub field: &'static str,
+    /// Where its value comes from.
+    pub origin: Origin,
+    /// The source, or the reason.
+    pub note: &'static str,
+}
+
+/// A medium with a name.
+#[derive(Copy, Clone)]
+pub struct MediaPreset {
+    /// Its word on the command line.
+    pub word: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Its parameters.
+    pub spec: fn() -> MediaSpec,
+    /// Origin of every value that differs from the default.
+    pub marks: &'static [Mark],
+}
+
+impl MediaSpec {
+    /// Every named medium, in the order in which they are listed to users.
+    pub const PRESETS: &'static [MediaPreset] = &[
+        MediaPreset {
+            word: "ddr3-1600",
+            doc: "DDR3-1600 11-11-11, one rank of eight 4 Gb x8 devices; as persistent memory: battery backed.",
+            spec: MediaSpec::default,
+            marks: &[],
+        },
+        MediaPreset {
+            word: "ddr4-2400",
+            doc: "DDR4-2400 17-17-17, one rank of eight 8 Gb x8 devices.",
+            spec: ddr4_2400,
+            marks: DDR4_2400,
+        },
+        MediaPreset {
+            word: "pcm",
+            doc: "Phase-change memory of the delegated-ordering paper: 533 MHz, 120 ns array read, 150 ns write pulse.",
+            spec: pcm,
+            marks: PCM,
+        },
+        MediaPreset {
+            word: "pwq",
+            doc: "The same phase-change memory behind a durable write queue.",
+            spec: pwq,
+            marks: PWQ,
+        },
+        MediaPreset {
+            word: "themis-pcm",
+            doc: "Phase-change memory of the Themis paper: 1200 MHz, 346 ns read, 500 ns write.",
+            spec: themis_pcm,
+            marks: THEMIS_PCM,
+        },
+        MediaPreset {
+            word: "broi-nvm",
+            doc: "NVRAM DIMM of the BROI paper: 36 ns row hit, 100/300 ns read/write row conflict, 8 banks of 2 KB rows.",
+            spec: broi_nvm,
+            marks: BROI_NVM,
+        },
+        MediaPreset {
+            word: "loc-nvm",
+            doc: "Memory of the loose-ordering paper: 8 banks, every access 168 cycles of 1 GHz.",
+            spec: loc_nvm,
+            marks: LOC_NVM,
+        },
+        MediaPreset {
+            word: "fgc-pcm",
+            doc: "Phase-change memory of the per-task-committing paper: 55/150 ns, 2 channels x 2 ranks x 8 sub-ranks.",
+            spec: fgc_pcm,
+            marks: FGC_PCM,
+        },
+    ];
+    /// The parameters of a named medium.
+    pub fn preset(word: &str) -> Option<MediaSpec> {
+        let preset = Self::PRESETS.iter().find(|p| p.word == word)?;
+        Some((preset.spec)())
+    }
+}
+
+const fn mark(field: &'static str, origin: Origin, note: &'static str) -> Mark {
+    Mark { field, origin, note }
+}
+const NO_REFRESH: &str = "phase-change cells need no refresh";
+const NO_DESTROY: &str = "array reads do not destroy the row, so it need not be restored before it is closed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::params::Params;
+
+    #[test]
+    fn every_preset_is_valid_and_every_deviation_from_the_default_is_marked_once() {
+        let default = MediaSpec::default();
+        for p in MediaSpec::PRESETS {
+            let spec = (p.spec)();
+            assert_eq!(spec.validate(), Ok(()), "{}", p.word);
+            for f in MediaSpec::fields() {
+                let differs = spec.get(f.name) != default.get(f.name);
+                let marks = p.marks.iter().filter(|m| m.field == f.name).count();
+                assert_eq!(marks, usize::from(differs), "{}: {}", p.word, f.name);
+            }
+            let known: Vec<_> = MediaSpec::fields().iter().map(|f| f.name).collect();
+            assert!(p.marks.iter().all(|m| known.contains(&m.field)), "{}", p.word);
+        }
+        assert_eq!(MediaSpec::preset("ddr5"), None);
+    }
+}
