@@ -30,7 +30,7 @@ pub use spec::{
     ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, WritePolicy,
 };
 pub use stats::MemStats;
-pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};
+pub use trace::{TraceError, TraceOp, TraceResult, parse_request, run_trace, trace_controller};
 pub use writes::Refusal;
 
 use crate::seam::{Write, WriteId};
