@@ -6,6 +6,27 @@
 //! have executed and the stores that must already be durable. A crash state is a downward-closed set of executed
 //! stores that contains the must-set. One explorer serves every contract.
 //!
+//! ```
+//! use fencepost_contract::{Contract, ContractKind};
+//! use fencepost_kernel::{Addr, Image};
+//!
+//! // Thread 0 stores a value and, with no flush between, the flag that says it is there.
+//! let log = fencepost_contract::recorded::parse("fencepost-log 1
+//! 0 store pm+0x00 7
+//! 0 store pm+0x40 1
+//! ")?;
+//! let lost = |kind: ContractKind| {
+//!     let space = Contract::from(kind).space(&log.trace, &log.initial);
+//!     let (_, mut cut) = space.cuts().last().unwrap();
+//!     let flag = space.graph.location(Addr::pm(0x40)).unwrap();
+//!     space.graph.include(&mut cut, space.graph.versions(flag)[0].node);
+//!     space.graph.smallest_image(&cut).word(Addr::pm(0)) != 7
+//! };
+//! assert!(lost(ContractKind::Px86), "x86 may keep the flag and lose the value");
+//! assert!(!lost(ContractKind::StrictTso));
+//! # Ok::<(), fencepost_contract::recorded::LogError>(())
+//! ```
+//!
 //! This crate depends on the kernel only. It must not see the machine: a checker that shares code with what it
 //! checks shares its mistakes.
 

@@ -8,11 +8,41 @@ use super::px86::{Durability, Px86};
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
 use fencepost_kernel::{Addr, HartId, QueueId, TraceEvent, TraceKind};
+use std::collections::BTreeMap;
 
-struct Range {
-    base: Addr,
-    len: u64,
-    queue: QueueId,
+/// The queue of each address: disjoint ranges by base, each with its end.
+#[derive(Default)]
+struct Bindings(BTreeMap<u64, (u64, QueueId)>);
+
+impl Bindings {
+    fn of(&self, addr: Addr) -> Option<QueueId> {
+        let (_, (end, queue)) = self.0.range(..=addr.0).next_back()?;
+        (addr.0 < *end).then_some(*queue)
+    }
+    /// Binds a range; what it overlaps of older ones goes.
+    fn bind(&mut self, base: Addr, len: u64, queue: QueueId) {
+        let (start, end) = (base.0, base.0.saturating_add(len));
+        let overlaps = |(b, (e, _)): &(&u64, &(u64, QueueId))| **b < end && *e > start;
+        let old: Vec<_> = self
+            .0
+            .range(..end)
+            .rev()
+            .take_while(overlaps)
+            .map(|(b, r)| (*b, *r))
+            .collect();
+        for (b, (e, q)) in old {
+            self.0.remove(&b);
+            if b < start {
+                self.0.insert(b, (start, q));
+            }
+            if e > end {
+                self.0.insert(end, (e, q));
+            }
+        }
+        if len > 0 {
+            self.0.insert(start, (end, queue));
+        }
+    }
 }
 
 struct Pending {
@@ -24,8 +54,7 @@ struct Pending {
 /// The rules of per-task committing.
 pub(super) struct RangeCommit {
     global: Px86,
-    /// Newest binding first decides.
-    ranges: Vec<Range>,
+    bindings: Bindings,
     pending: Vec<Vec<Pending>>,
     /// Per thread, number of events before its latest event.
     latest: Vec<usize>,
@@ -37,15 +66,11 @@ impl RangeCommit {
         let global = Px86::new(Durability::Pcommit, false);
         RangeCommit {
             global,
-            ranges: Vec::new(),
+            bindings: Bindings::default(),
             pending: Vec::new(),
             latest: Vec::new(),
             event: 0,
         }
-    }
-    fn queue_of(&self, addr: Addr) -> Option<QueueId> {
-        let covers = |r: &&Range| addr.0 >= r.base.0 && addr.0 - r.base.0 < r.len;
-        self.ranges.iter().rev().find(covers).map(|r| r.queue)
     }
     fn commit(&mut self, thread: HartId, queue: QueueId, space: &mut SpaceBuilder<'_>) {
         let began = *entry(&mut self.latest, thread.index());
@@ -66,17 +91,38 @@ impl Rules for RangeCommit {
         self.global.event(event, space);
         let Some(thread) = event.thread else { return };
         match event.kind {
-            TraceKind::Bind { base, len, queue } => self.ranges.push(Range { base, len, queue }),
+            TraceKind::Bind { base, len, queue } => self.bindings.bind(base, len, queue),
             TraceKind::CommitQueue(queue) => self.commit(thread, queue, space),
             _ => {}
         }
         if let Some(id) = store_of(event.kind)
-            && let Some(queue) = self.queue_of(space.trace.store(id).addr)
+            && let Some(queue) = self.bindings.of(space.trace.store(id).addr)
             && let Some(node) = space.node_of(id)
         {
             let event = self.event;
             entry(&mut self.pending, usize::from(queue.0)).push(Pending { node, thread, event });
         }
         *entry(&mut self.latest, thread.index()) = self.event;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Stream;
+
+    #[test]
+    fn the_newest_binding_of_an_address_decides() {
+        let mut rng = Stream::new(1, "bindings");
+        for _ in 0..200 {
+            let (mut bindings, mut want) = (Bindings::default(), [None; 64]);
+            for queue in 0..12 {
+                let (base, len) = (rng.below(64), rng.below(20));
+                bindings.bind(Addr(base), len, QueueId(queue));
+                (base..(base + len).min(64)).for_each(|a| want[a as usize] = Some(QueueId(queue)));
+                let got: Vec<_> = (0..64).map(|a| bindings.of(Addr(a))).collect();
+                assert_eq!(got, want);
+            }
+        }
     }
 }

@@ -127,11 +127,10 @@ impl Epochs {
         let drain = self.fences_drain || matches!(fence, Fence::Dsb | Fence::Pcommit);
         match (fence, self.family) {
             (Fence::NewStrand, Family::Strand) => {
-                let known = &mut entry(&mut self.threads, thread.index()).known;
-                known.clear();
-                let known = std::mem::take(known);
-                self.threads[thread.index()] = Thread {
-                    known,
+                let state = entry(&mut self.threads, thread.index());
+                state.known.clear();
+                *state = Thread {
+                    known: std::mem::take(&mut state.known),
                     ..Thread::default()
                 };
             }

@@ -56,19 +56,21 @@ pub(super) struct Px86 {
     views: Vec<View>,
     /// Stores of each line (or each word, without line order), by stamp.
     history: FxHashMap<Addr, Vec<(Stamp, NodeId)>>,
-    accepted: Vec<(NodeId, Axiom)>,
+    accepted: Vec<NodeId>,
+    /// By node: whether it is in `accepted`.
+    is_accepted: Vec<bool>,
     durable: usize,
 }
 
 impl Px86 {
     pub(super) fn new(durability: Durability, nt_before_store: bool) -> Px86 {
-        let (views, history, accepted) = (Vec::new(), FxHashMap::default(), Vec::new());
         Px86 {
             durability,
             nt_before_store,
-            views,
-            history,
-            accepted,
+            views: Vec::new(),
+            history: FxHashMap::default(),
+            accepted: Vec::new(),
+            is_accepted: Vec::new(),
             durable: 0,
         }
     }
@@ -139,7 +141,7 @@ impl Px86 {
         let view = &mut self.views[thread.index()];
         view.accepted_at_fence = accepted;
         if let Some(upto) = view.accepted_at_pcommit.take() {
-            for (node, _) in self.accepted.get(self.durable..upto).unwrap_or(&[]) {
+            for node in self.accepted.get(self.durable..upto).unwrap_or(&[]) {
                 space.must(*node, Axiom::Pcommit);
             }
             self.durable = self.durable.max(upto);
@@ -165,7 +167,11 @@ impl Px86 {
     fn accept(&mut self, node: NodeId, axiom: Axiom, space: &mut SpaceBuilder<'_>) {
         match self.durability {
             Durability::Accepted => space.must(node, axiom),
-            Durability::Pcommit => self.accepted.push((node, axiom)),
+            Durability::Pcommit => {
+                if !std::mem::replace(entry(&mut self.is_accepted, node.index()), true) {
+                    self.accepted.push(node);
+                }
+            }
         }
     }
     /// A `pcommit` covers what had been accepted at the thread's last fence; when exactly it reaches the controller
@@ -192,8 +198,11 @@ impl View {
 impl Rules for Px86 {
     fn event(&mut self, event: &TraceEvent, space: &mut SpaceBuilder<'_>) {
         if let (TraceKind::Accepted { by, .. }, Durability::Pcommit) = (event.kind, self.durability) {
-            let nodes = by.iter().flatten().filter_map(|s| space.node_of(*s));
-            self.accepted.extend(nodes.map(|n| (n, Axiom::Pcommit)));
+            for store in by.iter().flatten() {
+                if let Some(node) = space.node_of(*store) {
+                    self.accept(node, Axiom::Pcommit, space);
+                }
+            }
         }
         let Some(thread) = event.thread else { return };
         match event.kind {
