@@ -4,7 +4,7 @@ mod explore_common;
 
 use explore_common::{Nosy, lines, random_trace};
 use fencepost_contract::explore::{
-    Budget, CrashMem, Deviation, ExploreError, Explorer, Oracle, Report, Verdict, plain, steps,
+    Budget, CrashMem, Deviation, ExploreError, Explorer, Oracle, Report, Steps, Verdict, plain, steps,
 };
 use fencepost_contract::{Contract, ContractKind, CrashSpace, FailurePoint, Grain, GraphBuilder, Write};
 use fencepost_kernel::{
@@ -144,6 +144,19 @@ fn recoveries_that_misbehave_are_named() {
         .endless_after(1_000, 1_000)
         .explore(&mut plain(spinning))
         .unwrap();
+    assert_eq!(report.witness.unwrap().why.why, "recovery does not end");
+
+    // A list whose last link points back to its second element, if that store is durable.
+    let walking = Steps::new(
+        |_| 0u64,
+        |m: &mut CrashMem<'_>, i| match i {
+            9 if m.load(At::new(lines::flag(0))).v == 1 => Flow::Next(2),
+            9 => Flow::Done(Ok(())),
+            i => Flow::Next(i + 1),
+        },
+    );
+    let report = Explorer::new(&space).explore(&mut steps(&walking)).unwrap();
+    assert!(report.steps < 40, "{} steps", report.steps);
     assert_eq!(report.witness.unwrap().why.why, "recovery does not end");
 
     let panicking = |m: &mut CrashMem<'_>, _: &CrashPoint| {

@@ -24,7 +24,7 @@ pub struct CrashCheck {
     pub seed: u64,
     /// For all schedules together.
     pub budget: Budget,
-    /// What replay ids begin with.
+    /// What replay ids begin with; an `@` and the number of the schedule follow.
     pub prefix: String,
 }
 

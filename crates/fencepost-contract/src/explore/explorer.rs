@@ -53,7 +53,7 @@ impl<'s> Explorer<'s> {
             merge: true,
             doubt: None,
             loads_per_run: 1 << 26,
-            marks_per_path: 1 << 22,
+            marks_per_path: 1 << 20,
             allowance: Allowance::ENDLESS,
         };
         let order = Rc::new(Order::new(&space.graph));
@@ -88,7 +88,8 @@ impl<'s> Explorer<'s> {
         self
     }
     /// After how many loads without a mark or step, and after how many marks or steps, a recovery counts as endless
-    /// (a violation). The defaults are 2^26 and 2^22.
+    /// (a violation). The defaults are 2^26 and 2^20. A step machine that comes back to a state
+    /// without having read anything new is noticed at once.
     pub fn endless_after(mut self, loads: u64, steps: usize) -> Self {
         (self.rules.loads_per_run, self.rules.marks_per_path) = (loads.max(1), steps.max(1));
         self

@@ -7,6 +7,54 @@
 //!
 //! Recovery comes as a chain of steps ([`Recovery`], [`steps`]), which all programs of the kernel's
 //! [`fencepost_kernel::Program`] kind are ([`Oracle`]), or as plain Rust with `cut` marks ([`plain`]).
+//!
+//! # Judging one's own code
+//!
+//! Write the code against [`fencepost_kernel::Mem`] (generically or on [`RecordMem`]; behind `dyn Mem` the lines of the
+//! program cannot be named), record it ([`Recorder`], any number of threads), choose a
+//! contract, and say what must hold after a crash:
+//!
+//! ```
+//! use fencepost_contract::ContractKind;
+//! use fencepost_contract::explore::{CrashCheck, CrashMem, RecordMem, Recorder, Verdict, plain};
+//! use fencepost_kernel::{Addr, At, CrashPoint, Fence, Flush, Mem, Val, Violation};
+//!
+//! const ENTRIES: u64 = 100;
+//! let entry = |i: u64| At::new(Addr::pm(64 + i * 64));
+//! let length = At::new(Addr::pm(0));
+//!
+//! // Appends to a log: the entry is made durable before the length that covers it.
+//! let append = move |m: &mut RecordMem<'_>| {
+//!     for i in 0..ENTRIES {
+//!         m.store(entry(i), Val::lit(i + 1));
+//!         m.flush(entry(i), Flush::Clwb);
+//!         m.fence(Fence::Sfence);
+//!         m.store(length, Val::lit(i + 1));
+//!         m.flush(length, Flush::Clwb);
+//!     }
+//! };
+//! let recover = |m: &mut CrashMem<'_>, _: &CrashPoint| {
+//!     let length = m.load(length).v;
+//!     for i in 0..length {
+//!         m.cut(i << 32 | length); // everything that the rest of the loop uses
+//!         if m.load(entry(i)).v != i + 1 {
+//!             return Err(Violation::at(entry(i).addr, "an entry within the length is missing"));
+//!         }
+//!     }
+//!     Ok(())
+//! };
+//!
+//! let check = CrashCheck::new(ContractKind::Px86);
+//! let report = check.each(
+//!     |schedule| Recorder::new(schedule).thread(append).run(),
+//!     |explorer, _| explorer.explore(&mut plain(recover)),
+//! )?;
+//! assert_eq!(report.verdict, Verdict::Clean);
+//! # Ok::<(), fencepost_contract::explore::CheckError>(())
+//! ```
+//!
+//! The example `judge_my_code` shows a mistake found, with the line at fault and the id that replays the crash state.
+//! What a simulated run really left behind, prefix by prefix of its durable log, is checked by [`check_prefixes`].
 
 mod bounded;
 mod check;

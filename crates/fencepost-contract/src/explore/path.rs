@@ -108,6 +108,13 @@ impl Path {
     pub fn depth(&self) -> usize {
         self.marks.len()
     }
+    /// Whether recovery has written or learnt anything since the mark with this number on the path.
+    pub fn moved_since(&self, mark: usize) -> bool {
+        match self.marks.get(mark).map(|m| &self.frames[*m]) {
+            Some(Frame::Mark(mark)) => mark.trail != self.known.mark(),
+            _ => true,
+        }
+    }
     /// The innermost mark's continuation is not clean.
     pub fn soil(&mut self) {
         if let Some(mark) = self.top() {

@@ -5,12 +5,14 @@ use super::memory::ImageMem;
 use super::recovery::Oracle;
 use super::report::Verdict;
 use super::search::endless;
-use fencepost_kernel::{Addr, CrashPoint, Flow, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation, WriteCause};
+use fencepost_kernel::{
+    Addr, CrashPoint, Flow, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation, WriteCause,
+};
 use rustc_hash::FxHashMap;
 use std::num::NonZeroU64;
 
 /// Loads and steps after which a recovery of one image counts as endless.
-const ENDLESS: u64 = 1 << 26;
+const ENDLESS: u64 = 1 << 24;
 
 impl<P: Program> Oracle<'_, P> {
     /// Rebuilds and audits one concrete crash image, which stays as it is.

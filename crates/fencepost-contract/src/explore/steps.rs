@@ -23,6 +23,15 @@ pub fn steps<R: Recovery>(recovery: &R) -> StepSubject<'_, R> {
 }
 impl<R: Recovery> Subject for StepSubject<'_, R> {}
 
+/// Whether `next` was reached before on this path with nothing written or learnt since: then it goes on for ever.
+/// Compares with the last state whose number is a power of two (Brent's cycle search), so every cycle is found
+/// within three times its length and that of the way to it.
+fn goes_round<S: Eq>(path: &Path, states: &[S], next: &S) -> bool {
+    let anchor = (states.len().max(1)).ilog2();
+    let anchor = (1usize << anchor) - 1;
+    states.get(anchor).is_some_and(|state| state == next) && !path.moved_since(anchor)
+}
+
 /// How one run of a step ended.
 enum Run<S> {
     Next(S),
@@ -89,7 +98,11 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
         states.push(start);
         while let Some(state) = states.last() {
             tally.steps += 1;
-            match self.run(path, state.clone(), rules)? {
+            let ended = match self.run(path, state.clone(), rules)? {
+                Run::Next(next) if goes_round(path, &states, &next) => Run::Ended(Some(endless())),
+                ended => ended,
+            };
+            match ended {
                 Run::Next(next) => {
                     if self.enter(path, &next, rules, tally) {
                         states.push(next);
