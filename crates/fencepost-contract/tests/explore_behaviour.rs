@@ -277,6 +277,23 @@ fn bounded_mode_covers_what_it_says() {
 }
 
 #[test]
+fn a_time_budget_ends_a_hopeless_search() {
+    let space = loose(60);
+    let budget = Budget::Time(std::time::Duration::from_millis(200));
+    let report = Explorer::new(&space)
+        .budget(budget)
+        .explore(&mut plain(counting(60, None)))
+        .unwrap();
+    assert_eq!(
+        (report.verdict, report.complete, report.states_total),
+        (Verdict::Bounded, false, Some(1 << 60))
+    );
+    assert!(report.states_covered < 1 << 60 && report.witness.is_none());
+    let shown = report.to_string();
+    assert!(shown.contains("of 1152921504606846976; complete: no"), "{shown}");
+}
+
+#[test]
 fn budgets_never_change_a_verdict_to_clean() {
     let mut rng = Stream::new(3, "budgets");
     let (mut bounded, mut violated) = (0, 0);

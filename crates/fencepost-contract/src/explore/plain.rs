@@ -34,7 +34,7 @@ impl Cuts {
             && let Some(words) = self.memo.find(&live, &path.known)
         {
             self.merges += 1;
-            doubted = self.doubt.is_some_and(|n| self.merges % n == 0);
+            doubted = self.doubt.is_some_and(|n| self.merges.is_multiple_of(n));
             if !doubted {
                 path.read_also(&words);
                 Stop::Merged.unwind();

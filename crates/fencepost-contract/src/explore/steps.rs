@@ -57,7 +57,7 @@ impl<R: Recovery> StepSubject<'_, R> {
             && let Some(words) = self.memo.find(state, &path.known)
         {
             tally.merges += 1;
-            doubted = rules.doubt.is_some_and(|n| tally.merges % n == 0);
+            doubted = rules.doubt.is_some_and(|n| tally.merges.is_multiple_of(n));
             if !doubted {
                 path.read_also(&words);
                 return false;

@@ -135,7 +135,7 @@ impl Program for Sps {
         if m.load(log).v == 1 {
             for offset in [64, 80] {
                 let at = m.load(log.field(offset)).ptr();
-                if at.addr.0 < self.cell(0).0 || at.addr.0 >= self.cell(self.cells).0 || at.addr.0 % 64 != 0 {
+                if at.addr.0 < self.cell(0).0 || at.addr.0 >= self.cell(self.cells).0 || !at.addr.0.is_multiple_of(64) {
                     return Flow::Done(Err(Violation::at(log.addr, "the log is valid before it is written")));
                 }
                 let old = m.load(log.field(offset + 8));

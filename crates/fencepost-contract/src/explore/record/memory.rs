@@ -81,6 +81,8 @@ impl Mem for RecordMem<'_> {
             Rmw::Add(n) => Some(old.wrapping_add(n)),
             Rmw::Swap(new) => Some(new),
         };
+        // Not `map`: a closure would hide the caller's line.
+        #[allow(clippy::manual_map)]
         let store = match new {
             Some(new) => Some(self.write(addr, new, false)),
             None => None,
