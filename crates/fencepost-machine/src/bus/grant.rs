@@ -150,7 +150,7 @@ impl Machine {
             if self.sys.cores[p.index()]
                 .write_back
                 .iter()
-                .any(|d| d.way.line == line && !(own && !d.notify.is_empty()))
+                .any(|d| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty()))
             {
                 return Some(Cause::OrderPending);
             }

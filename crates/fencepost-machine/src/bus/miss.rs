@@ -110,10 +110,17 @@ impl Machine {
         }
     }
 
-    /// Moves a hart's accesses that found no free miss register.
+    /// While a miss register is free, lets the accesses that found none start over, oldest first. One that does not take
+    /// the register after all (its line has arrived meanwhile, or the design refuses it) leaves it to the next.
     pub(crate) fn serve_starved(&mut self, core: CoreId) {
-        if let Some(w) = self.sys.cores[core.index()].starved.pop_front() {
+        let c = &mut self.sys.cores[core.index()];
+        if !c.misses.iter().any(Option::is_none) {
+            return;
+        }
+        if let Some(w) = c.starved.pop_front() {
             self.restart(w);
+            let now = self.sys.now();
+            self.sys.events.schedule(now, Ev::Starved(core));
         }
     }
 

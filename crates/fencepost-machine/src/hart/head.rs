@@ -56,8 +56,7 @@ impl Machine {
     }
 
     fn act(&mut self, hart: HartId, op: &Op) -> Act {
-        let locked = matches!(op.kind, OpKind::Rmw(_) | OpKind::Lock);
-        if locked && self.sys.spec.core.store_order == StoreOrder::Tso {
+        if matches!(op.kind, OpKind::Rmw(_) | OpKind::Lock) {
             if let Gate::Wait(cause) = self.design.instr(&mut self.sys, hart, Instr::Locked) {
                 return Act::Refused(cause);
             }
@@ -130,7 +129,9 @@ impl Machine {
         let act = self.instruct(hart, instr(tx));
         if matches!(act, Act::Done(_)) {
             self.sys.harts[hart.index()].open_tx = None;
-            self.record(hart, event(tx));
+            // A commit that the design answered by rolling the transaction back is an abort.
+            let aborted = self.sys.journal.borrow().rolled_back(hart);
+            self.record(hart, if aborted { TraceKind::TxAbort(tx) } else { event(tx) });
         }
         act
     }
@@ -244,6 +245,10 @@ impl Machine {
                 r.hold_next(reads);
             }
             self.perform_store(hart, &s, way);
+            if op.kind != OpKind::Lock {
+                let old = self.sys.functional.borrow().word(op.addr);
+                self.sys.journal.borrow_mut().issue(hart, op.addr.word(), old);
+            }
             self.sys.functional.borrow_mut().set_word(op.addr, value, None);
             store = before;
         }

@@ -212,6 +212,7 @@ impl Machine {
             Ev::Head(h) => self.head(h),
             Ev::Grant(core, miss) => self.grant(core, miss),
             Ev::Fill(core, miss) => self.fill(core, miss),
+            Ev::Starved(core) => self.serve_starved(core),
             Ev::ReadSend(side, what) => self.send_read(side, what),
             Ev::Clean(slot) => self.clean(slot),
             Ev::Memory(side) => {

@@ -40,6 +40,8 @@ pub(crate) enum Ev {
     Grant(CoreId, u8),
     /// Data or permission arrives for a miss.
     Fill(CoreId, u8),
+    /// Accesses that found no free miss register may start over.
+    Starved(CoreId),
     /// A miss's read reaches its memory controller.
     ReadSend(Side, ReadFor),
     /// A clean looks through the hierarchy.

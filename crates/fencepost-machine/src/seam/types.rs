@@ -89,9 +89,8 @@ pub enum Instr {
     Flush(LineAddr, Flush),
     /// A fence; asked when every older load and store of the hart has performed and every older flush was issued.
     Fence(Fence),
-    /// An atomic read-modify-write or a lock acquisition of a core with total store order is about to act: there (x86) it
-    /// also completes older flushes and non-temporal stores, as a fence does. May be asked several times for one
-    /// instruction.
+    /// An atomic read-modify-write or a lock acquisition is about to act. The x86 family promises that it completes the
+    /// flushes and non-temporal stores before it, as a fence does. May be asked several times for one instruction.
     Locked,
     /// Commit of the running hardware transaction.
     TxCommit(TxId),
