@@ -16,7 +16,7 @@
 //! Acceptance by the controller.
 //!
 //! # Contract
-//! `themis`.
+//! `themis`: px86, and a non-temporal store persists before every later temporal store of the same thread.
 //!
 //! # Hardware cost
 //! A tail pointer per core for every line of the private caches and of the shared one, and the shared cache listening to

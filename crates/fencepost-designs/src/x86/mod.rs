@@ -19,7 +19,7 @@
 //! Acceptance by the controller. On a memory that is durable only at the device the dialect's fences order nothing.
 //!
 //! # Contract
-//! `px86`.
+//! `px86`: flush and fence, with the controller in the persistence domain.
 //!
 //! # Hardware cost
 //! None: everything exists in the processor.

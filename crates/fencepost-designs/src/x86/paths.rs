@@ -73,19 +73,20 @@ pub static STATS: [StatInfo; 9] = [
     ),
 ];
 
-/// Progress of a synchronous flush.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-enum SyncFlush {
-    #[default]
-    None,
-    InFlight,
-    Done,
+/// A synchronous flush between its first question and its answer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct SyncFlush {
+    line: LineAddr,
+    /// The line when the flush set out. A line that has changed since is flushed again: the flush acts when it completes.
+    words: [u64; 8],
+    done: bool,
 }
 #[derive(Clone, Debug, Default)]
 struct Hart {
     /// Flushes issued and not yet accepted (or found clean).
     flushes: u32,
-    sync: SyncFlush,
+    /// On cores that do not keep program order there may be several.
+    sync: Vec<SyncFlush>,
     /// Entries its core had allocated after this hart's newest non-temporal store.
     newest_nt: u64,
     /// A non-temporal store performed since the last fence or temporal store.
@@ -161,35 +162,39 @@ impl Paths {
 
     /// A flush instruction. One whose line sits in a write-combining buffer waits: the flush covers those bytes too.
     pub fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
+        if flush == Flush::Clflush && self.sync_flush_done(cx, hart, line) {
+            return Gate::Go;
+        }
         if self.cores.iter().any(|c| c.wcb.holds(line)) {
             return self.wait(Cause::WcbPending);
+        }
+        if flush == Flush::Clflush {
+            return self.sync_flush(cx, hart, line);
         }
         let kind = match (flush, self.params.clwb_keeps) {
             (Flush::ClflushOpt | Flush::Clflush, _) => CleanKind::Invalidate,
             (_, ClwbKeeps::Exclusive) => CleanKind::KeepExclusive,
             (_, ClwbKeeps::Shared) => CleanKind::KeepShared,
         };
-        if flush == Flush::Clflush {
-            return self.sync_flush(cx, hart, line);
-        }
         self.harts[hart.index()].flushes += 1;
         cx.count(stat::FLUSHES, 1);
         cx.clean(hart, line, kind, FLUSH);
         Gate::Go
     }
+    fn sync_flush_done(&mut self, cx: &dyn Cx, hart: HartId, line: LineAddr) -> bool {
+        let flushes = &mut self.harts[hart.index()].sync;
+        let Some(i) = flushes.iter().position(|f| f.line == line && f.done) else {
+            return false;
+        };
+        flushes.swap_remove(i).words == cx.coherent(line).words
+    }
     fn sync_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> Gate {
-        let state = &mut self.harts[hart.index()].sync;
-        match *state {
-            SyncFlush::Done => {
-                *state = SyncFlush::None;
-                return Gate::Go;
-            }
-            SyncFlush::InFlight => {}
-            SyncFlush::None => {
-                *state = SyncFlush::InFlight;
-                cx.count(stat::FLUSHES, 1);
-                cx.clean(hart, line, CleanKind::Invalidate, SYNC_FLUSH);
-            }
+        let (words, flushes) = (cx.coherent(line).words, &mut self.harts[hart.index()].sync);
+        if !flushes.iter().any(|f| f.line == line) {
+            let done = false;
+            flushes.push(SyncFlush { line, words, done });
+            cx.count(stat::FLUSHES, 1);
+            cx.clean(hart, line, CleanKind::Invalidate, line.0 << 1 | SYNC_FLUSH);
         }
         self.wait(Cause::FlushPending)
     }
@@ -199,13 +204,13 @@ impl Paths {
             cx.count(stat::NOTHING_DIRTY, 1);
         }
         let h = &mut self.harts[hart.index()];
-        match tag {
-            SYNC_FLUSH => h.sync = SyncFlush::Done,
-            _ => h.flushes -= 1,
+        if tag & 1 == SYNC_FLUSH {
+            let line = LineAddr(tag >> 1);
+            h.sync.iter_mut().filter(|f| f.line == line).for_each(|f| f.done = true);
+        } else {
+            h.flushes -= 1;
         }
-        if tag == SYNC_FLUSH || h.flushes == 0 {
-            self.wake(cx);
-        }
+        self.wake(cx);
     }
     /// A temporal store to persistent memory performed.
     pub fn stored(&mut self, cx: &mut dyn Cx, hart: HartId) {
