@@ -240,7 +240,7 @@ mod tests {
             let headings: Vec<_> = page.sections.iter().map(|s| s.0.as_str()).collect();
             assert_eq!(headings, PAGE_HEADINGS, "{}", d.word);
             for (heading, text) in &page.sections {
-                assert!(text.len() > 10, "{}: `{heading}` is empty", d.word);
+                assert!(text.len() > 5, "{}: `{heading}` is empty", d.word);
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use super::buffer::Kind;
 use super::deps::Seq;
-use super::mechanism::{DRAIN_ARRIVES, Delegated, Dsb, QUEUE, SLOT};
+use super::mechanism::{DRAIN_ANSWERED, Delegated, Dsb, QUEUE, SLOT};
 use super::{Arbitration, Fault};
 use fencepost_kernel::{CoreId, HartId, WriteCause};
-use fencepost_machine::seam::{Cx, Epoch, Write};
+use fencepost_machine::seam::{Cx, Epoch, Write, WriteId};
 
 impl Delegated {
     pub(super) fn can_drain(&self, core: CoreId) -> bool {
@@ -64,10 +64,11 @@ impl Delegated {
                     hart: Some(*hart),
                     delay: self.params.path_latency,
                 };
-                if cx.write(write).is_err() {
+                let Ok(id) = cx.write(write) else {
                     self.refused = true;
                     return false;
-                }
+                };
+                self.outstanding.insert(id);
                 self.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
                     merge.persisted(core, floor, e);
                     (e, Epoch(e.0 + 1))
@@ -115,13 +116,29 @@ impl Delegated {
             }
         }
     }
-    /// The FENCE of an explicit drain has drained: the question follows it down the path.
+    /// The FENCE of an explicit drain has drained: it waits for every write handed over so far.
     fn explicit_drains(&mut self, cx: &mut dyn Cx, core: CoreId, seq: Seq) {
         for k in 0..self.harts.len() {
-            let hart = HartId(k as u8);
-            if self.harts[k].dsb == Dsb::Buffered(seq) && cx.core_of(hart) == core {
-                self.harts[k].dsb = Dsb::Draining;
-                cx.timer(cx.now() + self.params.path_latency, DRAIN_ARRIVES | k as u64);
+            if self.harts[k].dsb != Dsb::Buffered(seq) || cx.core_of(HartId(k as u8)) != core {
+                continue;
+            }
+            let earliest = cx.now() + self.params.path_latency * 2;
+            // With nothing outstanding, any id is durable.
+            let last = self.outstanding.last().copied().unwrap_or(WriteId(0));
+            self.harts[k].dsb = Dsb::Draining { last, earliest };
+            self.answer_explicit_drains(cx);
+        }
+    }
+    /// Sends the answer of every explicit drain whose writes are durable.
+    pub(super) fn answer_explicit_drains(&mut self, cx: &mut dyn Cx) {
+        let oldest = self.outstanding.first().copied();
+        for k in 0..self.harts.len() {
+            if let Dsb::Draining { last, earliest } = self.harts[k].dsb
+                && oldest.is_none_or(|o| o > last)
+            {
+                self.harts[k].dsb = Dsb::Answering;
+                let at = earliest.max(cx.now() + self.params.path_latency);
+                cx.timer(at, DRAIN_ANSWERED | k as u64);
             }
         }
     }

@@ -6,18 +6,17 @@ use super::tracker::{Stored, Tracker};
 use crate::registry::MachineShape;
 use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, DrainScope, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer,
-    StatInfo, Way, Why,
+    Access, Cause, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way,
+    Why, Write, WriteId,
 };
+use std::collections::BTreeSet;
 
 /// The one write queue of this design.
 pub(super) const QUEUE: u8 = 0;
 /// Timer: the persist path has a free slot.
 pub(super) const SLOT: u64 = 1 << 32;
-/// Timer: the explicit drain of hart (tag minus this) reaches the controller.
-pub(super) const DRAIN_ARRIVES: u64 = 2 << 32;
-/// Timer: its answer reaches the core.
-const DRAIN_ANSWERED: u64 = 3 << 32;
+/// Timer: the answer to the explicit drain of hart (tag minus this) reaches its core.
+pub(super) const DRAIN_ANSWERED: u64 = 2 << 32;
 
 const PERSISTS: usize = 0;
 const COALESCED: usize = 1;
@@ -34,8 +33,11 @@ pub(super) enum Dsb {
     None,
     /// Its FENCE is in the buffer.
     Buffered(Seq),
-    /// The FENCE has drained; the controller is being asked.
-    Draining,
+    /// The FENCE has drained and follows the persists before it; every write up to `last` must become durable, and no
+    /// answer can be back before `earliest`.
+    Draining { last: WriteId, earliest: Ps },
+    /// Everything is durable; the answer is on its way.
+    Answering,
     /// Everything before it is durable.
     Done,
 }
@@ -60,6 +62,8 @@ pub struct Delegated {
     pub(super) refused: bool,
     /// Core that drained last, for taking turns.
     pub(super) last: usize,
+    /// Writes handed to the controller and not durable.
+    pub(super) outstanding: BTreeSet<WriteId>,
 }
 
 impl Delegated {
@@ -75,6 +79,7 @@ impl Delegated {
             slot_timer: false,
             refused: false,
             last: cores.saturating_sub(1),
+            outstanding: BTreeSet::new(),
         }
     }
     /// The oldest epoch that is not durable; only merging epochs ask.
@@ -164,7 +169,7 @@ impl Delegated {
                 Ok(seq) => self.harts[hart.index()].dsb = Dsb::Buffered(seq),
                 Err(gate) => return gate,
             },
-            Dsb::Buffered(_) | Dsb::Draining => {}
+            Dsb::Buffered(_) | Dsb::Draining { .. } | Dsb::Answering => {}
         }
         self.wait(hart, Cause::DrainPending)
     }
@@ -178,6 +183,7 @@ impl Design for Delegated {
             snoops: true,
             leaving: true,
             reads: true,
+            writes: true,
             ..Hooks::default()
         }
     }
@@ -229,9 +235,11 @@ impl Design for Delegated {
         cx.count(SUPPLIED, 1);
         SnoopAnswer::Supply
     }
-    /// Every store to persistent memory went through a buffer: what the last level evicts is not needed.
-    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, _: Why) -> Exit {
-        if from == Level::Llc && way.line.is_persistent() {
+    /// Every store to persistent memory went through a buffer: what would go to memory from a cache is not needed. (A
+    /// private cache sends a line straight there only when it is cleaned.)
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
+        let to_memory = from == Level::Llc || why == Why::Cleaned;
+        if to_memory && way.line.is_persistent() {
             cx.count(DROPPED, 1);
             return Exit::Drop;
         }
@@ -244,15 +252,17 @@ impl Design for Delegated {
         self.refused = false;
         self.schedule(cx);
     }
-    fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {
-        cx.timer(cx.now() + self.params.path_latency, DRAIN_ANSWERED | tag);
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {
+        if self.outstanding.remove(&id) {
+            self.answer_explicit_drains(cx);
+        }
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         let hart = HartId(tag as u8);
         match tag >> 32 << 32 {
             SLOT => self.slot(cx),
-            DRAIN_ARRIVES => cx.when_drained(DrainScope::AcceptedSoFar(Some(QUEUE)), u64::from(hart.0)),
             _ => {
+                debug_assert_eq!(tag, DRAIN_ANSWERED | u64::from(hart.0));
                 self.harts[hart.index()].dsb = Dsb::Done;
                 self.wake(cx, hart);
             }

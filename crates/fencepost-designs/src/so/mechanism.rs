@@ -3,7 +3,7 @@
 use super::exclusive::CommitRight;
 use super::{PcommitPolicy, SoFault, SoParams};
 use crate::registry::MachineShape;
-use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData};
+use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
 
 /// What a timer or a clean of this design means; packed with the hart into the tag.
@@ -58,6 +58,8 @@ struct Hart {
     flushes: u32,
     /// Commits started and not yet answered.
     commits: u32,
+    /// Non-temporal stores that have not reached the controller.
+    nt_stores: u32,
     sync: SyncFlush,
     /// A flush to the point of persistence (`DC CVAP`) was issued since the last `DSB`.
     cvap: bool,
@@ -165,6 +167,9 @@ impl So {
         if self.harts[hart.index()].flushes > 0 && !ignore_flushes {
             return self.wait(hart, Cause::FlushPending);
         }
+        if self.harts[hart.index()].nt_stores > 0 {
+            return self.wait(hart, Cause::WcbPending);
+        }
         // A flush to the point of persistence ends at the device, not at the controller's queue.
         if fence == Fence::Dsb && std::mem::take(&mut self.harts[hart.index()].cvap) && !cx.durable_on_accept() {
             self.start_commit(cx, hart);
@@ -238,7 +243,7 @@ impl So {
 impl Design for So {
     fn hooks(&self) -> Hooks {
         Hooks {
-            writes: self.params.fault == SoFault::PcommitIgnoresOthers,
+            writes: true,
             ..Hooks::default()
         }
     }
@@ -267,12 +272,44 @@ impl Design for So {
             self.wake(cx, hart);
         }
     }
-    fn accepted(&mut self, _: &mut dyn Cx, id: WriteId, write: &Write) {
-        if let Some(hart) = write.hart {
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        let write = Write {
+            line,
+            data: *data,
+            queue: self.route(line),
+            epoch: None,
+            cause: WriteCause::NonTemporal,
+            hart: Some(hart),
+            delay: Ps::ZERO,
+        };
+        match cx.write(write) {
+            Ok(_) => {
+                self.harts[hart.index()].nt_stores += 1;
+                Gate::Go
+            }
+            Err(cause) => self.wait(hart, cause),
+        }
+    }
+    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+        cx.kick(None);
+    }
+    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        let Some(hart) = write.hart else { return };
+        if write.cause == WriteCause::NonTemporal {
+            let h = &mut self.harts[hart.index()];
+            h.nt_stores -= 1;
+            if h.nt_stores == 0 {
+                self.wake(cx, hart);
+            }
+        }
+        if self.params.fault == SoFault::PcommitIgnoresOthers {
             self.own_writes[hart.index()].push(id);
         }
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        if self.params.fault != SoFault::PcommitIgnoresOthers {
+            return;
+        }
         if let Some(hart) = write.hart {
             self.own_writes[hart.index()].retain(|w| *w != id);
         }

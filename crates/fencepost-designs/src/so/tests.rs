@@ -85,6 +85,25 @@ fn a_locked_instruction_waits_for_own_flushes() {
     assert_eq!(b.instr(0, Instr::Locked), Gate::Go);
 }
 
+/// A fence waits until the controller has the hart's own non-temporal stores.
+#[test]
+fn sfence_waits_for_own_non_temporal_stores() {
+    use fencepost_machine::seam::Design as _;
+    let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 1);
+    let data = crate::testkit::filled(1);
+    assert_eq!(b.design.nt_store(&mut b.cx, HartId(0), pm_line(0), &data, 1), Gate::Go);
+    assert_eq!(b.instr(0, SFENCE), Gate::Wait(Cause::WcbPending));
+    assert_eq!(b.instr(1, SFENCE), Gate::Go);
+    let full = b.design.nt_store(&mut b.cx, HartId(1), pm_line(1), &data, 1);
+    assert_eq!(full, Gate::Wait(Cause::WriteQueueFull));
+    b.run_for(Ps(1));
+    assert!(b.cx.kicked[0]);
+    assert_eq!(b.instr(0, SFENCE), Gate::Go);
+    let id = b.candidates()[0];
+    b.write_to_device(id);
+    assert!(b.cx.kicked[1], "there is room again");
+}
+
 /// DPO-SEM10: pcommit waits for accepted writes of every thread, also unrelated ones.
 #[test]
 fn pcommit_waits_for_the_writes_of_every_hart() {

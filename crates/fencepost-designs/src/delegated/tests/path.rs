@@ -22,6 +22,17 @@ fn persistent_lines_evicted_from_the_last_level_are_dropped() {
     assert_eq!(exit(Level::Llc, pm_line(0)), Exit::Drop);
     assert_eq!(exit(Level::Llc, dram_line(0)), Exit::Down);
     assert_eq!(exit(Level::L1(CoreId(0)), pm_line(0)), Exit::Down);
+    let way = Way {
+        line: pm_line(0),
+        dirty: true,
+        meta: 0,
+        frozen: false,
+    };
+    let data = crate::testkit::filled(1);
+    let cleaned = b
+        .design
+        .leaving(&mut b.cx, Level::L1(CoreId(0)), &way, &data, Why::Cleaned);
+    assert_eq!(cleaned, Exit::Drop, "a clean of a private copy goes straight to memory");
     assert!(b.cx.writes.is_empty());
 }
 
@@ -60,8 +71,6 @@ fn dsb_waits_until_everything_before_it_is_durable() {
             let id = b.candidates()[0];
             b.write_to_device(id);
         }
-        b.answer_drains();
-        b.cx.kicked[0] = false;
         b.run_for(Ps::from_ns(1000));
         assert!(b.cx.kicked[0]);
         assert_eq!(b.instr(0, dsb), Gate::Go);

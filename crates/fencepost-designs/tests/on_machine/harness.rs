@@ -1,0 +1,189 @@
+//! Random programs, machines and runs.
+
+use fencepost_contract::{ConformReport, Demands, conform};
+use fencepost_designs::{DesignInfo, MachineShape, Setting, find};
+use fencepost_kernel::params::Raw;
+use fencepost_kernel::{Addr, At, Bytes, Image, Mem, Pm, Ps, Rmw, Site, Stream, Val, WriteCause};
+use fencepost_machine::memory::DurableAt;
+use fencepost_machine::seam::Design;
+use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, StoreOrder, ThreadBody, Workload};
+use std::rc::Rc;
+
+/// One statement of a program that fits every dialect.
+#[derive(Copy, Clone, Debug)]
+pub enum Statement {
+    /// Load a word.
+    Load(Addr),
+    /// Store a word.
+    Store(Addr),
+    /// Store a word and start making it persistent.
+    Persist(Addr),
+    /// Non-temporal store.
+    NtStore(Addr),
+    /// Order everything persisted before against everything after.
+    Order,
+    /// Everything persisted before is durable now.
+    Durable,
+    /// Atomic addition.
+    Add(Addr),
+    /// Lock, store, persist, order, unlock.
+    Critical(Addr, Addr),
+    /// Some other work.
+    Compute,
+}
+
+/// A random program for each thread, over `lines` persistent lines and two volatile ones.
+pub fn programs(seed: u64, threads: usize, statements: usize, lines: u64) -> Vec<Vec<Statement>> {
+    let mut dice = Stream::new(seed, "machine-programs");
+    let mut one = |_| {
+        let word = 8 * dice.below(2);
+        let at = match dice.below(lines + 2) {
+            l if l < lines => Addr::pm(64 * l + word),
+            l => Addr(64 * (l - lines) + word),
+        };
+        let pm = Addr::pm(64 * dice.below(lines) + word);
+        match dice.below(24) {
+            0..=4 => Statement::Load(at),
+            5..=7 => Statement::Store(at),
+            8..=13 => Statement::Persist(pm),
+            14..=18 => Statement::Order,
+            19 => Statement::Add(at),
+            20 => Statement::Critical(Addr(1024), pm),
+            21 => Statement::NtStore(pm),
+            22 => Statement::Compute,
+            _ => Statement::Durable,
+        }
+    };
+    (0..threads).map(|_| (0..statements).map(&mut one).collect()).collect()
+}
+
+/// What a run is made of besides its programs.
+#[derive(Clone)]
+pub struct Setup {
+    pub info: &'static DesignInfo,
+    pub settings: Vec<(String, Raw)>,
+    pub spec: MachineSpec,
+}
+impl Setup {
+    pub fn new(word: &str) -> Setup {
+        let mut spec = MachineSpec::default();
+        spec.core.cores = 3;
+        // Small caches, so that lines are evicted; a slow medium, so that order matters.
+        spec.l1.size = Bytes(512);
+        spec.l1.ways = 2;
+        spec.llc.size = Bytes(2048);
+        spec.llc.ways = 4;
+        spec.pm.media.write_pulse = Ps::from_ns(150);
+        Setup {
+            info: find(word).expect("registered"),
+            settings: Vec::new(),
+            spec,
+        }
+    }
+    pub fn with(mut self, name: &str, value: &str) -> Setup {
+        self.settings.push((name.into(), Raw::Text(value.into())));
+        self
+    }
+    pub fn durable_on_accept(mut self, yes: bool) -> Setup {
+        self.spec.pm.media.durable_at = if yes { DurableAt::Accept } else { DurableAt::Device };
+        self
+    }
+    pub fn tso(mut self, yes: bool) -> Setup {
+        self.spec.core.store_order = if yes { StoreOrder::Tso } else { StoreOrder::Relaxed };
+        self
+    }
+    /// Every queue of the machine at size one.
+    pub fn tiny(mut self) -> Setup {
+        let s = &mut self.spec;
+        (s.core.rob, s.core.load_queue, s.core.store_queue) = (2, 1, 1);
+        for c in [&mut s.l1, &mut s.llc] {
+            (c.mshrs, c.writeback_buffer) = (1, 1);
+        }
+        for m in [&mut s.pm, &mut s.dram] {
+            (m.controller.write_queue, m.controller.read_queue) = (1, 1);
+        }
+        self
+    }
+    pub fn setting(&self) -> Setting {
+        let accept = self.spec.pm.controller.durable_at(&self.spec.pm.media) == DurableAt::Accept;
+        Setting::new(accept, self.spec.core.store_order == StoreOrder::Tso)
+    }
+    pub fn design(&self) -> Box<dyn Design> {
+        let shape = MachineShape {
+            harts: self.spec.harts(),
+            cores: self.spec.core.cores,
+            ..MachineShape::default()
+        };
+        (self.info.build)(&self.settings, shape).expect("sound parameters")
+    }
+    /// Runs the programs, recorded.
+    pub fn run(&self, programs: &[Vec<Statement>]) -> RunReport {
+        let bodies = programs
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(t, p)| self.body(t as u64, p))
+            .collect();
+        self.run_bodies(bodies)
+    }
+    pub fn run_bodies(&self, threads: Vec<ThreadBody>) -> RunReport {
+        let work = Workload {
+            initial: Image::default(),
+            threads,
+            sites: Rc::from([20]),
+            warm_up: 0,
+            record: true,
+            remote: Vec::new(),
+        };
+        let machine = Machine::new(&self.spec, self.design(), work).expect("a sound machine");
+        machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.word))
+    }
+    fn body(&self, thread: u64, program: Vec<Statement>) -> ThreadBody {
+        let dialect = (self.info.dialect)(self.setting());
+        Box::new(move |m: &mut SimMem<'_>| {
+            let mut pm = Pm::new(m, dialect);
+            for (k, s) in program.into_iter().enumerate() {
+                execute(&mut pm, s, thread << 32 | (k as u64 + 1));
+            }
+        })
+    }
+    /// Whether the run kept the contract of this design in this setting.
+    pub fn judge(&self, r: &RunReport) -> Result<ConformReport, String> {
+        let demands = Demands {
+            // Delegated ordering persists every store; with the others a store may stay in the caches.
+            complete: self.info.word.starts_with("delegated"),
+        };
+        let trace = r.trace.as_ref().expect("recorded");
+        let contract = self.info.contract_of(self.setting());
+        conform(trace, r.log.records(), &contract, demands).map_err(|refusal| refusal.to_string())
+    }
+}
+
+fn execute(pm: &mut Pm<'_, SimMem<'_>>, statement: Statement, unique: u64) {
+    let value = Val::lit(unique);
+    match statement {
+        Statement::Load(a) => drop(pm.m.load(At::new(a))),
+        Statement::Store(a) => pm.m.store(At::new(a), value),
+        Statement::Persist(a) => {
+            pm.m.store(At::new(a), value);
+            pm.persist(At::new(a), 8);
+        }
+        Statement::NtStore(a) => pm.m.nt_store(At::new(a), value),
+        Statement::Order => pm.order(),
+        Statement::Durable => pm.durable(),
+        Statement::Add(a) => drop(pm.m.rmw(At::new(a), Rmw::Add(1))),
+        Statement::Compute => pm.m.compute(Site(0)),
+        Statement::Critical(lock, a) => {
+            pm.lock(At::new(lock));
+            pm.m.store(At::new(a), value);
+            pm.persist(At::new(a), 8);
+            pm.order();
+            pm.unlock(At::new(lock));
+        }
+    }
+}
+
+/// Records with this cause.
+pub fn writes_with(r: &RunReport, cause: WriteCause) -> usize {
+    r.log.records().iter().filter(|w| w.cause == cause).count()
+}
