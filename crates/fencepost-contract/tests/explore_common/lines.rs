@@ -75,3 +75,34 @@ pub fn with_cuts(k: u64, marks: bool) -> impl Fn(&mut CrashMem<'_>, &CrashPoint)
         })
     }
 }
+
+/// One failure point, no order: `n` stores to lines of their own.
+pub fn loose(n: u64) -> CrashSpace {
+    let mut g = GraphBuilder::new(Image::default(), Grain::Word);
+    for i in 0..n {
+        g.node();
+        g.write(Write {
+            at: Addr::pm(i * 64),
+            value: 1,
+            store: None,
+            thread: HartId(0),
+            source: Location::caller(),
+        });
+    }
+    let crash = CrashPoint {
+        begun: vec![],
+        acked: vec![],
+    };
+    let point = FailurePoint {
+        event: 0,
+        executed: n as u32,
+        newly_must: 0..0,
+        crash,
+    };
+    CrashSpace {
+        graph: g.finish(),
+        must: vec![],
+        points: vec![point],
+        node_of: vec![],
+    }
+}
