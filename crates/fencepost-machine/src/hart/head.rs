@@ -65,6 +65,7 @@ impl Machine {
             OpKind::Fence(kind) => {
                 let act = self.instruct(hart, Instr::Fence(kind));
                 if matches!(act, Act::Done(_)) {
+                    self.sys.counters.fences += 1;
                     self.record(hart, TraceKind::Fence(kind));
                 }
                 act
