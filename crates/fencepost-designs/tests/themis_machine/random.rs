@@ -99,9 +99,6 @@ fn random_run(word: &str, seed: u64, fences: u64) -> RunReport {
 fn never_accused(word: &str, kind: ContractKind) -> u64 {
     let mut reordered = 0;
     for seed in 0..10_000u64 {
-        if std::env::var("SHOW").is_ok() {
-            eprintln!("seed {seed}");
-        }
         let r = random_run(word, seed, 1 + seed % 2 * 4);
         let report = judge(&r, kind).unwrap_or_else(|e| panic!("{word}, seed {seed}: {e}"));
         sound(&r).unwrap_or_else(|e| panic!("{word}, seed {seed}: {e}"));
@@ -184,41 +181,4 @@ fn same_seed_same_log() {
             assert_eq!(go(), go(), "{word}, seed {seed}");
         }
     }
-}
-
-#[test]
-fn zz_debug() {
-    let Ok(text) = std::env::var("DBG") else { return };
-    let (word, seed) = text.split_once(':').unwrap();
-    let seed: u64 = seed.parse().unwrap();
-    let mut dice = Stream::new(seed, "x86-random");
-    let s = setup(word, &mut dice);
-    println!("{:?} {:?} {:?}", s.settings, s.spec.core, s.spec.l2);
-    let threads = 1 + dice.below(u64::from(s.spec.harts()).min(4)) as usize;
-    let p = programs(&mut dice, threads, 1 + seed % 2 * 4);
-    for t in &p {
-        println!("{t:?}");
-    }
-    let r = s.run(bodies(p));
-    let trace = r.trace.as_ref().unwrap();
-    for (i, e) in trace.events.iter().enumerate() {
-        let extra = match e.kind {
-            fencepost_kernel::TraceKind::Store(id) => format!("{:?}", trace.store(id)),
-            fencepost_kernel::TraceKind::Durable { index } => format!("{:?}", r.log.records()[index as usize]),
-            _ => String::new(),
-        };
-        println!("{i} {:?} {:?} {extra}", e.thread, e.kind);
-    }
-    println!(
-        "{:?} stale {}",
-        judge(
-            &r,
-            if word.starts_with("x86") {
-                ContractKind::Px86
-            } else {
-                ContractKind::Themis
-            }
-        ),
-        r.counters.stale_reads
-    );
 }
