@@ -239,6 +239,21 @@ fn drains_wait_for_exactly_their_scope() {
 }
 
 #[test]
+fn a_later_write_that_is_faster_does_not_satisfy_a_drain() {
+    let mut h = Harness::new(&bare(), &pcm());
+    // Two pulses one after the other in bank 0; asked for; then one in bank 1, done before the second of them.
+    let _ = h.write(0, write(0, 1, None));
+    let slow = h.write(0, write(1, 2, None));
+    h.run_until(0);
+    h.c.when_drained(Ps(0), DrainScope::AcceptedSoFar(None), 1);
+    h.run_until(10_000);
+    let later = h.write(10_000, write(128, 3, None));
+    h.finish();
+    assert!(h.durable_time(later) < h.durable_time(slow));
+    assert_eq!(drained(&h), [(1, h.durable_time(slow))]);
+}
+
+#[test]
 fn a_gated_queue_takes_nothing_new_and_sends_what_it_holds() {
     let mut h = Harness::with_plan(&bare(), &pcm(), &plan(2, 8, false));
     let on_the_way = Write {

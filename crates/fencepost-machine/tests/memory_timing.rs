@@ -1,56 +1,11 @@
 //! Closed-form timing of the memory controller: one test for each rule, expected values from the rule's own formula.
 
 mod memory_util;
-use fencepost_kernel::{Bytes, Ps};
+use fencepost_kernel::Ps;
 use fencepost_machine::memory::*;
+use memory_util::round::*;
 use memory_util::*;
 
-const CK: u64 = 1000;
-const RCD: u64 = 10_000;
-const RP: u64 = 12_000;
-const CL: u64 = 11_000;
-const CWL: u64 = 8000;
-const RAS: u64 = 30_000;
-const WR: u64 = 15_000;
-const WTR: u64 = 7000;
-const RTP: u64 = 6000;
-const RTW: u64 = 2000;
-const RTRS: u64 = 3000;
-const CCD: u64 = 5000;
-const RRD: u64 = 6000;
-const BURST: u64 = 4000;
-
-/// DRAM-like medium with round numbers and no refresh; rows of 16 lines, 8 banks.
-fn media() -> MediaSpec {
-    MediaSpec {
-        banks: 8,
-        row_size: Bytes(1024),
-        t_ck: Ps(CK),
-        t_rcd: Ps(RCD),
-        t_rp: Ps(RP),
-        t_cl: Ps(CL),
-        t_cwl: Ps(CWL),
-        t_ras: Ps(RAS),
-        t_wr: Ps(WR),
-        t_wtr: Ps(WTR),
-        t_wtr_l: Ps(WTR),
-        t_rtp: Ps(RTP),
-        t_rtw: Ps(RTW),
-        t_rtrs: Ps(RTRS),
-        t_ccd: Ps(CCD),
-        t_ccd_l: Ps(CCD),
-        t_rrd: Ps(RRD),
-        t_rrd_l: Ps(RRD),
-        t_faw: Ps(0),
-        t_burst: Ps(BURST),
-        t_refi: Ps(0),
-        ..MediaSpec::default()
-    }
-}
-/// The line in this bank (of all ranks), row and column.
-fn at(bank: u64, row: u64, column: u64) -> u64 {
-    (row * 8 + bank) * 16 + column
-}
 fn harness(media: &MediaSpec) -> Harness {
     Harness::new(&bare(), media)
 }

@@ -1,6 +1,8 @@
 //! Shared by the memory tests: a controller driven by its own `next_event`.
 #![allow(dead_code)]
 
+pub mod round;
+
 use fencepost_kernel::{LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{Epoch, QueuePlan, Write, WriteId};

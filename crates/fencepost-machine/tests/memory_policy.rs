@@ -1,0 +1,96 @@
+//! The controller's policies: how hits, drains and waiting writes take turns.
+
+mod memory_util;
+use fencepost_kernel::Ps;
+use fencepost_machine::memory::*;
+use memory_util::round::*;
+use memory_util::*;
+
+#[test]
+fn row_hits_pass_an_older_conflict_only_so_often() {
+    for (most, before) in [(0, 6), (3, 3), (1, 1)] {
+        let spec = ControllerSpec {
+            row_hits_max: most,
+            ..bare()
+        };
+        let mut h = Harness::new(&spec, &media());
+        // Opens the row and is its first hit; the conflict is older than the five that follow.
+        let opener = h.read(0, at(0, 0, 0));
+        h.run_until(0);
+        let conflict = h.read(1, at(0, 1, 0));
+        let hits: Vec<_> = (1..6).map(|c| h.read(1, at(0, 0, c))).collect();
+        h.finish();
+        let earlier = [opener]
+            .into_iter()
+            .chain(hits)
+            .filter(|id| h.read_time(*id) < h.read_time(conflict));
+        assert_eq!(earlier.count(), before, "row_hits_max {most}");
+    }
+}
+
+#[test]
+fn a_drain_gives_way_and_resumes_by_the_watermarks() {
+    // Eight entries, drain at six, down to two; hits of one open row, so that order is the controller's choice alone.
+    let order = |read_priority: bool, min_writes: u16, writes: u64| {
+        let spec = ControllerSpec {
+            write_queue: 8,
+            drain_high: 75,
+            drain_low: 25,
+            min_writes,
+            read_priority,
+            // Otherwise writes on their way into the medium still count as waiting.
+            slot_freed: SlotFreed::Issue,
+            ..bare()
+        };
+        let mut h = Harness::new(&spec, &media());
+        let _ = h.read_alone(0, at(0, 0, 0));
+        let reads: Vec<_> = (1..3).map(|c| h.read(100_000, at(0, 0, c))).collect();
+        let ids: Vec<_> = (0..writes)
+            .map(|c| h.write(100_000, write(at(0, 0, 8 + c), c, None)))
+            .collect();
+        h.finish();
+        ids.iter()
+            .filter(|w| h.durable_time(**w) < h.read_time(reads[0]))
+            .count()
+    };
+    // Below the high mark reads go first; at it, writes are drained to the low mark before them.
+    assert_eq!(order(true, 1, 5), 0);
+    assert_eq!(order(true, 1, 6), 4);
+    assert_eq!(order(true, 1, 8), 6);
+    // At least `min_writes` of them.
+    assert_eq!(order(true, 5, 6), 5);
+}
+
+#[test]
+fn a_write_that_waited_long_enough_goes_before_reads() {
+    let first_write = |wait: u64| {
+        let spec = ControllerSpec {
+            write_wait_max: Ps(wait),
+            min_writes: 1,
+            fill_idle: false,
+            ..bare()
+        };
+        let mut h = Harness::new(&spec, &media());
+        // Reads that hit one row arrive twice as fast as they are served, so one is always waiting.
+        let mut w = None;
+        for i in 0..30 {
+            let _ = h.read(i * CCD / 2, at(0, 0, i % 16));
+            h.run_until(i * CCD / 2);
+            if i == 4 {
+                w = Some(h.write(i * CCD / 2, write(at(1, 0, 0), 1, None)));
+            }
+        }
+        let last_read = h.id() - 1;
+        h.finish();
+        (h.durable_time(w.unwrap()) - 4 * CCD / 2, h.read_time(last_read))
+    };
+    let (never, reads_end) = first_write(0);
+    assert!(never > reads_end - 4 * CCD / 2 - CL, "reads go first");
+    // Overdue after 40 ns: then the row is opened and the line written, as soon as the bus has turned.
+    let (waited, _) = first_write(40_000);
+    assert!(waited >= 40_000 + RCD + CWL + BURST);
+    assert!(
+        waited <= 40_000 + CK + RCD + (CL + BURST + RTW - CWL) + CWL + BURST,
+        "{waited}"
+    );
+}
