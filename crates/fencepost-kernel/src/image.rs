@@ -2,6 +2,7 @@
 
 use crate::log::LineData;
 use crate::units::{Addr, LOG_BASE, LineAddr, PM_BASE, StoreId};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const PAGE_WORDS: usize = 512;
@@ -11,15 +12,21 @@ type Page<T> = Rc<[T; PAGE_WORDS]>;
 /// programs (hardware logs) do not make the table long.
 const FAR: u64 = LOG_BASE.0 / 8;
 
+/// Pages from this one on (16 GiB into a table) lie in a map: a recovery that follows a wild pointer may store
+/// anywhere, and must find no memory bill but its own.
+const WILD: usize = 1 << 22;
+
 /// A sparse array of `T` per 8-byte word: page tables for DRAM, persistent memory, and its far end.
 #[derive(Clone, Debug)]
 struct Paged<T> {
     tables: [Vec<Option<Page<T>>>; 3],
+    wild: BTreeMap<(usize, usize), Page<T>>,
 }
 impl<T> Default for Paged<T> {
     fn default() -> Self {
         Paged {
             tables: [Vec::new(), Vec::new(), Vec::new()],
+            wild: BTreeMap::new(),
         }
     }
 }
@@ -33,27 +40,35 @@ fn place(word: u64) -> (usize, usize, usize) {
     (table, (w as usize) / PAGE_WORDS, (w as usize) % PAGE_WORDS)
 }
 impl<T: Copy + Default> Paged<T> {
+    fn page(&self, table: usize, page: usize) -> Option<&Page<T>> {
+        match self.tables[table].get(page) {
+            Some(p) => p.as_ref(),
+            None if page >= WILD => self.wild.get(&(table, page)),
+            None => None,
+        }
+    }
     fn get(&self, word: u64) -> T {
         let (table, page, slot) = place(word);
-        match self.tables[table].get(page) {
-            Some(Some(p)) => p[slot],
-            _ => T::default(),
-        }
+        self.page(table, page).map_or_else(T::default, |p| p[slot])
     }
     /// The eight words of a line, which never straddles a page.
     fn line(&self, line: LineAddr) -> [T; 8] {
         let (table, page, slot) = place(line.0 * 8);
-        match self.tables[table].get(page) {
-            Some(Some(p)) => std::array::from_fn(|i| p[slot + i]),
-            _ => [T::default(); 8],
+        match self.page(table, page) {
+            Some(p) => std::array::from_fn(|i| p[slot + i]),
+            None => [T::default(); 8],
         }
     }
     fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE_WORDS] {
+        let fresh = || Rc::new([T::default(); PAGE_WORDS]);
+        if page >= WILD {
+            return Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh));
+        }
         let table = &mut self.tables[table];
         if table.len() <= page {
             table.resize(page + 1, None);
         }
-        Rc::make_mut(table[page].get_or_insert_with(|| Rc::new([T::default(); PAGE_WORDS])))
+        Rc::make_mut(table[page].get_or_insert_with(fresh))
     }
     fn set(&mut self, word: u64, value: T) {
         let (table, page, slot) = place(word);
@@ -85,10 +100,12 @@ impl Image {
         self
     }
     /// The aligned word at `addr` (low three address bits are ignored).
+    #[inline]
     pub fn word(&self, addr: Addr) -> u64 {
         self.words.get(addr.0 / 8)
     }
     /// Overwrites the aligned word at `addr`.
+    #[inline]
     pub fn set_word(&mut self, addr: Addr, value: u64, by: Option<StoreId>) {
         self.words.set(addr.0 / 8, value);
         if let Some(w) = &mut self.writers {
@@ -96,11 +113,13 @@ impl Image {
         }
     }
     /// The store that wrote the word last; `None` before the first, or when writers are not kept.
+    #[inline]
     pub fn writer(&self, addr: Addr) -> Option<StoreId> {
         let raw = self.writers.as_ref()?.get(addr.0 / 8);
         raw.checked_sub(1).and_then(|i| StoreId::from_index(i as usize))
     }
     /// The line with the writers of its words.
+    #[inline]
     pub fn line(&self, line: LineAddr) -> LineData {
         let by = self.writers.as_ref().map_or([0; 8], |w| w.line(line));
         LineData {
@@ -109,6 +128,7 @@ impl Image {
         }
     }
     /// Only the line's bytes, as words.
+    #[inline]
     pub fn line_words(&self, line: LineAddr) -> [u64; 8] {
         self.words.line(line)
     }
@@ -158,5 +178,18 @@ mod tests {
         assert_eq!((a.writer(far), a.word(last)), (StoreId::from_index(2), 0));
         let lines: Vec<_> = a.pm_lines().filter(|l| a.line_words(*l) != [0; 8]).collect();
         assert_eq!(lines, [Addr::pm(0).line(), LOG_BASE.line(), far.line()]);
+    }
+
+    #[test]
+    fn wild_addresses_cost_one_page() {
+        let mut a = Image::default();
+        for addr in [Addr(u64::MAX & !7), Addr::pm(1 << 62), Addr::pm(1 << 37), Addr(1 << 39)] {
+            a.set_word(addr, addr.0, None);
+            assert_eq!(
+                (a.word(addr), a.line_words(addr.line())[addr.word_in_line()]),
+                (addr.0, addr.0)
+            );
+        }
+        assert_eq!(a.word(Addr::pm(1 << 61)), 0);
     }
 }
