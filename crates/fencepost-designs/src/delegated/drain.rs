@@ -27,7 +27,8 @@ impl Delegated {
     }
     /// Asks for a slot on the path, if something can drain and none was asked for.
     pub(super) fn schedule(&mut self, cx: &mut dyn Cx) {
-        if self.slot_timer || self.pick().is_none() {
+        let cores = 0..self.tracker.ports.len() as u8;
+        if self.slot_timer || !cores.map(CoreId).any(|c| self.can_drain(c)) {
             return;
         }
         self.slot_timer = true;
@@ -68,7 +69,7 @@ impl Delegated {
                     self.refused = true;
                     return false;
                 };
-                self.outstanding.insert(id);
+                self.outstanding.push_back(id);
                 self.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
                     merge.persisted(core, floor, e);
                     (e, Epoch(e.0 + 1))
@@ -124,14 +125,14 @@ impl Delegated {
             }
             let earliest = cx.now() + self.params.path_latency * 2;
             // With nothing outstanding, any id is durable.
-            let last = self.outstanding.last().copied().unwrap_or(WriteId(0));
+            let last = self.outstanding.back().copied().unwrap_or(WriteId(0));
             self.harts[k].dsb = Dsb::Draining { last, earliest };
             self.answer_explicit_drains(cx);
         }
     }
     /// Sends the answer of every explicit drain whose writes are durable.
     pub(super) fn answer_explicit_drains(&mut self, cx: &mut dyn Cx) {
-        let oldest = self.outstanding.first().copied();
+        let oldest = self.outstanding.front().copied();
         for k in 0..self.harts.len() {
             if let Dsb::Draining { last, earliest } = self.harts[k].dsb
                 && oldest.is_none_or(|o| o > last)

@@ -9,7 +9,7 @@ use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way,
     Why, Write, WriteId,
 };
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 /// The one write queue of this design.
 pub(super) const QUEUE: u8 = 0;
@@ -62,8 +62,8 @@ pub struct Delegated {
     pub(super) refused: bool,
     /// Core that drained last, for taking turns.
     pub(super) last: usize,
-    /// Writes handed to the controller and not durable.
-    pub(super) outstanding: BTreeSet<WriteId>,
+    /// Writes handed to the controller and not durable, oldest first.
+    pub(super) outstanding: VecDeque<WriteId>,
 }
 
 impl Delegated {
@@ -79,7 +79,7 @@ impl Delegated {
             slot_timer: false,
             refused: false,
             last: cores.saturating_sub(1),
-            outstanding: BTreeSet::new(),
+            outstanding: VecDeque::new(),
         }
     }
     /// The oldest epoch that is not durable; only merging epochs ask.
@@ -253,7 +253,8 @@ impl Design for Delegated {
         self.schedule(cx);
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {
-        if self.outstanding.remove(&id) {
+        if let Ok(i) = self.outstanding.binary_search(&id) {
+            self.outstanding.remove(i);
             self.answer_explicit_drains(cx);
         }
     }
