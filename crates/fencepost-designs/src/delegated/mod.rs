@@ -20,7 +20,7 @@
 //! them to its next persist or FENCE; per core the newer id replaces the older. *Drain*: in order per core, once
 //! every dependence of the oldest entry has drained; one entry per bus slot, arbitrated, seen by all ports, which drop
 //! the id. A drained FENCE of any core closes the open epoch of the write queue; adjacent FENCEs make one boundary.
-//! `DSB` is the explicit drain: it passes as a FENCE and returns when every write accepted up to then is durable.
+//! `DSB` is the explicit drain: it passes as a FENCE and returns when every persist drained up to then is durable.
 //!
 //! Why copying the *whole* line is sound: words of the line that other cores stored came with it over the bus, and that
 //! request collected a dependence on the buffer entry that holds them, if it had not drained; in-order drain keeps
