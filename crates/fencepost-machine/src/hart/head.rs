@@ -227,6 +227,10 @@ impl Machine {
             OpKind::Lock => Some(1),
             _ => Some(op.value),
         };
+        let way = match new.map_or(Ok(way), |_| self.version_way(hart, way)) {
+            Ok(way) => way,
+            Err(cause) => return Act::Refused(cause),
+        };
         let from = self.sys.coherent.writer(op.addr);
         let reads = op.kind != OpKind::StoreRelease;
         if reads {

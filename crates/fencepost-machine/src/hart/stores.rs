@@ -117,7 +117,7 @@ impl Machine {
     }
 
     /// Where the design wants the store when the way is dirty: in place, or beside a frozen older version.
-    fn version_way(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
+    pub(super) fn version_way(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
         let core = self.sys.spec.core_of(hart);
         let held = self.sys.cores[core.index()].l1.peek(way);
         let Some(held) = held.filter(|_| self.hooks.versions) else {
