@@ -9,6 +9,7 @@
 
 pub mod delegated;
 pub mod delegated_merge;
+pub mod loc;
 pub mod registry;
 pub mod so;
 pub mod so_adr;

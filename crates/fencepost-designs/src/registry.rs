@@ -18,6 +18,12 @@ pub fn all() -> &'static [DesignInfo] {
         crate::x86::ideal::INFO,
         crate::themis::INFO,
         crate::themis::llc::INFO,
+        crate::loc::s_wal::INFO,
+        crate::loc::h_wal::INFO,
+        crate::loc::ec_wal::INFO,
+        crate::loc::loc_wal::INFO,
+        crate::loc::kiln::INFO,
+        crate::loc::loc_kiln::INFO,
     ];
     ALL
 }

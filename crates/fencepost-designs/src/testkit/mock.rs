@@ -311,7 +311,7 @@ impl Cx for MockCx {
         self.calls.push(Call::RollBack(hart, tx));
     }
     fn log_area(&self) -> (Addr, u64) {
-        (Addr::pm(1 << 36), 32 << 20)
+        (fencepost_kernel::units::LOG_BASE, 32 << 20)
     }
     fn acknowledge_remote(&mut self, channel: u8, sequence: u64) {
         self.calls.push(Call::AcknowledgeRemote(channel, sequence));

@@ -1,0 +1,280 @@
+//! Parameters of the transactional designs, and the one configuration that they become.
+
+use fencepost_kernel::params::ParamError;
+use fencepost_kernel::{Bytes, Ps};
+
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum LocFault {
+        /// The mechanism as described.
+        None = "none",
+        /// Dependency pairs are written first, and count although the successor is not committed.
+        PairFirst = "pair-first",
+        /// A committed transaction's lines go home at once, before its log writes are durable.
+        InPlaceEarly = "in-place-early",
+        /// An aborted transaction takes the predecessors' versions that it overwrote with it.
+        NoRescue = "no-rescue",
+    }
+}
+fencepost_kernel::param_words! {
+    /// When logged lines are written to their home locations.
+    pub enum InPlace {
+        /// Right after the log, and the log is truncated, before the next transaction may log: the four phases of Figure 1.
+        Strict = "strict",
+        /// When the cache evicts them, or when the transaction table or the log run short.
+        Lazy = "lazy",
+    }
+}
+
+/// Bytes of one dependency pair in the volatile buffer: two transactions and a count (section III-B).
+pub const PAIR_BYTES: u64 = 8;
+
+/// Size of the Tx State Table (section IV-B).
+pub const ENTRIES: u32 = 128;
+/// Blocks the controller-side log buffer holds (ours: two block groups).
+pub const BUFFER: u32 = 14;
+/// From the caches to the controller (ours: a look-up in three levels and the bus, at the latencies of Table I).
+pub const LOG_PATH: Ps = Ps::from_ns(32);
+/// One write of the non-volatile last level (ours: its look-up time; the paper gives none).
+pub const NV_WRITE: Ps = Ps::from_ns(21);
+
+fencepost_kernel::params! {
+    /// Parameters of the hardware write-ahead log with a commit record.
+    pub struct HWalParams {
+        /// Transactions that may be between their start and the end of their in-place writes.
+        tx_entries: u32 = ENTRIES,
+        /// Log blocks of evicted lines that may wait for a block group (ours).
+        log_buffer: u32 = BUFFER,
+        /// From the caches to the controller, for a log block (ours).
+        log_path: Ps = LOG_PATH,
+        /// Whether a block group is one atomic write; false is a variant that must be convicted.
+        group_atomic: bool = true,
+        /// When logged lines are written home.
+        in_place: InPlace = InPlace::Strict,
+        /// Abort one in this many transactions at its commit; 0 never does.
+        abort_every: u32 = 0,
+        /// Seed of those aborts.
+        abort_seed: u64 = 1,
+        /// Planted fault, for tests of the checker only.
+        fault: LocFault = LocFault::None,
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of eager commit alone.
+    pub struct EcWalParams {
+        /// Transactions that may be between their start and the end of their in-place writes.
+        tx_entries: u32 = ENTRIES,
+        /// Log blocks of evicted lines that may wait for a block group (ours).
+        log_buffer: u32 = BUFFER,
+        /// From the caches to the controller, for a log block (ours).
+        log_path: Ps = LOG_PATH,
+        /// Whether a block group is one atomic write; false is a variant that must be convicted.
+        group_atomic: bool = true,
+        /// When logged lines are written home.
+        in_place: InPlace = InPlace::Lazy,
+        /// Abort one in this many transactions at its commit; 0 never does.
+        abort_every: u32 = 0,
+        /// Seed of those aborts.
+        abort_seed: u64 = 1,
+        /// Planted fault, for tests of the checker only.
+        fault: LocFault = LocFault::None,
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of loose-ordering consistency.
+    pub struct LocWalParams {
+        /// Transactions of a speculation window, which may reach the log in any order.
+        speculation_degree: u32 = 16,
+        /// Transactions that may be between their start and the end of their in-place writes.
+        tx_entries: u32 = ENTRIES,
+        /// Volatile buffer for dependency pairs.
+        pair_buffer: Bytes = Bytes(32 << 10),
+        /// Log blocks of evicted lines that may wait for a block group (ours).
+        log_buffer: u32 = BUFFER,
+        /// From the caches to the controller, for a log block (ours).
+        log_path: Ps = LOG_PATH,
+        /// Whether a block group is one atomic write; false is a variant that must be convicted.
+        group_atomic: bool = true,
+        /// When logged lines are written home.
+        in_place: InPlace = InPlace::Lazy,
+        /// Abort one in this many transactions at its commit; 0 never does.
+        abort_every: u32 = 0,
+        /// Seed of those aborts.
+        abort_seed: u64 = 1,
+        /// Planted fault, for tests of the checker only.
+        fault: LocFault = LocFault::None,
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of the non-volatile last level.
+    pub struct KilnParams {
+        /// Transactions that may run or commit at once.
+        tx_entries: u32 = ENTRIES,
+        /// One write of the non-volatile last level (ours).
+        nv_write: Ps = NV_WRITE,
+        /// Abort one in this many transactions at its commit; 0 never does.
+        abort_every: u32 = 0,
+        /// Seed of those aborts.
+        abort_seed: u64 = 1,
+        /// Planted fault, for tests of the checker only.
+        fault: LocFault = LocFault::None,
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of loose ordering on a non-volatile last level.
+    pub struct LocKilnParams {
+        /// Transactions of a speculation window.
+        speculation_degree: u32 = 16,
+        /// Transactions that may run or commit at once.
+        tx_entries: u32 = ENTRIES,
+        /// One write of the non-volatile last level (ours).
+        nv_write: Ps = NV_WRITE,
+        /// Abort one in this many transactions at its commit; 0 never does.
+        abort_every: u32 = 0,
+        /// Seed of those aborts.
+        abort_seed: u64 = 1,
+        /// Planted fault, for tests of the checker only.
+        fault: LocFault = LocFault::None,
+    }
+}
+
+/// What all of the designs are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Transactions of a window.
+    pub degree: u32,
+    /// A commit record is written after the log blocks; otherwise a transaction is committed by count.
+    pub record: bool,
+    /// A commit completes when it is durable; otherwise at once.
+    pub waits: bool,
+    /// In-place writes.
+    pub in_place: InPlace,
+    /// The last-level cache is the log.
+    pub non_volatile: bool,
+    /// Transaction table entries.
+    pub entries: u32,
+    /// Dependency pairs the buffer holds.
+    pub pairs: u32,
+    /// Log blocks that may wait for a group.
+    pub buffer: u32,
+    /// From the caches to the controller.
+    pub log_path: Ps,
+    /// One write of the non-volatile last level.
+    pub nv_write: Ps,
+    /// Block groups are atomic.
+    pub group_atomic: bool,
+    /// Abort injection: one in this many, seed.
+    pub aborts: (u32, u64),
+    /// Planted fault.
+    pub fault: LocFault,
+}
+impl Config {
+    const BASE: Config = Config {
+        degree: 1,
+        record: false,
+        waits: false,
+        in_place: InPlace::Lazy,
+        non_volatile: false,
+        entries: ENTRIES,
+        pairs: ((32 << 10) / PAIR_BYTES) as u32,
+        buffer: BUFFER,
+        log_path: LOG_PATH,
+        nv_write: NV_WRITE,
+        group_atomic: true,
+        aborts: (0, 1),
+        fault: LocFault::None,
+    };
+    /// Refuses sizes of zero.
+    pub fn checked(self) -> Result<Config, ParamError> {
+        let sizes = [
+            ("speculation_degree", self.degree),
+            ("tx_entries", self.entries),
+            ("log_buffer", self.buffer),
+            ("pair_buffer", self.pairs),
+        ];
+        let zero = sizes.iter().find(|s| s.1 == 0);
+        let error = |name: &str, why: &str| ParamError::Value {
+            name: name.into(),
+            why: why.into(),
+        };
+        match zero {
+            Some((name, _)) => Err(error(name, "must hold at least one")),
+            None if self.entries > 4096 => {
+                Err(error("tx_entries", "must be at most 4096 (15 bits name a transaction)"))
+            }
+            None => Ok(self),
+        }
+    }
+}
+impl From<HWalParams> for Config {
+    fn from(p: HWalParams) -> Config {
+        Config {
+            record: true,
+            waits: true,
+            in_place: p.in_place,
+            entries: p.tx_entries,
+            buffer: p.log_buffer,
+            log_path: p.log_path,
+            group_atomic: p.group_atomic,
+            aborts: (p.abort_every, p.abort_seed),
+            fault: p.fault,
+            ..Config::BASE
+        }
+    }
+}
+impl From<EcWalParams> for Config {
+    fn from(p: EcWalParams) -> Config {
+        Config {
+            in_place: p.in_place,
+            entries: p.tx_entries,
+            buffer: p.log_buffer,
+            log_path: p.log_path,
+            group_atomic: p.group_atomic,
+            aborts: (p.abort_every, p.abort_seed),
+            fault: p.fault,
+            ..Config::BASE
+        }
+    }
+}
+impl From<LocWalParams> for Config {
+    fn from(p: LocWalParams) -> Config {
+        Config {
+            degree: p.speculation_degree,
+            in_place: p.in_place,
+            entries: p.tx_entries,
+            pairs: u32::try_from(p.pair_buffer.0 / PAIR_BYTES).unwrap_or(u32::MAX),
+            buffer: p.log_buffer,
+            log_path: p.log_path,
+            group_atomic: p.group_atomic,
+            aborts: (p.abort_every, p.abort_seed),
+            fault: p.fault,
+            ..Config::BASE
+        }
+    }
+}
+impl From<KilnParams> for Config {
+    fn from(p: KilnParams) -> Config {
+        Config {
+            waits: true,
+            non_volatile: true,
+            entries: p.tx_entries,
+            nv_write: p.nv_write,
+            aborts: (p.abort_every, p.abort_seed),
+            fault: p.fault,
+            ..Config::BASE
+        }
+    }
+}
+impl From<LocKilnParams> for Config {
+    fn from(p: LocKilnParams) -> Config {
+        Config {
+            degree: p.speculation_degree,
+            non_volatile: true,
+            entries: p.tx_entries,
+            nv_write: p.nv_write,
+            aborts: (p.abort_every, p.abort_seed),
+            fault: p.fault,
+            ..Config::BASE
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Bytes of the memory log: the head, block groups with their tags, records.
+//!
+//! The area begins with the head's group (one line used): first valid group, first live transaction. Every other group is
+//! eight lines: seven data blocks and the metadata block. Group `sid` lies at slot `(sid - 1) mod groups`, so the log
+//! wraps by itself, and a slot is valid iff its number is not below the head's.
+//!
+//! Metadata block: word 0 = `sid << 16 | kind << 8 | blocks`; then one BLK-TAG per data block (section III-A): home line
+//! (30 bits), hart (6 bits: CID and TID), transaction (16 bits), TxCnt (12 bits, 0 on all but a transaction's last block).
+//! A transaction is named by its position in commit order (15 bits), or, in blocks that left the caches before their
+//! transaction committed, by its number within its hart (15 bits and a flag). Groups of kind *records* carry
+//! dependency pairs, counts and names, four to a data block; up to three fit into the metadata block alone.
+
+use fencepost_kernel::units::{LINE_BYTES, LOG_BASE, PM_BASE};
+use fencepost_kernel::{Addr, HartId, Image, LineAddr};
+
+/// Lines of a block group.
+pub const GROUP_LINES: u64 = 8;
+/// Data blocks of a group.
+pub const DATA_BLOCKS: usize = 7;
+/// Largest TxCnt a tag can carry; larger counts go into a record.
+pub const MAX_TAG_COUNT: u32 = (1 << 12) - 1;
+/// Records in the metadata block alone, and in a whole group.
+pub const SHORT_RECORDS: usize = 3;
+/// Records of a whole group.
+pub const GROUP_RECORDS: usize = 4 * DATA_BLOCKS;
+const NAME_BITS: u64 = 15;
+const NAMES: u64 = 1 << NAME_BITS;
+const MAGIC: u64 = 0x6c6f_6368_6561_6421;
+
+/// How a block names its transaction.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Name {
+    /// Position in commit order, modulo 2^15.
+    Order(u16),
+    /// Number within its hart, modulo 2^15: not committed when the block was written.
+    Early(u16),
+}
+impl Name {
+    /// The name of the transaction at this position.
+    pub fn order(order: u64) -> Name {
+        Name::Order((order % NAMES) as u16)
+    }
+    /// The name of a transaction that has not committed.
+    pub fn early(id: u32) -> Name {
+        Name::Early((u64::from(id) % NAMES) as u16)
+    }
+    fn pack(self) -> u64 {
+        match self {
+            Name::Order(n) => u64::from(n),
+            Name::Early(n) => u64::from(n) | NAMES,
+        }
+    }
+    fn unpack(bits: u64) -> Name {
+        let n = (bits % NAMES) as u16;
+        if bits & NAMES == 0 {
+            Name::Order(n)
+        } else {
+            Name::Early(n)
+        }
+    }
+    /// The position, given the first live one (fewer than 2^15 are live).
+    pub fn position(low: u16, first: u64) -> u64 {
+        first + (u64::from(low).wrapping_sub(first) % NAMES)
+    }
+}
+
+/// The tag of a data block.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct BlkTag {
+    /// Home location.
+    pub home: LineAddr,
+    /// Whose transaction.
+    pub hart: HartId,
+    /// Which transaction.
+    pub name: Name,
+    /// Number of blocks of the transaction, on its last one; else 0.
+    pub count: u32,
+}
+impl BlkTag {
+    fn pack(&self) -> u64 {
+        let home = self.home.0 - PM_BASE / LINE_BYTES;
+        assert!(home < 1 << 30, "the log addresses 64 GiB of persistent memory");
+        home << 34 | u64::from(self.hart.0 & 63) << 28 | self.name.pack() << 12 | u64::from(self.count)
+    }
+    fn unpack(word: u64) -> BlkTag {
+        BlkTag {
+            home: LineAddr(PM_BASE / LINE_BYTES + (word >> 34)),
+            hart: HartId((word >> 28 & 63) as u8),
+            name: Name::unpack(word >> 12 & 0xffff),
+            count: (word & 0xfff) as u32,
+        }
+    }
+}
+
+/// A record about transactions: positions are modulo 2^15.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// `n` blocks of `x` are overwritten by its successor `y` (section III-B).
+    Pair {
+        /// The overwritten transaction.
+        x: u16,
+        /// The successor.
+        y: u16,
+        /// How many blocks.
+        n: u32,
+    },
+    /// `x` has `n` blocks: a transaction that logs none of its own, or a commit record.
+    Count {
+        /// The transaction.
+        x: u16,
+        /// Its TxCnt.
+        n: u32,
+    },
+    /// Blocks written early under number `early` of `hart` belong to `x`.
+    Early {
+        /// The transaction.
+        x: u16,
+        /// Its hart.
+        hart: HartId,
+        /// Its number within the hart.
+        early: u16,
+    },
+}
+impl Record {
+    fn pack(self) -> [u64; 2] {
+        match self {
+            Record::Pair { x, y, n } => [1 << 60 | u64::from(x) << 16 | u64::from(y), u64::from(n)],
+            Record::Count { x, n } => [2 << 60 | u64::from(x) << 16, u64::from(n)],
+            Record::Early { x, hart, early } => [3 << 60 | u64::from(x) << 16 | u64::from(early), u64::from(hart.0)],
+        }
+    }
+    fn unpack(words: &[u64]) -> Option<Record> {
+        let (x, low) = ((words[0] >> 16) as u16, words[0] as u16);
+        match words[0] >> 60 {
+            1 => Some(Record::Pair {
+                x,
+                y: low,
+                n: words[1] as u32,
+            }),
+            2 => Some(Record::Count { x, n: words[1] as u32 }),
+            3 => Some(Record::Early {
+                x,
+                hart: HartId(words[1] as u8),
+                early: low,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Where the log lies.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Area {
+    base: LineAddr,
+    /// Block groups it holds besides the head.
+    pub groups: u64,
+}
+impl Area {
+    /// The log in `len` bytes from `base`; at least one group whatever `len` says.
+    pub fn new(base: Addr, len: u64) -> Area {
+        let groups = (len / (GROUP_LINES * LINE_BYTES)).saturating_sub(1).max(1);
+        Area {
+            base: base.line(),
+            groups,
+        }
+    }
+    /// The head's line.
+    pub fn head(&self) -> LineAddr {
+        self.base
+    }
+    /// Line `i` of group `sid`.
+    pub fn line(&self, sid: u64, i: usize) -> LineAddr {
+        let slot = 1 + (sid - 1) % self.groups;
+        LineAddr(self.base.0 + slot * GROUP_LINES + i as u64)
+    }
+}
+
+/// What the head says: everything below is over.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// First valid group.
+    pub start: u64,
+    /// Position of the first transaction that may be live.
+    pub first: u64,
+}
+impl Head {
+    /// The line's words.
+    pub fn pack(self) -> [u64; 8] {
+        [MAGIC, self.start, self.first, 0, 0, 0, 0, 0]
+    }
+    /// The head of an image; an area never used starts at 1.
+    pub fn read(image: &Image) -> Head {
+        let words = image.line_words(LOG_BASE.line());
+        match words[0] == MAGIC {
+            true => Head {
+                start: words[1],
+                first: words[2],
+            },
+            false => Head { start: 1, first: 1 },
+        }
+    }
+}
+
+/// What a group holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Tagged data blocks, in order.
+    Blocks(Vec<BlkTag>),
+    /// Records.
+    Records(Vec<Record>),
+}
+
+/// The words of a group's metadata block and, for many records, of its data blocks.
+pub fn encode(sid: u64, content: &Content) -> ([u64; 8], Vec<[u64; 8]>) {
+    let mut meta = [0; 8];
+    let mut data = Vec::new();
+    let head = |kind: u64, n: usize| sid << 16 | kind << 8 | n as u64;
+    match content {
+        Content::Blocks(tags) => {
+            meta[0] = head(1, tags.len());
+            for (i, tag) in tags.iter().enumerate() {
+                meta[1 + i] = tag.pack();
+            }
+        }
+        Content::Records(records) if records.len() <= SHORT_RECORDS => {
+            meta[0] = head(2, records.len());
+            for (i, r) in records.iter().enumerate() {
+                meta[1 + 2 * i..3 + 2 * i].copy_from_slice(&r.pack());
+            }
+        }
+        Content::Records(records) => {
+            meta[0] = head(3, records.len());
+            for chunk in records.chunks(4) {
+                let mut line = [0; 8];
+                for (i, r) in chunk.iter().enumerate() {
+                    line[2 * i..2 * i + 2].copy_from_slice(&r.pack());
+                }
+                data.push(line);
+            }
+        }
+    }
+    (meta, data)
+}
+
+/// A group found in an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its number.
+    pub sid: u64,
+    /// First line of its slot.
+    pub at: LineAddr,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// Every group of an image that the head calls valid, in order of their numbers.
+pub fn groups(image: &Image) -> Vec<Found> {
+    let start = Head::read(image).start;
+    let base = LOG_BASE.line().0;
+    let meta = |l: &LineAddr| l.0 >= base + GROUP_LINES && (l.0 - base) % GROUP_LINES == GROUP_LINES - 1;
+    let mut found: Vec<Found> = image
+        .pm_lines()
+        .filter(meta)
+        .filter_map(|l| decode(image, l, start))
+        .collect();
+    found.sort_by_key(|g| g.sid);
+    found
+}
+
+fn decode(image: &Image, meta: LineAddr, start: u64) -> Option<Found> {
+    let words = image.line_words(meta);
+    let (sid, kind, n) = (words[0] >> 16, words[0] >> 8 & 0xff, (words[0] & 0xff) as usize);
+    let at = LineAddr(meta.0 + 1 - GROUP_LINES);
+    let records = |words: &[u64]| words.chunks(2).take(n).filter_map(Record::unpack).collect();
+    let content = match kind {
+        1 if n <= DATA_BLOCKS => Content::Blocks(words[1..=n].iter().map(|w| BlkTag::unpack(*w)).collect()),
+        2 if n <= SHORT_RECORDS => Content::Records(records(&words[1..])),
+        3 if n <= GROUP_RECORDS => {
+            let lines = (0..DATA_BLOCKS as u64).flat_map(|i| image.line_words(LineAddr(at.0 + i)));
+            Content::Records(records(&lines.collect::<Vec<u64>>()))
+        }
+        _ => return None,
+    };
+    (sid >= start).then_some(Found { sid, at, content })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::{LineData, Stream};
+
+    fn put(image: &mut Image, line: LineAddr, words: [u64; 8]) {
+        image.set_line(line, &LineData { words, by: [None; 8] });
+    }
+    fn random(r: &mut Stream) -> Content {
+        let name = |r: &mut Stream| match r.chance(1, 2) {
+            true => Name::order(r.next_u64() >> 20),
+            false => Name::early(r.next_u64() as u32),
+        };
+        let low = |r: &mut Stream| (r.next_u64() % NAMES) as u16;
+        if r.chance(1, 2) {
+            let tag = |r: &mut Stream| BlkTag {
+                home: LineAddr(PM_BASE / 64 + r.below(1 << 30)),
+                hart: HartId(r.below(64) as u8),
+                name: name(r),
+                count: r.below(u64::from(MAX_TAG_COUNT) + 1) as u32,
+            };
+            return Content::Blocks((0..1 + r.below(7)).map(|_| tag(r)).collect());
+        }
+        let record = |r: &mut Stream| match r.below(3) {
+            0 => Record::Pair {
+                x: low(r),
+                y: low(r),
+                n: r.next_u64() as u32,
+            },
+            1 => Record::Count {
+                x: low(r),
+                n: r.next_u64() as u32,
+            },
+            _ => Record::Early {
+                x: low(r),
+                hart: HartId(r.below(64) as u8),
+                early: low(r),
+            },
+        };
+        Content::Records((0..1 + r.below(28)).map(|_| record(r)).collect())
+    }
+
+    #[test]
+    fn groups_written_are_groups_found_until_the_head_passes_them() {
+        let mut r = Stream::new(5, "groups");
+        let area = Area::new(LOG_BASE, 9 * 512);
+        assert_eq!(area.groups, 8);
+        let mut image = Image::default();
+        let mut written = Vec::new();
+        for sid in 3..=10u64 {
+            let content = random(&mut r);
+            let (meta, data) = encode(sid, &content);
+            for (i, words) in data.into_iter().enumerate() {
+                put(&mut image, area.line(sid, i), words);
+            }
+            put(&mut image, area.line(sid, 7), meta);
+            written.push((sid, content));
+        }
+        for start in [1, 5, 10, 11] {
+            put(&mut image, area.head(), Head { start, first: 7 }.pack());
+            let found: Vec<_> = groups(&image).into_iter().map(|g| (g.sid, g.content)).collect();
+            let want: Vec<_> = written.iter().filter(|w| w.0 >= start).cloned().collect();
+            assert_eq!(found, want);
+        }
+    }
+    #[test]
+    fn a_position_is_found_from_its_low_bits_anywhere_in_the_window() {
+        for first in [1, 77, NAMES - 3, 5 * NAMES + 9] {
+            for ahead in [0, 1, 128, NAMES - 1] {
+                let Name::Order(low) = Name::order(first + ahead) else {
+                    panic!()
+                };
+                assert_eq!(Name::position(low, first), first + ahead);
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `h-wal`: a hardware write-ahead log with a commit record.
+//!
+//! # Idea
+//! Hardware logs the lines that a transaction wrote, from the one copy in the caches, and orders the four phases of
+//! write-ahead logging itself: log blocks, commit record, in-place writes, truncation.
+//!
+//! # Paper
+//! Lu et al., Loose-Ordering Consistency, ICCD 2014, section V-B: the hardware baseline, same order as the software
+//! log. Figure 1 gives the phases. `log_path` and `log_buffer` are ours.
+//!
+//! # Where order is kept
+//! In the commit logic: the record is written when every log block is durable; the commit completes when the record is;
+//! lines go home after that; the log head passes them when they are home. Only then may the next transaction begin. A
+//! transaction that commits meanwhile waits.
+//!
+//! # Durable at
+//! The commit: when TxCommit completes, the record is durable.
+//!
+//! # Contract
+//! `loc`: the state after the first k transactions in commit order, k at least the number reported durable.
+//!
+//! # Hardware cost
+//! Tags of 9 bits (12 in the last level), a table of 48 bits for each of 128 transactions, 32 MB of log in memory.
+//!
+//! # Deviations
+//! A block group is 8 x 64 B written as one atomic node (the paper's group of 64 B holds blocks of 8 B, while its tags
+//! speak of 64 B blocks); `group_atomic = false` writes its lines one by one and must be convicted. The commit order is
+//! one for all threads. A tag names a transaction by its position in commit order. Log writes carry a fixed path delay;
+//! the caches' ports are not occupied by them.
+
+use super::config::{Config, HWalParams};
+use super::{LOC, LOG_BYTES, Loc};
+use crate::registry::{DesignInfo, configure};
+use fencepost_kernel::params::Params;
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "h-wal",
+    summary: "hardware write-ahead log: log, commit record, in place, truncate",
+    source: include_str!("h_wal.rs"),
+    paper: LOC,
+    dialect: |s| super::hardware("h-wal", s, true),
+    contract: |_| "loc",
+    sound: |_| true,
+    params: HWalParams::fields,
+    build: |settings, shape| {
+        let cfg = Config::from(configure::<HWalParams>(settings)?).checked()?;
+        Ok(Box::new(Loc::new(cfg, shape.harts)))
+    },
+    cost: |settings, shape| {
+        let cfg = Config::from(configure::<HWalParams>(settings)?).checked()?;
+        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
+    },
+    relaxed: false,
+};

@@ -1,0 +1,235 @@
+//! Checkpointing: logged lines are written home, their transactions leave the table, the log's head moves.
+//!
+//! A line goes home only when the version in the caches is committed and logged and nothing older than
+//! LastCommittedTxID; a clean of the caches does that. Where a running or unlogged transaction has overwritten the line
+//! already, the committed bytes are read back from the log.
+
+use super::lines::{Moving, Version};
+use super::mechanism::{Loc, Phase, Store};
+use super::memlog::write;
+use super::stats::Stat;
+use super::txs::Key;
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_machine::seam::{CleanKind, Cx};
+use std::collections::{BTreeSet, VecDeque};
+
+#[derive(Clone, Debug)]
+struct Window {
+    keys: Vec<Key>,
+    lines: Vec<LineAddr>,
+    /// Position of its last transaction.
+    last: u64,
+}
+
+/// Windows that are logged and not yet home.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checkpoint {
+    windows: VecDeque<Window>,
+    /// Lines of the oldest window that are not home, while it is being written; and its last position.
+    pending: Option<(BTreeSet<LineAddr>, u64)>,
+    /// Lines read back from the log, on their way home.
+    queue: VecDeque<(LineAddr, u64, LineData)>,
+}
+impl Checkpoint {
+    /// Whether nothing waits to go home.
+    pub(super) fn idle(&self) -> bool {
+        self.windows.is_empty() && self.pending.is_none() && self.queue.is_empty()
+    }
+}
+
+impl Loc {
+    /// A window is durable in the log.
+    pub(super) fn window_logged(&mut self, cx: &mut dyn Cx, keys: Vec<Key>, lines: Vec<LineAddr>) {
+        if self.cfg.non_volatile {
+            keys.into_iter().for_each(|k| self.txs.free(k));
+        } else {
+            let last = self.txs.last_committed;
+            self.checkpoint.windows.push_back(Window { keys, lines, last });
+        }
+        self.checkpoint_if_needed(cx);
+        self.in_place_done(cx);
+    }
+    fn checkpoint_needed(&self) -> bool {
+        let short = match &self.store {
+            Store::Log(Some(log)) => log.space() * 4 <= log.capacity() * 3,
+            _ => false,
+        };
+        let full = self.txs.len() * 2 >= self.cfg.entries as usize;
+        self.strict() || self.draining || full || short
+    }
+    /// Writes the oldest window home, if it is time.
+    pub(super) fn checkpoint_if_needed(&mut self, cx: &mut dyn Cx) {
+        if self.draining && self.cfg.non_volatile {
+            self.checkpoint_cache();
+        }
+        while self.checkpoint.pending.is_none() && self.checkpoint_needed() {
+            let Some(window) = self.checkpoint.windows.front() else {
+                break;
+            };
+            let last = window.last;
+            let lines: BTreeSet<_> = window.lines.iter().copied().filter(|l| self.behind(*l, last)).collect();
+            self.checkpoint.pending = Some((lines.clone(), last));
+            for line in lines {
+                self.start_home(cx, line);
+            }
+            self.window_home(cx);
+        }
+        if self.draining {
+            let pending = self.checkpoint.pending.clone();
+            for line in pending.into_iter().flat_map(|p| p.0) {
+                self.start_home(cx, line);
+            }
+        }
+    }
+    /// At the end of a run, what the non-volatile cache holds counts as one window.
+    fn checkpoint_cache(&mut self) {
+        if !self.checkpoint.windows.is_empty() || self.phase != Phase::Open || !self.window.is_empty() {
+            return;
+        }
+        let last = self.txs.last_committed;
+        let mut lines: Vec<LineAddr> = self.lines.keys().copied().filter(|l| self.behind(*l, last)).collect();
+        lines.sort_unstable();
+        if !lines.is_empty() {
+            let keys = Vec::new();
+            self.checkpoint.windows.push_back(Window { keys, lines, last });
+        }
+    }
+    /// Whether home lacks a version committed at or before `last`.
+    fn behind(&self, line: LineAddr, last: u64) -> bool {
+        let chain = self.lines.get(&line).map_or(&[][..], |l| &l.chain);
+        chain.iter().any(|v| v.order.is_some_and(|o| o <= last))
+    }
+    fn start_home(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        let last = self.txs.last_committed;
+        let Some(l) = self.lines.get_mut(&line) else { return };
+        if !l.homing.is_empty() || l.moving != Moving::No {
+            return;
+        }
+        let Some(index) = l.logged(last) else { return };
+        if index + 1 == l.chain.len() {
+            l.moving = Moving::Home;
+            cx.clean(HartId(0), line, CleanKind::KeepExclusive, line.0);
+        } else {
+            self.read_log(cx, line);
+        }
+    }
+    fn read_log(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        let last = self.txs.last_committed;
+        let Some(l) = self.lines.get_mut(&line) else { return };
+        let at = l
+            .logged(last)
+            .and_then(|i| l.chain[i].captured.as_ref())
+            .and_then(|c| c.at);
+        if let Some(at) = at {
+            l.moving = Moving::FromLog;
+            cx.count(Stat::LogReads as usize, 1);
+            cx.read(at, line.0);
+        }
+    }
+    /// The clean of a line has ended; `found`: its bytes are on their way home.
+    pub(super) fn home_cleaned(&mut self, cx: &mut dyn Cx, line: LineAddr, found: bool) {
+        self.set_moving(line, Moving::No);
+        cx.kick(None); // Stores to the line waited.
+        if found {
+            cx.count(Stat::Home as usize, 1);
+        } else if self.lines.get(&line).is_some_and(|l| l.homing.is_empty()) {
+            self.read_log(cx, line);
+        }
+    }
+    /// A log block was read back.
+    pub(super) fn log_read(&mut self, cx: &mut dyn Cx, line: LineAddr, data: &LineData) {
+        self.set_moving(line, Moving::No);
+        let last = self.txs.last_committed;
+        let Some(l) = self.lines.get_mut(&line) else { return };
+        let newest = l.logged(last).map(|i| &l.chain[i]);
+        let same = |v: &&Version| v.captured.as_ref().is_some_and(|c| c.data.words == data.words);
+        match newest.filter(same).and_then(|v| v.order) {
+            Some(order) if l.homing.is_empty() => {
+                l.moving = Moving::FromLog;
+                self.checkpoint.queue.push_back((line, order, *data));
+                self.pump_home(cx);
+            }
+            _ => self.start_home(cx, line),
+        }
+    }
+    /// Hands lines read back from the log to the controller.
+    pub(super) fn pump_home(&mut self, cx: &mut dyn Cx) {
+        while let Some((line, order, data)) = self.checkpoint.queue.front().copied() {
+            let l = self.lines.get(&line);
+            let still = l.is_some_and(|l| l.homing.is_empty() && l.chain.iter().any(|v| v.order == Some(order)));
+            if still && cx.write(write(line, data, WriteCause::Home, Ps::ZERO)).is_err() {
+                return;
+            }
+            self.checkpoint.queue.pop_front();
+            self.set_moving(line, Moving::No);
+            if still {
+                cx.count(Stat::Home as usize, 1);
+                self.lines.entry(line).or_default().homing.push_back(order);
+            }
+        }
+    }
+    /// A line is durable at home.
+    pub(super) fn home_durable(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        let Some(order) = self.lines.get_mut(&line).and_then(|l| l.homing.pop_front()) else {
+            return;
+        };
+        let l = self.lines.entry(line).or_default();
+        let home = l
+            .chain
+            .iter()
+            .take_while(|v| v.order.is_some_and(|o| o <= order))
+            .count();
+        for v in l.chain.drain(..home).collect::<Vec<_>>() {
+            self.discard(cx, &v);
+        }
+        self.forget_if_idle(line);
+        let Some(last) = self
+            .checkpoint
+            .pending
+            .as_ref()
+            .filter(|p| p.0.contains(&line))
+            .map(|p| p.1)
+        else {
+            return;
+        };
+        if self.behind(line, last) {
+            return self.start_home(cx, line);
+        }
+        if let Some((lines, _)) = &mut self.checkpoint.pending {
+            lines.remove(&line);
+        }
+        self.window_home(cx);
+        self.checkpoint_if_needed(cx);
+        self.in_place_done(cx);
+    }
+    /// The window being written is all home: its transactions are over.
+    fn window_home(&mut self, cx: &mut dyn Cx) {
+        if self.checkpoint.pending.as_ref().is_none_or(|p| !p.0.is_empty()) {
+            return;
+        }
+        self.checkpoint.pending = None;
+        let window = self.checkpoint.windows.pop_front();
+        window.into_iter().flat_map(|w| w.keys).for_each(|k| self.txs.free(k));
+        cx.kick(None);
+        self.reclaim(cx);
+    }
+    /// Moves the log's head past groups whose transactions are over.
+    pub(super) fn reclaim(&mut self, cx: &mut dyn Cx) {
+        let first = self.txs.first_live();
+        let live = std::mem::take(&mut self.txs);
+        if let Some(log) = self.log(cx) {
+            log.reclaim(first, |k| live.get(k).is_some());
+        }
+        self.txs = live;
+        self.pump(cx);
+    }
+    /// Strict in-place writes: the next window may log once everything is home and the log is truncated.
+    pub(super) fn in_place_done(&mut self, cx: &mut dyn Cx) {
+        let truncated = self.log(cx).is_none_or(|l| !l.head_behind());
+        if self.phase == Phase::InPlace && self.checkpoint.idle() && truncated {
+            self.phase = Phase::Open;
+            cx.kick(None);
+            self.maybe_close(cx);
+        }
+    }
+}

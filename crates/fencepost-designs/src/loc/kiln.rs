@@ -1,0 +1,56 @@
+//! `kiln`: a non-volatile last-level cache as the log.
+//!
+//! # Idea
+//! The last-level cache keeps its contents through a power failure, so a transaction is durable when its lines have
+//! reached it: no log in memory, and memory is written once, at eviction. Lines that are not committed stay in the
+//! cache.
+//!
+//! # Paper
+//! Zhao et al., Kiln, MICRO 2013, as described and compared against by Lu et al., ICCD 2014, sections II-C and V-B.
+//! `nv_write` is ours.
+//!
+//! # Where order is kept
+//! In the commit logic: the commit moves the transaction's lines from the private levels down, then advances a register
+//! in the non-volatile cache, then completes. One transaction at a time.
+//!
+//! # Durable at
+//! The commit: when TxCommit completes, the register is durable.
+//!
+//! # Contract
+//! `kiln`: the state after the first k transactions in commit order, k the number of commits completed or one that is
+//! completing.
+//!
+//! # Hardware cost
+//! Tags of 9 bits (12 in the last level) and the transaction table; the non-volatile array itself is not counted.
+//!
+//! # Deviations
+//! What the cache keeps is shown in a crash image at the start of the region reserved for logs: a line with the
+//! register, then bytes and tag of every dirty transactional line. A line that the last level evicts before its
+//! transaction commits is kept there too, and read back at memory's latency; the paper of Kiln keeps it by victim
+//! choice. The commit order is one for all threads.
+
+use super::config::{Config, KilnParams};
+use super::{LOC, LOG_BYTES, Loc};
+use crate::registry::{DesignInfo, configure};
+use fencepost_kernel::params::Params;
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "kiln",
+    summary: "non-volatile last level: a commit moves its lines there",
+    source: include_str!("kiln.rs"),
+    paper: LOC,
+    dialect: |s| super::hardware("kiln", s, true),
+    contract: |_| "kiln",
+    sound: |_| true,
+    params: KilnParams::fields,
+    build: |settings, shape| {
+        let cfg = Config::from(configure::<KilnParams>(settings)?).checked()?;
+        Ok(Box::new(Loc::new(cfg, shape.harts)))
+    },
+    cost: |settings, shape| {
+        let cfg = Config::from(configure::<KilnParams>(settings)?).checked()?;
+        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
+    },
+    relaxed: false,
+};

@@ -1,0 +1,51 @@
+//! `loc-kiln`: loose ordering on a non-volatile last-level cache.
+//!
+//! # Idea
+//! Both: only the private levels are flushed, into a last level that keeps its contents, and transactions of a window
+//! do so together, in any order, with only the newest version of each line.
+//!
+//! # Paper
+//! Lu et al., Loose-Ordering Consistency, ICCD 2014, section V-B. `nv_write` is ours.
+//!
+//! # Where order is kept
+//! In the commit logic: a window closes when it is full or TxFlush asks; its newest versions move into the last level;
+//! then a register there passes the whole window in one write, so that no pair need be kept.
+//!
+//! # Durable at
+//! TxFlush: when it completes, every transaction that the thread committed is durable. TxCommit gives atomicity only.
+//!
+//! # Contract
+//! `loc`: the state after the first k transactions in commit order, k at least the number reported durable.
+//!
+//! # Hardware cost
+//! Tags of 9 bits (12 in the last level) and the transaction table; the non-volatile array itself is not counted.
+//!
+//! # Deviations
+//! As `kiln`: the cache's content is shown at the start of the region reserved for logs; lines evicted before their
+//! transaction commits are kept there.
+
+use super::config::{Config, LocKilnParams};
+use super::{LOC, LOG_BYTES, Loc};
+use crate::registry::{DesignInfo, configure};
+use fencepost_kernel::params::Params;
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "loc-kiln",
+    summary: "loose ordering with the log in a non-volatile last level",
+    source: include_str!("loc_kiln.rs"),
+    paper: LOC,
+    dialect: |s| super::hardware("loc-kiln", s, false),
+    contract: |_| "loc",
+    sound: |_| true,
+    params: LocKilnParams::fields,
+    build: |settings, shape| {
+        let cfg = Config::from(configure::<LocKilnParams>(settings)?).checked()?;
+        Ok(Box::new(Loc::new(cfg, shape.harts)))
+    },
+    cost: |settings, shape| {
+        let cfg = Config::from(configure::<LocKilnParams>(settings)?).checked()?;
+        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
+    },
+    relaxed: true,
+};

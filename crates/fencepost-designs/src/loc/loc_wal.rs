@@ -1,0 +1,62 @@
+//! `loc-wal`: loose-ordering consistency, eager commit with speculative persistence.
+//!
+//! # Idea
+//! Transactions of a window reach the log in any order, and only the newest version of a line is logged; transactions
+//! are committed in order. A transaction whose blocks a successor overwrote is committed if the successor is: a
+//! dependency pair says so.
+//!
+//! # Paper
+//! Lu et al., Loose-Ordering Consistency, ICCD 2014, sections III and IV. `log_path` and `log_buffer` are ours.
+//!
+//! # Where order is kept
+//! In the commit logic: a window of `speculation_degree` transactions closes when it is full, when TxFlush asks, or
+//! when pairs, table or log run short; nothing begins until its blocks and pairs are durable. LastCommittedTxID passes
+//! a transaction when its blocks, its pairs, its successors and all earlier transactions are durable. Only then may its
+//! lines go home. A store over a committed version that is not logged leaves the old bytes in a frozen way; if no way
+//! can keep them they are logged.
+//!
+//! # Durable at
+//! TxFlush: when it completes, every transaction that the thread committed is durable. TxCommit gives atomicity only.
+//!
+//! # Contract
+//! `loc`: the state after the first k transactions in commit order, k at least the number reported durable.
+//!
+//! # Hardware cost
+//! Tags of 9 bits (12 in the last level), a table of 48 bits for each of 128 transactions, 32 KB for dependency pairs,
+//! 32 MB of log in memory.
+//!
+//! # Deviations
+//! A block group is 8 x 64 B written as one atomic node (the paper's group of 64 B holds blocks of 8 B, while its tags
+//! speak of 64 B blocks); `group_atomic = false` writes its lines one by one and must be convicted. The commit order is
+//! one for all threads. A tag names a transaction by its position in commit order. Log writes carry a fixed path delay;
+//! the caches' ports are not occupied by them. Recovery also cuts off a transaction whose successor lies behind the
+//! first uncommitted one: read literally, section III-C would call it committed although its block is discarded with
+//! the successor. Running transactions that store to one line share its version, and a window waits for them. A
+//! transaction that is aborted takes running ones that began after it along; successors of a committed one need no
+//! abort, because only running transactions abort. Older versions are kept in the L1.
+
+use super::config::{Config, LocWalParams};
+use super::{LOC, LOG_BYTES, Loc};
+use crate::registry::{DesignInfo, configure};
+use fencepost_kernel::params::Params;
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "loc-wal",
+    summary: "loose ordering: eager commit and speculative persistence",
+    source: include_str!("loc_wal.rs"),
+    paper: LOC,
+    dialect: |s| super::hardware("loc-wal", s, false),
+    contract: |_| "loc",
+    sound: |_| true,
+    params: LocWalParams::fields,
+    build: |settings, shape| {
+        let cfg = Config::from(configure::<LocWalParams>(settings)?).checked()?;
+        Ok(Box::new(Loc::new(cfg, shape.harts)))
+    },
+    cost: |settings, shape| {
+        let cfg = Config::from(configure::<LocWalParams>(settings)?).checked()?;
+        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
+    },
+    relaxed: true,
+};

@@ -1,0 +1,416 @@
+//! The mechanism that all transactional designs share: state, and the hooks of the seam.
+
+use super::config::{Config, InPlace, LocFault};
+use super::format::{Area, Record};
+use super::home::Checkpoint;
+use super::lines::{Line, Lines, Moving, Version};
+use super::memlog::{Durable, MemLog};
+use super::nv::NvStore;
+use super::stats::{self, Stat};
+use super::txs::{Key, TxTable};
+use fencepost_kernel::{HartId, Image, LineAddr, LineData, Stream, TxId};
+use fencepost_machine::seam::{
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, StatInfo, TxStart, Way, Why, Write, WriteId,
+};
+use std::collections::{BTreeSet, VecDeque};
+
+/// What the commit logic is doing.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Transactions begin and commit.
+    Open,
+    /// The window is to close, but shares lines with transactions that still run; nothing begins.
+    Gathering,
+    /// The window's blocks and records go to the log.
+    Logging,
+    /// In-place writes and truncation, where they are strict.
+    InPlace,
+}
+
+/// Where versions are kept through a power failure.
+#[derive(Clone, Debug)]
+pub(super) enum Store {
+    /// In memory; the area is known with the first call.
+    Log(Option<MemLog>),
+    /// In the last-level cache.
+    Nv(NvStore),
+}
+
+/// A block of the closing window that has not been taken into the log.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Todo {
+    pub key: Key,
+    pub line: LineAddr,
+    /// Carries the transaction's TxCnt.
+    pub last: bool,
+}
+
+/// Timer of the non-volatile cache's write.
+pub(super) const NV_WRITTEN: u64 = 1;
+
+/// Hardware transactions: write-ahead log, eager commit, speculative persistence, non-volatile last level.
+#[derive(Clone, Debug)]
+pub struct Loc {
+    pub(super) cfg: Config,
+    pub(super) txs: TxTable,
+    pub(super) lines: Lines,
+    pub(super) store: Store,
+    pub(super) phase: Phase,
+    /// Committed transactions of the current window, in commit order.
+    pub(super) window: Vec<Key>,
+    pub(super) todo: VecDeque<Todo>,
+    pub(super) records_out: bool,
+    /// Records of the closing window that wait for a group, and groups of them that are not durable.
+    pub(super) records: VecDeque<Vec<Record>>,
+    pub(super) records_left: u32,
+    /// Lines of the closing window on their way to the non-volatile cache.
+    pub(super) to_llc: u32,
+    /// Versions shared by committed and running transactions.
+    pub(super) shared: BTreeSet<LineAddr>,
+    pub(super) pair_entries: u32,
+    pub(super) flush_wanted: bool,
+    pub(super) draining: bool,
+    /// Position of the last commit of each hart, and of the commit it waits for.
+    pub(super) last_commit: Vec<u64>,
+    pub(super) committing: Vec<Option<u64>>,
+    /// Commits completed, where commits wait.
+    pub(super) released: u64,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) aborts: Stream,
+    pub(super) row_of_aborts: Vec<u32>,
+}
+
+impl Loc {
+    /// The mechanism for `harts` threads.
+    pub fn new(cfg: Config, harts: u8) -> Loc {
+        let store = match cfg.non_volatile {
+            true => Store::Nv(NvStore::default()),
+            false => Store::Log(None),
+        };
+        let n = usize::from(harts);
+        Loc {
+            txs: TxTable::new(harts),
+            lines: Lines::default(),
+            store,
+            phase: Phase::Open,
+            window: Vec::new(),
+            todo: VecDeque::new(),
+            records_out: false,
+            records: VecDeque::new(),
+            records_left: 0,
+            to_llc: 0,
+            shared: BTreeSet::new(),
+            pair_entries: 0,
+            flush_wanted: false,
+            draining: false,
+            last_commit: vec![0; n],
+            committing: vec![None; n],
+            released: 0,
+            checkpoint: Checkpoint::default(),
+            aborts: Stream::new(cfg.aborts.1, "transaction aborts"),
+            row_of_aborts: vec![0; n],
+            cfg,
+        }
+    }
+    /// The memory log, if there is one.
+    pub(super) fn log(&mut self, cx: &dyn Cx) -> Option<&mut MemLog> {
+        let cfg = &self.cfg;
+        match &mut self.store {
+            Store::Nv(_) => None,
+            Store::Log(log) => Some(log.get_or_insert_with(|| {
+                let (base, len) = cx.log_area();
+                MemLog::new(Area::new(base, len), cfg)
+            })),
+        }
+    }
+    fn versions(&self, line: LineAddr) -> &[Version] {
+        self.lines.get(&line).map_or(&[], |l| &l.chain)
+    }
+    fn has_active_owner(&self, v: &Version) -> bool {
+        v.owners.iter().any(|k| self.txs.is_active(*k))
+    }
+    /// A store of a running transaction performed.
+    fn stored(&mut self, key: Key, line: LineAddr) {
+        let txs = &self.txs;
+        let entry: &mut Line = self.lines.entry(line).or_default();
+        let shares = match entry.chain.last() {
+            None => false,
+            Some(v) if v.owners.contains(&key) => {
+                // Written again after it was logged: another block.
+                if v.captured.is_some() {
+                    self.uncapture(line);
+                }
+                return;
+            }
+            Some(v) => v.owners.iter().any(|k| txs.is_active(*k)),
+        };
+        if shares {
+            let v = entry.chain.last_mut().expect("there is a version to share");
+            v.owners.push(key);
+            let (logged, committed) = (v.captured.is_some(), v.last.is_some());
+            if committed {
+                self.shared.insert(line);
+            }
+            if logged {
+                self.uncapture(line);
+            }
+        } else {
+            entry.chain.push(Version {
+                owners: vec![key],
+                ..Version::default()
+            });
+        }
+        self.txs.tx(key).lines.push(line);
+    }
+    /// Whether the newest bytes of a line may be written home: nothing newer than the last committed transaction.
+    fn may_go_home(&self, line: LineAddr) -> bool {
+        let last = self.versions(line).last();
+        last.is_none_or(|v| v.captured.is_some() && v.order.is_some_and(|o| o <= self.txs.last_committed))
+    }
+    fn leaves_last_level(&mut self, cx: &mut dyn Cx, line: LineAddr, data: &LineData) -> Exit {
+        let Some(v) = self.versions(line).last() else {
+            return Exit::Down;
+        };
+        if self.may_go_home(line) {
+            self.goes_home(line);
+            return Exit::Down;
+        }
+        if v.captured.is_none() {
+            cx.count(Stat::Evicted as usize, 1);
+            let (by, index) = (self.owner_of(v), self.versions(line).len() - 1);
+            self.capture(cx, line, index, by, *data);
+            self.pump(cx);
+        }
+        Exit::Drop
+    }
+    /// A home write of the newest version begins.
+    pub(super) fn goes_home(&mut self, line: LineAddr) {
+        if let Some(l) = self.lines.get_mut(&line) {
+            if let Some(order) = l.chain.last().and_then(|v| v.order) {
+                l.homing.push_back(order);
+            }
+        }
+    }
+    /// Whom a version's block is charged to: a running owner if there is one, else the last to commit.
+    pub(super) fn owner_of(&self, v: &Version) -> Key {
+        let active = v.owners.iter().copied().find(|k| self.txs.is_active(*k));
+        active.or(v.last).expect("a version has an owner")
+    }
+    fn log_buffer_full(&self) -> bool {
+        match &self.store {
+            Store::Log(Some(log)) => log.waiting.len() >= self.cfg.buffer as usize,
+            _ => false,
+        }
+    }
+}
+
+impl Design for Loc {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            gates: true,
+            stores: true,
+            leaving: true,
+            versions: true,
+            reads: true,
+            writes: true,
+            ..Hooks::default()
+        }
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::TxCommit(id) => self.commit_asked(cx, hart, id),
+            Instr::TxAbort(id) => self.abort_asked(cx, hart, id),
+            Instr::TxFlush => self.flush_asked(cx, hart),
+            _ => Gate::Go,
+        }
+    }
+    fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
+        if self.phase == Phase::Open && self.txs.len() >= self.cfg.entries as usize {
+            cx.count(Stat::TableFull as usize, 1);
+            self.maybe_close(cx);
+            self.checkpoint_if_needed(cx);
+        }
+        if self.phase != Phase::Open || self.txs.len() >= self.cfg.entries as usize {
+            return TxStart::Wait(Cause::WindowFull);
+        }
+        TxStart::Go(self.txs.begin(hart))
+    }
+    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, access: Access) -> Gate {
+        let moving = access == Access::Store && self.lines.get(&line).is_some_and(|l| l.moving == Moving::Home);
+        if moving {
+            Gate::Wait(Cause::LogPending)
+        } else {
+            Gate::Go
+        }
+    }
+    fn performed(
+        &mut self,
+        _: &mut dyn Cx,
+        hart: HartId,
+        line: LineAddr,
+        access: Access,
+        _: &LineData,
+        meta: &mut u32,
+    ) {
+        let Some(key) = self.txs.active(hart) else { return };
+        if access == Access::Store && line.is_persistent() {
+            self.stored(key, line);
+            *meta = (key % (1 << 20)) as u32;
+        }
+    }
+    /// A committed version that the log does not have yet keeps its bytes; anything else may be overwritten.
+    fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
+        if !way.line.is_persistent() || self.txs.active(hart).is_none() {
+            return Place::Here;
+        }
+        match self.versions(way.line).last() {
+            Some(v) if v.captured.is_none() && !self.has_active_owner(v) => {}
+            _ => return Place::Here,
+        }
+        let level = Level::L1(cx.core_of(hart));
+        let last = self.lines.get_mut(&way.line).and_then(|l| l.chain.last_mut());
+        last.expect("a version is there").frozen = Some((level, way.meta));
+        Place::Fork
+    }
+
+    fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        let logs = from == Level::Llc && why == Why::Replaced && way.line.is_persistent();
+        if !logs || !self.log_buffer_full() || self.may_go_home(way.line) {
+            return Gate::Go;
+        }
+        match self.versions(way.line).last() {
+            Some(v) if v.captured.is_none() => {
+                self.pump(cx);
+                Gate::Wait(Cause::LogPending)
+            }
+            _ => Gate::Go,
+        }
+    }
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, data: &LineData, why: Why) -> Exit {
+        if !way.line.is_persistent() {
+            return Exit::Down;
+        }
+        match (from, why) {
+            (_, Why::VersionOverflow) => {
+                self.version_overflows(cx, way.line, from, way.meta, data);
+                Exit::Drop
+            }
+            (_, Why::Cleaned) if self.cfg.fault == LocFault::InPlaceEarly => Exit::Down,
+            (_, Why::Cleaned) => match self.lines.get(&way.line).map(|l| l.moving) {
+                Some(Moving::Home) | None => {
+                    self.goes_home(way.line);
+                    Exit::Down
+                }
+                // To the non-volatile cache; or a non-temporal store takes the line out of the caches.
+                Some(Moving::ToLlc) => Exit::Down,
+                Some(_) => self.leaves_last_level(cx, way.line, data),
+            },
+            (Level::Llc, Why::Replaced) => self.leaves_last_level(cx, way.line, data),
+            _ => Exit::Down,
+        }
+    }
+    fn cleaned(&mut self, cx: &mut dyn Cx, _: HartId, tag: u64, found: Option<&LineData>) {
+        let line = LineAddr(tag);
+        match self.lines.get(&line).map(|l| l.moving) {
+            Some(Moving::ToLlc) => self.reached_llc(cx, line),
+            Some(Moving::Home) => self.home_cleaned(cx, line, found.is_some()),
+            _ => {}
+        }
+    }
+    fn read_missed(&mut self, cx: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+        let waits = |v: &Version| v.captured.as_ref().is_some_and(|c| c.at.is_none());
+        let supplies = self.versions(line).last().is_some_and(waits);
+        if supplies {
+            cx.count(Stat::ReadsBuffered as usize, 1);
+        }
+        supplies
+    }
+    fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
+        let Some(l) = self.lines.get(&line).filter(|l| l.homing.is_empty()) else {
+            return line;
+        };
+        let at = l.chain.last().and_then(|v| v.captured.as_ref()).and_then(|c| c.at);
+        if at.is_some() {
+            cx.count(Stat::ReadsLogged as usize, 1);
+        }
+        at.unwrap_or(line)
+    }
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        if !write.cause.is_log() {
+            return self.home_durable(cx, write.line);
+        }
+        let Some(log) = self.log(cx) else { return };
+        match log.durable(cx, id) {
+            Durable::Group(meaning) => self.group_durable(cx, &meaning),
+            Durable::Head => {
+                self.in_place_done(cx);
+                self.pump(cx);
+            }
+            Durable::Part => {}
+        }
+    }
+    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+        self.pump(cx);
+        self.pump_home(cx);
+    }
+    fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, _: LineAddr, data: &LineData) {
+        self.log_read(cx, LineAddr(tag), data);
+    }
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        if tag == NV_WRITTEN {
+            self.nv_written(cx);
+        }
+    }
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        self.draining = true;
+        self.maybe_close(cx);
+        self.pump(cx);
+        self.checkpoint_if_needed(cx);
+        let idle = match &self.store {
+            Store::Log(log) => log.as_ref().is_none_or(MemLog::idle),
+            Store::Nv(_) => true,
+        };
+        self.phase == Phase::Open && self.window.is_empty() && self.checkpoint.idle() && idle
+    }
+    fn recover(&self, image: &mut Image) {
+        match self.store {
+            Store::Log(_) => super::recover::recover(image),
+            Store::Nv(_) => super::nv::recover(image),
+        }
+    }
+    fn stats(&self) -> &'static [StatInfo] {
+        stats::INFO
+    }
+    fn explain(&self, hart: HartId) -> Option<String> {
+        let running = self.txs.active(hart).map(|k| format!("transaction {k} runs; "));
+        let full = match &self.store {
+            Store::Log(Some(log)) if log.space() == 0 => "; the log is full",
+            _ => "",
+        };
+        Some(format!(
+            "{}{:?}: {} of {} transactions in the window, {} blocks to log, {} lines shared with running ones, {} of {} \
+             table entries, committed up to {}{full}",
+            running.unwrap_or_default(),
+            self.phase,
+            self.window.len(),
+            self.cfg.degree,
+            self.todo.len(),
+            self.shared.len(),
+            self.txs.len(),
+            self.cfg.entries,
+            self.txs.last_committed,
+        ))
+    }
+}
+
+impl Loc {
+    pub(super) fn strict(&self) -> bool {
+        self.cfg.in_place == InPlace::Strict
+    }
+    /// Number of the running transaction of a hart, checked against the machine's.
+    pub(super) fn running(&self, hart: HartId, id: TxId) -> Option<Key> {
+        let key = self.txs.active(hart)?;
+        debug_assert_eq!(self.txs.get(key).map(|t| t.id), Some(id));
+        Some(key)
+    }
+}

@@ -1,0 +1,251 @@
+//! The memory log at work: block groups are put together, handed to the controller, and durable whole.
+
+use super::config::Config;
+use super::format::{Area, BlkTag, Content, DATA_BLOCKS, Head, Name, Record, encode};
+use super::txs::Key;
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_machine::seam::{Cx, Write, WriteId};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// A block on its way into the log.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Transaction.
+    pub key: Key,
+    /// Its hart.
+    pub hart: HartId,
+    /// How its tag names it.
+    pub name: Name,
+    /// Home line.
+    pub home: LineAddr,
+    /// Bytes.
+    pub data: LineData,
+    /// TxCnt, on the transaction's last block.
+    pub count: u32,
+}
+
+/// What a durable group means.
+#[derive(Clone, Debug)]
+pub enum Meaning {
+    /// A block of each of these transactions, and whether it carries the TxCnt.
+    Blocks(Vec<(Key, bool)>),
+    /// The records of these transactions.
+    Records(Vec<Key>),
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    sid: u64,
+    /// Lines not yet durable.
+    open: u32,
+    meaning: Meaning,
+    node: Vec<(LineAddr, LineData)>,
+}
+
+/// What became durable.
+#[derive(Clone, Debug)]
+pub enum Durable {
+    /// A whole group.
+    Group(Meaning),
+    /// The head.
+    Head,
+    /// Part of something.
+    Part,
+}
+
+/// The log of one machine.
+#[derive(Clone, Debug)]
+pub struct MemLog {
+    area: Area,
+    log_path: Ps,
+    group_atomic: bool,
+    next: u64,
+    /// First valid group by the durable head.
+    start: u64,
+    /// Lines of the newest group that the controller has not taken.
+    handing: VecDeque<(LineAddr, LineData)>,
+    groups: VecDeque<Group>,
+    writes: FxHashMap<WriteId, u64>,
+    /// Blocks of lines that left the caches, waiting for a group.
+    pub waiting: VecDeque<Block>,
+    head: Head,
+    head_write: Option<(WriteId, u64)>,
+    head_stale: bool,
+}
+
+impl MemLog {
+    /// An empty log in `area`.
+    pub fn new(area: Area, config: &Config) -> MemLog {
+        MemLog {
+            area,
+            log_path: config.log_path,
+            group_atomic: config.group_atomic,
+            next: 1,
+            start: 1,
+            handing: VecDeque::new(),
+            groups: VecDeque::new(),
+            writes: FxHashMap::default(),
+            waiting: VecDeque::new(),
+            head: Head { start: 1, first: 1 },
+            head_write: None,
+            head_stale: false,
+        }
+    }
+    /// Groups that the area holds.
+    pub fn capacity(&self) -> u64 {
+        self.area.groups
+    }
+    /// Groups that may still be written before the head moves.
+    pub fn space(&self) -> u64 {
+        (self.start + self.area.groups).saturating_sub(self.next)
+    }
+    /// Whether the next group can be put together.
+    pub fn ready(&self) -> bool {
+        self.handing.is_empty() && self.space() > 0
+    }
+    /// Whether nothing is on its way, the head included.
+    pub fn idle(&self) -> bool {
+        let open = self.groups.iter().any(|g| g.open > 0);
+        self.handing.is_empty() && self.waiting.is_empty() && !open && self.head_write.is_none() && !self.head_stale
+    }
+
+    /// Puts a group of blocks together; answers where each lies.
+    pub fn put_blocks(&mut self, blocks: &[Block]) -> Vec<LineAddr> {
+        assert!(blocks.len() <= DATA_BLOCKS);
+        let tag = |b: &Block| BlkTag {
+            home: b.home,
+            hart: b.hart,
+            name: b.name,
+            count: b.count,
+        };
+        let content = Content::Blocks(blocks.iter().map(tag).collect());
+        let data = blocks.iter().map(|b| b.data).collect();
+        let meaning = Meaning::Blocks(blocks.iter().map(|b| (b.key, b.count > 0)).collect());
+        let sid = self.put(&content, data, meaning);
+        (0..blocks.len()).map(|i| self.area.line(sid, i)).collect()
+    }
+    /// Puts a group of records together.
+    pub fn put_records(&mut self, records: Vec<Record>, of: Vec<Key>) {
+        self.put(&Content::Records(records), Vec::new(), Meaning::Records(of));
+    }
+    fn put(&mut self, content: &Content, mut data: Vec<LineData>, meaning: Meaning) -> u64 {
+        debug_assert!(self.ready());
+        let sid = self.next;
+        self.next += 1;
+        let plain = |words| LineData { words, by: [None; 8] };
+        let (meta, more) = encode(sid, content);
+        data.extend(more.into_iter().map(plain));
+        let mut node: Vec<_> = data
+            .into_iter()
+            .enumerate()
+            .map(|(i, d)| (self.area.line(sid, i), d))
+            .collect();
+        let meta = (self.area.line(sid, DATA_BLOCKS), plain(meta));
+        // Eight separate writes would go out in any order: the metadata may well be first.
+        match self.group_atomic {
+            true => node.push(meta),
+            false => node.insert(0, meta),
+        }
+        self.handing.extend(node.iter().copied());
+        let open = node.len() as u32;
+        self.groups.push_back(Group {
+            sid,
+            open,
+            meaning,
+            node,
+        });
+        sid
+    }
+
+    /// Hands lines to the controller until it refuses or there are none; true if there are none.
+    pub fn hand_over(&mut self, cx: &mut dyn Cx) -> bool {
+        while let Some((line, data)) = self.handing.front() {
+            let Some(group) = self.groups.back() else { break };
+            let part = self.group_atomic && group.node.len() > 1;
+            let cause = if part { WriteCause::LogPart } else { WriteCause::Log };
+            let sid = group.sid;
+            let Ok(id) = cx.write(write(*line, *data, cause, self.log_path)) else {
+                return false;
+            };
+            self.writes.insert(id, sid);
+            self.handing.pop_front();
+        }
+        self.write_head(cx)
+    }
+    /// A write of cause `Log` or `LogPart` became durable.
+    pub fn durable(&mut self, cx: &mut dyn Cx, id: WriteId) -> Durable {
+        if let Some((_, start)) = self.head_write.filter(|h| h.0 == id) {
+            self.head_write = None;
+            self.start = start;
+            return Durable::Head;
+        }
+        let sid = self.writes.remove(&id);
+        let first = self.groups.front().map_or(0, |g| g.sid);
+        let Some(group) = sid.and_then(|s| self.groups.get_mut((s - first) as usize)) else {
+            return Durable::Part;
+        };
+        group.open -= 1;
+        if group.open > 0 {
+            return Durable::Part;
+        }
+        let node = std::mem::take(&mut group.node);
+        if self.group_atomic && node.len() > 1 {
+            cx.durable_together(&node);
+        }
+        Durable::Group(group.meaning.clone())
+    }
+
+    /// Groups whose transactions are all over are no longer valid; the head will say so.
+    pub fn reclaim(&mut self, first: u64, live: impl Fn(Key) -> bool) {
+        let over = |g: &Group| {
+            g.open == 0
+                && match &g.meaning {
+                    Meaning::Blocks(b) => !b.iter().any(|b| live(b.0)),
+                    Meaning::Records(k) => !k.iter().any(|k| live(*k)),
+                }
+        };
+        while self.groups.front().is_some_and(over) {
+            self.groups.pop_front();
+        }
+        let start = self.groups.front().map_or(self.next, |g| g.sid);
+        if start > self.head.start {
+            self.head = Head { start, first };
+            self.head_stale = true;
+        }
+    }
+    /// Whether the durable head is behind.
+    pub fn head_behind(&self) -> bool {
+        self.head_stale || self.head_write.is_some()
+    }
+    fn write_head(&mut self, cx: &mut dyn Cx) -> bool {
+        if !self.head_stale || self.head_write.is_some() {
+            return true;
+        }
+        let data = LineData {
+            words: self.head.pack(),
+            by: [None; 8],
+        };
+        match cx.write(write(self.area.head(), data, WriteCause::Log, self.log_path)) {
+            Ok(id) => {
+                self.head_write = Some((id, self.head.start));
+                self.head_stale = false;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+/// A write of this design.
+pub fn write(line: LineAddr, data: LineData, cause: WriteCause, delay: Ps) -> Write {
+    Write {
+        line,
+        data,
+        queue: 0,
+        epoch: None,
+        cause,
+        hart: None,
+        delay,
+    }
+}

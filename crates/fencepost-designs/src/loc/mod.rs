@@ -1,0 +1,61 @@
+//! Hardware transactions in the cache hierarchy: write-ahead logs in software and hardware, eager commit, speculative
+//! persistence, and a non-volatile last level. Six designs (one file each) share one mechanism.
+//!
+//! How the parts follow the paper: [`txs`] is the Tx State Table with LastCommittedTxID, [`lines`] the Tx Dirty Block
+//! Table and the versions of lines, `commit` and `close` the commit logic, [`memlog`] and [`format`] the memory log
+//! area, `home` the checkpointing phase, [`recover`] and [`nv`] what the hardware does after a power failure.
+
+mod close;
+mod commit;
+pub mod config;
+pub mod cost;
+pub mod ec_wal;
+pub mod format;
+pub mod h_wal;
+mod home;
+pub mod kiln;
+pub mod lines;
+pub mod loc_kiln;
+pub mod loc_wal;
+mod mechanism;
+pub mod memlog;
+pub mod nv;
+pub mod recover;
+pub mod s_wal;
+pub mod stats;
+pub mod txs;
+
+pub use config::{Config, InPlace, LocFault};
+pub use mechanism::Loc;
+
+use crate::registry::{Paper, Setting};
+use fencepost_kernel::{Dialect, LogPath, Logging};
+
+/// The paper of loose ordering.
+pub const LOC: Paper = Paper {
+    short: "loc",
+    title: "Loose-Ordering Consistency for Persistent Memory",
+    venue: "ICCD 2014",
+    bibtex: "@inproceedings{lu2014loc,\n  title = {Loose-Ordering Consistency for Persistent Memory},\n  author = {Lu, \
+             Youyou and Shu, Jiwu and Sun, Long and Mutlu, Onur},\n  booktitle = {ICCD},\n  pages = {216--223},\n  year = \
+             {2014}\n}",
+};
+
+/// The dialect of hardware transactions: plain stores between `tx_begin` and `tx_commit`, `tx_flush` for durability.
+pub(crate) fn hardware(name: &'static str, setting: Setting, commit_is_durable: bool) -> Dialect {
+    let locks = crate::volatile::lock_fences(setting);
+    Dialect {
+        name,
+        logging: Logging::Hardware,
+        flush: None,
+        order: &[],
+        log_path: LogPath::Temporal,
+        log_to_data: &[],
+        durable: &[],
+        lock_acquire: locks,
+        unlock_release: locks,
+        order_is_durable: commit_is_durable,
+    }
+}
+/// Bytes of the log area of the paper's machine.
+pub(crate) const LOG_BYTES: u64 = 32 << 20;

@@ -1,0 +1,122 @@
+//! A non-volatile last-level cache as bytes, and recovery from them.
+//!
+//! What the cache keeps through a power failure is shown at the start of the region that machines reserve for logs: one
+//! line with the LastCommitted register, then, for every dirty transactional line, its 64 bytes and its tag (home line,
+//! position in commit order or *early*, and a stamp that orders entries of one line). A line's bytes and tag change
+//! together. Recovery promotes, per home line, the newest entry at or before the register, and discards the rest.
+
+use super::txs::Key;
+use fencepost_kernel::units::LOG_BASE;
+use fencepost_kernel::{Image, LineAddr, LineData};
+use fencepost_machine::seam::Cx;
+use std::collections::{BTreeMap, BTreeSet};
+
+const MAGIC: u64 = 0x6b69_6c6e_4c4c_4321;
+const VALID: u64 = 0x7661_6c69_642d_7761;
+const EARLY: u64 = u64::MAX;
+
+#[derive(Copy, Clone, Debug)]
+struct Entry {
+    home: LineAddr,
+    key: Key,
+    stamp: u64,
+}
+
+/// The cache's transactional content.
+#[derive(Clone, Debug, Default)]
+pub struct NvStore {
+    entries: BTreeMap<u64, Entry>,
+    /// Slots of entries whose transaction had not committed when they arrived.
+    early: Vec<u64>,
+    free: BTreeSet<u64>,
+    slots: u64,
+    stamp: u64,
+}
+fn data_line(slot: u64) -> LineAddr {
+    LineAddr(LOG_BASE.line().0 + 2 + 2 * slot)
+}
+fn tag_line(slot: u64) -> LineAddr {
+    LineAddr(data_line(slot).0 + 1)
+}
+fn plain(words: [u64; 8]) -> LineData {
+    LineData { words, by: [None; 8] }
+}
+fn tag(entry: &Entry, order: Option<u64>) -> LineData {
+    plain([VALID, entry.home.0, order.unwrap_or(EARLY), entry.stamp, 0, 0, 0, 0])
+}
+
+impl NvStore {
+    /// A line of a transaction arrives; answers where its bytes lie.
+    pub fn put(&mut self, cx: &mut dyn Cx, home: LineAddr, key: Key, order: Option<u64>, data: &LineData) -> LineAddr {
+        let slot = self.free.pop_first().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        self.stamp += 1;
+        let entry = Entry {
+            home,
+            key,
+            stamp: self.stamp,
+        };
+        self.entries.insert(slot, entry);
+        if order.is_none() {
+            self.early.push(slot);
+        }
+        cx.durable_together(&[(data_line(slot), *data), (tag_line(slot), tag(&entry, order))]);
+        data_line(slot)
+    }
+    /// The entry whose bytes lie at `at` is over.
+    pub fn clear(&mut self, cx: &mut dyn Cx, at: LineAddr) {
+        let slot = (at.0 - data_line(0).0) / 2;
+        if self.entries.remove(&slot).is_some() {
+            self.free.insert(slot);
+            self.early.retain(|s| *s != slot);
+            cx.durable_together(&[(tag_line(slot), plain([0; 8]))]);
+        }
+    }
+    /// Entries that arrived before their transaction committed get its position; then the register passes `last`: the
+    /// transactions up to it are committed, in one write.
+    pub fn commit(&mut self, cx: &mut dyn Cx, order: impl Fn(Key) -> Option<u64>, last: u64) {
+        let entries = &self.entries;
+        self.early.retain(|slot| match order(entries[slot].key) {
+            Some(order) => {
+                cx.durable_together(&[(tag_line(*slot), tag(&entries[slot], Some(order)))]);
+                false
+            }
+            None => true,
+        });
+        cx.durable_together(&[(LOG_BASE.line(), plain([MAGIC, last, 0, 0, 0, 0, 0, 0]))]);
+    }
+}
+
+/// Position of the last committed transaction by the register of an image.
+pub fn register(image: &Image) -> u64 {
+    let words = image.line_words(LOG_BASE.line());
+    if words[0] == MAGIC { words[1] } else { 0 }
+}
+
+/// Promotes committed lines to their homes and discards the others.
+pub fn recover(image: &mut Image) {
+    let last = register(image);
+    let first = data_line(0).0;
+    let tags: Vec<LineAddr> = image
+        .pm_lines()
+        .filter(|l| l.0 > first && (l.0 - first) % 2 == 1 && image.line_words(*l)[0] == VALID)
+        .collect();
+    let mut newest: BTreeMap<u64, ([u64; 2], LineAddr)> = BTreeMap::new();
+    for at in &tags {
+        let words = image.line_words(*at);
+        let age = [words[2], words[3]];
+        let older = newest.get(&words[1]).is_none_or(|n| n.0 < age);
+        if words[2] <= last && older {
+            newest.insert(words[1], (age, LineAddr(at.0 - 1)));
+        }
+    }
+    for (home, (_, at)) in newest {
+        let data = image.line(at);
+        image.set_line(LineAddr(home), &data);
+    }
+    for at in tags {
+        image.set_line(at, &plain([0; 8]));
+    }
+}

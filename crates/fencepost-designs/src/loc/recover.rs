@@ -1,0 +1,145 @@
+//! Recovery from the memory log: bytes in, bytes out (section III-C).
+//!
+//! 1. Count the BLK-TAGs of every transaction; one whose count equals its TxCnt is marked.
+//! 2. From the tail to the head: a pair whose successor is marked adds its blocks to the predecessor's count.
+//! 3. The first transaction that is not marked cuts off itself and all after it. Then, which the paper leaves out: a
+//!    transaction whose successor lies behind the cut has lost the blocks that the successor held, and is cut off too.
+//! 4. The blocks that remain are written to their homes, in commit order.
+
+use super::format::{Content, Head, Name, Record, groups};
+use fencepost_kernel::units::LOG_BASE;
+use fencepost_kernel::{HartId, Image, LineAddr, LineData};
+use std::collections::BTreeMap;
+
+/// A transaction as the log shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Logged {
+    /// Blocks found: where they go and where they lie, oldest first.
+    pub blocks: Vec<(LineAddr, LineAddr)>,
+    /// TxCnt, if a tag or a record carries it.
+    pub count: Option<u32>,
+    /// Successors and how many blocks each holds.
+    pub pairs: Vec<(u64, u32)>,
+}
+
+/// Everything the log of an image says about transactions from the head's first on, by position in commit order.
+pub fn transactions(image: &Image) -> BTreeMap<u64, Logged> {
+    let first = Head::read(image).first;
+    let at = |low: u16| Name::position(low, first);
+    let found = groups(image);
+    let mut txs: BTreeMap<u64, Logged> = BTreeMap::new();
+    let mut names: BTreeMap<(HartId, u16), u64> = BTreeMap::new();
+    for group in &found {
+        let Content::Records(records) = &group.content else {
+            continue;
+        };
+        for r in records {
+            match *r {
+                Record::Pair { x, y, n } => txs.entry(at(x)).or_default().pairs.push((at(y), n)),
+                Record::Count { x, n } => txs.entry(at(x)).or_default().count = Some(n),
+                Record::Early { x, hart, early } => {
+                    names.insert((hart, early), at(x));
+                }
+            }
+        }
+    }
+    for group in &found {
+        let Content::Blocks(tags) = &group.content else {
+            continue;
+        };
+        for (i, tag) in tags.iter().enumerate() {
+            let position = match tag.name {
+                Name::Order(low) => Some(at(low)),
+                Name::Early(id) => names.get(&(tag.hart, id)).copied(),
+            };
+            let Some(position) = position else { continue };
+            let tx = txs.entry(position).or_default();
+            tx.blocks.push((tag.home, LineAddr(group.at.0 + i as u64)));
+            if tag.count > 0 {
+                tx.count = Some(tag.count);
+            }
+        }
+    }
+    txs
+}
+
+/// Position of the last committed transaction; `first - 1` if none is.
+pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64) -> u64 {
+    let mut marked: BTreeMap<u64, bool> = BTreeMap::new();
+    for (position, tx) in txs.iter().rev() {
+        let merged = tx.pairs.iter().filter(|p| marked.get(&p.0) == Some(&true));
+        let found = tx.blocks.len() as u32 + merged.map(|p| p.1).sum::<u32>();
+        marked.insert(*position, tx.count == Some(found));
+    }
+    let mut end = first;
+    while marked.get(&end) == Some(&true) {
+        end += 1;
+    }
+    loop {
+        let torn = txs
+            .range(first..end)
+            .find(|(_, tx)| tx.pairs.iter().any(|p| p.0 >= end));
+        match torn {
+            Some((position, _)) => end = *position,
+            None => return end - 1,
+        }
+    }
+}
+
+/// Brings memory to the state after the last committed transaction and empties the log.
+pub fn recover(image: &mut Image) {
+    let head = Head::read(image);
+    let txs = transactions(image);
+    let last = last_committed(&txs, head.first);
+    for (_, tx) in txs.range(head.first..last + 1) {
+        for (home, at) in &tx.blocks {
+            let data = image.line(*at);
+            image.set_line(*home, &data);
+        }
+    }
+    if let Some(newest) = groups(image).last() {
+        let words = Head {
+            start: newest.sid + 1,
+            first: last + 1,
+        }
+        .pack();
+        image.set_line(LOG_BASE.line(), &LineData { words, by: [None; 8] });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tx(blocks: usize, count: u32, pairs: &[(u64, u32)]) -> Logged {
+        Logged {
+            blocks: vec![(LineAddr(0), LineAddr(0)); blocks],
+            count: (count > 0).then_some(count),
+            pairs: pairs.to_vec(),
+        }
+    }
+    fn last(txs: &[Logged]) -> u64 {
+        last_committed(&(1u64..).zip(txs.iter().cloned()).collect(), 1)
+    }
+    #[test]
+    fn loc_sem1_committed_iff_the_logged_blocks_equal_a_txcnt() {
+        assert_eq!(last(&[tx(3, 3, &[])]), 1);
+        assert_eq!(last(&[tx(2, 3, &[])]), 0, "one block is missing");
+        assert_eq!(last(&[tx(3, 0, &[])]), 0, "the block with the count is missing");
+    }
+    #[test]
+    fn loc_sem2_with_overlap_the_successor_must_be_committed_and_the_counts_add_up() {
+        assert_eq!(last(&[tx(2, 3, &[(2, 1)]), tx(1, 1, &[])]), 2);
+        assert_eq!(last(&[tx(2, 3, &[(2, 1)]), tx(0, 1, &[])]), 0, "the successor is not");
+        assert_eq!(last(&[tx(1, 3, &[(2, 1)]), tx(1, 1, &[])]), 0, "the counts do not");
+        // A chain is followed from tail to head.
+        assert_eq!(last(&[tx(0, 1, &[(2, 1)]), tx(0, 1, &[(3, 1)]), tx(1, 1, &[])]), 3);
+    }
+    #[test]
+    fn loc_sem3_nothing_after_the_first_uncommitted_transaction() {
+        assert_eq!(last(&[tx(1, 1, &[]), tx(0, 1, &[]), tx(1, 1, &[])]), 1);
+        assert_eq!(last(&[tx(1, 1, &[]), Logged::default(), tx(1, 1, &[])]), 1);
+        // The first's block lies in the third, which the second cuts off.
+        assert_eq!(last(&[tx(0, 1, &[(3, 1)]), tx(0, 1, &[]), tx(1, 1, &[])]), 0);
+    }
+}

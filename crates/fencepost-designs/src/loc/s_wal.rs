@@ -1,0 +1,68 @@
+//! `s-wal`: a software write-ahead log with strict phases.
+//!
+//! # Idea
+//! Software keeps a redo log: it stores the new values to a log and flushes it, writes a commit record, stores the
+//! values in place, and truncates the log; each phase is durable before the next begins. Log and data are both cached,
+//! two copies of everything.
+//!
+//! # Paper
+//! Lu et al., Loose-Ordering Consistency, ICCD 2014, sections II-B and V-B: the baseline of the paper, after ARIES. Run
+//! it with the programs' scheme `redo`.
+//!
+//! # Where order is kept
+//! In the core: `clflush` and `mfence` (section I), and, because the memory of the paper is durable only at the device,
+//! a drain of the controller (`pcommit`) between two of them. The mechanism is that of `so`.
+//!
+//! # Durable at
+//! The device; on a memory that is durable on acceptance the fence alone.
+//!
+//! # Contract
+//! `px86-pcommit` on a device-durable memory, `px86` on one that is durable on acceptance.
+//!
+//! # Hardware cost
+//! As `so`: two counters per hart. The paper books none.
+//!
+//! # Deviations
+//! The paper does not say how software learns that a flushed line is durable; ours is the drain. `clflush` is synchronous
+//! and invalidates, as the instruction of 2014 did.
+
+use super::LOC;
+use crate::registry::{DesignInfo, Setting, configure};
+use crate::so::{So, SoParams};
+use fencepost_kernel::params::Params;
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    word: "s-wal",
+    summary: "software write-ahead log: redo, clflush, mfence, four strict phases",
+    source: include_str!("s_wal.rs"),
+    paper: LOC,
+    dialect,
+    contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    sound: |_| true,
+    params: SoParams::fields,
+    build: |settings, shape| Ok(Box::new(So::new(configure(settings)?, shape))),
+    cost: crate::so::cost,
+    relaxed: true,
+};
+
+fn dialect(setting: Setting) -> Dialect {
+    let barrier: &[Fence] = match setting.durable_on_accept {
+        true => &[Fence::Mfence],
+        false => &[Fence::Mfence, Fence::Pcommit, Fence::Mfence],
+    };
+    let locks = crate::volatile::lock_fences(setting);
+    Dialect {
+        name: "s-wal",
+        logging: Logging::Software,
+        flush: Some(Flush::Clflush),
+        order: barrier,
+        log_path: LogPath::Temporal,
+        log_to_data: barrier,
+        durable: barrier,
+        lock_acquire: locks,
+        unlock_release: locks,
+        order_is_durable: true,
+    }
+}

@@ -1,0 +1,199 @@
+//! The Tx State Table: every transaction between its start and the end of its in-place writes.
+
+use fencepost_kernel::{HartId, LineAddr, TxId};
+use std::collections::BTreeMap;
+
+/// Internal name of a transaction: its position in the order in which transactions began, from 1.
+pub type Key = u64;
+
+/// What carries a transaction's TxCnt.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// The tag of its last block.
+    Tag,
+    /// A record.
+    Record,
+}
+
+/// One entry of the table.
+#[derive(Clone, Debug)]
+pub struct Tx {
+    /// Who runs it.
+    pub hart: HartId,
+    /// Its number within the hart.
+    pub id: TxId,
+    /// Position in commit order, once committed.
+    pub order: Option<u64>,
+    /// A predecessor in begin order was aborted: it will be too.
+    pub doomed: bool,
+    /// Whether abort injection has looked at it.
+    pub judged: bool,
+    /// Lines it wrote, in the order of its first stores.
+    pub lines: Vec<LineAddr>,
+    /// Blocks taken into the log so far (a line written again after it was logged counts twice).
+    pub blocks: u32,
+    /// Blocks that went out under its early name.
+    pub early: u32,
+    /// Blocks durable.
+    pub durable: u32,
+    /// Successors that overwrote its blocks before they were logged.
+    pub pairs: Vec<(Key, u32)>,
+    /// TxCnt, fixed when its window closes.
+    pub count: Option<u32>,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// Whether what carries it is durable.
+    pub count_durable: bool,
+    /// Whether its records are durable.
+    pub records_durable: bool,
+}
+impl Tx {
+    /// Blocks that successors hold.
+    pub fn merged(&self) -> u32 {
+        self.pairs.iter().map(|p| p.1).sum()
+    }
+    /// Whether a record group says anything about it.
+    pub fn needs_record(&self) -> bool {
+        !self.pairs.is_empty() || self.early > 0 || self.carrier == Carrier::Record
+    }
+    /// Whether the durable log alone says that all of its blocks are accounted for.
+    pub fn complete(&self) -> bool {
+        let records = self.records_durable || !self.needs_record();
+        records && self.count_durable && self.count == Some(self.durable + self.merged())
+    }
+}
+
+/// The table, with the registers around it.
+#[derive(Clone, Debug, Default)]
+pub struct TxTable {
+    live: BTreeMap<Key, Tx>,
+    active: Vec<Option<Key>>,
+    ids: Vec<u32>,
+    next: Key,
+    orders: u64,
+    /// LastCommittedTxID: every transaction up to this position is committed and durable.
+    pub last_committed: u64,
+}
+impl TxTable {
+    /// An empty table for `harts` threads.
+    pub fn new(harts: u8) -> TxTable {
+        TxTable {
+            active: vec![None; usize::from(harts)],
+            ids: vec![0; usize::from(harts)],
+            ..TxTable::default()
+        }
+    }
+    /// Entries in use.
+    pub fn len(&self) -> usize {
+        self.live.len()
+    }
+    /// Starts a transaction.
+    pub fn begin(&mut self, hart: HartId) -> TxId {
+        self.next += 1;
+        self.ids[hart.index()] += 1;
+        let id = TxId(self.ids[hart.index()]);
+        self.active[hart.index()] = Some(self.next);
+        self.live.insert(
+            self.next,
+            Tx {
+                hart,
+                id,
+                order: None,
+                doomed: false,
+                judged: false,
+                lines: Vec::new(),
+                blocks: 0,
+                early: 0,
+                durable: 0,
+                pairs: Vec::new(),
+                count: None,
+                carrier: Carrier::Tag,
+                count_durable: false,
+                records_durable: false,
+            },
+        );
+        id
+    }
+    /// The running transaction of a hart.
+    pub fn active(&self, hart: HartId) -> Option<Key> {
+        self.active[hart.index()]
+    }
+    /// Whether the transaction runs.
+    pub fn is_active(&self, key: Key) -> bool {
+        self.live.get(&key).is_some_and(|t| t.order.is_none())
+    }
+    /// The entry of a live transaction.
+    pub fn get(&self, key: Key) -> Option<&Tx> {
+        self.live.get(&key)
+    }
+    /// The entry of a transaction, if it is live.
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut Tx> {
+        self.live.get_mut(&key)
+    }
+    /// The entry of a live transaction.
+    ///
+    /// # Panics
+    /// When it is not live: callers hold keys of live transactions only.
+    pub fn tx(&mut self, key: Key) -> &mut Tx {
+        self.live.get_mut(&key).expect("the transaction is live")
+    }
+    /// Position in commit order; `None` while running or when no longer live.
+    pub fn order(&self, key: Key) -> Option<u64> {
+        self.live.get(&key).and_then(|t| t.order)
+    }
+    /// The running transaction commits: it gets the next position.
+    pub fn commit(&mut self, key: Key) -> u64 {
+        self.orders += 1;
+        let order = self.orders;
+        let tx = self.tx(key);
+        tx.order = Some(order);
+        let hart = tx.hart;
+        self.active[hart.index()] = None;
+        order
+    }
+    /// Position that the next commit will get.
+    pub fn next_order(&self) -> u64 {
+        self.orders + 1
+    }
+    /// The entry is free again.
+    pub fn free(&mut self, key: Key) {
+        if let Some(tx) = self.live.remove(&key) {
+            let active = &mut self.active[tx.hart.index()];
+            if *active == Some(key) {
+                *active = None;
+            }
+        }
+    }
+    /// Every running transaction that began after `key` is doomed; answers how many newly are.
+    pub fn doom_after(&mut self, key: Key) -> u64 {
+        let mut doomed = 0;
+        for (_, tx) in self.live.range_mut(key + 1..).filter(|(_, t)| t.order.is_none()) {
+            doomed += u64::from(!std::mem::replace(&mut tx.doomed, true));
+        }
+        doomed
+    }
+    /// First position that is still live, given that `window` lists what is committed and not retired, oldest first.
+    pub fn first_live(&self) -> u64 {
+        let orders = self.live.values().filter_map(|t| t.order);
+        orders.min().unwrap_or(self.next_order())
+    }
+    /// How many leading transactions of a window are committed: all complete, and none has lost blocks to a successor
+    /// that is not among them. The planted fault believes every pair.
+    pub fn committed_prefix(&self, window: &[Key], believe_pairs: bool) -> usize {
+        let complete = |k: &Key| self.live.get(k).is_some_and(Tx::complete);
+        let mut end = window.iter().take_while(|k| complete(k)).count();
+        if believe_pairs {
+            return end;
+        }
+        loop {
+            let inside = |y: Key| window[..end].contains(&y);
+            let torn = window[..end]
+                .iter()
+                .position(|k| self.live[k].pairs.iter().any(|p| !inside(p.0)));
+            match torn {
+                Some(i) => end = i,
+                None => return end,
+            }
+        }
+    }
+}
