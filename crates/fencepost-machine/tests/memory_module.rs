@@ -150,6 +150,7 @@ fn a_parked_write_is_not_durable_whatever_the_controller_answered() {
     assert_eq!(h.durable(), [(ids[0], 10, true)]);
     // A parked line that is written again is merged; it keeps its age.
     let again = h.write(2_000_000, write(1, 99, None));
+    h.run_until(2_000_000);
     h.c.when_drained(Ps(2_000_000), DrainScope::AcceptedSoFar(None), 5);
     h.finish();
     assert_eq!((h.c.parked(), h.c.stats().cache_merges), (4, 1));
@@ -172,6 +173,24 @@ fn a_parked_write_is_not_durable_whatever_the_controller_answered() {
             .iter()
             .any(|e| e.1 == MemEvent::Drained { tag: 5 } && e.0 > 3_000_000)
     );
+}
+
+#[test]
+fn ids_merged_in_the_controller_and_again_in_the_cache_are_released_in_order() {
+    let mut h = harness(&pcm(), &module(8, 4), 1, 8);
+    let parked = h.write(0, write(1, 10, None));
+    h.finish();
+    // The link is busy with another line, so the next two meet in the controller's queue.
+    let _ = h.write(1_000_000, write(2, 20, None));
+    h.run_until(1_000_000);
+    let second = h.write(1_000_000, write(1, 11, None));
+    let third = h.write(1_000_000, write(1, 12, None));
+    h.finish();
+    assert_eq!((h.c.stats().coalesced, h.c.stats().cache_merges), (1, 1));
+    h.c.flush_module(Ps(2_000_000));
+    h.finish();
+    let line: Vec<_> = h.durable().into_iter().filter(|d| d.1 != 20).collect();
+    assert_eq!(line, [(parked, 12, true), (second, 12, false), (third, 12, false)]);
 }
 
 #[test]

@@ -94,3 +94,25 @@ fn a_write_that_waited_long_enough_goes_before_reads() {
         "{waited}"
     );
 }
+
+#[test]
+fn idle_time_is_filled_by_the_other_direction_but_not_at_the_cost_of_a_waiting_hit() {
+    // A bank that takes a column command only every 400 ns.
+    let m = MediaSpec {
+        t_ccd_bank: Ps(400_000),
+        ..media()
+    };
+    for fill_idle in [false, true] {
+        let spec = ControllerSpec { fill_idle, ..bare() };
+        let mut h = Harness::new(&spec, &m);
+        let _ = h.read(0, at(0, 0, 0));
+        let hit = h.read(0, at(0, 0, 1));
+        // One write could use another bank meanwhile, one could close the row the second read waits for.
+        let elsewhere = h.write(0, write(at(1, 0, 0), 1, None));
+        let conflict = h.write(0, write(at(0, 1, 0), 2, None));
+        h.finish();
+        assert_eq!(h.read_time(hit), RCD + 400_000 + CL + BURST);
+        assert_eq!(h.durable_time(elsewhere) < h.read_time(hit), fill_idle);
+        assert!(h.durable_time(conflict) > h.read_time(hit));
+    }
+}
