@@ -174,7 +174,7 @@ impl Program for CommitStore {
     fn setup<M: Mem>(&self, _m: &mut M) {}
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let (slot, mut record) = (self.slot(thread, k), self.record(thread, k));
-        pm.m.compute(sites::OP_PROLOGUE);
+        pm.m.compute(sites::COMMITSTORE_PROLOGUE);
         if self.rt.variant() == Variant::NonAtomicUpdate {
             self.store_split(pm, thread, k)?;
         } else {
@@ -189,7 +189,7 @@ impl Program for CommitStore {
             self.store(&mut tx, slot, record);
             tx.commit();
         }
-        pm.m.compute(sites::OP_EPILOGUE);
+        pm.m.compute(sites::COMMITSTORE_EPILOGUE);
         Ok(Outcome {
             kind: STORED,
             words: [record.2, 0, 0],

@@ -293,13 +293,13 @@ impl Program for Hash {
     }
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let key = self.dict.key(thread, k, 0);
-        pm.m.compute(sites::OP_PROLOGUE);
+        pm.m.compute(sites::HASH_PROLOGUE);
         let lock = At::new(self.locks.addr(self.locks.stripe(self.bucket(key))));
         pm.m.compute(sites::HASH_KEY);
         pm.lock(lock);
         let result = self.toggle(pm, thread, k, key);
         pm.unlock(lock);
-        pm.m.compute(sites::OP_EPILOGUE);
+        pm.m.compute(sites::HASH_EPILOGUE);
         Ok(Dict::outcome([result?].into_iter()))
     }
 

@@ -98,3 +98,65 @@ impl Pool {
             .count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::{Fence, Flush, Image, Rmw, Width};
+
+    struct Words(Image);
+    impl Mem for Words {
+        type Dep = ();
+        fn load_n(&mut self, at: At<()>, _: Width) -> Val<()> {
+            Val::lit(self.0.word(at.addr))
+        }
+        fn store_n(&mut self, at: At<()>, v: Val<()>, _: Width) {
+            self.0.set_word(at.addr, v.v, None);
+        }
+        fn nt_store(&mut self, at: At<()>, v: Val<()>) {
+            self.store(at, v);
+        }
+        fn flush(&mut self, _: At<()>, _: Flush) {}
+        fn fence(&mut self, _: Fence) {}
+        fn rmw(&mut self, at: At<()>, _: Rmw) -> Val<()> {
+            self.load(at)
+        }
+        fn load_acquire(&mut self, at: At<()>) -> Val<()> {
+            self.load(at)
+        }
+        fn store_release(&mut self, at: At<()>, v: Val<()>) {
+            self.store(at, v);
+        }
+        fn lock(&mut self, _: At<()>) {}
+        fn unlock(&mut self, _: At<()>) {}
+    }
+
+    #[test]
+    fn blocks_are_disjoint_reused_last_first_and_counted_when_leaked() {
+        let (mut layout, mut m) = (Layout::default(), Words(Image::default()));
+        let pool = Pool::new(&mut layout, 2, 100, 4);
+        let mut all: Vec<Addr> = [0, 0, 0, 0, 1, 1, 1, 1].map(|t| pool.alloc(&mut m, t).addr).to_vec();
+        assert!(all.iter().all(|a| pool.owns(*a) && !pool.owns(Addr(a.0 + 64))));
+        all.sort();
+        assert!(
+            all.windows(2).all(|w| w[1].0 - w[0].0 == 128),
+            "100 bytes take two lines: {all:?}"
+        );
+        pool.free(&mut m, 0, At::new(all[5]));
+        pool.free(&mut m, 0, At::new(all[1]));
+        assert_eq!([0, 0].map(|t| pool.alloc(&mut m, t).addr), [all[1], all[5]]);
+        for a in &all[..3] {
+            m.store(At::new(*a).field(120), Val::lit(9));
+        }
+        assert_eq!(pool.leaked(&mut m, |a| a == all[2]), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "exhausted after 1 blocks")]
+    fn an_exhausted_pool_says_so() {
+        let (mut layout, mut m) = (Layout::default(), Words(Image::default()));
+        let pool = Pool::new(&mut layout, 1, 64, 1);
+        pool.alloc(&mut m, 0);
+        pool.alloc(&mut m, 0);
+    }
+}

@@ -42,9 +42,6 @@ impl<T: Copy, const N: usize> Small<T, N> {
             &mut self.spill
         }
     }
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
 }
 
 #[cfg(test)]
@@ -53,7 +50,6 @@ mod tests {
     #[test]
     fn spills_without_losing_or_reordering() {
         let mut s = Small::<u32, 4>::new(0);
-        assert!(s.is_empty());
         for n in 0..10 {
             assert_eq!(s.as_slice(), (0..n).collect::<Vec<_>>());
             s.push(n);

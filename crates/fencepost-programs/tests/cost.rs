@@ -149,3 +149,33 @@ fn hardware_and_volatile_runs_log_and_flush_nothing() {
         }
     }
 }
+
+struct Sites(Dialect);
+impl Visit for Sites {
+    type Out = Vec<u16>;
+    fn visit<P: Program>(self, p: P) -> Vec<u16> {
+        record(&p, self.0, 2, 40, 3).computes.into_keys().collect()
+    }
+}
+
+#[test]
+fn every_site_that_a_program_meets_has_a_cost_and_every_cost_is_met() {
+    let costs = fencepost_programs::sites::costs();
+    let mut met = std::collections::BTreeSet::new();
+    for about in fencepost_programs::programs() {
+        for scheme in about.schemes {
+            for dialect in [SO, ADR, VOLATILE, HARDWARE] {
+                let s = Settings {
+                    threads: 2,
+                    ops: 40,
+                    ..settings(about.word, *scheme, Variant::Correct, 3)
+                };
+                met.extend(with_program(about.word, &s, Sites(dialect)).unwrap());
+            }
+        }
+    }
+    assert_eq!(
+        met.into_iter().collect::<Vec<_>>(),
+        (0..costs.len() as u16).collect::<Vec<_>>()
+    );
+}

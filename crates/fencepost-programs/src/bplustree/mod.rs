@@ -221,12 +221,12 @@ impl Program for BPlusTree {
         m.store(At::new(self.root), Val::lit(level[0].1));
     }
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
-        pm.m.compute(sites::OP_PROLOGUE);
+        pm.m.compute(sites::BPLUSTREE_PROLOGUE);
         let lock = At::new(self.locks.addr(0));
         pm.lock(lock);
         let result = self.toggle(pm, thread, k);
         pm.unlock(lock);
-        pm.m.compute(sites::OP_EPILOGUE);
+        pm.m.compute(sites::BPLUSTREE_EPILOGUE);
         Ok(Dict::outcome(result?.as_slice().iter().copied()))
     }
     fn rebuild_start(&self) -> LogStep {

@@ -297,13 +297,13 @@ impl Program for Cq {
     }
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let inserts = self.inserts(thread, k);
-        pm.m.compute(sites::OP_PROLOGUE);
+        pm.m.compute(sites::CQ_PROLOGUE);
         let outcome = if inserts {
             self.insert(pm, thread, k)?
         } else {
             self.delete(pm, thread, k)?
         };
-        pm.m.compute(sites::OP_EPILOGUE);
+        pm.m.compute(sites::CQ_EPILOGUE);
         Ok(outcome)
     }
 

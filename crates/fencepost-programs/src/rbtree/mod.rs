@@ -193,12 +193,12 @@ impl Program for RbTree {
     }
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let key = self.dict.key(thread, k, 0);
-        pm.m.compute(sites::OP_PROLOGUE);
+        pm.m.compute(sites::RBTREE_PROLOGUE);
         let lock = At::new(self.locks.addr(0));
         pm.lock(lock);
         let result = self.toggle(pm, thread, k, key);
         pm.unlock(lock);
-        pm.m.compute(sites::OP_EPILOGUE);
+        pm.m.compute(sites::RBTREE_EPILOGUE);
         Ok(Dict::outcome([result?].into_iter()))
     }
     fn rebuild_start(&self) -> LogStep {

@@ -194,7 +194,7 @@ impl Sps {
         let interleave = both && self.params.copy_order == CopyOrder::Word;
         let order = |i: usize| {
             if interleave {
-                (i % 2 == 0, i / 2)
+                (i.is_multiple_of(2), i / 2)
             } else {
                 (i < n, i % n)
             }
@@ -296,7 +296,7 @@ impl Program for Sps {
     }
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let stripes = self.stripes(thread, k);
-        pm.m.compute(sites::OP_PROLOGUE);
+        pm.m.compute(sites::SPS_PROLOGUE);
         for s in stripes.as_slice() {
             pm.lock(At::new(self.locks.addr(*s)));
         }
@@ -304,7 +304,7 @@ impl Program for Sps {
         for s in stripes.as_slice().iter().rev() {
             pm.unlock(At::new(self.locks.addr(*s)));
         }
-        pm.m.compute(sites::OP_EPILOGUE);
+        pm.m.compute(sites::SPS_EPILOGUE);
         result.map(|digest| Outcome {
             kind: SWAPPED,
             words: [digest, 0, 0],

@@ -61,7 +61,7 @@ impl<M: Mem> Tx<'_, M> {
         if let Some(held_back) = self.region.take() {
             self.ido_record(&held_back);
         }
-        if !self.dirty.is_empty() {
+        if !self.lists.dirty.is_empty() {
             self.flush_dirty();
             self.order();
         }
@@ -87,7 +87,7 @@ impl<M: Mem> Tx<'_, M> {
     }
     #[track_caller]
     pub(super) fn ido_commit(&mut self) {
-        if self.regions == 0 && self.dirty.is_empty() && self.late.is_empty() {
+        if self.regions == 0 && self.lists.dirty.is_empty() && self.lists.late.is_empty() {
             return;
         }
         self.ido_end_region();

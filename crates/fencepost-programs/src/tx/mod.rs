@@ -38,10 +38,12 @@
 //! software write-ahead log with strict phases (loc VI).
 
 mod ido;
+mod keyed;
 mod record;
 mod recover;
 mod redo;
 mod runtime;
+mod scratch;
 mod undo;
 mod writes;
 
@@ -51,11 +53,10 @@ pub use runtime::Runtime;
 pub(crate) use runtime::{APPLIED, COMMIT, Mode, RECORDS, TX_PER_OP};
 
 use crate::sites;
-use crate::small::Small;
 use crate::words::Variant;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Mem, Pm, Val, Width};
-use writes::WriteSet;
+use scratch::Scratch;
 
 /// A running transaction.
 pub struct Tx<'a, M: Mem> {
@@ -76,15 +77,8 @@ pub struct Tx<'a, M: Mem> {
     /// iDO: a record held back (only by the wrong-store-order variant), and how many regions began.
     region: Option<Region<M::Dep>>,
     regions: u64,
-    /// Lines (by number) stored to and not yet flushed.
-    dirty: Small<u64, 24>,
-    /// Ranges whose old contents are logged.
-    covered: Small<(u64, u64), 16>,
-    /// Redo: stores not yet applied.
-    writes: WriteSet<M::Dep>,
-    /// Wrong-store-order variant: contents of new blocks, held back to the end.
-    late: WriteSet<M::Dep>,
-    freed: Small<At<M::Dep>, 4>,
+    /// Its lists.
+    lists: Box<Scratch<M::Dep>>,
     committed_early: bool,
     order_slip: bool,
     flush_slip: bool,
@@ -105,11 +99,11 @@ impl<M: Mem> Tx<'_, M> {
     pub fn read_n(&mut self, at: At<M::Dep>, width: Width) -> Val<M::Dep> {
         if self.mode == Mode::Redo {
             self.pm.m.compute(sites::TX_LOOKUP);
-            if let Some(v) = self.writes.get(at.addr) {
+            if let Some(v) = self.lists.writes.get(at.addr) {
                 return v;
             }
         }
-        if let Some(v) = self.late.get(at.addr) {
+        if let Some(v) = self.lists.late.get(at.addr) {
             return v;
         }
         self.pm.m.load_n(at, width)
@@ -146,7 +140,7 @@ impl<M: Mem> Tx<'_, M> {
     #[track_caller]
     pub fn fresh_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         if self.rt.variant == Variant::WrongStoreOrder && !matches!(self.mode, Mode::Plain | Mode::Hardware) {
-            self.late.put(at, v, width);
+            self.lists.late.put(at, v, width);
         } else {
             self.store(at, v, width);
         }
@@ -158,7 +152,7 @@ impl<M: Mem> Tx<'_, M> {
     }
     /// Returns a block to the pool once the transaction has committed.
     pub fn free(&mut self, block: At<M::Dep>) {
-        self.freed.push(block);
+        self.lists.freed.push(block);
     }
     /// Announces that `len` bytes at `at` (whole words) are about to change: grouped undo logs them now, as one object.
     /// Announcing the whole write-set before the first write lets all records share one barrier.
@@ -200,9 +194,10 @@ impl<M: Mem> Tx<'_, M> {
             Mode::Redo => self.redo_commit(),
             Mode::Ido => self.ido_commit(),
         }
-        for block in self.freed.as_slice() {
+        for block in &self.lists.freed {
             self.rt.pool.free(self.pm.m, self.thread, *block);
         }
+        self.lists.give_back();
     }
 
     /// A store in place, remembered for the flush at commit.
@@ -213,10 +208,7 @@ impl<M: Mem> Tx<'_, M> {
                 self.early_flush = false;
                 self.pm.persist(at, width.bytes());
             }
-            let line = at.addr.0 / LINE_BYTES;
-            if !self.dirty.as_slice().iter().rev().any(|l| *l == line) {
-                self.dirty.push(line);
-            }
+            self.lists.dirty.set(at.addr.0 / LINE_BYTES, ());
             self.pm.m.compute(sites::TX_STORE);
         }
         self.pm.m.store_n(at, v, width);
@@ -224,21 +216,24 @@ impl<M: Mem> Tx<'_, M> {
     /// Emits what the wrong-store-order variant held back; true if there was anything.
     #[track_caller]
     fn write_late(&mut self) -> bool {
-        let late = self.late.take();
-        for b in late.as_slice() {
+        for i in 0..self.lists.late.len() {
+            let b = self.lists.late.at(i);
             self.store(b.at, b.value, b.width);
         }
-        !late.is_empty()
+        let any = !self.lists.late.is_empty();
+        self.lists.late.clear();
+        any
     }
     #[track_caller]
     fn flush_dirty(&mut self) {
-        let lines = std::mem::replace(&mut self.dirty, Small::new(0));
-        for line in lines.as_slice() {
-            if self.unflushed == Some(*line) || std::mem::take(&mut self.flush_slip) {
+        for i in 0..self.lists.dirty.len() {
+            let line = self.lists.dirty.at(i).0;
+            if self.unflushed == Some(line) || std::mem::take(&mut self.flush_slip) {
                 continue;
             }
             self.pm.persist(At::new(Addr(line * LINE_BYTES)), 1);
         }
+        self.lists.dirty.clear();
     }
     /// An ordering barrier of the transaction (the deliberate mistakes drop the first).
     #[track_caller]

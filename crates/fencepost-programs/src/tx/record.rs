@@ -100,7 +100,8 @@ pub(crate) fn read<M: Mem>(
     let word = |m: &mut M, i: u64| m.load(At::new(Addr(at.0 + i * 8))).v;
     let first = word(m, 0);
     let head = Head::unpack(first);
-    let sized = matches!(head.bytes, 1 | 2 | 4) || (head.bytes > 0 && head.bytes % 8 == 0 && head.bytes <= MAX_PAYLOAD);
+    let sized = matches!(head.bytes, 1 | 2 | 4)
+        || (head.bytes > 0 && head.bytes.is_multiple_of(8) && head.bytes <= MAX_PAYLOAD);
     if !wanted(head.seq) || head.thread != thread & 0x3ff || !sized {
         return None;
     }

@@ -216,7 +216,8 @@ impl Runtime {
             mark(m, log, COMMIT, 0);
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
-        let inside = node >= log.0 + RECORDS && node + 2 * UNIT <= log.0 + self.log_bytes && node % (2 * UNIT) == 0;
+        let inside =
+            node >= log.0 + RECORDS && node + 2 * UNIT <= log.0 + self.log_bytes && node.is_multiple_of(2 * UNIT);
         let next = if inside { m.load(At::new(Addr(node))).v } else { 0 };
         // Nodes are laid out upwards, so a chain that does not descend is not one (and would not end).
         let found = if inside && next < node {

@@ -41,12 +41,12 @@ impl<M: Mem> Tx<'_, M> {
         );
         self.cursor += UNIT;
         self.records += 1;
-        self.writes.put(at, v, width);
+        self.lists.writes.put(at, v, width);
         self.pm.m.compute(sites::LOG_RECORD);
     }
     #[track_caller]
     pub(super) fn redo_commit(&mut self) {
-        if self.writes.is_empty() && self.dirty.is_empty() && self.late.is_empty() {
+        if self.lists.writes.is_empty() && self.lists.dirty.is_empty() && self.lists.late.is_empty() {
             return;
         }
         self.pm
@@ -72,8 +72,10 @@ impl<M: Mem> Tx<'_, M> {
     }
     #[track_caller]
     fn redo_apply(&mut self) {
-        for b in self.writes.take().as_slice() {
+        for i in 0..self.lists.writes.len() {
+            let b = self.lists.writes.at(i);
             self.store(b.at, b.value, b.width);
         }
+        self.lists.writes.clear();
     }
 }

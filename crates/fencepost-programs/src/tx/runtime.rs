@@ -1,14 +1,13 @@
 //! How transactions run, fixed when a program is built; and how one begins.
 
 use super::Tx;
-use super::writes::WriteSet;
+use super::scratch::Scratch;
 use crate::layout::Layout;
 use crate::pool::Pool;
 use crate::sites;
-use crate::small::Small;
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Dialect, Fence, LogPath, Logging, Mem, Pm, Rollback};
+use fencepost_kernel::{Addr, Dialect, Fence, LogPath, Logging, Mem, Pm, Rollback};
 
 /// Offset of the word that ends a transaction: undo array and iDO: last committed sequence number; redo: sequence
 /// number and record count; undo list: head of the chain.
@@ -142,11 +141,7 @@ impl Runtime {
             records: 0,
             region: None,
             regions: 0,
-            dirty: Small::new(0),
-            covered: Small::new((0, 0)),
-            writes: WriteSet::new(),
-            late: WriteSet::new(),
-            freed: Small::new(At::new(Addr(0))),
+            lists: Scratch::take(),
             committed_early: false,
             order_slip: matches!(self.variant, Variant::MissingFence | Variant::MisplacedFence),
             flush_slip: matches!(self.variant, Variant::MissingFlush | Variant::MisplacedFlush),

@@ -19,11 +19,11 @@ impl<M: Mem> Tx<'_, M> {
             self.undo_record(at.field(done), bytes, Width::B8);
             done += bytes;
         }
-        self.covered.push((at.addr.0, at.addr.0 + len));
+        self.lists.covered.push((at.addr.0, at.addr.0 + len));
     }
     fn is_covered(&self, at: Addr, len: u64) -> bool {
-        self.covered
-            .as_slice()
+        self.lists
+            .covered
             .iter()
             .rev()
             .any(|(from, to)| at.0 >= *from && at.0 + len <= *to)
@@ -34,7 +34,7 @@ impl<M: Mem> Tx<'_, M> {
         if !(self.grouped && self.is_covered(at.addr, width.bytes())) {
             self.undo_record(at, width.bytes(), width);
             if self.grouped {
-                self.covered.push((at.addr.0, at.addr.0 + width.bytes()));
+                self.lists.covered.push((at.addr.0, at.addr.0 + width.bytes()));
             }
         }
         self.undo_seal();
@@ -124,7 +124,7 @@ impl<M: Mem> Tx<'_, M> {
     #[track_caller]
     pub(super) fn undo_commit(&mut self) {
         self.write_late();
-        if self.records == 0 && self.dirty.is_empty() {
+        if self.records == 0 && self.lists.dirty.is_empty() {
             return;
         }
         self.flush_dirty();
