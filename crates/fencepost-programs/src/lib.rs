@@ -3,6 +3,24 @@
 //! A program is written once against [`Tx`](tx::Tx) and runs under every dialect: software undo, redo and iDO logging,
 //! hand-ordered persists, hardware transactions, or nothing at all. Recovery and audit are chains of small steps.
 //! [`registry`] turns a program's word into the program.
+//!
+//! Barriers and flushes of one operation (grouped undo as under synchronous ordering; hand-ordered as under any x86
+//! dialect). The schemes in general: [`tx`]. Every figure is a test.
+//!
+//! | operation | undo array: barriers, flushes | raw: barriers, flushes |
+//! |---|---|---|
+//! | `sps`, one swap of 64 B entries | 3, 6 | none |
+//! | `sps`, one swap of 8 B entries | 3, 4 | none |
+//! | `cq` insert | 3, 5 | 2, 3 |
+//! | `cq` delete | 3, 3 | 1, 1 |
+//! | `hash` insert | 3, 5 | 2, 3 |
+//! | `hash` remove | 3, 3 | 1, 1 |
+//! | `commitstore` | 3, 6 | 2, 3 |
+//! | `rbtree` | 2 + nodes changed; lines changed + log lines + 1 | none |
+//! | `bplustree` | 2 + groups of announced shifts | none |
+//!
+//! Requirements on back ends: an operation returns `Err(Rollback)` from [`Program::op`](fencepost_kernel::Program::op) only
+//! after releasing its locks; rolled-back memory includes DRAM (allocator state, the queue's published tail).
 
 pub mod bplustree;
 pub mod commitstore;

@@ -109,6 +109,26 @@ fn barriers_do_not_grow_with_grouped_swaps() {
 }
 
 #[test]
+fn undo_logged_queue_and_table() {
+    // Insert: both records on one line; node, predecessor's link and tail pointer; mark. Delete: record, head, mark.
+    let insert = cost("cq", Scheme::UndoArray, SO, &[("insert_percent", Raw::Int(100))]);
+    assert_eq!((insert.pcommits, insert.flushes), (3, 1 + 3 + 1));
+    let delete = cost("cq", Scheme::UndoArray, SO, &[("insert_percent", Raw::Int(0))]);
+    assert_eq!((delete.pcommits, delete.flushes), (3, 1 + 1 + 1));
+    // A new item's two lines, the link, its record, the mark.
+    let put = cost("hash", Scheme::UndoArray, SO, &[("preload", Raw::Int(0))]);
+    assert_eq!((put.pcommits, put.flushes), (3, 2 + 1 + 1 + 1));
+    let cut = cost("hash", Scheme::UndoArray, SO, &[("preload", Raw::Int(1)), ("keys", Raw::Int(1))]);
+    assert_eq!((cut.pcommits, cut.flushes), (3, 1 + 1 + 1));
+    // Three records fill two lines; three data lines; the mark.
+    let record = cost("commitstore", Scheme::UndoArray, SO, &[]);
+    assert_eq!((record.pcommits, record.flushes), (3, 2 + 3 + 1));
+    // The first node of an empty tree: node, root pointer, record, mark; painting the fresh node black needs no record.
+    let first = cost("rbtree", Scheme::UndoArray, SO, &[("preload", Raw::Int(0))]);
+    assert_eq!((first.pcommits, first.flushes), (3, 1 + 1 + 1 + 1));
+}
+
+#[test]
 fn hand_ordered_forms() {
     let insert = cost("cq", Scheme::Raw, ADR, &[("insert_percent", Raw::Int(100))]);
     assert_eq!((insert.flushes, insert.sfences, insert.nt_stores), (3, 2, 0));
