@@ -189,11 +189,12 @@ fn small(word: &str) -> Vec<(String, params::Raw)> {
         .collect()
 }
 
-fn run() {
+/// Every program, or only the one called `only` (to look at its trace).
+fn run(only: Option<&str>) {
     println!("MARKS {:x}", MARKS.as_ptr() as usize);
     std::io::stdout().flush().expect("standard output");
     calibrate();
-    for about in programs() {
+    for about in programs().iter().filter(|a| only.is_none_or(|w| w == a.word)) {
         for scheme in about.schemes {
             for dialect in [ADR, TEMPORAL] {
                 let (scheme, params) = (*scheme, small(about.word));
@@ -308,7 +309,7 @@ fn print_table(runs: &[BTreeMap<usize, Seen>]) {
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("run") => run(),
+        Some("run") => run(std::env::args().nth(2).as_deref()),
         Some("table") => table(),
         _ => eprintln!("measure_sites run | measure_sites table: see the head of the source"),
     }

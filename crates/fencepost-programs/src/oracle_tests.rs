@@ -34,13 +34,7 @@ fn brute_force(counts: &[u32], writes: &[Write], crash: &CrashPoint, readings: &
         let inside = |op: (u32, u32)| op.1 < cut[op.0 as usize];
         let closed = (0..writes.len())
             .all(|i| (0..i).all(|j| writes[i].0 != writes[j].0 || !inside(writes[i].1) || inside(writes[j].1)));
-        let value = |r| {
-            writes
-                .iter()
-                .filter(|w| w.0 == r && inside(w.1))
-                .next_back()
-                .map_or(0, |w| w.2)
-        };
+        let value = |r| writes.iter().rfind(|w| w.0 == r && inside(w.1)).map_or(0, |w| w.2);
         closed && readings.iter().all(|(r, v)| value(*r) == *v)
     })
 }

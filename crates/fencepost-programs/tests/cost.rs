@@ -118,7 +118,12 @@ fn undo_logged_queue_and_table() {
     // A new item's two lines, the link, its record, the mark.
     let put = cost("hash", Scheme::UndoArray, SO, &[("preload", Raw::Int(0))]);
     assert_eq!((put.pcommits, put.flushes), (3, 2 + 1 + 1 + 1));
-    let cut = cost("hash", Scheme::UndoArray, SO, &[("preload", Raw::Int(1)), ("keys", Raw::Int(1))]);
+    let cut = cost(
+        "hash",
+        Scheme::UndoArray,
+        SO,
+        &[("preload", Raw::Int(1)), ("keys", Raw::Int(1))],
+    );
     assert_eq!((cut.pcommits, cut.flushes), (3, 1 + 1 + 1));
     // Three records fill two lines; three data lines; the mark.
     let record = cost("commitstore", Scheme::UndoArray, SO, &[]);

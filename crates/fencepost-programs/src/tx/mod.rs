@@ -47,7 +47,7 @@ mod scratch;
 mod undo;
 mod writes;
 
-pub use ido::Region;
+pub use ido::{MAX_INPUTS, Region};
 pub use recover::{LogFlow, LogStep};
 pub use runtime::Runtime;
 pub(crate) use runtime::{APPLIED, COMMIT, Mode, RECORDS, TX_PER_OP};
