@@ -5,6 +5,8 @@
 //!
 //! Raw form: persist the item, then its predecessor's link: two barriers; removal persists the predecessor's link: one.
 //!
+//! The audit walks the chains of the buckets that operations of the run concern, every item of them.
+//!
 //! Used by broi and loc, chained maps by themis and fgc (SYSTEMS 3.1).
 
 use crate::dict::Dict;
