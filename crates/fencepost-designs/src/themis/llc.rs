@@ -30,7 +30,7 @@ use super::mechanism::{Tag, is_transfer, may_store};
 use super::parked::{HISTOGRAMS, Parked};
 use super::{ThemisFault, ThemisParams, configured, pointer_cost};
 use crate::registry::{CostItem, DesignInfo, MachineShape, Settings};
-use crate::x86::paths::STATS;
+use crate::x86::stat::STATS;
 use crate::x86::{Paths, THEMIS, dialect, instr, snooped, stat};
 use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};

@@ -1,7 +1,8 @@
 //! The hooks of the baseline.
 
 use super::X86Params;
-use super::paths::{Paths, STATS};
+use super::paths::Paths;
+use super::stat::STATS;
 use crate::registry::MachineShape;
 use fencepost_kernel::{Fence, HartId, LineAddr, LineData};
 use fencepost_machine::seam::{

@@ -35,13 +35,14 @@
 mod design;
 pub mod ideal;
 pub mod paths;
+pub mod stat;
 #[cfg(test)]
 mod tests;
 pub mod wcb;
 
 pub use design::X86;
 pub(crate) use design::{instr, snooped};
-pub use paths::{Paths, stat};
+pub use paths::Paths;
 pub use wcb::Wcb;
 
 use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, configure};
