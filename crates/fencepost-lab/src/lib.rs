@@ -1,16 +1,25 @@
 //! Floor 3: configuration, presets, runs and their checks, experiments, scoreboards and reports.
 
 pub mod check;
+pub mod cite;
 pub mod claims;
+pub mod compare;
 pub mod config;
+pub mod cost;
+pub mod crash;
 mod error;
 pub mod experiment;
 pub mod host;
+pub mod listing;
+pub mod memtrace;
 pub mod reference;
+pub mod replay;
 pub mod report;
+pub mod reproduce;
 pub mod request;
 pub mod result;
 pub mod run;
+mod semantics;
 pub mod sites;
 pub mod store;
 

@@ -109,4 +109,7 @@ pub struct Witness {
     pub why: String,
     /// Lines of the program involved.
     pub source: Vec<String>,
+    /// Argument of `fencepost replay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
 }

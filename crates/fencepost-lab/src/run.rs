@@ -1,10 +1,11 @@
 //! One run: program, design and machine put together, simulated, and checked if asked for.
 
-use crate::check::{Checked, check};
+use crate::check::check;
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
+use crate::experiment::runs::Job;
 use crate::host::Host;
-use crate::result::{RunResult, SCHEMA};
+use crate::result::{Check, RunResult, SCHEMA};
 use crate::{request::Request, sites};
 use fencepost_contract::explore::{RecordError, Recorder, Schedule};
 use fencepost_kernel::{Image, Logging, Pm, Program, run_thread};
@@ -26,6 +27,21 @@ pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
         .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
 }
 
+/// Key and resolved configuration of an experiment's job. The key also covers what is checked.
+pub fn key(job: &Job) -> Result<(String, String), LabError> {
+    let resolved = Resolved::resolve(&job.request)?;
+    let check = match (job.request.check, job.request.budget) {
+        (false, _) => String::new(),
+        (true, None) => "-checked".into(),
+        (true, Some(n)) => format!("-checked-{n}"),
+    };
+    let (program, design) = (&job.request.program, &job.request.design);
+    Ok((
+        format!("{program}-{design}-{}{check}", &resolved.digest()[..24]),
+        resolved.to_toml(true),
+    ))
+}
+
 /// A simulated run with everything that it left behind.
 pub struct Simulated {
     /// The machine's report.
@@ -44,7 +60,7 @@ pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> R
     let work = Workload {
         initial: initial(program)?,
         threads: (0..resolved.threads).map(|t| body(resolved, program, t)).collect(),
-        sites: sites::table()?.into(),
+        sites: sites::table().into(),
         warm_up: r.warmup.into(),
         record,
         remote: Vec::new(),
@@ -111,7 +127,7 @@ impl Visit for Simulate<'_> {
     }
 }
 
-fn result(resolved: &Resolved, s: &Simulated, checked: Option<Checked>) -> RunResult {
+fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult {
     let (r, report) = (&resolved.request, &s.report);
     let seconds = report.time.0 as f64 * 1e-12;
     let cycles = report.time.0 as f64 / resolved.machine.spec.core.clock.period().0 as f64;
@@ -139,7 +155,7 @@ fn result(resolved: &Resolved, s: &Simulated, checked: Option<Checked>) -> RunRe
         log_digest: format!("{:016x}", report.log.digest()),
         counters: counters(report, s.stats),
         warning: warning(resolved),
-        check: checked.map(|c| c.check),
+        check,
         host: Host::new(s.elapsed, report.instructions(), report.memory_ops()),
     }
 }

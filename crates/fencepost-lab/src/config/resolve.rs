@@ -306,7 +306,7 @@ fn program_settings(request: &Request, about: &About, threads: u32) -> Result<fe
     };
     let variant = match &request.variant {
         None => Variant::Correct,
-        Some(word) => word_of(word, "variant", about.variants.iter().map(|v| v.word()))?,
+        Some(word) => word_of(word, "variant", variants(about, scheme).into_iter())?,
     };
     if request.ops == 0 {
         return Err(BadInput::new("a run needs at least one operation per thread"));
@@ -323,6 +323,12 @@ fn program_settings(request: &Request, about: &About, threads: u32) -> Result<fe
         variant,
         params: Vec::new(),
     })
+}
+
+/// Words of the variants that a program has under a logging scheme.
+fn variants(about: &About, scheme: Scheme) -> Vec<&'static str> {
+    let of_scheme = about.variants.iter().filter(|v| v.0 == scheme);
+    of_scheme.flat_map(|v| v.1.iter().map(|x| x.word())).collect()
 }
 
 fn word_of<'a, T: ParamValue>(word: &str, what: &str, known: impl Iterator<Item = &'a str>) -> Result<T, BadInput> {

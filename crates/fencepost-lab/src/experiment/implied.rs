@@ -3,7 +3,7 @@
 use super::measure::counter;
 use super::runs::Runs;
 use super::score::short;
-use super::spec::{Experiment, Implied};
+use super::spec::{Experiment, Implied, ImpliedFrom};
 use serde::Serialize;
 
 /// One program's line, ready to print.
@@ -29,25 +29,13 @@ pub struct ImpliedRow {
     pub requires: String,
 }
 
-/// Where the diagnostic takes its numbers from.
-pub struct Source<'a> {
-    /// Experiment tag.
-    pub tag: &'a str,
-    /// Design point of the flush-based build.
-    pub flushing: &'a str,
-    /// The volatile point.
-    pub volatile: &'a str,
-    /// Medium.
-    pub media: &'a str,
-}
-
 /// One row per program that both the experiment's table and the runs have.
-pub fn rows(e: &Experiment, runs: &Runs, source: &Source<'_>) -> Vec<ImpliedRow> {
+pub fn rows(e: &Experiment, runs: &Runs, source: &ImpliedFrom) -> Vec<ImpliedRow> {
     (runs.run_programs())
         .filter_map(|p| {
             let implied = e.implied.get(p)?;
-            let flushing = runs.get(source.tag, p, source.flushing, source.media)?;
-            let volatile = runs.get(source.tag, p, source.volatile, source.media)?;
+            let flushing = runs.get(&source.tag, p, &source.flushing, &source.media)?;
+            let volatile = runs.get(&source.tag, p, &source.volatile, &source.media)?;
             let flushes = counter(flushing, "flushes")? as f64;
             let per_thread = flushes / f64::from(flushing.threads);
             let ops_per_thread = volatile.ops as f64 / f64::from(volatile.threads);

@@ -33,12 +33,12 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
         } => slowdown(runs, tag, [point, base], media, *over, *form, programs),
         Rule::Extreme {
             tag,
-            point,
+            points,
             base,
             media,
             end,
             expect,
-        } => extreme(runs, tag, [point, base], media, *end, expect),
+        } => extreme(runs, tag, (points, base), media, *end, expect),
         Rule::Wins {
             tag,
             point,
@@ -108,12 +108,25 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             let value = aggregate(Over::Geomean, &ratios)?;
             Some(number(value, each(&ratios), missing(runs, &[])))
         }
+        Rule::Programs { programs } => Some(built(runs, programs)),
         Rule::Cost { .. } | Rule::Parameter { .. } | Rule::Check { .. } | Rule::Quoted { .. } | Rule::NotRun { .. } => {
             None
         }
     }
 }
 
+fn built(runs: &Runs, programs: &[String]) -> Measured {
+    let ran: Vec<&str> = runs
+        .run_programs()
+        .filter(|p| programs.contains(p))
+        .map(String::as_str)
+        .collect();
+    verdict(
+        ran.len() == programs.len(),
+        format!("test programs-ran: {}", ran.join(", ")),
+        missing(runs, programs),
+    )
+}
 fn number(value: f64, note: String, missing: Vec<String>) -> Measured {
     Measured {
         value: Some(value),
@@ -205,17 +218,24 @@ fn shape(form: Form, ratio: f64) -> f64 {
     }
 }
 
-fn extreme(runs: &Runs, tag: &str, points: [&String; 2], media: &[String], end: End, expect: &str) -> Option<Measured> {
+fn extreme(
+    runs: &Runs,
+    tag: &str,
+    (points, base): (&[String], &String),
+    media: &[String],
+    end: End,
+    expect: &str,
+) -> Option<Measured> {
     let (mut holds, mut notes) = (true, Vec::new());
-    for m in media {
-        let values = ratios(runs, tag, points, m);
+    for (point, m) in points.iter().flat_map(|p| media.iter().map(move |m| (p, m))) {
+        let values = ratios(runs, tag, [point, base], m);
         let by = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
         let found = match end {
             End::Most => values.iter().max_by(by),
             End::Least => values.iter().min_by(by),
         }?;
         holds &= found.0 == expect;
-        notes.push(format!("{m}: {}", each(&values)));
+        notes.push(format!("{point} {m}: {}", each(&values)));
     }
     Some(verdict(holds, notes.join("; "), missing(runs, &[])))
 }

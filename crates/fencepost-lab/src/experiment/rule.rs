@@ -64,10 +64,10 @@ pub enum Rule {
         #[serde(default)]
         programs: Vec<String>,
     },
-    /// The program that `point` slows down most or least, on every medium listed.
+    /// The program that each of the points slows down most or least, on every medium listed.
     Extreme {
         tag: String,
-        point: String,
+        points: Vec<String>,
         base: String,
         media: Vec<String>,
         end: End,
@@ -169,6 +169,11 @@ pub enum Rule {
     Parameter {
         /// Values that the paper states, as `section.key = value`.
         values: BTreeMap<String, String>,
+    },
+    /// The benchmarks of the paper exist and were run.
+    Programs {
+        /// Program words.
+        programs: Vec<String>,
     },
     /// A semantic check that runs in this reproduction.
     Check {

@@ -5,6 +5,7 @@ use super::rule::{Rule, Rules};
 use super::runs::Runs;
 use super::semantics::Checks;
 use crate::claims::Claim;
+use crate::cost::CostLine;
 use serde::Serialize;
 
 /// Verdict on one claim.
@@ -60,8 +61,8 @@ pub struct Evidence<'a> {
     pub runs: &'a Runs,
     /// Semantic checks by name.
     pub checks: &'a Checks,
-    /// A line of a design's cost table in bits: design word, item name.
-    pub cost_bits: &'a dyn Fn(&str, &str) -> Option<f64>,
+    /// A line of a design's cost table: design word, item name.
+    pub cost_bits: &'a dyn Fn(&str, &str) -> Option<CostLine>,
     /// A resolved parameter of the experiment's machine, by path.
     pub parameter: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -105,13 +106,7 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
             item,
             bits_per_unit,
         }) => match (evidence.cost_bits)(design, item) {
-            Some(bits) => number_row(
-                claim,
-                bits / bits_per_unit,
-                format!("cost of {design}: {item}"),
-                &blank,
-                1e-9,
-            ),
+            Some(line) => cost_row(claim, design, &line, *bits_per_unit, &blank),
             None => blank(
                 Verdict::NotRun,
                 format!("depends on designs not yet built ({design}: {item})"),
@@ -178,6 +173,17 @@ fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Verdict, S
         ratio: short(ratio),
         ..blank(verdict, note)
     }
+}
+
+/// Storage: the paper's formula must reproduce its number; the first-principles value stands beside it.
+fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn Fn(Verdict, String) -> Row) -> Row {
+    let scored = line.paper_bits.unwrap_or(line.bits) as f64 / unit;
+    let first = short(line.bits as f64 / unit);
+    let note = format!(
+        "{design}, {}: {first} {} from first principles; {}",
+        line.what, claim.unit, line.note
+    );
+    number_row(claim, scored, note, blank, 0.005)
 }
 
 /// Whether `value` satisfies a bound (">50") or lies in a range ("77.4-87").

@@ -41,6 +41,9 @@ pub struct Experiment {
     pub scale: Scales,
     /// Sets of runs.
     pub matrix: Vec<Matrix>,
+    /// Runs that the diagnostic of implied work looks at.
+    #[serde(default)]
+    pub implied_from: Option<ImpliedFrom>,
     /// What the paper's figures imply about the programs, by program.
     #[serde(default)]
     pub implied: BTreeMap<String, Implied>,
@@ -81,6 +84,9 @@ pub struct Point {
     /// Settings that apply only where the design word is the one of `design` (not on the media of `on`).
     #[serde(default)]
     pub set_here: Vec<String>,
+    /// Whether the point is not crash-consistent and has to be convicted by its checks.
+    #[serde(default)]
+    pub must_fail: bool,
     /// Logging of the program, where it is not the program's default.
     #[serde(default)]
     pub log: Option<String>,
@@ -109,6 +115,20 @@ pub struct Matrix {
     /// Operations per thread at both scales, where they differ from the experiment's.
     #[serde(default)]
     pub scale: Option<Scales>,
+}
+
+/// Where the diagnostic of implied work takes its numbers from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImpliedFrom {
+    /// Experiment tag.
+    pub tag: String,
+    /// Design point of the flush-based build.
+    pub flushing: String,
+    /// The volatile point.
+    pub volatile: String,
+    /// Medium.
+    pub media: String,
 }
 
 /// Ranges that follow from a paper's own figures; a diagnostic, never a target.

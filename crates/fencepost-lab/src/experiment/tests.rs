@@ -8,6 +8,7 @@ use super::score::{Evidence, Verdict, score, short, to_csv};
 use super::semantics::{Checks, SemanticCheck};
 use super::spec::{Experiment, Scale, parse};
 use crate::claims::{Claim, ClaimKind};
+use crate::cost::CostLine;
 use crate::error::LabError;
 use crate::host::Host;
 use crate::request::Request;
@@ -98,7 +99,7 @@ fn slowdowns_aggregate_as_named() {
 fn orders_hold_or_not() {
     let extreme = |end, expect: &str| Rule::Extreme {
         tag: s("E"),
-        point: s("so"),
+        points: vec![s("so")],
         base: s("volatile"),
         media: vec![s("slow"), s("fast")],
         end,
@@ -156,7 +157,14 @@ fn score_one(claim_value: &str, rule: Option<Rule>, runs: &Runs, checks: &Checks
     let evidence = Evidence {
         runs,
         checks,
-        cost_bits: &|design, item| (design == "d" && item == "entry").then_some(576.0),
+        cost_bits: &|design, item| {
+            (design == "d" && item == "entry").then(|| CostLine {
+                what: s("entry"),
+                bits: 568,
+                paper_bits: Some(576),
+                note: s(""),
+            })
+        },
         parameter: &|path| (path == "core.cores").then(|| s("8")),
     };
     score(&[claim("C", claim_value, ClaimKind::Number)], &rules, &evidence).remove(0)
@@ -277,7 +285,7 @@ fn finished_runs_are_not_repeated_and_errors_keep_what_finished() {
     };
     let key = |j: &Job| Ok((format!("key-{}", j.request.program), s("config = 1\n")));
     let engine = Engine {
-        store: &store,
+        store: Some(&store),
         jobs: 1,
         key: &key,
         run: &run,

@@ -1,0 +1,306 @@
+//! Crash states of a program: prefixes of a simulated run's persist log, and every cut that a contract allows.
+
+use crate::check::{contract_of, prefixes};
+use crate::config::Resolved;
+use crate::error::{BadInput, LabError};
+use crate::replay::ReplayKey;
+use crate::request::Request;
+use crate::run::simulate;
+use fencepost_contract::explore::{
+    BrokenPrefix, Budget, CheckError, CrashCheck, NamedStore, ProgramRun, Report, Verdict, Witness,
+};
+use fencepost_contract::{Contract, ContractKind};
+use fencepost_kernel::{Program, Trace};
+use fencepost_machine::RunReport;
+use fencepost_programs::Visit;
+use serde::Serialize;
+
+/// What to explore.
+#[derive(Clone, Debug)]
+pub struct CrashRequest {
+    /// Program, threads, operations, seed; the design is ignored where a contract is given.
+    pub request: Request,
+    /// Contract to explore, written for in the dialect that belongs to it. `None`: the design's own, and the prefixes of
+    /// a simulated run's log besides.
+    pub contract: Option<String>,
+    /// A number of recoveries or a time; `None` is no limit.
+    pub budget: Option<String>,
+    /// Thread schedules to record.
+    pub schedules: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct CrashOutcome {
+    /// Program word.
+    pub program: String,
+    /// Variant of the program.
+    pub variant: String,
+    /// Design whose dialect the program was written in.
+    pub dialect: String,
+    /// Contract explored.
+    pub contract: String,
+    /// Software threads.
+    pub threads: u32,
+    /// Operations per thread.
+    pub ops: u32,
+    /// Prefixes of the simulated durable log that were examined.
+    pub log_prefixes: u64,
+    /// Of them, prefixes that recovery does not survive (the search ends at the first).
+    pub log_violations: u64,
+    /// Failure points of the recorded executions.
+    pub crash_points: u64,
+    /// Thread schedules recorded.
+    pub schedules: u64,
+    /// Runs of recovery begun.
+    pub recoveries: u64,
+    /// Steps of recovery.
+    pub steps: u64,
+    /// Crash states covered.
+    pub states_covered: u128,
+    /// Crash states that the contract allows, where they could be counted.
+    pub states_total: Option<u128>,
+    /// Whether every one of them was covered.
+    pub complete: bool,
+    /// When not complete: every state with at most this many lines deviating from all or nothing durable was covered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines_deviating: Option<u32>,
+    /// `clean`, `violated` or `bounded`.
+    pub verdict: String,
+    /// A crash state that recovery does not survive.
+    pub witness: Option<CrashWitness>,
+}
+impl CrashOutcome {
+    /// Whether a crash state was found that recovery does not survive.
+    pub fn violated(&self) -> bool {
+        self.verdict == "violated"
+    }
+}
+
+/// A failing crash state.
+#[derive(Clone, Debug, Serialize)]
+pub struct CrashWitness {
+    /// `contract cut` or `log prefix`.
+    pub kind: String,
+    /// Stores that are durable although nothing forced them; empty where the shorter list is `missing`.
+    pub persisted: Vec<String>,
+    /// Stores that executed and are lost.
+    pub missing: Vec<String>,
+    /// Lines of the program involved.
+    pub source: Vec<String>,
+    /// What is wrong after recovery.
+    pub why: String,
+    /// Argument of `fencepost replay`.
+    pub replay: String,
+}
+
+/// Stores listed in a witness at most.
+const SHOWN: usize = 16;
+
+/// The design whose dialect a program is written in when only a contract is named: the idiom that the contract is about.
+pub fn dialect_for(contract: ContractKind) -> &'static str {
+    use ContractKind as K;
+    let wanted = match contract {
+        K::Px86 | K::None | K::Eadr | K::StrictTso | K::StrictSc => "so-adr",
+        K::Px86Pcommit => "so",
+        K::Themis => "themis",
+        K::Rcbsp | K::Epoch | K::Strand => "delegated",
+        K::Loc => "loc-wal",
+        K::Kiln => "kiln",
+        K::Commit => "per-task-commit",
+    };
+    fencepost_designs::find(wanted).map_or("so-adr", |d| d.word)
+}
+
+/// Explores a program's crash states.
+pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
+    let (request, contract) = written_for(c)?;
+    let resolved = Resolved::resolve(&request)?;
+    let kind = match contract {
+        Some(kind) => kind,
+        None => contract_of(&resolved)?,
+    };
+    if kind.is_transactional() && resolved.dialect().logging != fencepost_kernel::Logging::Hardware {
+        return Err(BadInput::new(format!(
+            "contract `{kind}` needs hardware transactions, and no design here has them"
+        ))
+        .into());
+    }
+    let budget = match &c.budget {
+        None => Budget::Unlimited,
+        Some(text) => text
+            .parse()
+            .map_err(|e: fencepost_contract::explore::BadBudget| BadInput::new(e.to_string()))?,
+    };
+    let explore = Explore {
+        resolved: &resolved,
+        kind,
+        budget,
+        schedules: c.schedules.max(1),
+        simulated: contract.is_none(),
+    };
+    fencepost_programs::with_program(resolved.program_word(), &resolved.program, explore)
+        .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
+}
+
+/// The request with the design whose dialect applies, and the contract if one was named.
+fn written_for(c: &CrashRequest) -> Result<(Request, Option<ContractKind>), LabError> {
+    let request = Request {
+        warmup: 0,
+        ..c.request.clone()
+    };
+    let Some(word) = &c.contract else {
+        return Ok((request, None));
+    };
+    let known = ContractKind::ALL.map(ContractKind::word);
+    let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
+    Ok((
+        Request {
+            design: dialect_for(kind).into(),
+            ..request
+        },
+        Some(kind),
+    ))
+}
+
+/// The exploration of one program.
+pub(crate) struct Explore<'a> {
+    pub(crate) resolved: &'a Resolved,
+    pub(crate) kind: ContractKind,
+    pub(crate) budget: Budget,
+    pub(crate) schedules: u64,
+    pub(crate) simulated: bool,
+}
+impl Explore<'_> {
+    /// The check and the way the program is run, as replay needs them too.
+    pub(crate) fn check(&self) -> (CrashCheck, ProgramRun) {
+        let mut check = CrashCheck::new(Contract::from(self.kind));
+        check.schedules = self.schedules;
+        check.seed = self.resolved.request.seed;
+        check.budget = self.budget;
+        check.prefix = ReplayKey::cut(self.resolved, self.kind).encode();
+        let run = ProgramRun {
+            dialect: self.resolved.dialect(),
+            threads: self.resolved.threads,
+            ops: self.resolved.program.ops,
+            ack_every: self.resolved.request.ack_every,
+        };
+        (check, run)
+    }
+}
+impl Visit for Explore<'_> {
+    type Out = Result<CrashOutcome, LabError>;
+    fn visit<P: Program>(self, program: P) -> Self::Out {
+        let log = match self.simulated {
+            true => {
+                let s = simulate(self.resolved, &program, true)?;
+                let found = prefixes(self.resolved, &program, &s.report)?;
+                Some((found, s.report))
+            }
+            false => None,
+        };
+        let (check, run) = self.check();
+        let report = check.program(&program, run).map_err(refuse)?;
+        let mut out = self.outcome(&report);
+        if let Some((found, report)) = &log {
+            out.log_prefixes = found.points;
+            if let Some(b) = &found.broken {
+                out.log_violations = 1;
+                out.verdict = Verdict::Violated.to_string();
+                out.witness
+                    .get_or_insert_with(|| prefix_witness(self.resolved, b, report));
+            }
+        }
+        Ok(out)
+    }
+}
+impl Explore<'_> {
+    fn outcome(&self, r: &Report) -> CrashOutcome {
+        CrashOutcome {
+            program: self.resolved.request.program.clone(),
+            variant: self.resolved.program.variant.word().into(),
+            dialect: self.resolved.design.word.into(),
+            contract: self.kind.word().into(),
+            threads: self.resolved.threads,
+            ops: self.resolved.program.ops,
+            log_prefixes: 0,
+            log_violations: 0,
+            crash_points: r.crash_points,
+            schedules: r.schedules,
+            recoveries: r.recoveries,
+            steps: r.steps,
+            states_covered: r.states_covered,
+            states_total: r.states_total,
+            complete: r.complete,
+            lines_deviating: r.lines_deviating.filter(|_| !r.complete),
+            verdict: r.verdict.to_string(),
+            witness: r.witness.as_ref().map(cut_witness),
+        }
+    }
+}
+
+/// Errors of the explorer: a deadlocked program or an unusable id is the user's, unsound merging is ours.
+pub(crate) fn refuse(e: CheckError) -> LabError {
+    match e {
+        CheckError::Record(_) | CheckError::Replay(_) => BadInput::new(e.to_string()).into(),
+        CheckError::Explore(_) => LabError::Internal(e.to_string()),
+    }
+}
+
+/// A witness of the explorer, as results print it.
+pub fn cut_witness(w: &Witness) -> CrashWitness {
+    let list = |stores: &[NamedStore]| stores.iter().take(SHOWN).map(ToString::to_string).collect();
+    CrashWitness {
+        kind: "contract cut".into(),
+        persisted: list(&w.persisted),
+        missing: list(&w.missing),
+        source: lines(w.deviating().iter().map(|s| s.source)),
+        why: why(&w.why),
+        replay: w.replay.clone(),
+    }
+}
+
+/// A broken prefix of the log, as results print it.
+pub fn prefix_witness(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport) -> CrashWitness {
+    let empty = Trace::default();
+    let trace = report.trace.as_ref().unwrap_or(&empty);
+    let stores = || {
+        b.missing
+            .iter()
+            .filter(|s| s.index() < trace.stores.len())
+            .map(|s| trace.store(*s))
+    };
+    let store = |s: &fencepost_kernel::StoreInfo| {
+        format!(
+            "{}:{}  [{}] = {:#x}  (thread {})",
+            s.source.file(),
+            s.source.line(),
+            s.addr,
+            s.value,
+            s.thread.0
+        )
+    };
+    CrashWitness {
+        kind: "log prefix".into(),
+        persisted: Vec::new(),
+        missing: stores().take(SHOWN).map(store).collect(),
+        source: lines(stores().map(|s| s.source)),
+        why: why(&b.why),
+        replay: ReplayKey::prefix(resolved, b.records as u64).encode(),
+    }
+}
+
+fn why(v: &fencepost_kernel::Violation) -> String {
+    v.at.map_or_else(|| v.why.clone(), |a| format!("{} (at {a})", v.why))
+}
+
+fn lines<'a>(places: impl Iterator<Item = &'a std::panic::Location<'a>>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for p in places {
+        let line = format!("{}:{}", p.file(), p.line());
+        if !out.contains(&line) && out.len() < SHOWN {
+            out.push(line);
+        }
+    }
+    out
+}

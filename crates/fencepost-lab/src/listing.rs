@@ -1,0 +1,153 @@
+//! What there is: designs, programs, machines, media, contracts, experiments.
+
+use crate::config::machine::MachineConfig;
+use crate::config::presets::{self, Kind};
+use crate::error::LabError;
+use crate::experiment::spec::{self, Experiment};
+use fencepost_contract::ContractKind;
+use fencepost_designs::Setting;
+use serde::Serialize;
+
+/// One word with its explanation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// The word.
+    pub word: String,
+    /// One sentence.
+    pub about: String,
+    /// Further facts, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<(&'static str, String)>,
+}
+
+/// A kind of thing with its words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Section {
+    /// Plural, as `list` takes it.
+    pub kind: &'static str,
+    /// Its words.
+    pub entries: Vec<Entry>,
+}
+
+/// Kinds that can be listed.
+pub const KINDS: [&str; 6] = ["designs", "programs", "machines", "media", "contracts", "experiments"];
+
+/// Lists one kind, or all.
+pub fn list(kind: Option<&str>) -> Result<Vec<Section>, LabError> {
+    let wanted: Vec<&'static str> = match kind {
+        None => KINDS.to_vec(),
+        Some(k) => match KINDS.iter().find(|x| **x == k) {
+            Some(found) => vec![*found],
+            None => return Err(crate::BadInput::unknown("kind of list", k, KINDS).into()),
+        },
+    };
+    wanted
+        .into_iter()
+        .map(|kind| {
+            Ok(Section {
+                kind,
+                entries: entries(kind)?,
+            })
+        })
+        .collect()
+}
+
+fn entries(kind: &str) -> Result<Vec<Entry>, LabError> {
+    Ok(match kind {
+        "designs" => fencepost_designs::all().iter().map(design).collect(),
+        "programs" => fencepost_programs::programs().iter().map(program).collect(),
+        "machines" => presets::names(Kind::Machine)
+            .into_iter()
+            .map(machine)
+            .collect::<Result<_, _>>()?,
+        "media" => presets::names(Kind::Media)
+            .into_iter()
+            .map(medium)
+            .collect::<Result<_, _>>()?,
+        "contracts" => ContractKind::ALL.into_iter().map(contract).collect(),
+        _ => spec::names().into_iter().map(experiment).collect::<Result<_, _>>()?,
+    })
+}
+
+fn design(d: &fencepost_designs::DesignInfo) -> Entry {
+    Entry {
+        word: d.word.into(),
+        about: d.summary.into(),
+        more: vec![
+            ("paper", d.paper.short.into()),
+            ("contract at device", (d.contract)(Setting::new(false, false)).into()),
+            ("contract at controller", (d.contract)(Setting::new(true, false)).into()),
+        ],
+    }
+}
+fn program(p: &fencepost_programs::About) -> Entry {
+    let schemes: Vec<&str> = p.schemes.iter().map(|s| s.word()).collect();
+    Entry {
+        word: p.word.into(),
+        about: p.about.into(),
+        more: vec![("log", schemes.join(" "))],
+    }
+}
+fn about(kind: Kind, word: &str) -> Result<String, LabError> {
+    let layers = presets::layers(kind, word)?;
+    Ok(layers.last().and_then(|l| l.about.clone()).unwrap_or_default())
+}
+fn machine(word: &str) -> Result<Entry, LabError> {
+    let m = MachineConfig::load(word, None)?;
+    let threads = m.spec.harts().to_string();
+    Ok(Entry {
+        word: word.into(),
+        about: about(Kind::Machine, word)?,
+        more: vec![("threads", threads), ("media", m.media)],
+    })
+}
+fn medium(word: &str) -> Result<Entry, LabError> {
+    Ok(Entry {
+        word: word.into(),
+        about: about(Kind::Media, word)?,
+        more: Vec::new(),
+    })
+}
+fn contract(c: ContractKind) -> Entry {
+    let about = match c {
+        ContractKind::None => "no promise: any subset of the lines ever written",
+        ContractKind::Px86 => "x86 with the controller in the persistence domain: flush and fence",
+        ContractKind::Px86Pcommit => "x86 with a volatile controller: flush, fence, pcommit, fence",
+        ContractKind::Themis => "x86, and a non-temporal store before any later store of its thread",
+        ContractKind::Rcbsp => "relaxed consistency, buffered strict persistency",
+        ContractKind::StrictTso => "strict persistency over total store order",
+        ContractKind::StrictSc => "strict persistency over sequential consistency",
+        ContractKind::Epoch => "epoch persistency",
+        ContractKind::Strand => "strand persistency",
+        ContractKind::Eadr => "caches in the persistence domain: every executed store is durable",
+        ContractKind::Loc => "transactions in commit order, durable at an explicit flush",
+        ContractKind::Kiln => "transactions in commit order, durable at commit",
+        ContractKind::Commit => "bound ranges durable at the commit of their queue",
+    };
+    Entry {
+        word: c.word().into(),
+        about: about.into(),
+        more: Vec::new(),
+    }
+}
+fn experiment(word: &str) -> Result<Entry, LabError> {
+    let e: Experiment = spec::read(word, "experiment.toml")?;
+    Ok(Entry {
+        word: word.into(),
+        about: e.about,
+        more: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn every_kind_lists_something_and_every_word_has_a_sentence() {
+        for s in list(None).unwrap() {
+            assert!(!s.entries.is_empty(), "{}", s.kind);
+            assert!(s.entries.iter().all(|e| !e.about.is_empty()), "{:?}", s);
+        }
+        assert!(list(Some("desings")).unwrap_err().to_string().contains("`designs`"));
+    }
+}

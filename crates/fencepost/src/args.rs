@@ -1,0 +1,287 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fencepost_lab::request::Request;
+use std::path::PathBuf;
+
+/// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
+/// crash-consistent there?
+#[derive(Parser, Debug)]
+#[command(name = "fencepost", version, max_term_width = 110, disable_help_subcommand = true)]
+pub struct Cli {
+    /// One JSON document on standard output and nothing else there.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print less; no progress.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print more; twice for all counters.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// List designs, programs, machines, media, contracts or experiments.
+    List {
+        /// Which kind; all when absent.
+        kind: Option<String>,
+    },
+    /// Run one program on one design.
+    Run(RunArgs),
+    /// Run programs on several designs and compare their times.
+    Compare(CompareArgs),
+    /// Explore the crash states of a program: those of a simulated run and those that a contract allows.
+    Crash(CrashArgs),
+    /// Storage that designs add, in bits.
+    Cost {
+        /// Design; all when absent.
+        design: Option<String>,
+        /// Machine whose sizes it follows.
+        #[arg(short, long, default_value = "dpo")]
+        machine: String,
+        /// Set a parameter.
+        #[arg(long = "set", value_name = "PATH=VALUE")]
+        sets: Vec<String>,
+    },
+    /// Show or compare resolved configurations.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Reproduce a paper's experiments and score its claims.
+    Reproduce(ReproduceArgs),
+    /// Run recovery again on the crash state that a witness names.
+    Replay {
+        /// The id, as a witness prints it.
+        id: String,
+    },
+    /// How to cite a design.
+    Cite {
+        /// Design.
+        design: String,
+    },
+    /// Run a bare stream of memory requests (lines "R 0xADDR" and "W 0xADDR") against one medium.
+    Memtrace {
+        /// File with the requests.
+        file: PathBuf,
+        /// Medium.
+        #[arg(long)]
+        media: String,
+    },
+}
+
+/// Acknowledgement of operations.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+pub enum Ack {
+    /// Every operation ends durable.
+    Every,
+    /// Where the design's ordering says so anyway, and at the end of the run.
+    End,
+}
+
+/// What several commands have in common.
+#[derive(Args, Debug)]
+pub struct Common {
+    /// Machine preset, or a file.
+    #[arg(short, long, default_value = "dpo")]
+    pub machine: String,
+    /// Medium of persistent memory: a preset, or a file. Default: the machine's own.
+    #[arg(long)]
+    pub media: Option<String>,
+    /// Software threads. Default: one per hardware thread.
+    #[arg(long)]
+    pub threads: Option<u32>,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Logging runtime: undo-array, undo-list, redo, ido or raw. Default: the program's natural one.
+    #[arg(long)]
+    pub log: Option<String>,
+    /// When operations are acknowledged as durable.
+    #[arg(long, value_enum, default_value_t = Ack::End)]
+    pub ack: Ack,
+    /// Variant of the program: `correct` or one of its deliberate mistakes.
+    #[arg(long)]
+    pub variant: Option<String>,
+    /// Set a parameter; may be repeated. PATH is SECTION.KEY as `config show` prints it.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+}
+impl Common {
+    /// The request that these arguments describe.
+    pub fn request(&self, program: &str, design: &str, ops: u32, warmup: u32) -> Request {
+        Request {
+            program: program.into(),
+            design: design.into(),
+            machine: self.machine.clone(),
+            media: self.media.clone(),
+            threads: self.threads,
+            ops,
+            warmup,
+            seed: self.seed,
+            variant: self.variant.clone(),
+            log: self.log.clone(),
+            ack_every: self.ack == Ack::Every,
+            sets: self.sets.clone(),
+            check: false,
+            budget: None,
+        }
+    }
+}
+
+/// `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// Program.
+    pub program: String,
+    /// Design.
+    #[arg(short, long, default_value = "volatile")]
+    pub design: String,
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub work: Work,
+    /// Examine the state after a power failure at every durable event, and the persist order against the contract.
+    #[arg(long)]
+    pub check: bool,
+    /// Crash points to examine at most, evenly spread.
+    #[arg(long, value_name = "N", requires = "check")]
+    pub points: Option<u64>,
+    /// Write result.json and config.toml into this folder.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// How much is run.
+#[derive(Args, Debug)]
+pub struct Work {
+    /// Measured operations per thread.
+    #[arg(long, default_value_t = 1000)]
+    pub ops: u32,
+    /// Operations per thread before measuring.
+    #[arg(long, default_value_t = 100)]
+    pub warmup: u32,
+}
+
+/// `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Programs.
+    #[arg(required = true)]
+    pub programs: Vec<String>,
+    /// Designs, separated by commas.
+    #[arg(short, long, required = true, value_delimiter = ',')]
+    pub designs: Vec<String>,
+    /// Design that times are relative to.
+    #[arg(long, default_value = "volatile")]
+    pub baseline: String,
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub work: Work,
+    /// Examine crash states of every run as well.
+    #[arg(long)]
+    pub check: bool,
+    /// Runs at a time. Default: one per host core.
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Keep every run in this folder, and do not repeat those already there.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// `crash`.
+#[derive(Args, Debug)]
+pub struct CrashArgs {
+    /// Program.
+    pub program: String,
+    /// Design: its contract, and the prefixes of a simulated run's persist log.
+    #[arg(short, long, required_unless_present = "contract", conflicts_with = "contract")]
+    pub design: Option<String>,
+    /// Contract alone, for the program as written for it.
+    #[arg(long)]
+    pub contract: Option<String>,
+    /// Operations per thread.
+    #[arg(long, default_value_t = 8)]
+    pub ops: u32,
+    #[command(flatten)]
+    pub common: Common,
+    /// A number of recoveries, or a time such as 500ms, 30s, 2m.
+    #[arg(long, default_value = "60s", value_name = "TIME|STATES")]
+    pub budget: String,
+    /// Thread schedules to record.
+    #[arg(long, default_value_t = 1)]
+    pub schedules: u64,
+}
+
+/// `config`.
+#[derive(Subcommand, Debug)]
+pub enum ConfigCommand {
+    /// Print every value of a resolved configuration and where it came from.
+    Show(ConfigArgs),
+    /// Print what a configuration changes against the same one without its settings, or against another machine.
+    Diff {
+        #[command(flatten)]
+        args: ConfigArgs,
+        /// Machine to compare with. Default: the same machine, without --set and --media.
+        #[arg(long, value_name = "MACHINE")]
+        against: Option<String>,
+    },
+}
+
+/// What is configured.
+#[derive(Args, Debug)]
+pub struct ConfigArgs {
+    /// Program.
+    #[arg(default_value = "cq")]
+    pub program: String,
+    /// Design.
+    #[arg(short, long, default_value = "volatile")]
+    pub design: String,
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub work: Work,
+}
+
+/// `reproduce`.
+#[derive(Args, Debug)]
+pub struct ReproduceArgs {
+    /// Paper, or `all`.
+    #[arg(default_value = "all")]
+    pub paper: String,
+    /// How much work.
+    #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
+    pub scale: ScaleArg,
+    /// Runs at a time. Default: one per host core.
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Folder of results. Default: runs/PAPER.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Scale words.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+pub enum ScaleArg {
+    /// Minutes on two cores.
+    Quick,
+    /// As large as the papers say or imply.
+    Full,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,85 @@
+//! `compare`.
+
+use super::{Progress, jobs};
+use crate::args::CompareArgs;
+use crate::output::{Out, table};
+use crate::{CLEAN, VIOLATION};
+use fencepost_lab::LabError;
+use fencepost_lab::compare::{Comparison, compare as lab_compare};
+use fencepost_lab::experiment::score::short;
+use fencepost_lab::request::Request;
+use fencepost_lab::result::Check;
+use fencepost_lab::store::Store;
+
+/// Runs programs on several designs.
+pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
+    let base = Request {
+        check: args.check,
+        ..args.common.request("", "", args.work.ops, args.work.warmup)
+    };
+    let store = args.output.as_deref().map(Store::open).transpose()?;
+    let progress = Progress::new(out, "compare");
+    progress.total(args.programs.len() * (args.designs.iter().filter(|d| **d != args.baseline).count() + 1));
+    let result = lab_compare(
+        &base,
+        &args.programs,
+        &args.designs,
+        &args.baseline,
+        jobs(args.jobs)?,
+        store.as_ref(),
+        &|cell, step| progress.step(cell, step),
+    );
+    progress.finish();
+    let result = result?;
+    if let Some(store) = &store {
+        let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
+        store.write("comparison.json", text.as_bytes())?;
+    }
+    out.document(&result, || text(&result))?;
+    let violated = result.runs.iter().filter_map(|r| r.check.as_ref()).any(Check::violated);
+    Ok(if violated { VIOLATION } else { CLEAN })
+}
+
+fn text(c: &Comparison) -> String {
+    let mut rows: Vec<Vec<String>> = (c.runs.iter())
+        .map(|r| {
+            let slowdown = c.slowdown.get(&r.program).and_then(|d| d.get(&r.design));
+            let worst = r
+                .stalls
+                .iter()
+                .max_by_key(|s| s.1)
+                .map_or(String::new(), |s| s.0.clone());
+            let check = r
+                .check
+                .as_ref()
+                .map_or("", |k| if k.violated() { "VIOLATED" } else { "clean" });
+            vec![
+                r.program.clone(),
+                r.design.clone(),
+                short(r.time_ps as f64 / 1e6),
+                slowdown.map_or(String::new(), |s| short(*s)),
+                r.pm_writes.to_string(),
+                worst,
+                check.to_owned(),
+            ]
+        })
+        .collect();
+    if c.slowdown.len() > 1 {
+        let mean =
+            |(design, mean): (&String, &f64)| vec!["geomean".to_owned(), design.clone(), String::new(), short(*mean)];
+        rows.extend(c.geomean.iter().map(mean));
+    }
+    let slowdown = format!("time / {}", c.baseline);
+    table(
+        &[
+            "program",
+            "design",
+            "time us",
+            &slowdown,
+            "PM writes",
+            "longest stall",
+            "crash check",
+        ],
+        &rows,
+    )
+}

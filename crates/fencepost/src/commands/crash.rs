@@ -1,0 +1,89 @@
+//! `crash` and `replay`.
+
+use crate::args::CrashArgs;
+use crate::output::Out;
+use crate::{CLEAN, VIOLATION};
+use fencepost_lab::LabError;
+use fencepost_lab::crash::{CrashOutcome, CrashRequest, CrashWitness, crash as lab_crash};
+use fencepost_lab::replay as lab_replay;
+use std::fmt::Write as _;
+
+/// Explores crash states.
+pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
+    let mut request = args
+        .common
+        .request(&args.program, args.design.as_deref().unwrap_or("volatile"), args.ops, 0);
+    // The number of crash states grows with every thread, so one is the default here.
+    request.threads = request.threads.or(Some(1));
+    let request = CrashRequest {
+        request,
+        contract: args.contract.clone(),
+        budget: Some(args.budget.clone()),
+        schedules: args.schedules,
+    };
+    let found = lab_crash(&request)?;
+    out.document(&found, || text(&found))?;
+    Ok(if found.violated() { VIOLATION } else { CLEAN })
+}
+
+fn text(c: &CrashOutcome) -> String {
+    let total = c
+        .states_total
+        .map_or_else(|| "an unknown number".into(), |n| n.to_string());
+    let mut t = format!(
+        "{}: {} ({}), contract {}, written for {}, {} threads, {} operations each\n",
+        c.verdict, c.program, c.variant, c.contract, c.dialect, c.threads, c.ops
+    );
+    if c.log_prefixes > 0 {
+        let _ = writeln!(
+            t,
+            "simulated log: {} prefixes, {} violated",
+            c.log_prefixes, c.log_violations
+        );
+    }
+    let _ = writeln!(
+        t,
+        "contract: {} crash points of {} schedule{}, {} of {total} crash states covered{}, {} recoveries, {} steps",
+        c.crash_points,
+        c.schedules,
+        if c.schedules == 1 { "" } else { "s" },
+        c.states_covered,
+        if c.complete { " (all)" } else { "" },
+        c.recoveries,
+        c.steps
+    );
+    if let Some(n) = c.lines_deviating {
+        let _ = writeln!(
+            t,
+            "covered: every state in which at most {n} lines deviate from all durable or nothing durable"
+        );
+    }
+    if let Some(w) = &c.witness {
+        t.push_str(&witness(w));
+    }
+    t
+}
+
+fn witness(w: &CrashWitness) -> String {
+    let mut t = format!("{}: {}\n", w.kind, w.why);
+    for (title, list) in [
+        ("durable, though nothing forced it", &w.persisted),
+        ("lost", &w.missing),
+    ] {
+        if !list.is_empty() {
+            let _ = writeln!(t, "{title}:\n  {}", list.join("\n  "));
+        }
+    }
+    let _ = writeln!(t, "replay: fencepost replay '{}'", w.replay);
+    t
+}
+
+/// Runs recovery again on one crash state.
+pub fn replay(id: &str, out: &Out) -> Result<u8, LabError> {
+    let r = lab_replay::replay(id)?;
+    out.document(&r, || {
+        let state = format!("{}: {}\n", r.program, r.verdict);
+        state + &r.witness.as_ref().map_or_else(String::new, witness)
+    })?;
+    Ok(if r.witness.is_some() { VIOLATION } else { CLEAN })
+}

@@ -1,0 +1,97 @@
+//! Commands that look something up: list, cost, cite, memtrace.
+
+use crate::CLEAN;
+use crate::output::{Out, table};
+use fencepost_lab::{LabError, cite as lab_cite, cost as lab_cost, listing, memtrace as lab_memtrace};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// `list`.
+pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
+    let sections = listing::list(kind)?;
+    out.document(&sections, || {
+        let mut text = String::new();
+        for s in &sections {
+            let width = s.entries.iter().map(|e| e.word.len()).max().unwrap_or(0);
+            let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, s.kind);
+            for e in &s.entries {
+                let _ = writeln!(text, "  {:width$}  {}", e.word, e.about);
+                for (name, value) in e.more.iter().filter(|_| out.verbose > 0) {
+                    let _ = writeln!(text, "  {:width$}    {name}: {value}", "");
+                }
+            }
+        }
+        text
+    })?;
+    Ok(CLEAN)
+}
+
+/// `cost`.
+pub fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> Result<u8, LabError> {
+    let bills = lab_cost::cost(design, machine, sets)?;
+    out.document(&bills, || {
+        let mut text = String::new();
+        for b in &bills {
+            let _ = writeln!(
+                text,
+                "{}{} on {}",
+                if text.is_empty() { "" } else { "\n" },
+                b.design,
+                b.machine
+            );
+            if b.items.is_empty() {
+                text.push_str("  no storage\n");
+                continue;
+            }
+            let bytes = |bits: u64| fencepost_lab::experiment::score::short(bits as f64 / 8.0);
+            let row = |i: &lab_cost::CostLine| {
+                let paper = i.paper_bits.map_or(String::new(), |b| b.to_string());
+                let paper_bytes = i.paper_bits.map_or(String::new(), bytes);
+                vec![
+                    i.what.clone(),
+                    i.bits.to_string(),
+                    bytes(i.bits),
+                    paper,
+                    paper_bytes,
+                    i.note.clone(),
+                ]
+            };
+            let rows: Vec<Vec<String>> = b.items.iter().map(row).collect();
+            text.push_str(&table(
+                &["structure", "bits", "bytes", "paper bits", "paper bytes", "note"],
+                &rows,
+            ));
+        }
+        text
+    })?;
+    Ok(CLEAN)
+}
+
+/// `cite`.
+pub fn cite(design: &str, out: &Out) -> Result<u8, LabError> {
+    let c = lab_cite::cite(design)?;
+    out.document(&c, || match c.bibtex.is_empty() {
+        true => format!("`{}` is nobody's in particular: {}\n", c.design, c.summary),
+        false => format!("{}\n", c.bibtex),
+    })?;
+    Ok(CLEAN)
+}
+
+/// `memtrace`.
+pub fn memtrace(file: &Path, media: &str, out: &Out) -> Result<u8, LabError> {
+    let m = lab_memtrace::memtrace(file, media)?;
+    out.document(&m, || {
+        format!(
+            "{} requests ({} reads, {} writes) on {}: {} cycles, {:.3} us, {} row hits; {:.1} million requests per second\n",
+            m.requests,
+            m.reads,
+            m.writes,
+            m.media,
+            m.cycles,
+            m.time_ps as f64 / 1e6,
+            m.row_hits,
+            m.host.requests_per_s / 1e6
+        )
+    })?;
+    Ok(CLEAN)
+}

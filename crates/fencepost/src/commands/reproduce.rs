@@ -1,0 +1,123 @@
+//! `reproduce`.
+
+use super::{Progress, jobs};
+use crate::args::{ReproduceArgs, ScaleArg};
+use crate::output::{Out, table};
+use crate::{CLEAN, VIOLATION};
+use fencepost_lab::experiment::spec::{Scale, names};
+use fencepost_lab::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
+use fencepost_lab::store::Store;
+use fencepost_lab::{BadInput, LabError};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Reproduces one paper, or all.
+pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
+    let known = names();
+    let papers: Vec<&str> = match args.paper.as_str() {
+        "all" => known.clone(),
+        p => match known.iter().find(|k| **k == p) {
+            Some(k) => vec![*k],
+            None => return Err(BadInput::unknown("paper", p, known.into_iter().chain(["all"])).into()),
+        },
+    };
+    let several = papers.len() > 1;
+    let mut done = Vec::new();
+    for paper in papers {
+        let root = match (&args.output, several) {
+            (Some(dir), false) => dir.clone(),
+            (Some(dir), true) => dir.join(paper),
+            (None, _) => PathBuf::from("runs").join(paper),
+        };
+        let store = Store::open(&root)?;
+        let scale = if args.scale == ScaleArg::Full {
+            Scale::Full
+        } else {
+            Scale::Quick
+        };
+        let options = Options {
+            paper,
+            scale,
+            seed: args.seed,
+            jobs: jobs(args.jobs)?,
+            store: &store,
+        };
+        let progress = Progress::new(out, paper);
+        let result = lab_reproduce(&options, &|n| progress.total(n), &|cell, step| {
+            progress.step(cell, step)
+        });
+        progress.finish();
+        done.push(result?);
+    }
+    out.document(&done, || {
+        done.iter().map(|r| text(r, out)).collect::<Vec<_>>().join("\n")
+    })?;
+    let clean = done.iter().all(|r| r.unexpected.is_empty());
+    Ok(if clean { CLEAN } else { VIOLATION })
+}
+
+fn text(r: &Reproduction, out: &Out) -> String {
+    let mut t = format!("{}: {} runs executed, {} already there\n", r.paper, r.ran, r.resumed);
+    if !r.missing_programs.is_empty() {
+        let _ = writeln!(t, "programs not yet built: {}", r.missing_programs.join(", "));
+    }
+    if !r.missing_designs.is_empty() {
+        let _ = writeln!(t, "designs not yet built: {}", r.missing_designs.join(", "));
+    }
+    if !r.implied.is_empty() && !out.quiet {
+        t.push_str("\nwork between persists, beside what the paper's figures imply (a diagnostic, not a target)\n");
+        let row = |i: &fencepost_lab::experiment::implied::ImpliedRow| {
+            vec![
+                i.program.clone(),
+                i.ns_per_flush.clone(),
+                i.implied_ns_per_flush.clone(),
+                i.flushes_per_op.clone(),
+                i.implied_flushes_per_op.clone(),
+                i.op_ns.clone(),
+                i.implied_op_ns.clone(),
+                if i.off {
+                    "more than 2x off".into()
+                } else {
+                    String::new()
+                },
+            ]
+        };
+        let head = [
+            "program",
+            "ns/flush",
+            "implied",
+            "flushes/op",
+            "implied",
+            "ns/op",
+            "implied",
+            "",
+        ];
+        t.push_str(&table(&head, &r.implied.iter().map(row).collect::<Vec<_>>()));
+        t.push('\n');
+    }
+    if !out.quiet {
+        let row = |x: &fencepost_lab::experiment::score::Row| {
+            let note: String = match out.verbose {
+                0 if x.note.chars().count() > 90 => x.note.chars().take(87).chain("...".chars()).collect(),
+                _ => x.note.clone(),
+            };
+            vec![
+                x.id.clone(),
+                x.paper.clone(),
+                x.measured.clone(),
+                x.ratio.clone(),
+                x.verdict.word().into(),
+                note,
+            ]
+        };
+        let head = ["claim", "paper", "measured", "ratio", "verdict", "note"];
+        t.push_str(&table(&head, &r.rows.iter().map(row).collect::<Vec<_>>()));
+    }
+    let counts: Vec<String> = r.counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
+    let _ = writeln!(t, "{}: {}", r.paper, counts.join(", "));
+    for u in &r.unexpected {
+        let _ = writeln!(t, "UNEXPECTED: {u}");
+    }
+    let _ = writeln!(t, "results in {}", r.folder);
+    t
+}

@@ -1,0 +1,123 @@
+//! `run`.
+
+use crate::args::RunArgs;
+use crate::output::{Out, table};
+use crate::{CLEAN, VIOLATION};
+use fencepost_lab::LabError;
+use fencepost_lab::config::Resolved;
+use fencepost_lab::experiment::score::short;
+use fencepost_lab::request::Request;
+use fencepost_lab::result::{Check, RunResult};
+use fencepost_lab::store::Store;
+use std::fmt::Write as _;
+
+/// Runs one program on one design.
+pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+    let request = Request {
+        check: args.check,
+        budget: args.points,
+        ..args
+            .common
+            .request(&args.program, &args.design, args.work.ops, args.work.warmup)
+    };
+    let resolved = Resolved::resolve(&request)?;
+    let store = args.output.as_deref().map(Store::open).transpose()?;
+    let result = fencepost_lab::run::run_resolved(&resolved)?;
+    if let Some(store) = &store {
+        let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
+        store.write("config.toml", resolved.to_toml(true).as_bytes())?;
+        store.write("result.json", text.as_bytes())?;
+    }
+    out.document(&result, || text(&result, out))?;
+    let violated = result.check.as_ref().is_some_and(Check::violated);
+    Ok(if violated { VIOLATION } else { CLEAN })
+}
+
+fn text(r: &RunResult, out: &Out) -> String {
+    let us = |ps: u64| short(ps as f64 / 1e6);
+    let mut t = format!(
+        "{} on {} ({}, {}), {} threads, {} operations, seed {}\n",
+        r.program, r.design, r.machine, r.media, r.threads, r.ops, r.seed
+    );
+    if let Some(w) = &r.warning {
+        let _ = writeln!(t, "warning: {w}");
+    }
+    let _ = writeln!(
+        t,
+        "time {} us, {} million operations per second, IPC {}\npersistent memory: {} lines read, {} written, {} durable events, log digest {}",
+        us(r.time_ps),
+        short(r.ops_per_s / 1e6),
+        short(r.ipc),
+        r.pm_reads,
+        r.pm_writes,
+        r.durable_events,
+        r.log_digest
+    );
+    let total = (r.busy_ps + r.stalls.values().sum::<u64>()).max(1);
+    let share = |ps: u64| short(100.0 * ps as f64 / total as f64);
+    let mut rows = vec![vec!["busy".to_owned(), us(r.busy_ps), share(r.busy_ps)]];
+    let mut stalls: Vec<_> = r.stalls.iter().collect();
+    stalls.sort_by_key(|s| std::cmp::Reverse(*s.1));
+    rows.extend(
+        stalls
+            .into_iter()
+            .map(|(cause, ps)| vec![cause.clone(), us(*ps), share(*ps)]),
+    );
+    if !out.quiet {
+        t.push_str(&table(&["thread time", "us", "%"], &rows));
+    }
+    if out.verbose > 0 {
+        let rows: Vec<Vec<String>> = r.counters.iter().map(|(k, v)| vec![k.clone(), v.to_string()]).collect();
+        t.push_str(&table(&["counter", "value"], &rows));
+    }
+    if let Some(c) = &r.check {
+        t.push_str(&check_text(c));
+    }
+    let h = &r.host;
+    let _ = writeln!(
+        t,
+        "host: {:.2} s, {} million instructions and {} million memory operations per second, peak {} MB",
+        h.seconds,
+        short(h.minstr_per_s),
+        short(h.mops_per_s),
+        h.peak_rss_bytes.map_or_else(|| "?".into(), |b| (b >> 20).to_string())
+    );
+    t
+}
+
+/// The verdict on a run's crash states, for people.
+pub fn check_text(c: &Check) -> String {
+    let contract = c.contract.as_deref().unwrap_or("?");
+    let order = match c.conforms {
+        Some(true) => format!("as contract `{contract}` allows"),
+        Some(false) => format!("NOT as contract `{contract}` allows"),
+        None => "not judged".into(),
+    };
+    let mut t = format!(
+        "crash check: {} of {} crash points ({} %), {}; persist order {order}, {} stores passed older ones\n",
+        c.points,
+        c.points_total,
+        short(100.0 * c.covered()),
+        if c.violations == 0 {
+            "no violation".to_owned()
+        } else {
+            format!("{} VIOLATED (the search ends there)", c.violations)
+        },
+        c.reordered
+    );
+    for w in &c.witnesses {
+        let place = match (w.event, w.time_ps) {
+            (Some(e), Some(ps)) => format!("power fails after durable event {e} at {} us: ", short(ps as f64 / 1e6)),
+            (Some(e), None) => format!("power fails after durable event {e}: "),
+            _ => String::new(),
+        };
+        let _ = writeln!(t, "  {place}{}", w.why);
+        for s in &w.source {
+            let _ = writeln!(t, "    {s}");
+        }
+        if let Some(id) = &w.replay {
+            let _ = writeln!(t, "  replay: fencepost replay '{id}'");
+        }
+    }
+    t
+}
