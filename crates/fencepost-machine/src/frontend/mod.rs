@@ -114,20 +114,18 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A thread that will run `body` on `memory`. `sites` gives the instructions of each compute site; they are handed
-    /// over in pieces of at most `piece`.
+    /// A thread that will run `body` on `memory`. `sites` gives the instructions of each compute site.
     pub fn new(
         body: ThreadBody,
         memory: Rc<RefCell<Image>>,
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
         hart: u8,
-        piece: u32,
     ) -> Thread {
         let port = Rc::new(Port::default());
         let inner = port.clone();
         let coroutine = Coroutine::new(move |yielder: &corosensei::Yielder<Answer, Pause>, _first: Answer| {
-            body(&mut SimMem::new(yielder, inner, memory, journal, sites, hart, piece));
+            body(&mut SimMem::new(yielder, inner, memory, journal, sites, hart));
         });
         Thread {
             coroutine: Some(coroutine),

@@ -22,7 +22,6 @@ pub struct SimMem<'y> {
     hart: HartId,
     next: u32,
     op: u32,
-    piece: u32,
 }
 
 impl<'y> SimMem<'y> {
@@ -33,7 +32,6 @@ impl<'y> SimMem<'y> {
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
         hart: u8,
-        piece: u32,
     ) -> Self {
         SimMem {
             yielder,
@@ -44,7 +42,6 @@ impl<'y> SimMem<'y> {
             hart: HartId(hart),
             next: 1,
             op: 0,
-            piece,
         }
     }
     fn push(
@@ -189,12 +186,9 @@ impl Mem for SimMem<'_> {
     }
     #[track_caller]
     fn compute(&mut self, site: Site) {
-        // Long runs enter in pieces, so that one never fills the reorder buffer.
-        let mut left = self.sites.get(usize::from(site.0)).copied().unwrap_or(0);
-        while left > 0 {
-            let n = left.min(self.piece);
+        let n = self.sites.get(usize::from(site.0)).copied().unwrap_or(0);
+        if n > 0 {
             self.word_op(OpKind::Compute, NOWHERE, u64::from(n), Location::caller());
-            left -= n;
         }
     }
     fn op_begin(&mut self, op: u32) {

@@ -37,13 +37,28 @@ impl Machine {
     pub(crate) fn dispatch(&mut self, hart: HartId) {
         loop {
             let Some(op) = self.next_op(hart) else { return };
-            if let Some(stop) = self.no_space(hart, &op) {
-                let h = &mut self.sys.harts[hart.index()];
-                h.next_op = Some(op);
-                h.stopped = Some(stop);
-                return;
+            let room = match op.kind {
+                OpKind::Compute => self.compute_room(hart, op.value as u32),
+                _ => self.room(hart, &op),
+            };
+            let h = &mut self.sys.harts[hart.index()];
+            match room {
+                Err(stop) => {
+                    h.next_op = Some(op);
+                    h.stopped = Some(stop);
+                    return;
+                }
+                Ok(Room { instructions, space }) if op.kind == OpKind::Compute => {
+                    let left = op.value - u64::from(instructions);
+                    h.next_op = (left > 0).then_some(Op { value: left, ..op });
+                    let piece = Op {
+                        value: u64::from(instructions),
+                        ..op
+                    };
+                    self.dispatch_one(hart, piece, space, left == 0);
+                }
+                Ok(room) => self.dispatch_one(hart, op, room.space, true),
             }
-            self.dispatch_one(hart, op);
         }
     }
 
@@ -68,40 +83,71 @@ impl Machine {
         }
     }
 
-    fn no_space(&mut self, hart: HartId, op: &Op) -> Option<Stopped> {
+    /// Reorder buffer, load queue and store queue entries; an in-order core has one instruction in flight.
+    fn window_sizes(&self) -> (u32, u32, u32) {
         let spec = &self.sys.spec.core;
-        let in_order = spec.pipeline == Pipeline::InOrder;
-        let (rob, lq, sq) = if in_order {
-            (1, 1, 1)
-        } else {
-            (spec.rob, spec.load_queue, spec.store_queue)
-        };
-        let units = u64::from(spec.dispatch_width) * u64::from(spec.compute_ipc);
-        let (width, to_cycles) = (weight(op).min(rob), self.sys.to_cycles);
+        match spec.pipeline {
+            Pipeline::InOrder => (1, 1, 1),
+            Pipeline::OutOfOrder => (spec.rob, spec.load_queue, spec.store_queue),
+        }
+    }
+
+    /// Makes room for one operation, or says what it must wait for.
+    fn room(&mut self, hart: HartId, op: &Op) -> Result<Room, Stopped> {
+        let (rob, lq, sq) = self.window_sizes();
+        let (units, to_cycles) = (self.sys.to_dispatch.divisor(), self.sys.to_cycles);
         let h = &mut self.sys.harts[hart.index()];
         let is_load = op.kind == OpKind::Load;
-        while (h.occupancy + width > rob || (is_load && h.loads >= lq)) && !h.window.is_empty() {
+        let space = weight(op);
+        while (h.occupancy + space > rob || (is_load && h.loads >= lq)) && !h.window.is_empty() {
             if h.committed == 0 {
-                return Some(Stopped::Window);
+                return Err(Stopped::Window);
             }
             retire_oldest(h, units, to_cycles);
         }
-        if op.kind.is_store() && h.stores.len() >= sq as usize {
-            return Some(Stopped::StoreQueue);
+        if (op.kind.is_store() && h.stores.len() >= sq as usize) || (rob == 1 && !h.stores.is_empty()) {
+            return Err(Stopped::StoreQueue);
         }
-        if in_order && !h.stores.is_empty() {
-            return Some(Stopped::StoreQueue);
-        }
-        None
+        Ok(Room { instructions: 1, space })
     }
 
-    fn dispatch_one(&mut self, hart: HartId, op: Op) {
+    /// Makes room for as many of `n` instructions as can enter now.
+    ///
+    /// Behind an unfinished instruction they enter up to the free entries. When everything older has (or is known to
+    /// have) completed, they stream through: all of them enter, and stand for the few entries they hold at a time.
+    fn compute_room(&mut self, hart: HartId, n: u32) -> Result<Room, Stopped> {
+        let (rob, _, _) = self.window_sizes();
+        let (units, to_cycles) = (self.sys.to_dispatch.divisor(), self.sys.to_cycles);
+        let h = &mut self.sys.harts[hart.index()];
+        if rob == 1 && !h.stores.is_empty() {
+            return Err(Stopped::StoreQueue);
+        }
+        let streams = h.committed == h.window.len();
+        let want = n.min(if streams { (rob / 4).max(1) } else { rob });
+        while h.occupancy + want > rob && h.committed > 0 {
+            retire_oldest(h, units, to_cycles);
+        }
+        match (streams, rob.saturating_sub(h.occupancy).min(n)) {
+            (true, _) => Ok(Room {
+                instructions: n,
+                space: want,
+            }),
+            (false, 0) => Err(Stopped::Window),
+            (false, free) => Ok(Room {
+                instructions: free,
+                space: free,
+            }),
+        }
+    }
+
+    fn dispatch_one(&mut self, hart: HartId, op: Op, space: u32, last: bool) {
         let core = &self.sys.spec.core;
         let (width, ipc) = (u64::from(core.dispatch_width), u64::from(core.compute_ipc));
         let (period, to_dispatch) = (self.sys.period, self.sys.to_dispatch);
         let h = &mut self.sys.harts[hart.index()];
         let id = h.next_id;
-        h.next_id = id.wrapping_add(1);
+        // The pieces of a long compute share its number.
+        h.next_id = id.wrapping_add(u32::from(last));
         h.dispatch_pos += match op.kind {
             OpKind::Compute => op.value * width.max(ipc),
             k if k.is_marker() => 0,
@@ -112,6 +158,7 @@ impl Machine {
             op,
             id,
             weight: weight(&op),
+            space,
             dispatched,
             ready: None,
             committed_at: Ps::ZERO,
@@ -119,7 +166,7 @@ impl Machine {
             progress: Progress::Issued,
             awaited: false,
         };
-        h.occupancy += entry.weight;
+        h.occupancy += space;
         h.loads += u32::from(op.kind == OpKind::Load);
         h.memory_ops += u64::from(!matches!(op.kind, OpKind::Compute) && !op.kind.is_marker());
         h.window.push_back(entry);
@@ -243,6 +290,12 @@ impl Machine {
     }
 }
 
+/// What may enter the window now.
+struct Room {
+    instructions: u32,
+    space: u32,
+}
+
 /// Instructions an operation stands for.
 fn weight(op: &Op) -> u32 {
     match op.kind {
@@ -256,7 +309,7 @@ fn weight(op: &Op) -> u32 {
 fn retire_oldest(h: &mut Hart, units: u64, to_cycles: Divider) {
     let Some(e) = h.window.pop_front() else { return };
     h.committed -= 1;
-    h.occupancy -= e.weight;
+    h.occupancy -= e.space;
     h.loads -= u32::from(e.op.kind == OpKind::Load);
     h.dispatch_pos = h.dispatch_pos.max(to_cycles.floor(e.committed_at.0) * units);
 }

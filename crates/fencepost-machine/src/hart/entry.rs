@@ -30,6 +30,8 @@ pub struct Entry {
     pub id: u32,
     /// Instructions it stands for.
     pub weight: u32,
+    /// Reorder buffer entries it holds.
+    pub space: u32,
     /// When it was dispatched.
     pub dispatched: Ps,
     /// When its result is available; `None` while unknown.

@@ -137,8 +137,12 @@ impl Hart {
     /// Position in the window of operation `id`, if it is still there.
     pub fn position(&self, id: u32) -> Option<usize> {
         let first = self.window.front()?.id;
-        let offset = id.wrapping_sub(first) as usize;
-        (offset < self.window.len()).then_some(offset)
+        let mut at = id.wrapping_sub(first) as usize;
+        // Numbers ascend by at most one; only the pieces of a long compute share one.
+        while self.window.get(at)?.id != id {
+            at += 1;
+        }
+        Some(at)
     }
     /// The oldest instruction that has not committed.
     pub fn head(&self) -> Option<&Entry> {

@@ -11,7 +11,7 @@ use crate::frontend::{Journal, Thread};
 use crate::hart::{Account, Hart, Refused};
 use crate::memory::Controller;
 use crate::seam::{Design, QueuePlan, RemoteEvent};
-use crate::spec::{MachineSpec, MemorySpec, Pipeline};
+use crate::spec::{MachineSpec, MemorySpec};
 use fencepost_kernel::{Divider, EventQueue, HartId, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -58,22 +58,9 @@ impl Machine {
         }
         let functional = Rc::new(RefCell::new(work.initial.clone()));
         let journal = Rc::new(RefCell::new(Journal::new(work.threads.len())));
-        let piece = match spec.core.pipeline {
-            Pipeline::InOrder => 64,
-            Pipeline::OutOfOrder => (spec.core.rob / 4).max(1),
-        };
         let threads = work.threads.into_iter().enumerate();
         let harts: Vec<Hart> = threads
-            .map(|(i, body)| {
-                Thread::new(
-                    body,
-                    functional.clone(),
-                    journal.clone(),
-                    work.sites.clone(),
-                    i as u8,
-                    piece,
-                )
-            })
+            .map(|(i, body)| Thread::new(body, functional.clone(), journal.clone(), work.sites.clone(), i as u8))
             .map(Hart::new)
             .collect();
         let core = || Core {
