@@ -273,7 +273,7 @@ fn table() {
     print_table(&runs);
 }
 
-/// Every run counts alike: a site's cost is the mean over the runs that met it of its mean in the run.
+/// Every run counts alike: a site's cost is the median over the runs that met it of its mean in the run.
 fn print_table(runs: &[BTreeMap<usize, Seen>]) {
     let (calibration, runs) = runs.split_first().expect("the trace holds the calibration");
     let stretch = |i: usize| calibration[&i].instructions as f64;
@@ -286,7 +286,7 @@ fn print_table(runs: &[BTreeMap<usize, Seen>]) {
     );
     println!();
     println!(
-        "/// Site, mean instructions each time; how often and in how many runs it was met, smallest and largest mean of a run."
+        "/// Site, instructions each time; how often and in how many runs it was met, smallest and largest mean of a run."
     );
     println!("pub(super) const INSTRUCTIONS: &[(&str, u32)] = &[");
     for (site, name) in sites::NAMES {
@@ -299,10 +299,10 @@ fn print_table(runs: &[BTreeMap<usize, Seen>]) {
         if n == 0 {
             continue;
         }
-        let means: Vec<f64> = met.iter().map(|s| of_run(s)).collect();
-        let (low, high) = means.iter().fold((f64::MAX, 0f64), |(l, h), m| (l.min(*m), h.max(*m)));
-        let mean = (means.iter().sum::<f64>() / n as f64).round();
-        println!("    (\"{name}\", {mean}), // {times} times in {n} runs, {low:.0} to {high:.0}");
+        let mut means: Vec<f64> = met.iter().map(|s| of_run(s)).collect();
+        means.sort_by(f64::total_cmp);
+        let (low, median, high) = (means[0], means[n / 2].round(), means[n - 1]);
+        println!("    (\"{name}\", {median}), // {times} times in {n} runs, {low:.0} to {high:.0}");
     }
     println!("];");
 }

@@ -5,7 +5,7 @@
 //! [`registry`] turns a program's word into the program.
 //!
 //! Barriers and flushes of one operation (grouped undo as under synchronous ordering; hand-ordered as under any x86
-//! dialect). The schemes in general: [`tx`]. Every figure is a test.
+//! dialect). The schemes in general: [`tx`]. Figures given as numbers are tests.
 //!
 //! | operation | undo array: barriers, flushes | raw: barriers, flushes |
 //! |---|---|---|

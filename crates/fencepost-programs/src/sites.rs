@@ -20,7 +20,7 @@ macro_rules! sites {
 sites! {
     /// Start of a transaction, with the locks before it.
     TX_BEGIN = 0,
-    /// One call of the logging runtime: builds a record and its check word (words beyond the first: [`LOG_WORD`]).
+    /// One call of the logging runtime: from the program's store to the record's head and first word.
     LOG_RECORD = 1,
     /// One more word of a record.
     LOG_WORD = 2,
@@ -72,6 +72,8 @@ sites! {
     COMMITSTORE_PROLOGUE = 25,
     /// End of an operation of `commitstore`: from its commit to its outcome.
     COMMITSTORE_EPILOGUE = 26,
+    /// iDO: from the last store of the region before, over the reads and choices of inputs, to the record's head.
+    REGION_RECORD = 27,
 }
 
 /// What a site costs.
@@ -81,7 +83,7 @@ pub struct SiteCost {
     pub site: Site,
     /// Its name.
     pub name: &'static str,
-    /// Instructions each time, memory operations not counted; the rounded mean over the measured runs.
+    /// Instructions each time, memory operations not counted: the median over the measured runs of the mean in each.
     pub instructions: u32,
 }
 

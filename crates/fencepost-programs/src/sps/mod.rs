@@ -7,8 +7,7 @@
 //! Under undo logging a transaction of one swap costs three barriers with grouped records (records; data; commit), or one
 //! per store with coupled logging. The array needs no structural repair: recovery is the log's.
 //!
-//! The audit reads the entries that some operation of the run writes; no store of the run, and no undo or redo record, can
-//! name another (recovery refuses records outside the structure).
+//! The audit reads the entries that some operation of the run writes; nothing in the run stores to the others.
 //!
 //! Used by all papers but fgc (SYSTEMS 3.1). The memory bug of an earlier public version (a backup area too small for its
 //! record) has no variant: it is a fault of bounds, not of order, and this runtime checks its bounds.

@@ -73,6 +73,7 @@ impl<M: Mem> Tx<'_, M> {
         let mut check = Check::new().add(head);
         let mut dep = M::Dep::default();
         self.log_word(at, Val::lit(head));
+        self.pm.m.compute(sites::REGION_RECORD);
         for (i, input) in region.inputs[..region.len].iter().enumerate() {
             check = check.add(input.v);
             dep = dep.max(input.dep);
@@ -83,7 +84,6 @@ impl<M: Mem> Tx<'_, M> {
         self.log_word(at + bytes - 8, Val { v: check.end(), dep });
         self.pm.log_persist(At::new(Addr(self.log.0 + at)), bytes);
         self.log_to_data();
-        self.pm.m.compute(sites::LOG_RECORD);
     }
     #[track_caller]
     pub(super) fn ido_commit(&mut self) {

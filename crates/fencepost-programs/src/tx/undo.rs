@@ -79,12 +79,11 @@ impl<M: Mem> Tx<'_, M> {
             check = check.add(old.v);
             dep = dep.max(old.dep);
             self.log_word(to + 16 + i * 8, old);
-            if i > 0 {
-                self.pm.m.compute(sites::LOG_WORD);
-            }
+            self.pm
+                .m
+                .compute(if i == 0 { sites::LOG_RECORD } else { sites::LOG_WORD });
         }
         self.log_word(to + 16 + head.words() * 8, Val { v: check.end(), dep });
-        self.pm.m.compute(sites::LOG_RECORD);
         self.records += 1;
         if list {
             self.previous = self.log.0 + node;
