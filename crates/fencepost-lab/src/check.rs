@@ -9,6 +9,7 @@ use fencepost_contract::explore::{BrokenPrefix, Oracle, PrefixReport, check_pref
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_kernel::{Image, Program, Trace};
 use fencepost_machine::RunReport;
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 /// Crash points examined unless the request says otherwise.
@@ -71,9 +72,18 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
         conforms: Some(conformance.is_ok()),
         contract: Some(contract.word().to_owned()),
         reordered: conformance.as_ref().map_or(0, |c| c.reordered),
+        durable_by_cause: causes(report),
         expected_violations: warning(resolved).is_some(),
         witnesses,
     })
+}
+
+fn causes(report: &RunReport) -> BTreeMap<String, u64> {
+    let mut out = BTreeMap::new();
+    for r in report.log.records() {
+        *out.entry(format!("{:?}", r.cause).to_lowercase()).or_default() += 1;
+    }
+    out
 }
 
 /// The contract that the run is held to.

@@ -14,6 +14,7 @@ use crate::report::{self, Report};
 use crate::store::Store;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::Add as _;
 
 /// What to reproduce, and how.
 pub struct Options<'a> {
@@ -170,6 +171,14 @@ fn parameter(machine: &MachineConfig, values: &[(String, Vec<(&'static str, Stri
     match path {
         "memory.dram" => return Some(machine.dram.clone()),
         "memory.pm" => return Some(machine.media.clone()),
+        "pm.media.read_latency" => {
+            let m = &machine.spec.pm.media;
+            return Some(m.t_rcd.max(m.read_pulse).add(m.t_cl).add(m.t_burst).to_string());
+        }
+        "pm.media.write_latency" => {
+            let m = &machine.spec.pm.media;
+            return Some(m.t_cwl.add(m.t_burst).add(m.write_pulse).to_string());
+        }
         _ => {}
     }
     let (section, key) = path.rsplit_once('.')?;

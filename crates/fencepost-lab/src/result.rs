@@ -76,6 +76,9 @@ pub struct Check {
     pub contract: Option<String>,
     /// Stores that became durable before an older one, as the contract permits.
     pub reordered: u64,
+    /// Durable events by what caused them.
+    #[serde(default)]
+    pub durable_by_cause: BTreeMap<String, u64>,
     /// Whether this design on this medium may fail: it promises nothing, or cannot keep its promise there.
     pub expected_violations: bool,
     /// The first failures.

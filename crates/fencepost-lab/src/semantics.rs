@@ -1,11 +1,138 @@
 //! The semantic checks that reproductions run. Each is a test of one rule; a broken rule turns its claim to `miss`.
 
+use crate::experiment::runs::Runs;
 use crate::experiment::semantics::{Checks, SemanticCheck};
+use crate::request::Request;
+use crate::result::{Check, RunResult};
+use std::collections::BTreeMap;
 
 mod dpo;
+mod graph;
+mod themis;
 
 /// Every semantic check.
 pub fn checks() -> Checks {
-    let list: Vec<SemanticCheck> = dpo::CHECKS.to_vec();
+    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS].concat();
     Checks::new(list)
+}
+
+/// Checked runs of some points under a tag, with their checks.
+fn checked<'a>(
+    runs: &'a Runs,
+    tag: &'a str,
+    points: &'a [&str],
+) -> impl Iterator<Item = (String, &'a RunResult, &'a Check)> {
+    (runs.by_cell.iter())
+        .filter(move |(c, _)| c.tag == tag && points.contains(&c.point.as_str()))
+        .filter_map(|(c, r)| Some((format!("{} {} {}", c.program, c.point, c.media), r, r.check.as_ref()?)))
+}
+
+/// A small checked run of its own.
+fn small(program: &str, design: &str, media: &str, threads: u32, sets: &[&str]) -> Result<RunResult, String> {
+    let request = Request {
+        program: program.into(),
+        design: design.into(),
+        media: Some(media.into()),
+        threads: Some(threads),
+        ops: 60,
+        warmup: 0,
+        sets: sets.iter().map(|s| (*s).to_owned()).collect(),
+        check: true,
+        budget: Some(200),
+        ..Request::default()
+    };
+    crate::run::run(&request).map_err(|e| format!("{program} on {design}: {e}"))
+}
+
+/// The mechanism as described conforms on several programs, and is convicted on one of them with a fault planted.
+fn faulty_and_right(design: &str, fault: &str) -> Result<String, String> {
+    let set = format!("design.fault={fault}");
+    let mut convicted = Vec::new();
+    let programs = ["cq", "hash", "sps"];
+    for program in programs {
+        let right = small(program, design, "pcm", 8, &[])?;
+        if right.check.as_ref().is_none_or(Check::violated) {
+            return Err(format!("{program} on {design} is convicted without any fault"));
+        }
+        if small(program, design, "pcm", 8, &[&set])?
+            .check
+            .as_ref()
+            .is_some_and(Check::violated)
+        {
+            convicted.push(program);
+        }
+    }
+    if convicted.is_empty() {
+        return Err(format!("fault `{fault}` of {design} goes unnoticed"));
+    }
+    Ok(format!(
+        "{} conform on {design}; with `{fault}` planted, {} convicted",
+        programs.join(", "),
+        convicted.join(", ")
+    ))
+}
+
+/// Durable events of a checked run by cause.
+fn pmem(r: &RunResult) -> Result<&BTreeMap<String, u64>, String> {
+    r.check
+        .as_ref()
+        .map(|c| &c.durable_by_cause)
+        .ok_or_else(|| "the run was not checked".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::rule::{Rule, Rules};
+    use crate::experiment::spec::{names, read};
+
+    #[test]
+    fn checks_that_need_no_runs_hold() {
+        let (checks, runs) = (checks(), Runs::default());
+        for name in [
+            "dpo-persist-grain",
+            "dpo-cumulativity",
+            "dpo-reorder-only-within-an-epoch",
+            "dpo-no-epoch-deadlock",
+            "dpo-no-writeback-to-pm",
+            "dpo-pcommit-waits-for-all",
+            "dpo-clwb-drops-permission",
+            "dpo-full-buffer-blocks-l1",
+        ] {
+            match checks.run(name, &runs) {
+                Some(Ok(_)) => {}
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+    #[test]
+    fn checks_of_runs_fail_without_runs() {
+        let (checks, runs) = (checks(), Runs::default());
+        for name in [
+            "dpo-strict-persistency-conformance",
+            "dpo-coherence-order",
+            "dpo-pwq-needs-no-pcommit",
+        ] {
+            assert!(matches!(checks.run(name, &runs), Some(Err(_))), "{name}");
+        }
+    }
+    #[test]
+    fn every_claim_of_every_experiment_has_a_rule_and_nothing_else_has() {
+        for paper in names() {
+            let rules: Rules = read(paper, "expected.toml").unwrap_or_else(|e| panic!("{e}"));
+            let claims = crate::claims::of_paper(paper).unwrap();
+            for c in &claims {
+                assert!(rules.contains_key(&c.id), "{paper}: no rule for {}", c.id);
+            }
+            for id in rules.keys() {
+                assert!(claims.iter().any(|c| c.id == *id), "{paper}: {id} is no claim");
+            }
+            for (id, rule) in &rules {
+                if let Rule::NotRun { reason } = rule {
+                    let admitted = ["figure-only", "synthesis", "hardware absent", "depends on"];
+                    assert!(admitted.iter().any(|a| reason.starts_with(a)), "{id}: {reason}");
+                }
+            }
+        }
+    }
 }

@@ -2,5 +2,8 @@
 
 /// The table, indexed by site.
 pub fn table() -> Vec<u32> {
-    fencepost_programs::sites::costs().iter().map(|c| c.instructions).collect()
+    fencepost_programs::sites::costs()
+        .iter()
+        .map(|c| c.instructions)
+        .collect()
 }

@@ -112,7 +112,7 @@ fn add_job(
             ops: work.ops,
             warmup: work.warmup,
             seed,
-            log: point.log.clone(),
+            log: point.log.clone().or_else(|| m.logs.get(program).cloned()),
             sets: m.set.iter().chain(&point.set).chain(here).cloned().collect(),
             check: m.check,
             ..Request::default()

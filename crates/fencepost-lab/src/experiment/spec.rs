@@ -36,10 +36,12 @@ pub struct Experiment {
     /// Machine preset of every run.
     pub machine: String,
     /// Design points by label.
+    #[serde(default)]
     pub points: BTreeMap<String, Point>,
     /// Work per scale.
     pub scale: Scales,
     /// Sets of runs.
+    #[serde(default)]
     pub matrix: Vec<Matrix>,
     /// Runs that the diagnostic of implied work looks at.
     #[serde(default)]
@@ -109,6 +111,9 @@ pub struct Matrix {
     /// Settings of every run.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Logging of single programs, where a point does not say otherwise and it is not the program's default.
+    #[serde(default)]
+    pub logs: BTreeMap<String, String>,
     /// Whether every durable event is also a crash point that is examined, up to the budget.
     #[serde(default)]
     pub check: bool,

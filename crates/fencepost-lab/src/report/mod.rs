@@ -79,13 +79,10 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
         counts: tally(r.rows).iter().map(|(v, n)| (v.word(), *n)).collect(),
         rows: r.rows,
         implied: r.implied,
-        slowdowns: r
-            .experiment
-            .matrix
-            .iter()
-            .filter_map(|m| slowdown_chart(r, m))
+        slowdowns: timed(r)
+            .flat_map(|m| m.media.iter().filter_map(move |x| slowdown_chart(r, m, x)))
             .collect(),
-        stalls: r.experiment.matrix.iter().flat_map(|m| stall_charts(r, m)).collect(),
+        stalls: timed(r).flat_map(|m| stall_charts(r, m)).collect(),
         runs: run_lines(r),
         missing_programs: &r.plan.missing_programs,
         missing_designs: &r.plan.missing_designs,
@@ -98,44 +95,41 @@ fn internal(e: minijinja::Error) -> LabError {
     LabError::Internal(format!("report: {e:#}"))
 }
 
-/// Slowdown over the first point of a matrix, by program (and their geometric mean) and medium.
-fn slowdown_chart(r: &Report<'_>, m: &Matrix) -> Option<String> {
-    let base = m.points.first()?;
-    let mut groups = Vec::new();
-    let mut series: Vec<Series> = m.points[1..]
+/// Matrices that are about time; those that only check crash states have no charts.
+fn timed<'a>(r: &'a Report<'_>) -> impl Iterator<Item = &'a Matrix> {
+    r.experiment.matrix.iter().filter(|m| !m.check)
+}
+
+/// Slowdown over the first point of a matrix on one medium, by program, and their geometric mean.
+fn slowdown_chart(r: &Report<'_>, m: &Matrix, media: &str) -> Option<String> {
+    let (base, others) = m.points.split_first()?;
+    let values: Vec<_> = others
         .iter()
-        .map(|p| Series {
-            name: p.clone(),
-            values: Vec::new(),
+        .map(|p| ratios(r.runs, &m.tag, [p, base], media))
+        .collect();
+    let mut groups: Vec<String> = m
+        .programs
+        .iter()
+        .filter(|p| values.iter().flatten().any(|v| v.0 == **p))
+        .cloned()
+        .collect();
+    let mean = groups.len() > 1;
+    let series: Vec<Series> = (others.iter().zip(&values))
+        .map(|(point, v)| {
+            let of = |p: &String| v.iter().find(|x| x.0 == *p).map(|x| x.1);
+            let mut row: Vec<Option<f64>> = groups.iter().map(of).collect();
+            row.extend(mean.then(|| aggregate(Over::Geomean, v)));
+            Series {
+                name: point.clone(),
+                values: row,
+            }
         })
         .collect();
-    for media in &m.media {
-        let per_point: Vec<_> = m.points[1..]
-            .iter()
-            .map(|p| ratios(r.runs, &m.tag, [p, base], media))
-            .collect();
-        let programs: Vec<&String> = m
-            .programs
-            .iter()
-            .filter(|p| per_point.iter().any(|v| v.iter().any(|x| x.0 == **p)))
-            .collect();
-        for p in &programs {
-            groups.push(format!("{p} {media}"));
-            for (s, v) in series.iter_mut().zip(&per_point) {
-                s.values.push(v.iter().find(|x| x.0 == **p).map(|x| x.1));
-            }
-        }
-        if programs.len() > 1 {
-            groups.push(format!("geomean {media}"));
-            for (s, v) in series.iter_mut().zip(&per_point) {
-                s.values.push(aggregate(Over::Geomean, v));
-            }
-        }
-    }
     if groups.is_empty() || series.is_empty() {
         return None;
     }
-    let title = format!("{}: execution time relative to {base}", m.tag);
+    groups.extend(mean.then(|| "geomean".to_owned()));
+    let title = format!("{}, {media}: execution time relative to {base}", m.tag);
     let chart = Chart {
         title: &title,
         unit: "time / baseline time",

@@ -43,6 +43,28 @@ pub fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
+/// A stall cause has one colour in every chart; other series take the palette in order.
+fn colour(name: &str, i: usize) -> &'static str {
+    const FIXED: [(&str, &str); 12] = [
+        ("busy", "#4477aa"),
+        ("lock-wait", "#ee6677"),
+        ("load-memory", "#ccbb44"),
+        ("load-cache", "#eedd88"),
+        ("store-drain", "#aa3377"),
+        ("flush-pending", "#66ccee"),
+        ("pcommit-pending", "#228833"),
+        ("commit-exclusive", "#99ddaa"),
+        ("persist-buffer-full", "#222255"),
+        ("fence-slots", "#994455"),
+        ("drain-pending", "#997700"),
+        ("other", "#bbbbbb"),
+    ];
+    FIXED
+        .iter()
+        .find(|f| f.0 == name)
+        .map_or(PALETTE[i % PALETTE.len()], |f| f.1)
+}
+
 /// Rounds up to 1, 2 or 5 times a power of ten, so that axis labels are round.
 fn nice(v: f64) -> f64 {
     let base = 10f64.powf(v.max(1e-12).log10().floor());
@@ -85,7 +107,7 @@ impl Chart<'_> {
         let width = (LEFT + group * self.groups.len() as f64 + 20.0).max(720.0);
         let height = TOP + PLOT + foot + legend + 12.0;
         let step = nice(self.highest() / 5.0).max(1e-12);
-        let top = (self.highest() / step).ceil().max(1.0) * step;
+        let top = (self.highest() / step - 1e-6).ceil().max(1.0) * step;
         let y = |v: f64| TOP + PLOT * (1.0 - v / top);
         let mut out = String::new();
         let _ = write!(
@@ -117,7 +139,7 @@ impl Chart<'_> {
                 out,
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"11\" height=\"11\" fill=\"{}\"/><text x=\"{:.1}\" y=\"{ly:.1}\">{}</text>",
                 ly - 10.0,
-                PALETTE[i % PALETTE.len()],
+                colour(&s.name, i),
                 x + 16.0,
                 escape(&s.name)
             );
@@ -173,7 +195,7 @@ impl Chart<'_> {
                 "<rect x=\"{bx:.1}\" y=\"{top:.2}\" width=\"{:.1}\" height=\"{:.2}\" fill=\"{}\"><title>{}: {} = {}</title></rect>",
                 bar - 1.0,
                 (bottom - top).max(0.0),
-                PALETTE[i % PALETTE.len()],
+                colour(&s.name, i),
                 escape(&self.groups[g]),
                 escape(&s.name),
                 crate::experiment::score::short(v)

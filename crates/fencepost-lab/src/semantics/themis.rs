@@ -1,0 +1,173 @@
+//! The rules of Themis, and its trends.
+
+use super::checked;
+use crate::cost;
+use crate::experiment::measure::ratios;
+use crate::experiment::runs::Runs;
+use crate::experiment::semantics::SemanticCheck;
+
+/// Every check of this paper.
+pub const CHECKS: &[SemanticCheck] = &[
+    SemanticCheck {
+        name: "thm-near-ideal",
+        run: |r| apart(r, "ideal"),
+    },
+    SemanticCheck {
+        name: "thm-l1-against-llc",
+        run: |r| apart(r, "themis-llc"),
+    },
+    SemanticCheck {
+        name: "thm-pointer-width",
+        run: pointer_width,
+    },
+    SemanticCheck {
+        name: "thm-transaction-size",
+        run: transaction_size,
+    },
+    SemanticCheck {
+        name: "thm-most-writebacks-undelayed",
+        run: undelayed,
+    },
+    SemanticCheck {
+        name: "thm-hw-pointer-storage",
+        run: pointer_storage,
+    },
+    SemanticCheck {
+        name: "thm-nt-before-temporal",
+        run: nt_before_temporal,
+    },
+    SemanticCheck {
+        name: "thm-ideal-is-not-crash-consistent",
+        run: ideal_convicted,
+    },
+];
+const MEDIA: &str = "themis-pcm";
+/// Speedups that differ by at most so many percentage points count as close (fixed beforehand).
+const POINTS: f64 = 3.0;
+
+/// Speedup over the baseline in percent, by program.
+fn speedups(runs: &Runs, tag: &str, base: &str, point: &str) -> Vec<(String, f64)> {
+    let ratio = ratios(runs, tag, [&base.to_owned(), &point.to_owned()], MEDIA);
+    ratio.into_iter().map(|(p, r)| (p, (r - 1.0) * 100.0)).collect()
+}
+
+/// Themis and another design have nearly the same speedup over the baseline, on every program.
+fn apart(runs: &Runs, other: &str) -> Result<String, String> {
+    let (ours, theirs) = (
+        speedups(runs, "E06", "baseline", "themis"),
+        speedups(runs, "E06", "baseline", other),
+    );
+    let apart: Vec<(String, f64)> = (ours.iter())
+        .filter_map(|(p, a)| theirs.iter().find(|t| t.0 == *p).map(|t| (p.clone(), (a - t.1).abs())))
+        .collect();
+    let text = apart
+        .iter()
+        .map(|(p, d)| format!("{p} {d:.2}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let text = format!("percentage points between themis and {other}: {text}");
+    if !apart.is_empty() && apart.iter().all(|a| a.1 <= POINTS) {
+        Ok(text)
+    } else {
+        Err(text)
+    }
+}
+
+/// Pointers of 4 to 10 bits: mean speedups within two points.
+fn pointer_width(runs: &Runs) -> Result<String, String> {
+    let means: Vec<f64> = (["bits-4", "bits-6", "bits-8", "bits-10"].iter())
+        .filter_map(|p| {
+            let over = ratios(runs, "E12", [&"bits-6".to_owned(), &(*p).to_owned()], MEDIA);
+            (!over.is_empty()).then(|| over.iter().map(|r| (r.1 - 1.0) * 100.0).sum::<f64>() / over.len() as f64)
+        })
+        .collect();
+    let spread =
+        means.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)) - means.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+    let text = format!("mean speedups over 6 bits spread over {spread:.2} points");
+    if means.len() == 4 && spread <= 2.0 {
+        Ok(text)
+    } else {
+        Err(text)
+    }
+}
+
+/// Speedup grows with the stores of a transaction.
+fn transaction_size(runs: &Runs) -> Result<String, String> {
+    let at = |tag: &str| speedups(runs, tag, "baseline", "themis").first().map(|s| s.1);
+    let chain: Vec<f64> = ["E13-1", "E13-2", "E13-8"].iter().filter_map(|t| at(t)).collect();
+    let text = format!("speedup of sps with 1, 2, 8 swaps a transaction: {chain:.1?} %");
+    if chain.len() == 3 && chain.windows(2).all(|w| w[0] < w[1]) {
+        Ok(text)
+    } else {
+        Err(text)
+    }
+}
+
+/// More than half of the write-backs see no delay.
+fn undelayed(runs: &Runs) -> Result<String, String> {
+    let (mut all, mut delayed) = (0, 0);
+    for (_, r) in runs
+        .by_cell
+        .iter()
+        .filter(|(c, _)| c.tag == "E06" && c.point == "themis")
+    {
+        all += r.counters.get("design.writebacks").copied().unwrap_or(0);
+        delayed += r.counters.get("design.writebacks_delayed").copied().unwrap_or(0);
+    }
+    let text = format!("{delayed} of {all} write-backs delayed");
+    if all > 0 && delayed * 2 < all {
+        Ok(text)
+    } else {
+        Err(text)
+    }
+}
+
+/// Pointers of 4, 6, 8, 10 bits cost 0.5, 0.75, 1, 1.25 KB per data cache of 64 KB; 6 bits are 1.2 %.
+fn pointer_storage(_: &Runs) -> Result<String, String> {
+    let mut seen = Vec::new();
+    for (bits, kib) in [(4, 0.5), (6, 0.75), (8, 1.0), (10, 1.25)] {
+        let set = [format!("design.pointer_bits={bits}")];
+        let bills = cost::cost(Some("themis"), "themis", &set).map_err(|e| e.to_string())?;
+        let tags = bills
+            .iter()
+            .flat_map(|b| &b.items)
+            .find(|i| i.what.starts_with("tail pointers"));
+        let found = tags.ok_or("no tail pointers on the bill")?.bits as f64 / 8192.0;
+        if found != kib {
+            return Err(format!("{bits} bits: {found} KB instead of {kib}"));
+        }
+        seen.push(format!("{bits} bits {found} KB"));
+    }
+    let share: f64 = 0.75 / 64.0 * 100.0;
+    if (share * 10.0).round() != 12.0 {
+        return Err(format!("6 bits are {share} % of the data cache"));
+    }
+    Ok(format!(
+        "{}; 6 bits are {share:.2} % of the data cache",
+        seen.join(", ")
+    ))
+}
+
+/// Runs without the fence between log and data conform, also when the buffer is slow, and recover everywhere.
+fn nt_before_temporal(runs: &Runs) -> Result<String, String> {
+    let (mut n, mut points, mut switches) = (0, 0, 0);
+    for (name, r, check) in checked(runs, "E14", &["themis", "themis-llc", "themis-slow"]) {
+        if check.violated() {
+            let why = check.witnesses.first().map_or("", |w| w.why.as_str());
+            return Err(format!("{name}: {why}"));
+        }
+        n += 1;
+        points += check.points;
+        switches += r.counters.get("design.unfenced_switches").copied().unwrap_or(0);
+    }
+    let text = format!("{n} runs with {switches} unfenced switches conform, {points} crash points recovered");
+    if n > 0 && switches > 0 { Ok(text) } else { Err(text) }
+}
+
+/// The same programs without those fences on baseline hardware are convicted.
+fn ideal_convicted(runs: &Runs) -> Result<String, String> {
+    let all: Vec<_> = checked(runs, "E14", &["ideal-slow"]).collect();
+    let bad: Vec<&str> = all.iter().filter(|c| c.2.violated()).map(|c| c.0.as_str()).collect();
+    let text = format!("{} of {} runs convicted: {}", bad.len(), all.len(), bad.join(", "));
+    if bad.is_empty() { Err(text) } else { Ok(text) }
+}
