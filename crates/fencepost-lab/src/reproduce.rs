@@ -175,6 +175,10 @@ fn parameter(machine: &MachineConfig, values: &[(String, Vec<(&'static str, Stri
             let m = &machine.spec.pm.media;
             return Some(m.t_rcd.max(m.read_pulse).add(m.t_cl).add(m.t_burst).to_string());
         }
+        "pm.media.hit_latency" => {
+            let m = &machine.spec.pm.media;
+            return Some(m.t_cl.add(m.t_burst).to_string());
+        }
         "pm.media.write_latency" => {
             let m = &machine.spec.pm.media;
             return Some(m.t_cwl.add(m.t_burst).add(m.write_pulse).to_string());

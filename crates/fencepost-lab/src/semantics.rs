@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 mod dpo;
 mod graph;
+mod loc;
 mod themis;
 
 /// Every semantic check.
 pub fn checks() -> Checks {
-    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS].concat();
+    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS, loc::CHECKS].concat();
     Checks::new(list)
 }
 
@@ -70,6 +71,24 @@ fn faulty_and_right(design: &str, fault: &str) -> Result<String, String> {
         programs.join(", "),
         convicted.join(", ")
     ))
+}
+
+/// Every checked run of some points under a tag is clean; the text says how many crash points that were.
+fn all_clean(runs: &Runs, tag: &str, points: &[&str]) -> Result<String, String> {
+    let (mut n, mut crash_points) = (0, 0);
+    for (name, _, check) in checked(runs, tag, points) {
+        if check.violated() {
+            let why = check.witnesses.first().map_or("", |w| w.why.as_str());
+            return Err(format!("{name}: {why}"));
+        }
+        n += 1;
+        crash_points += check.points;
+    }
+    if n == 0 {
+        Err("no checked run".into())
+    } else {
+        Ok(format!("{n} runs conform, {crash_points} crash points recovered"))
+    }
 }
 
 /// Durable events of a checked run by cause.

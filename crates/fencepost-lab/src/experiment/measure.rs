@@ -62,6 +62,12 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             apart,
         } => two_alike(runs, tag, [point, base], media, *within, *apart),
         Rule::Ordered { tag, points, media, by } => ordered(runs, tag, points, media, *by),
+        Rule::Trend {
+            tag,
+            media,
+            pairs,
+            rising,
+        } => trend(runs, tag, media, pairs, *rising),
         Rule::Knee {
             tag,
             media,
@@ -109,9 +115,12 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             Some(number(value, each(&ratios), missing(runs, &[])))
         }
         Rule::Programs { programs } => Some(built(runs, programs)),
-        Rule::Cost { .. } | Rule::Parameter { .. } | Rule::Check { .. } | Rule::Quoted { .. } | Rule::NotRun { .. } => {
-            None
-        }
+        Rule::Cost { .. }
+        | Rule::Costs { .. }
+        | Rule::Parameter { .. }
+        | Rule::Check { .. }
+        | Rule::Quoted { .. }
+        | Rule::NotRun { .. } => None,
     }
 }
 
@@ -328,6 +337,18 @@ fn ordered(runs: &Runs, tag: &str, points: &[String], media: &str, by: f64) -> O
         format!("time relative to the first: {}", each(&pairs)),
         missing(runs, &[]),
     ))
+}
+
+fn trend(runs: &Runs, tag: &str, media: &str, pairs: &[[String; 2]], rising: bool) -> Option<Measured> {
+    let mean = |[a, b]: &[String; 2]| aggregate(Over::Mean, &ratios(runs, tag, [a, b], media));
+    let means: Vec<f64> = pairs.iter().map(mean).collect::<Option<_>>()?;
+    let holds = means.windows(2).all(|w| if rising { w[0] < w[1] } else { w[0] > w[1] });
+    let text: Vec<String> = pairs
+        .iter()
+        .zip(&means)
+        .map(|(p, m)| format!("{} {m:.3}", p[1]))
+        .collect();
+    Some(verdict(holds, text.join(", "), missing(runs, &[])))
 }
 
 fn knee_at(runs: &Runs, tag: &str, media: &str, points: [&String; 3], near: f64, worse: f64) -> Option<Measured> {

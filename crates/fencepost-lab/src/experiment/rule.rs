@@ -111,6 +111,14 @@ pub enum Rule {
         #[serde(default = "one")]
         by: f64,
     },
+    /// The mean over programs of the time ratio of each pair rises (or falls) along the pairs.
+    Trend {
+        tag: String,
+        media: String,
+        /// Numerator and denominator.
+        pairs: Vec<[String; 2]>,
+        rising: bool,
+    },
     /// Geometric-mean time of the middle point is within `near` of the larger ones', and the smaller ones are at least
     /// `worse` slower than it.
     Knee {
@@ -164,6 +172,13 @@ pub enum Rule {
         item: String,
         /// Bits in the claim's unit.
         bits_per_unit: f64,
+    },
+    /// Several lines of the cost table, whose values together make the claim ("9/12").
+    Costs {
+        /// Design word.
+        design: String,
+        /// Name of each line, and its bits per unit.
+        parts: Vec<[String; 2]>,
     },
     /// A resolved parameter of the machine preset.
     Parameter {

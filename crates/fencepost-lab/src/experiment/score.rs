@@ -112,6 +112,7 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
                 format!("depends on designs not yet built ({design}: {item})"),
             ),
         },
+        Some(Rule::Costs { design, parts }) => costs_row(claim, design, parts, evidence, &blank),
         Some(rule) => match measure(rule, evidence.runs) {
             Some(m) => measured_row(claim, m, &blank),
             None => blank(Verdict::NotRun, not_measured(evidence.runs)),
@@ -184,6 +185,42 @@ fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn
         line.what, claim.unit, line.note
     );
     number_row(claim, scored, note, blank, 0.005)
+}
+
+/// Several lines of a bill, joined as the claim joins them.
+fn costs_row(
+    claim: &Claim,
+    design: &str,
+    parts: &[[String; 2]],
+    evidence: &Evidence<'_>,
+    blank: &dyn Fn(Verdict, String) -> Row,
+) -> Row {
+    let lines: Option<Vec<(CostLine, f64)>> = (parts.iter())
+        .map(|[item, unit]| Some(((evidence.cost_bits)(design, item)?, unit.parse().ok()?)))
+        .collect();
+    let Some(lines) = lines else {
+        return blank(Verdict::NotRun, format!("depends on designs not yet built ({design})"));
+    };
+    let join = |bits: &dyn Fn(&CostLine) -> u64| {
+        lines
+            .iter()
+            .map(|(l, unit)| short(bits(l) as f64 / unit))
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    let (paper, first) = (join(&|l| l.paper_bits.unwrap_or(l.bits)), join(&|l| l.bits));
+    let verdict = if paper == claim.value {
+        Verdict::Match
+    } else {
+        Verdict::Miss
+    };
+    Row {
+        measured: paper,
+        ..blank(
+            verdict,
+            format!("{design}: {first} {} from first principles", claim.unit),
+        )
+    }
 }
 
 /// Whether `value` satisfies a bound (">50") or lies in a range ("77.4-87").
