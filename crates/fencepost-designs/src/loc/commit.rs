@@ -114,7 +114,9 @@ impl Loc {
         let v = self.newest(line);
         let (owners, last) = (v.owners.clone(), v.last);
         if owners.iter().any(|k| self.txs.is_active(*k)) {
-            self.shared.insert(line);
+            if last.is_some() {
+                self.shared.insert(line);
+            }
             return;
         }
         self.shared.remove(&line);
@@ -181,12 +183,22 @@ impl Loc {
         let l = self.lines.get_mut(&line).expect("the line has versions");
         l.chain[index].captured = Some(Captured { by, at, data });
     }
-    /// The newest version is not as it was logged any more.
-    pub(super) fn uncapture(&mut self, line: LineAddr) {
-        self.newest(line).captured = None;
+    /// The newest version is not as it was logged any more. A block that still waits for a group is taken back.
+    pub(super) fn uncapture(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        let Some(gone) = self.newest(line).captured.take() else {
+            return;
+        };
+        match (&mut self.store, gone.at) {
+            (Store::Nv(nv), Some(at)) => nv.clear(cx, at),
+            (Store::Log(Some(log)), None) => log.waiting.retain(|b| (b.key, b.home) != (gone.by, line)),
+            _ => return,
+        }
+        if let Some(tx) = self.txs.get_mut(gone.by) {
+            tx.blocks -= 1;
+        }
     }
     fn recapture(&mut self, cx: &mut dyn Cx, line: LineAddr) {
-        self.uncapture(line);
+        self.uncapture(cx, line);
         let by = self.owner_of(&self.lines[&line].chain[self.lines[&line].chain.len() - 1]);
         let (index, data) = (self.lines[&line].chain.len() - 1, cx.coherent(line));
         self.capture(cx, line, index, by, data);

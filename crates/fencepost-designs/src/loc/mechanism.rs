@@ -130,7 +130,7 @@ impl Loc {
         v.owners.iter().any(|k| self.txs.is_active(*k))
     }
     /// A store of a running transaction performed.
-    fn stored(&mut self, key: Key, line: LineAddr) {
+    fn stored(&mut self, cx: &mut dyn Cx, key: Key, line: LineAddr) {
         let txs = &self.txs;
         let entry: &mut Line = self.lines.entry(line).or_default();
         let shares = match entry.chain.last() {
@@ -138,7 +138,7 @@ impl Loc {
             Some(v) if v.owners.contains(&key) => {
                 // Written again after it was logged: another block.
                 if v.captured.is_some() {
-                    self.uncapture(line);
+                    self.uncapture(cx, line);
                 }
                 return;
             }
@@ -152,7 +152,7 @@ impl Loc {
                 self.shared.insert(line);
             }
             if logged {
-                self.uncapture(line);
+                self.uncapture(cx, line);
             }
         } else {
             entry.chain.push(Version {
@@ -245,7 +245,7 @@ impl Design for Loc {
     }
     fn performed(
         &mut self,
-        _: &mut dyn Cx,
+        cx: &mut dyn Cx,
         hart: HartId,
         line: LineAddr,
         access: Access,
@@ -254,7 +254,7 @@ impl Design for Loc {
     ) {
         let Some(key) = self.txs.active(hart) else { return };
         if access == Access::Store && line.is_persistent() {
-            self.stored(key, line);
+            self.stored(cx, key, line);
             *meta = (key % (1 << 20)) as u32;
         }
     }
@@ -318,22 +318,31 @@ impl Design for Loc {
         }
     }
     fn read_missed(&mut self, cx: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
-        let waits = |v: &Version| v.captured.as_ref().is_some_and(|c| c.at.is_none());
-        let supplies = self.versions(line).last().is_some_and(waits);
+        let captured = self.versions(line).last().and_then(|v| v.captured.as_ref());
+        let supplies = captured.is_some_and(|c| match (&self.store, c.at) {
+            (_, None) => true,
+            (Store::Log(Some(log)), Some(at)) => log.holds(at),
+            _ => false,
+        });
         if supplies {
             cx.count(Stat::ReadsBuffered as usize, 1);
         }
         supplies
     }
     fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
-        let Some(l) = self.lines.get(&line).filter(|l| l.homing.is_empty()) else {
-            return line;
-        };
-        let at = l.chain.last().and_then(|v| v.captured.as_ref()).and_then(|c| c.at);
+        let newest = self.lines.get(&line).and_then(|l| Some((l, l.chain.last()?)));
+        // A version on its way home is answered by the controller's queue.
+        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back().copied() != v.order);
+        let at = logged.and_then(|(_, v)| v.captured.as_ref()).and_then(|c| c.at);
         if at.is_some() {
             cx.count(Stat::ReadsLogged as usize, 1);
         }
         at.unwrap_or(line)
+    }
+    fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, write: &Write) {
+        if let (true, Store::Log(Some(log))) = (write.cause.is_log(), &mut self.store) {
+            log.arrived(write.line);
+        }
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         if !write.cause.is_log() {

@@ -5,7 +5,7 @@ use super::format::{Area, BlkTag, Content, DATA_BLOCKS, Head, Name, Record, enco
 use super::txs::Key;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cx, Write, WriteId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// A block on its way into the log.
@@ -65,6 +65,8 @@ pub struct MemLog {
     start: u64,
     /// Lines of the newest group that the controller has not taken.
     handing: VecDeque<(LineAddr, LineData)>,
+    /// Lines between here and the controller's queue.
+    transit: FxHashSet<LineAddr>,
     groups: VecDeque<Group>,
     writes: FxHashMap<WriteId, u64>,
     /// Blocks of lines that left the caches, waiting for a group.
@@ -84,6 +86,7 @@ impl MemLog {
             next: 1,
             start: 1,
             handing: VecDeque::new(),
+            transit: FxHashSet::default(),
             groups: VecDeque::new(),
             writes: FxHashMap::default(),
             waiting: VecDeque::new(),
@@ -103,6 +106,14 @@ impl MemLog {
     /// Whether the next group can be put together.
     pub fn ready(&self) -> bool {
         self.handing.is_empty() && self.space() > 0
+    }
+    /// Whether this line of the log has not reached the controller's queue yet.
+    pub fn holds(&self, line: LineAddr) -> bool {
+        self.handing.iter().any(|h| h.0 == line) || self.transit.contains(&line)
+    }
+    /// A line of the log reached the controller's queue.
+    pub fn arrived(&mut self, line: LineAddr) {
+        self.transit.remove(&line);
     }
     /// Whether nothing is on its way, the head included.
     pub fn idle(&self) -> bool {
@@ -169,6 +180,7 @@ impl MemLog {
                 return false;
             };
             self.writes.insert(id, sid);
+            self.transit.insert(*line);
             self.handing.pop_front();
         }
         self.write_head(cx)
