@@ -98,7 +98,8 @@ pub struct CrashWitness {
 const SHOWN: usize = 16;
 
 /// The design whose dialect a program is written in when only a contract is named: the idiom that the contract is about.
-pub fn dialect_for(contract: ContractKind) -> &'static str {
+/// `None` while no such design is built.
+pub fn dialect_for(contract: ContractKind) -> Option<&'static str> {
     use ContractKind as K;
     let wanted = match contract {
         K::Px86 | K::None | K::Eadr | K::StrictTso | K::StrictSc => "so-adr",
@@ -109,7 +110,7 @@ pub fn dialect_for(contract: ContractKind) -> &'static str {
         K::Kiln => "kiln",
         K::Commit => "per-task-commit",
     };
-    fencepost_designs::find(wanted).map_or("so-adr", |d| d.word)
+    fencepost_designs::find(wanted).map(|d| d.word)
 }
 
 /// Explores a program's crash states.
@@ -154,9 +155,14 @@ fn written_for(c: &CrashRequest) -> Result<(Request, Option<ContractKind>), LabE
     };
     let known = ContractKind::ALL.map(ContractKind::word);
     let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
+    let design = dialect_for(kind).ok_or_else(|| {
+        BadInput::new(format!(
+            "contract `{kind}` is about instructions that no design built so far has"
+        ))
+    })?;
     Ok((
         Request {
-            design: dialect_for(kind).into(),
+            design: design.into(),
             ..request
         },
         Some(kind),
