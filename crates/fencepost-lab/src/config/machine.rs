@@ -61,7 +61,7 @@ impl MachineConfig {
         let layers = presets::layers(Kind::Machine, word)?;
         let settings = || layers.iter().flat_map(|l| &l.settings);
         let memory = |key: &str, default: &str| {
-            let found = settings().filter(|s| s.section == "memory" && s.key == key).last();
+            let found = settings().rfind(|s| s.section == "memory" && s.key == key);
             match found.map(|s| (&s.value, s)) {
                 Some((Raw::Text(t), _)) => Ok(t.clone()),
                 Some((_, s)) => {

@@ -18,6 +18,9 @@ pub enum Step {
     Resumed,
 }
 
+/// Resolves a job to its key and its resolved configuration.
+pub type KeyOf = dyn Fn(&Job) -> Result<(String, String), LabError> + Sync;
+
 /// How jobs are executed.
 pub struct Engine<'a> {
     /// Where results are kept; without one nothing is resumed.
@@ -25,7 +28,7 @@ pub struct Engine<'a> {
     /// Number of worker threads.
     pub jobs: usize,
     /// Resolves a job: (key, resolved configuration). Equal configurations have equal keys.
-    pub key: &'a (dyn Fn(&Job) -> Result<(String, String), LabError> + Sync),
+    pub key: &'a KeyOf,
     /// Runs a job inside its worker thread.
     pub run: &'a (dyn Fn(&Job) -> Result<RunResult, LabError> + Sync),
     /// Told of every finished job: its number, how many there are, what it was.

@@ -1,6 +1,7 @@
 //! Measures a claim on finished runs.
 
-use super::rule::{End, Form, Over, Rule};
+use super::orders::{extreme, knee_at, ordered, rises, trend, two_alike, wins};
+use super::rule::{Form, Over, Rule};
 use super::runs::Runs;
 use crate::result::RunResult;
 
@@ -17,7 +18,8 @@ pub struct Measured {
     pub missing: Vec<String>,
 }
 
-type PerProgram = Vec<(String, f64)>;
+/// A value per program.
+pub type PerProgram = Vec<(String, f64)>;
 
 /// Applies a rule that works on runs. `None` when the rule is of another kind or no run of it exists.
 pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
@@ -144,7 +146,7 @@ fn number(value: f64, note: String, missing: Vec<String>) -> Measured {
         missing,
     }
 }
-fn verdict(holds: bool, note: String, missing: Vec<String>) -> Measured {
+pub(super) fn verdict(holds: bool, note: String, missing: Vec<String>) -> Measured {
     Measured {
         value: None,
         holds: Some(holds),
@@ -152,7 +154,7 @@ fn verdict(holds: bool, note: String, missing: Vec<String>) -> Measured {
         missing,
     }
 }
-fn each(values: &PerProgram) -> String {
+pub(super) fn each(values: &PerProgram) -> String {
     values
         .iter()
         .map(|(p, v)| format!("{p} {v:.2}"))
@@ -161,7 +163,7 @@ fn each(values: &PerProgram) -> String {
 }
 
 /// Missing programs among those a claim is about (all of the experiment's when `only` is empty).
-fn missing(runs: &Runs, only: &[String]) -> Vec<String> {
+pub(super) fn missing(runs: &Runs, only: &[String]) -> Vec<String> {
     let concerned = |p: &&String| only.is_empty() || only.contains(p);
     runs.missing_programs.iter().filter(concerned).cloned().collect()
 }
@@ -225,141 +227,6 @@ fn shape(form: Form, ratio: f64) -> f64 {
         Form::GainPercent => (ratio - 1.0) * 100.0,
         Form::LossPercent => (1.0 - ratio) * 100.0,
     }
-}
-
-fn extreme(
-    runs: &Runs,
-    tag: &str,
-    (points, base): (&[String], &String),
-    media: &[String],
-    end: End,
-    expect: &str,
-) -> Option<Measured> {
-    let (mut holds, mut notes) = (true, Vec::new());
-    for (point, m) in points.iter().flat_map(|p| media.iter().map(move |m| (p, m))) {
-        let values = ratios(runs, tag, [point, base], m);
-        let by = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
-        let found = match end {
-            End::Most => values.iter().max_by(by),
-            End::Least => values.iter().min_by(by),
-        }?;
-        holds &= found.0 == expect;
-        notes.push(format!("{point} {m}: {}", each(&values)));
-    }
-    Some(verdict(holds, notes.join("; "), missing(runs, &[])))
-}
-
-fn wins(
-    runs: &Runs,
-    tag: &str,
-    points: [&String; 2],
-    media: &[String],
-    all_on: &[String],
-    share: f64,
-) -> Option<Measured> {
-    let (mut won, mut cases, mut all, mut losses) = (0, 0, true, Vec::new());
-    for m in media {
-        for (program, ratio) in ratios(runs, tag, points, m) {
-            cases += 1;
-            if ratio < 1.0 {
-                won += 1;
-            } else {
-                all &= !all_on.contains(m);
-                losses.push(format!("{program}/{m} {ratio:.2}"));
-            }
-        }
-    }
-    if cases == 0 {
-        return None;
-    }
-    let note = format!(
-        "faster in {won} of {cases} cases; not in: {}",
-        if losses.is_empty() {
-            "none".into()
-        } else {
-            losses.join(", ")
-        }
-    );
-    Some(verdict(
-        all && f64::from(won) >= share * f64::from(cases),
-        note,
-        missing(runs, &[]),
-    ))
-}
-
-fn rises(runs: &Runs, tag: &str, points: [&String; 2], media: &[String]) -> Option<Measured> {
-    let per_medium: Vec<PerProgram> = media.iter().map(|m| ratios(runs, tag, points, m)).collect();
-    let programs: Vec<&String> = per_medium.first()?.iter().map(|v| &v.0).collect();
-    let (mut holds, mut notes) = (!programs.is_empty(), Vec::new());
-    for p in programs {
-        let chain: Vec<f64> = per_medium
-            .iter()
-            .filter_map(|v| v.iter().find(|x| x.0 == *p).map(|x| x.1))
-            .collect();
-        holds &= chain.len() == media.len() && chain.windows(2).all(|w| w[0] < w[1]);
-        notes.push(format!(
-            "{p} {}",
-            chain.iter().map(|x| format!("{x:.2}")).collect::<Vec<_>>().join(" < ")
-        ));
-    }
-    Some(verdict(holds, notes.join("; "), missing(runs, &[])))
-}
-
-fn two_alike(
-    runs: &Runs,
-    tag: &str,
-    points: [&String; 2],
-    media: &[String; 3],
-    within: f64,
-    apart: f64,
-) -> Option<Measured> {
-    let mean = |m: &String| aggregate(Over::Geomean, &ratios(runs, tag, points, m));
-    let (a, b, c) = (mean(&media[0])?, mean(&media[1])?, mean(&media[2])?);
-    let holds = (a - b).abs() <= within * a.max(b) && c >= apart * a.max(b);
-    let note = format!("{} {a:.2}, {} {b:.2}, {} {c:.2}", media[0], media[1], media[2]);
-    Some(verdict(holds, note, missing(runs, &[])))
-}
-
-fn mean_times(runs: &Runs, tag: &str, points: &[&String], media: &str) -> Option<Vec<f64>> {
-    let first = *points.first()?;
-    (points.iter())
-        .map(|p| aggregate(Over::Geomean, &ratios(runs, tag, [p, first], media)))
-        .collect()
-}
-
-fn ordered(runs: &Runs, tag: &str, points: &[String], media: &str, by: f64) -> Option<Measured> {
-    let points: Vec<&String> = points.iter().collect();
-    let times = mean_times(runs, tag, &points, media)?;
-    let holds = times.windows(2).all(|w| w[1] > w[0] * by);
-    let pairs: PerProgram = points.iter().map(|p| (*p).clone()).zip(times).collect();
-    Some(verdict(
-        holds,
-        format!("time relative to the first: {}", each(&pairs)),
-        missing(runs, &[]),
-    ))
-}
-
-fn trend(runs: &Runs, tag: &str, media: &str, pairs: &[[String; 2]], rising: bool) -> Option<Measured> {
-    let mean = |[a, b]: &[String; 2]| aggregate(Over::Mean, &ratios(runs, tag, [a, b], media));
-    let means: Vec<f64> = pairs.iter().map(mean).collect::<Option<_>>()?;
-    let holds = means.windows(2).all(|w| if rising { w[0] < w[1] } else { w[0] > w[1] });
-    let text: Vec<String> = pairs
-        .iter()
-        .zip(&means)
-        .map(|(p, m)| format!("{} {m:.3}", p[1]))
-        .collect();
-    Some(verdict(holds, text.join(", "), missing(runs, &[])))
-}
-
-fn knee_at(runs: &Runs, tag: &str, media: &str, points: [&String; 3], near: f64, worse: f64) -> Option<Measured> {
-    let times = mean_times(runs, tag, &[points[1], points[0], points[2]], media)?;
-    let (smaller, larger) = (times[1], times[2]);
-    let holds = smaller >= 1.0 + worse && larger >= 1.0 - near;
-    let note = format!(
-        "time relative to {}: {} {smaller:.3}, {} {larger:.3}",
-        points[1], points[0], points[2]
-    );
-    Some(verdict(holds, note, missing(runs, &[])))
 }
 
 /// A counter of a run; `pm_writes` and `pm_reads` are counters too.

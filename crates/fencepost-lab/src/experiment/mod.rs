@@ -3,6 +3,7 @@
 pub mod engine;
 pub mod implied;
 pub mod measure;
+mod orders;
 pub mod rule;
 pub mod runs;
 pub mod score;
