@@ -174,6 +174,11 @@ impl Cx for System {
         self.journal
             .borrow_mut()
             .roll_back(hart, tx, &mut functional, &mut self.coherent);
+        // Lines on their way between caches carry bytes of their own.
+        let buffers = self.cores.iter_mut().map(|c| &mut c.write_back);
+        for d in buffers.chain([&mut self.llc.write_back]).flatten() {
+            d.data = self.coherent.line(d.way.line);
+        }
     }
     fn retire(&mut self, hart: HartId, tx: TxId) {
         self.journal.borrow_mut().retire(hart, tx);
