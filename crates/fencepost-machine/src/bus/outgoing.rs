@@ -80,9 +80,17 @@ impl Machine {
         let port = self.sys.port(side);
         port.scheduled = None;
         port.controller.advance(now, filter, &mut events);
+        if side == Side::Pm {
+            let landing = events.iter().filter_map(|e| match e {
+                MemEvent::Durable { write, .. } => Some((write.line, write.data.words)),
+                _ => None,
+            });
+            self.sys.landing.extend(landing);
+        }
         for e in events.drain(..) {
             self.memory_event(side, e);
         }
+        self.sys.landing.clear();
         self.mem_events = events;
         self.sys.wake_memory(side);
     }

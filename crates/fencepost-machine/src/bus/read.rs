@@ -39,7 +39,8 @@ impl Machine {
             .map(|w| w.write.data.words);
         let queued = port.controller.forward(from).map(|d| d.words);
         let part = self.sys.parts.get(&from).map(|d| d.words);
-        let found = waiting.or(queued).or(part);
+        let landing = self.sys.landing.iter().rfind(|l| l.0 == from).map(|l| l.1);
+        let found = waiting.or(queued).or(landing).or(part);
         let found = found.unwrap_or_else(|| self.sys.durable.line_words(from));
         if found != self.sys.coherent.line_words(line) {
             self.sys.counters.stale_reads += 1;

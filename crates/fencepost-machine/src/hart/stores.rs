@@ -137,6 +137,10 @@ impl Machine {
                         self.leave_l1(core, gone);
                     }
                 }
+                let llc = &mut self.sys.llc.tags;
+                if let Some(w) = llc.find(held.line) {
+                    llc.set_dirty(w, false); // The frozen way has those bytes.
+                }
                 let l1 = &mut self.sys.cores[core.index()].l1;
                 Ok(l1.insert(held.line, State::Modified, true, 0))
             }

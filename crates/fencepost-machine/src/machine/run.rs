@@ -100,6 +100,7 @@ impl Machine {
             next_write: 0,
             kicked: 0,
             kick_writes: false,
+            landing: Vec::new(),
             parts: Default::default(),
             versions: Default::default(),
             remote: Vec::new(),

@@ -108,6 +108,8 @@ pub struct System {
     pub(crate) next_write: u64,
     pub(crate) kicked: u64,
     pub(crate) kick_writes: bool,
+    /// Writes that the controller reports as durable at this moment, while the report is being worked off.
+    pub(crate) landing: Vec<(LineAddr, [u64; 8])>,
     /// Lines of log writes that the medium holds, but that count as durable only with the rest of their node.
     pub(crate) parts: FxHashMap<LineAddr, LineData>,
     pub(crate) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
