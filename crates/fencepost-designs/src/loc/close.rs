@@ -350,7 +350,8 @@ impl Loc {
             self.prune(cx, *line);
         }
         self.phase = if self.strict() { Phase::InPlace } else { Phase::Open };
-        self.window_logged(cx, window, lines);
+        self.window_logged(cx, window, lines.clone());
+        lines.into_iter().for_each(|line| self.pending_again(cx, line));
         cx.kick(None);
         self.maybe_close(cx);
     }

@@ -228,11 +228,14 @@ impl Loc {
     /// Rolls a transaction back, and dooms those that began after it.
     fn abort(&mut self, cx: &mut dyn Cx, key: Key) {
         let tx = self.txs.tx(key);
-        let (hart, id, lines) = (tx.hart, tx.id, std::mem::take(&mut tx.lines));
+        let (hart, id, lines, doomed) = (tx.hart, tx.id, std::mem::take(&mut tx.lines), tx.doomed);
         cx.count(Stat::Aborts as usize, 1);
-        cx.count(Stat::Doomed as usize, u64::from(tx.doomed));
+        cx.count(Stat::Doomed as usize, u64::from(doomed));
         cx.roll_back(hart, id);
-        self.txs.doom_after(key);
+        if !doomed {
+            // Those after a doomed one were doomed with it; what began since saw nothing of the first abort.
+            self.txs.doom_after(key);
+        }
         for line in lines {
             self.newest(line).owners.retain(|k| *k != key);
             if self.newest(line).owners.is_empty() {

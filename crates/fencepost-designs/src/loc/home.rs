@@ -38,6 +38,25 @@ impl Checkpoint {
 }
 
 impl Loc {
+    /// What in-place writes wait for, for a stuck machine.
+    pub(super) fn explain_home(&self) -> String {
+        let Some((lines, last)) = &self.checkpoint.pending else {
+            return format!("{} windows to write home", self.checkpoint.windows.len());
+        };
+        let first = lines.first().and_then(|l| Some((l, self.lines.get(l)?)));
+        let first = first.map(|(at, l)| {
+            let orders: Vec<_> = l.chain.iter().map(|v| (v.order, v.captured.is_some())).collect();
+            format!(
+                "; {at}: versions {orders:?}, on their way {:?}, {:?}",
+                l.homing, l.moving
+            )
+        });
+        format!(
+            "{} lines of transactions up to {last} to write home{}",
+            lines.len(),
+            first.unwrap_or_default()
+        )
+    }
     /// A window is durable in the log.
     pub(super) fn window_logged(&mut self, cx: &mut dyn Cx, keys: Vec<Key>, lines: Vec<LineAddr>) {
         if self.cfg.non_volatile {
@@ -174,6 +193,7 @@ impl Loc {
             return;
         };
         let l = self.lines.entry(line).or_default();
+        l.arrived = l.arrived.saturating_sub(1);
         let home = l
             .chain
             .iter()
@@ -183,6 +203,10 @@ impl Loc {
             self.discard(cx, &v);
         }
         self.forget_if_idle(line);
+        self.pending_again(cx, line);
+    }
+    /// Versions of a line went away: the window being written may not wait for it any more, or for its next version.
+    pub(super) fn pending_again(&mut self, cx: &mut dyn Cx, line: LineAddr) {
         let Some(last) = self
             .checkpoint
             .pending

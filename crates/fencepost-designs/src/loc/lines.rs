@@ -58,6 +58,8 @@ pub struct Line {
     pub chain: Vec<Version>,
     /// Positions of the versions on their way home, in order.
     pub homing: VecDeque<u64>,
+    /// How many of those have reached the controller's queue.
+    pub arrived: usize,
     /// Whether it is being moved.
     pub moving: Moving,
 }

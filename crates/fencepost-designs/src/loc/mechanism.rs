@@ -1,52 +1,19 @@
 //! The mechanism that all transactional designs share: state, and the hooks of the seam.
 
-use super::config::{Config, InPlace, LocFault};
+use super::config::{Config, LocFault};
 use super::format::{Area, Record};
 use super::home::Checkpoint;
 use super::lines::{Line, Lines, Moving, Version};
 use super::memlog::{Durable, MemLog};
 use super::nv::NvStore;
+pub(super) use super::state::{NV_WRITTEN, Phase, Store, Todo};
 use super::stats::{self, Stat};
 use super::txs::{Key, TxTable};
-use fencepost_kernel::{HartId, Image, LineAddr, LineData, Stream, TxId};
+use fencepost_kernel::{HartId, Image, LineAddr, LineData, Stream};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, StatInfo, TxStart, Way, Why, Write, WriteId,
 };
 use std::collections::{BTreeSet, VecDeque};
-
-/// What the commit logic is doing.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Transactions begin and commit.
-    Open,
-    /// The window is to close, but shares lines with transactions that still run; nothing begins.
-    Gathering,
-    /// The window's blocks and records go to the log.
-    Logging,
-    /// In-place writes and truncation, where they are strict.
-    InPlace,
-}
-
-/// Where versions are kept through a power failure.
-#[derive(Clone, Debug)]
-pub(super) enum Store {
-    /// In memory; the area is known with the first call.
-    Log(Option<MemLog>),
-    /// In the last-level cache.
-    Nv(NvStore),
-}
-
-/// A block of the closing window that has not been taken into the log.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Todo {
-    pub key: Key,
-    pub line: LineAddr,
-    /// Carries the transaction's TxCnt.
-    pub last: bool,
-}
-
-/// Timer of the non-volatile cache's write.
-pub(super) const NV_WRITTEN: u64 = 1;
 
 /// Hardware transactions: write-ahead log, eager commit, speculative persistence, non-volatile last level.
 #[derive(Clone, Debug)]
@@ -331,8 +298,9 @@ impl Design for Loc {
     }
     fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
         let newest = self.lines.get(&line).and_then(|l| Some((l, l.chain.last()?)));
-        // A version on its way home is answered by the controller's queue.
-        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back().copied() != v.order);
+        // A version that has reached the controller on its way home is answered there.
+        let arrived = |l: &Line| l.arrived == l.homing.len();
+        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back().copied() != v.order || !arrived(l));
         let at = logged.and_then(|(_, v)| v.captured.as_ref()).and_then(|c| c.at);
         if at.is_some() {
             cx.count(Stat::ReadsLogged as usize, 1);
@@ -340,8 +308,14 @@ impl Design for Loc {
         at.unwrap_or(line)
     }
     fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, write: &Write) {
-        if let (true, Store::Log(Some(log))) = (write.cause.is_log(), &mut self.store) {
-            log.arrived(write.line);
+        match (write.cause.is_log(), &mut self.store) {
+            (true, Store::Log(Some(log))) => log.arrived(write.line),
+            (true, _) => {}
+            (false, _) => {
+                if let Some(l) = self.lines.get_mut(&write.line) {
+                    l.arrived = l.homing.len().min(l.arrived + 1);
+                }
+            }
         }
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
@@ -398,7 +372,7 @@ impl Design for Loc {
         };
         Some(format!(
             "{}{:?}: {} of {} transactions in the window, {} blocks to log, {} lines shared with running ones, {} of {} \
-             table entries, committed up to {}{full}",
+             table entries, committed up to {}, {}{full}",
             running.unwrap_or_default(),
             self.phase,
             self.window.len(),
@@ -408,18 +382,7 @@ impl Design for Loc {
             self.txs.len(),
             self.cfg.entries,
             self.txs.last_committed,
+            self.explain_home(),
         ))
-    }
-}
-
-impl Loc {
-    pub(super) fn strict(&self) -> bool {
-        self.cfg.in_place == InPlace::Strict
-    }
-    /// Number of the running transaction of a hart, checked against the machine's.
-    pub(super) fn running(&self, hart: HartId, id: TxId) -> Option<Key> {
-        let key = self.txs.active(hart)?;
-        debug_assert_eq!(self.txs.get(key).map(|t| t.id), Some(id));
-        Some(key)
     }
 }

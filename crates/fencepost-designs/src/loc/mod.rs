@@ -22,7 +22,8 @@ pub mod memlog;
 pub mod nv;
 pub mod recover;
 pub mod s_wal;
-pub mod stats;
+pub mod state;
+mod stats;
 pub mod txs;
 
 pub use config::{Config, InPlace, LocFault};
