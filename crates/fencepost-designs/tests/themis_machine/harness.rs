@@ -3,7 +3,7 @@
 use fencepost_contract::{ConformReport, Contract, ContractKind, Demands, conform};
 use fencepost_designs::{DesignInfo, MachineShape, find};
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{Addr, At, Bytes, Hertz, Image, LineAddr, Ps, TraceKind};
+use fencepost_kernel::{Addr, At, Bytes, Hertz, Image, LineAddr, Ps};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::{CacheSpec, Machine, MachineSpec, RunReport, SimMem, StoreOrder, ThreadBody, Workload};
 use std::rc::Rc;
@@ -117,15 +117,6 @@ pub fn sound(r: &RunReport) -> Result<(), String> {
 pub fn durable_at(r: &RunReport, at: Addr, value: u64) -> Option<usize> {
     let holds = |line: LineAddr, words: &[u64; 8]| line == at.line() && words[at.word_in_line()] == value;
     r.log.records().iter().position(|w| holds(w.line, &w.data.words))
-}
-/// Fences that completed.
-pub fn fences(r: &RunReport) -> usize {
-    let trace = r.trace.as_ref().expect("recorded");
-    trace
-        .events
-        .iter()
-        .filter(|e| matches!(e.kind, TraceKind::Fence(_)))
-        .count()
 }
 /// A thread body.
 pub fn body(f: impl FnOnce(&mut SimMem<'_>) + 'static) -> ThreadBody {

@@ -25,8 +25,11 @@ fn order(r: &RunReport) -> std::cmp::Ordering {
     let place = |line: u64| durable_at(r, pm(line).addr, 1).unwrap_or(usize::MAX);
     place(0).cmp(&place(1))
 }
+/// How a line leaves, and the threads that make it do so.
+type WayOut = (&'static str, fn() -> Vec<ThreadBody>);
+
 /// Line 0 takes the non-temporal path, line 1 the temporal one, and leaves its core in one of four ways.
-fn ways_out() -> Vec<(&'static str, fn() -> Vec<ThreadBody>)> {
+fn ways_out() -> Vec<WayOut> {
     fn first(m: &mut SimMem<'_>) {
         nt(m, 0, 1);
         store(m, 1, 1);
