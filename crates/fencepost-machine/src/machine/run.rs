@@ -257,6 +257,7 @@ impl Machine {
                     self.drain_write_back(fencepost_kernel::CoreId(core as u8));
                 }
                 self.drain_llc_write_back();
+                self.unthrottle();
             }
             if !self.sys.bus.refused.is_empty() {
                 self.retry_refused();

@@ -49,6 +49,9 @@ impl Machine {
                 );
             }
         }
+        for d in &self.sys.llc.write_back {
+            let _ = writeln!(text, "  shared cache: {} waits to leave since {}", d.way.line, d.since);
+        }
         for (name, port) in [("dram", &self.sys.dram), ("pm", &self.sys.pm)] {
             for w in &port.outgoing {
                 let cause = w.refused.map_or("not tried", |c| c.word());
