@@ -190,7 +190,10 @@ impl Loc {
         };
         match (&mut self.store, gone.at) {
             (Store::Nv(nv), Some(at)) => nv.clear(cx, at),
-            (Store::Log(Some(log)), None) => log.waiting.retain(|b| (b.key, b.home) != (gone.by, line)),
+            (Store::Log(Some(log)), None) => {
+                log.waiting.retain(|b| (b.key, b.home) != (gone.by, line));
+                cx.kick(None); // Lines that could not leave for want of buffer space.
+            }
             _ => return,
         }
         if let Some(tx) = self.txs.get_mut(gone.by) {

@@ -184,6 +184,8 @@ impl Loc {
             if still {
                 cx.count(Stat::Home as usize, 1);
                 self.lines.entry(line).or_default().homing.push_back(order);
+            } else {
+                self.pending_again(cx, line);
             }
         }
     }

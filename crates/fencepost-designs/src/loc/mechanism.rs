@@ -367,8 +367,8 @@ impl Design for Loc {
     fn explain(&self, hart: HartId) -> Option<String> {
         let running = self.txs.active(hart).map(|k| format!("transaction {k} runs; "));
         let full = match &self.store {
-            Store::Log(Some(log)) if log.space() == 0 => "; the log is full",
-            _ => "",
+            Store::Log(Some(log)) => log.explain(),
+            _ => String::new(),
         };
         Some(format!(
             "{}{:?}: {} of {} transactions in the window, {} blocks to log, {} lines shared with running ones, {} of {} \

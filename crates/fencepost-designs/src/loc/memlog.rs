@@ -121,6 +121,18 @@ impl MemLog {
         self.handing.is_empty() && self.waiting.is_empty() && !open && self.head_write.is_none() && !self.head_stale
     }
 
+    /// Where it stands, for a stuck machine.
+    pub fn explain(&self) -> String {
+        let open = self.groups.iter().filter(|g| g.open > 0).count();
+        format!(
+            "; log: {} of {} groups free, {open} not durable, {} lines to hand over, {} blocks of evicted lines wait",
+            self.space(),
+            self.area.groups,
+            self.handing.len(),
+            self.waiting.len()
+        )
+    }
+
     /// Puts a group of blocks together; answers where each lies.
     pub fn put_blocks(&mut self, blocks: &[Block]) -> Vec<LineAddr> {
         assert!(blocks.len() <= DATA_BLOCKS);
