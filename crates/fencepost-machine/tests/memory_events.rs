@@ -74,6 +74,7 @@ fn random_spec(rng: &mut Stream) -> ControllerSpec {
         read_priority: rng.chance(1, 2),
         fill_idle: rng.chance(1, 2),
         write_wait_max: Ps(rng.below(4) * 150_000),
+        read_wait_max: Ps(rng.below(4) * 150_000),
         row_hits_max: rng.below(4) as u16,
         static_latency: Ps(rng.below(5) * TICK),
         coalesce: rng.chance(1, 2),

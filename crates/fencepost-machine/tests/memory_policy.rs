@@ -96,6 +96,55 @@ fn a_write_that_waited_long_enough_goes_before_reads() {
 }
 
 #[test]
+fn a_read_behind_a_drain_that_never_ends_has_its_turn() {
+    // Writes to one bank that rewrite rows keep the queue full; each occupies the bank for its pulse.
+    let pulse = 500_000;
+    let m = MediaSpec {
+        write_pulse: Ps(pulse),
+        ..media()
+    };
+    let longest_wait = |wait: u64, min_writes: u16| {
+        let spec = ControllerSpec {
+            write_queue: 8,
+            min_writes,
+            write_wait_max: Ps(1),
+            read_wait_max: Ps(wait),
+            ..bare()
+        };
+        let mut h = Harness::new(&spec, &m);
+        let (mut row, mut read) = (0, None);
+        for i in 0..200 {
+            let now = i * pulse;
+            h.run_until(now);
+            while h.c.free_slots(0) > 0 {
+                row = row % 60 + 1;
+                let _ = h.write(now, write(at(0, row, 0), 1, None));
+            }
+            if i == 20 {
+                read = Some(h.read(now, at(0, 0, 0)));
+            }
+        }
+        h.finish();
+        h.read_time(read.unwrap()) - 20 * pulse
+    };
+    // One write: its row is closed and opened, its data sent and stored.
+    let each = RP + RCD + CWL + BURST + WR + pulse;
+    assert!(
+        longest_wait(0, 1) > 150 * pulse,
+        "without a limit the read waits for the last write"
+    );
+    for min_writes in [1, 4] {
+        let waited = longest_wait(2 * pulse, min_writes);
+        let writes = 2 * pulse / each + 1 + u64::from(min_writes);
+        assert!(
+            waited <= writes * each + RP + RCD + CL + BURST,
+            "{min_writes}: {waited}"
+        );
+        assert!(waited > 2 * pulse, "it has no right to go earlier");
+    }
+}
+
+#[test]
 fn idle_time_is_filled_by_the_other_direction_but_not_at_the_cost_of_a_waiting_hit() {
     // A bank that takes a column command only every 400 ns.
     let m = MediaSpec {

@@ -224,9 +224,9 @@ fn an_access_that_needs_no_miss_register_after_all_passes_it_on() {
     spec.l1.mshrs = 1;
     let loads = || {
         body(|m| {
-            [0, 64, 72, 128, 136, 192]
-                .into_iter()
-                .for_each(|at| drop(m.load(pm(at))))
+            [0, 64, 72, 128, 136, 192].into_iter().for_each(|at| {
+                let _ = m.load(pm(at));
+            })
         })
     };
     let r = run(&spec, Plain, vec![loads()]);

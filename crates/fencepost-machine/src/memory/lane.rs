@@ -26,6 +26,8 @@ pub struct Lane {
     forced: bool,
     /// Writes issued in this drain.
     drained: u16,
+    /// Reads that ended a drain by their age and are still to be served before writes may press again.
+    owed: usize,
     last: Direction,
 }
 
@@ -42,6 +44,7 @@ impl Lane {
             mode: Direction::Read,
             forced: false,
             drained: 0,
+            owed: 0,
             last: Direction::Read,
         }
     }
@@ -59,6 +62,12 @@ impl Lane {
             Direction::Write => &mut self.writes,
         }
     }
+}
+
+/// When the oldest request has waited `limit`; a limit of zero means never.
+fn due(list: &BankLists, limit: Ps) -> Option<Ps> {
+    let oldest = list.oldest()?;
+    (limit > Ps::ZERO).then(|| oldest.since + limit)
 }
 
 impl Controller {
@@ -108,38 +117,45 @@ impl Controller {
         }
     }
 
-    /// Read mode until writes press or no read waits; write mode until reads may have their turn.
+    /// Read mode until writes press or no read waits; write mode until reads may have their turn. Either side that has
+    /// waited too long gets its turn however hard the other presses, so neither starves.
     fn choose_mode(&mut self, lane: usize, now: Ps) {
-        let (pressed, relaxed, overdue) = (self.pressed, self.relaxed, self.overdue(lane, now));
+        let (pressed, relaxed) = (self.pressed, self.relaxed);
+        let late = |due: Option<Ps>| due.is_some_and(|t| t <= now);
+        let (write_late, read_late) = (late(self.write_due(lane)), late(self.read_due(lane)));
         let l = &mut self.lanes[lane];
         let (reads, writes) = (!l.reads.is_empty(), !l.writes.is_empty());
         match l.mode {
-            Direction::Read if writes && (pressed || overdue || !reads) => {
+            Direction::Read if writes && (!reads || (pressed || write_late) && l.owed == 0) => {
                 l.mode = Direction::Write;
-                l.forced = pressed || overdue;
+                l.forced = pressed || write_late;
                 l.drained = 0;
+                l.owed = 0;
             }
             Direction::Write if !writes => l.mode = Direction::Read,
             Direction::Write if reads => {
-                l.forced |= pressed || overdue;
+                l.forced |= pressed || write_late;
                 let enough = match l.forced {
-                    true => relaxed && !overdue,
+                    true => relaxed && !write_late,
                     false => self.spec.read_priority || relaxed,
                 };
-                if enough && l.drained >= self.spec.min_writes {
+                // A turn is at least one write, or nothing would have been gained by turning the bus.
+                let turn = enough || read_late && l.drained > 0;
+                if turn && l.drained >= self.spec.min_writes {
                     l.mode = Direction::Read;
+                    l.owed = if enough { 0 } else { l.reads.len() };
                 }
             }
             _ => {}
         }
     }
     /// When the oldest write of a channel has waited long enough to go before reads.
-    fn due(&self, lane: usize) -> Option<Ps> {
-        let oldest = self.lanes[lane].writes.oldest()?;
-        (self.spec.write_wait_max > Ps::ZERO).then(|| oldest.since + self.spec.write_wait_max)
+    fn write_due(&self, lane: usize) -> Option<Ps> {
+        due(&self.lanes[lane].writes, self.spec.write_wait_max)
     }
-    fn overdue(&self, lane: usize, now: Ps) -> bool {
-        self.due(lane).is_some_and(|t| t <= now)
+    /// When the oldest read of a channel has waited long enough to end a drain.
+    fn read_due(&self, lane: usize) -> Option<Ps> {
+        due(&self.lanes[lane].reads, self.spec.read_wait_max)
     }
 
     /// The next command: of the current direction or, where that has nothing to do for longer than two turnarounds of
@@ -160,10 +176,12 @@ impl Controller {
             self.lanes[lane].mode = Direction::Read;
             return (Direction::Read, self.pick(lane, Direction::Read, now, 0, filter));
         }
-        if mode == Direction::Read {
-            first.wake = sooner(first.wake, self.due(lane).filter(|t| *t > now));
-        }
+        let turn = match mode {
+            Direction::Read => self.write_due(lane),
+            Direction::Write => self.read_due(lane),
+        };
         let (until, turnarounds) = (first.wake, self.timing.turnarounds);
+        first.wake = sooner(first.wake, turn.filter(|t| *t > now));
         let slack = |t: Ps| until.is_none_or(|w| w > t + turnarounds);
         if !self.spec.fill_idle || !slack(now) || self.lanes[lane].list(other).is_empty() {
             return (mode, first);
@@ -270,6 +288,7 @@ impl Controller {
         l.last = direction;
         if direction == Direction::Read {
             self.stats.reads += 1;
+            l.owed = l.owed.saturating_sub(1);
             let at = now + self.timing.read_data + self.spec.static_latency;
             self.returning.push_back((at, (ReadId(r.key), r.line)));
             return;

@@ -162,6 +162,9 @@ fencepost_kernel::params! {
         fill_idle: bool = true,
         /// A write that has waited this long starts a drain although reads wait; 0 means never.
         write_wait_max: Ps = Ps(1_000_000),
+        /// A read that has waited this long ends a drain, however full the queue, once `min_writes` were issued; 0 means
+        /// never.
+        read_wait_max: Ps = Ps(1_000_000),
         /// Row hits that may pass an older request of the same bank; 0 means any number.
         row_hits_max: u16 = 16,
         /// Added to every read, for the controller's own pipeline.
