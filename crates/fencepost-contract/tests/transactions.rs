@@ -69,6 +69,38 @@ fn a_flush_needs_every_earlier_transaction() {
     assert_eq!(loc(&format!("{LOG_45}{LOG_3}0 tx-flush\n")), Ok(()));
 }
 
+/// Thread 0 commits a store; thread 1 runs a transaction that stores nothing, then flushes.
+#[test]
+fn a_flush_after_a_transaction_that_only_read_needs_all_committed_before_it() {
+    let head = "fencepost-log 1\n0 tx-begin 1\n0 store pm+0x000 1\n0 tx-commit 1\n";
+    let log = "durable pm+0x10000 cause log : 0=#1\n";
+    let read = "1 tx-begin 1\n1 load pm+0x000 #1\n1 tx-commit 1\n";
+    let judge = |tail: &str| {
+        let log = parse(&format!("{head}{tail}")).unwrap();
+        log.conform(&ContractKind::Loc.into(), Demands::default())
+    };
+    assert!(judge(&format!("{log}{read}1 tx-flush\n")).is_ok());
+    let early = judge(&format!("{read}1 tx-flush\n{log}")).unwrap_err();
+    assert!(matches!(*early, Refusal::Must { .. }), "{early}");
+    // What another thread commits after the reading transaction is not its business.
+    let after = "1 tx-begin 1\n1 tx-commit 1\n0 tx-begin 2\n0 store pm+0x040 2\n0 tx-commit 2\n1 tx-flush\n";
+    assert!(judge(&format!("{log}{after}")).is_ok());
+}
+
+#[test]
+fn blocks_recoverable_before_an_earlier_transaction_are_counted_as_reordered() {
+    let report = |tail: &str| {
+        let r = run(tail).conform(&ContractKind::Loc.into(), Demands::default());
+        (r.as_ref().unwrap().reordered, r.unwrap().persisted)
+    };
+    // a of T3 and c of T3 come before b of T2, which T1 and T2 need.
+    assert_eq!(report(&format!("{LOG_45}{LOG_3}")), (2, 3));
+    // b of T2 passes T1, whose a is nowhere, and a of T3 passes it too, because T3 lacks its c.
+    assert_eq!(report(&format!("{LOG_3}{LOG_45}")), (2, 3));
+    let in_order = "durable pm+0x10000 cause log : 0=#1\ndurable pm+0x10040 cause log : 0=#2\n";
+    assert_eq!(report(&format!("{in_order}{LOG_3}{LOG_45}")), (0, 5));
+}
+
 #[test]
 fn nothing_of_an_uncommitted_transaction_reaches_its_home() {
     for kind in [ContractKind::Loc, ContractKind::Kiln] {

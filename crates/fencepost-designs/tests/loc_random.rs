@@ -17,6 +17,7 @@ fn shape(seed: u64) -> Shape {
         stores: pick(3, &[2, 6, 12]),
         flush: pick(4, &[0, 4, 9]),
         abort: pick(5, &[0, 0, 5]),
+        reads: pick(6, &[0, 3, 5]),
     }
 }
 fn contract(word: &str) -> &str {

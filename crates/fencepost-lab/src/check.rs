@@ -7,7 +7,7 @@ use crate::result::{Check, Witness};
 use crate::run::{build_design, warning};
 use fencepost_contract::explore::{BrokenPrefix, Oracle, PrefixReport, check_prefixes};
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
-use fencepost_kernel::{Image, Program, Trace};
+use fencepost_kernel::{Image, Program, Trace, WriteCause};
 use fencepost_machine::RunReport;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -67,7 +67,7 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
     }
     Ok(Check {
         points: found.points,
-        points_total: report.log.len() + 1,
+        points_total: crash_points(report),
         violations: u64::from(found.broken.is_some()),
         conforms: Some(conformance.is_ok()),
         contract: Some(contract.word().to_owned()),
@@ -76,6 +76,12 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
         expected_violations: warning(resolved).is_some(),
         witnesses,
     })
+}
+
+/// Crash points of a run: after every durable event, and before the first. Parts of an atomic node are no events.
+fn crash_points(report: &RunReport) -> u64 {
+    let parts = report.log.records().iter().filter(|r| r.cause == WriteCause::LogPart);
+    report.log.len() + 1 - parts.count() as u64
 }
 
 fn causes(report: &RunReport) -> BTreeMap<String, u64> {

@@ -146,8 +146,10 @@ impl<'a> Check<'a> {
                 }
                 self.in_place(store, event)?;
             }
-            self.report.persisted += u64::from(!self.recoverable[store.index()]);
-            self.recoverable[store.index()] = true;
+            if !std::mem::replace(&mut self.recoverable[store.index()], true) {
+                self.report.persisted += 1;
+                self.report.reordered += u64::from(self.passes(store));
+            }
         }
         Ok(())
     }
@@ -180,6 +182,12 @@ impl<'a> Check<'a> {
             }));
         }
         Ok(())
+    }
+
+    /// Whether a store that has just become recoverable passed an earlier transaction that is not.
+    fn passes(&mut self, store: StoreId) -> bool {
+        let place = self.space.node_of[store.index()].and_then(|n| self.position[n.index()]);
+        !self.cache_is_log && place.is_some_and(|p| !self.recover((p as usize).min(self.committed)))
     }
 
     /// Whether transactions 1..k are recoverable; extends the known prefix, and scans nothing twice.

@@ -23,6 +23,8 @@ impl Loc {
             return Gate::Go;
         };
         if self.txs.tx(key).lines.is_empty() {
+            // It stands behind everything that it may have read: a TxFlush after it makes that durable too.
+            self.last_commit[hart.index()] = self.txs.next_order() - 1;
             cx.retire(hart, id);
             self.txs.free(key);
             cx.kick(None);

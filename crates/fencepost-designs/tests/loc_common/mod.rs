@@ -137,6 +137,8 @@ pub struct Shape {
     pub flush: u64,
     /// One operation in this many aborts itself once; 0 never.
     pub abort: u64,
+    /// One operation in this many only reads; 0 never.
+    pub reads: u64,
 }
 
 /// Random transactional threads. Word `t` of each line is thread `t`'s own; word 7 is everybody's, under one lock.
@@ -160,10 +162,14 @@ fn random_thread(m: &mut SimMem<'_>, s: Shape, t: u8) {
             }
             return Err(r);
         }
+        let only_reads = s.reads > 0 && h(6) % s.reads == 0;
         for i in 0..1 + h(2) % s.stores {
             let word = if shared && h(10 + i) % 3 == 0 { 7 } else { u64::from(t) };
             let at = pm(h(100 + i) % s.lines * 64 + word * 8);
             let old = m.load(at);
+            if only_reads {
+                continue;
+            }
             m.store(at, old.map(|v| rng::mix(v ^ h(1000 + i)) | 1));
         }
         let aborts = s.abort > 0 && h(3) % s.abort == 0 && aborted.insert(k);
@@ -234,10 +240,11 @@ pub fn history(report: &RunReport, commit_is_durable: bool) -> History {
                         tx,
                         writes,
                     });
-                    last.insert(hart, h.committed.len());
-                    if commit_is_durable {
-                        h.promised_at_end = h.committed.len();
-                    }
+                }
+                // A transaction that wrote nothing stands behind all that it may have read.
+                last.insert(hart, h.committed.len());
+                if commit_is_durable {
+                    h.promised_at_end = h.committed.len();
                 }
             }
             TraceKind::TxFlush => h.promised_at_end = h.promised_at_end.max(*last.get(&hart).unwrap_or(&0)),
