@@ -13,6 +13,7 @@ pub mod loc;
 pub mod registry;
 pub mod so;
 pub mod so_adr;
+mod sync_flush;
 pub mod testkit;
 pub mod themis;
 pub mod volatile;

@@ -3,6 +3,7 @@
 use super::exclusive::CommitRight;
 use super::{PcommitPolicy, SoFault, SoParams};
 use crate::registry::MachineShape;
+use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
 
@@ -17,8 +18,8 @@ enum Tag {
     Lapse(u32),
     /// A weakly ordered flush.
     Flush,
-    /// A `clflush`.
-    SyncFlush,
+    /// A `clflush`, by its number.
+    SyncFlush(u32),
 }
 impl Tag {
     fn pack(self, hart: HartId) -> u64 {
@@ -27,7 +28,7 @@ impl Tag {
             Tag::CommitAnswered => (1, 0),
             Tag::Lapse(generation) => (2, generation),
             Tag::Flush => (3, 0),
-            Tag::SyncFlush => (4, 0),
+            Tag::SyncFlush(serial) => (4, serial),
         };
         kind << 40 | u64::from(detail) << 8 | u64::from(hart.0)
     }
@@ -37,19 +38,10 @@ impl Tag {
             1 => Tag::CommitAnswered,
             2 => Tag::Lapse((tag >> 8) as u32),
             3 => Tag::Flush,
-            _ => Tag::SyncFlush,
+            _ => Tag::SyncFlush((tag >> 8) as u32),
         };
         (kind, HartId(tag as u8))
     }
-}
-
-/// Progress of a synchronous flush.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-enum SyncFlush {
-    #[default]
-    None,
-    InFlight,
-    Done,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,7 +52,7 @@ struct Hart {
     commits: u32,
     /// Non-temporal stores that have not reached the controller.
     nt_stores: u32,
-    sync: SyncFlush,
+    sync: SyncFlushes,
     /// A flush to the point of persistence (`DC CVAP`) was issued since the last `DSB`.
     cvap: bool,
     /// The machine was told to wait.
@@ -137,17 +129,11 @@ impl So {
         cx.clean(hart, line, kind, Tag::Flush.pack(hart));
     }
     fn sync_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> Gate {
-        match self.harts[hart.index()].sync {
-            SyncFlush::Done => {
-                self.harts[hart.index()].sync = SyncFlush::None;
-                return Gate::Go;
-            }
-            SyncFlush::InFlight => {}
-            SyncFlush::None => {
-                self.harts[hart.index()].sync = SyncFlush::InFlight;
-                cx.count(CLWB, 1);
-                cx.clean(hart, line, CleanKind::Invalidate, Tag::SyncFlush.pack(hart));
-            }
+        let tag = |serial| Tag::SyncFlush(serial).pack(hart);
+        match self.harts[hart.index()].sync.ask(cx, hart, line, tag) {
+            Asked::Complete => return Gate::Go,
+            Asked::SentOut => cx.count(CLWB, 1),
+            Asked::UnderWay => {}
         }
         self.wait(hart, Cause::FlushPending)
     }
@@ -265,10 +251,10 @@ impl Design for So {
         let (kind, hart) = Tag::unpack(tag);
         let h = &mut self.harts[hart.index()];
         match kind {
-            Tag::SyncFlush => h.sync = SyncFlush::Done,
+            Tag::SyncFlush(serial) => h.sync.finished(serial),
             _ => h.flushes -= 1,
         }
-        if kind == Tag::SyncFlush || h.flushes == 0 {
+        if matches!(kind, Tag::SyncFlush(_)) || h.flushes == 0 {
             self.wake(cx, hart);
         }
     }

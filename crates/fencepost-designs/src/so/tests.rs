@@ -75,6 +75,44 @@ fn sfence_waits_for_own_flushes_only() {
     assert_eq!(b.cx.counters[&super::mechanism::NOTHING_DIRTY], 1);
 }
 
+/// On cores that do not keep program order several `clflush` are under way: each waits for its own.
+#[test]
+fn synchronous_flushes_of_one_hart_do_not_take_each_others_completion() {
+    let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 4);
+    let clflush = |n| Instr::Flush(pm_line(n), Flush::Clflush);
+    assert_eq!(b.instr(0, clflush(1)), Gate::Wait(Cause::FlushPending));
+    assert_eq!(b.instr(0, clflush(2)), Gate::Wait(Cause::FlushPending));
+    assert_eq!(b.cx.cleans.len(), 2, "both are under way");
+    assert!(b.finish_clean(true));
+    assert_eq!(
+        b.instr(0, clflush(2)),
+        Gate::Wait(Cause::FlushPending),
+        "line 1 came back, not line 2"
+    );
+    assert_eq!(b.instr(0, clflush(1)), Gate::Go);
+    assert!(b.finish_clean(true));
+    assert_eq!(b.instr(0, clflush(2)), Gate::Go);
+    assert_eq!(
+        b.instr(0, clflush(2)),
+        Gate::Wait(Cause::FlushPending),
+        "the next one is flushed anew"
+    );
+}
+
+/// A `clflush` covers what is in the line when it completes: another hart's store meanwhile is flushed too.
+#[test]
+fn a_synchronous_flush_is_repeated_if_its_line_changed_meanwhile() {
+    let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 4);
+    let flush = Instr::Flush(pm_line(1), Flush::Clflush);
+    b.store(0, pm_line(1), 0, 1);
+    assert_eq!(b.instr(0, flush), Gate::Wait(Cause::FlushPending));
+    assert!(b.finish_clean(true));
+    b.store(1, pm_line(1), 0, 2);
+    assert_eq!(b.instr(0, flush), Gate::Wait(Cause::FlushPending));
+    assert!(b.finish_clean(true));
+    assert_eq!(b.instr(0, flush), Gate::Go);
+}
+
 /// x86: a locked instruction completes older flushes, as a fence does.
 #[test]
 fn a_locked_instruction_waits_for_own_flushes() {

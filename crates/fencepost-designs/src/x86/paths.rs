@@ -5,23 +5,15 @@ use super::stat;
 use super::wcb::{Acked, Placed, Wcb};
 use super::{ClwbKeeps, X86Fault, X86Params};
 use crate::registry::MachineShape;
+use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, Write, WriteId};
 
-/// A synchronous flush between its first question and its answer.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct SyncFlush {
-    line: LineAddr,
-    /// The line when the flush set out. A line that has changed since is flushed again: the flush acts when it completes.
-    words: [u64; 8],
-    done: bool,
-}
 #[derive(Clone, Debug, Default)]
 struct Hart {
     /// Flushes issued and not yet accepted (or found clean).
     flushes: u32,
-    /// On cores that do not keep program order there may be several.
-    sync: Vec<SyncFlush>,
+    sync: SyncFlushes,
     /// Entries its core had allocated after this hart's newest non-temporal store.
     newest_nt: u64,
     /// A non-temporal store performed since the last fence or temporal store.
@@ -97,10 +89,8 @@ impl Paths {
 
     /// A flush instruction. One whose line sits in a write-combining buffer waits: the flush covers those bytes too.
     pub fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
-        if flush == Flush::Clflush && self.sync_flush_done(cx, hart, line) {
-            return Gate::Go;
-        }
-        if self.cores.iter().any(|c| c.wcb.holds(line)) {
+        let complete = flush == Flush::Clflush && self.harts[hart.index()].sync.is_complete(line, &cx.coherent(line));
+        if !complete && self.cores.iter().any(|c| c.wcb.holds(line)) {
             return self.wait(Cause::WcbPending);
         }
         if flush == Flush::Clflush {
@@ -116,20 +106,12 @@ impl Paths {
         cx.clean(hart, line, kind, FLUSH);
         Gate::Go
     }
-    fn sync_flush_done(&mut self, cx: &dyn Cx, hart: HartId, line: LineAddr) -> bool {
-        let flushes = &mut self.harts[hart.index()].sync;
-        let Some(i) = flushes.iter().position(|f| f.line == line && f.done) else {
-            return false;
-        };
-        flushes.swap_remove(i).words == cx.coherent(line).words
-    }
     fn sync_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> Gate {
-        let (words, flushes) = (cx.coherent(line).words, &mut self.harts[hart.index()].sync);
-        if !flushes.iter().any(|f| f.line == line) {
-            let done = false;
-            flushes.push(SyncFlush { line, words, done });
-            cx.count(stat::FLUSHES, 1);
-            cx.clean(hart, line, CleanKind::Invalidate, line.0 << 1 | SYNC_FLUSH);
+        let tag = |serial: u32| u64::from(serial) << 1 | SYNC_FLUSH;
+        match self.harts[hart.index()].sync.ask(cx, hart, line, tag) {
+            Asked::Complete => return Gate::Go,
+            Asked::SentOut => cx.count(stat::FLUSHES, 1),
+            Asked::UnderWay => {}
         }
         self.wait(Cause::FlushPending)
     }
@@ -140,8 +122,7 @@ impl Paths {
         }
         let h = &mut self.harts[hart.index()];
         if tag & 1 == SYNC_FLUSH {
-            let line = LineAddr(tag >> 1);
-            h.sync.iter_mut().filter(|f| f.line == line).for_each(|f| f.done = true);
+            h.sync.finished((tag >> 1) as u32);
         } else {
             h.flushes -= 1;
         }

@@ -116,6 +116,24 @@ fn a_synchronous_flush_is_repeated_if_its_line_changed_meanwhile() {
     assert_eq!(b.durable_values(pm_line(1), 0), [1, 2]);
 }
 
+/// On cores that do not keep program order several `clflush` are under way: each waits for its own.
+#[test]
+fn synchronous_flushes_of_one_hart_do_not_take_each_others_completion() {
+    let mut b = bench(16, 8);
+    let clflush = |n| Instr::Flush(pm_line(n), Flush::Clflush);
+    assert_eq!(b.instr(0, clflush(1)), Gate::Wait(Cause::FlushPending));
+    assert_eq!(b.instr(0, clflush(2)), Gate::Wait(Cause::FlushPending));
+    assert!(b.finish_clean(true));
+    assert_eq!(
+        b.instr(0, clflush(2)),
+        Gate::Wait(Cause::FlushPending),
+        "line 1 came back, not line 2"
+    );
+    assert_eq!(b.instr(0, clflush(1)), Gate::Go);
+    assert!(b.finish_clean(true));
+    assert_eq!(b.instr(0, clflush(2)), Gate::Go);
+}
+
 #[test]
 fn cores_share_a_queue_of_one_and_everything_drains() {
     let mut b = bench(2, 1);

@@ -1,7 +1,7 @@
 //! The hardware statements of the delegated-ordering paper, on the machine.
 
 use super::harness::{Setup, Statement, programs, writes_with};
-use fencepost_kernel::{Addr, At, Fence, Flush, Mem, Val, WriteCause};
+use fencepost_kernel::{Addr, At, Fence, Flush, Mem, Stream, Val, WriteCause};
 use fencepost_machine::seam::Cause;
 use fencepost_machine::{SimMem, ThreadBody};
 
@@ -126,6 +126,33 @@ fn a_full_persist_buffer_stalls_the_core() {
     let (large, large_time) = stalled("128");
     assert!(small > large, "{small} against {large}");
     assert!(small_time > large_time);
+}
+
+/// Several `clflush` of one hart are under way at a time where cores do not keep program order. With a `sfence` behind
+/// them, whatever they cover is durable before what follows.
+#[test]
+fn overlapping_synchronous_flushes_each_flush_their_line() {
+    for (word, seed) in ["so", "x86-adr", "themis", "themis-llc"]
+        .into_iter()
+        .flat_map(|w| (0..300).map(move |s| (w, s)))
+    {
+        let s = Setup::new(word).durable_on_accept(true).tso(false);
+        let thread = |t: u64| {
+            let mut dice = Stream::new(seed * 3 + t, "synchronous-flushes");
+            body(move |m| {
+                for k in 0..30 {
+                    let line = dice.below(5);
+                    match dice.below(8) {
+                        0..=2 => m.store(pm(line), Val::lit(t << 32 | (k + 1))),
+                        3..=6 => m.flush(pm(line), Flush::Clflush),
+                        _ => m.fence(Fence::Sfence),
+                    }
+                }
+            })
+        };
+        let r = s.run_bodies((0..3).map(thread).collect());
+        s.judge(&r).unwrap_or_else(|e| panic!("{word}, seed {seed}: {e}"));
+    }
 }
 
 /// The paper's point: the same ordered work takes longer when execution waits for it.

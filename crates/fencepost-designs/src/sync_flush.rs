@@ -1,0 +1,70 @@
+//! Synchronous flushes (`clflush`) of one hart, between their first question and their answer.
+//!
+//! On cores that do not keep program order several are under way at a time, and each must be answered by its own flush: one that
+//! took another's completion would leave its line unflushed.
+
+use fencepost_kernel::{HartId, LineAddr, LineData};
+use fencepost_machine::seam::{CleanKind, Cx};
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct SyncFlush {
+    line: LineAddr,
+    serial: u32,
+    /// The line when the flush set out. A line that has changed since is flushed again: the flush acts when it completes.
+    words: [u64; 8],
+    done: bool,
+}
+
+/// The synchronous flushes of one hart. The machine asks for one flush of a line at a time: same-line order holds in every
+/// store queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SyncFlushes {
+    under_way: Vec<SyncFlush>,
+    next: u32,
+}
+
+impl SyncFlushes {
+    /// The hart asks for a flush of the line: it is complete, or under way. If none was, one is sent out now as
+    /// `tag(serial)`; [`SyncFlushes::finished`] takes that serial number.
+    pub fn ask(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, tag: impl FnOnce(u32) -> u64) -> Asked {
+        let words = cx.coherent(line).words;
+        match self.under_way.iter().position(|f| f.line == line) {
+            Some(i) if !self.under_way[i].done => return Asked::UnderWay,
+            Some(i) if self.under_way.swap_remove(i).words == words => return Asked::Complete,
+            _ => {}
+        }
+        let serial = self.next;
+        self.next = serial.wrapping_add(1);
+        self.under_way.push(SyncFlush {
+            line,
+            serial,
+            words,
+            done: false,
+        });
+        cx.clean(hart, line, CleanKind::Invalidate, tag(serial));
+        Asked::SentOut
+    }
+    /// Whether a flush of the line is complete and waits to be asked for again.
+    pub fn is_complete(&self, line: LineAddr, now: &LineData) -> bool {
+        self.under_way
+            .iter()
+            .any(|f| f.line == line && f.done && f.words == now.words)
+    }
+    /// The flush with this number reached memory, or found nothing dirty.
+    pub fn finished(&mut self, serial: u32) {
+        if let Some(f) = self.under_way.iter_mut().find(|f| f.serial == serial) {
+            f.done = true;
+        }
+    }
+}
+
+/// Answer to a question for a synchronous flush.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// It is complete.
+    Complete,
+    /// It was sent out now.
+    SentOut,
+    /// It had been sent out before.
+    UnderWay,
+}
