@@ -122,8 +122,9 @@ impl<'m, M: Mem> Pm<'m, M> {
     /// Log entries written before are durable before data stored after.
     #[track_caller]
     pub fn log_to_data(&mut self) {
-        for f in self.dialect.log_to_data {
-            self.m.fence(*f);
+        if let [before @ .., last] = self.dialect.log_to_data {
+            before.iter().for_each(|f| self.m.fence(*f));
+            self.m.log_fence(*last);
         }
     }
     /// Takes a lock, with the dialect's fences.

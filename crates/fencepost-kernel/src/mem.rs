@@ -111,6 +111,12 @@ pub trait Mem {
     /// Executes a fence.
     #[track_caller]
     fn fence(&mut self, kind: Fence);
+    /// Executes a fence that stands between log entries and the data they protect: the kind that a design which orders the
+    /// two paths by itself makes unnecessary. Back ends that do not tell it apart treat it as any fence.
+    #[track_caller]
+    fn log_fence(&mut self, kind: Fence) {
+        self.fence(kind);
+    }
     /// Atomic read-modify-write of a word; acts when the timing model performs it.
     #[track_caller]
     fn rmw(&mut self, at: At<Self::Dep>, op: Rmw) -> Val<Self::Dep>;

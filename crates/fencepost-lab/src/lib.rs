@@ -20,7 +20,6 @@ pub mod request;
 pub mod result;
 pub mod run;
 mod semantics;
-pub mod sites;
 pub mod store;
 
 pub use error::{BadInput, LabError, nearest};

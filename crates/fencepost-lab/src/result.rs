@@ -50,6 +50,10 @@ pub struct RunResult {
     pub log_digest: String,
     /// Counters of the machine and of the design.
     pub counters: BTreeMap<String, u64>,
+    /// Histograms of the machine and of the design: `log_fence_distance` counts the instructions between consecutive fences of a
+    /// thread that stand between log entries and data.
+    #[serde(default)]
+    pub histograms: BTreeMap<String, Histogram>,
     /// Set when the design cannot keep its promise on this medium, or is an ideal that keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -57,6 +61,47 @@ pub struct RunResult {
     pub check: Option<Check>,
     /// Cost on the host; differs from call to call.
     pub host: Host,
+}
+
+/// How often each value was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Unit of the values.
+    pub unit: String,
+    /// Value, occurrences.
+    pub values: BTreeMap<u64, u64>,
+}
+impl Histogram {
+    /// A histogram of these occurrences.
+    pub fn new(unit: &str, values: &BTreeMap<u64, u64>) -> Histogram {
+        let values = values.clone();
+        Histogram {
+            unit: unit.into(),
+            values,
+        }
+    }
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.values.values().sum()
+    }
+    /// Share of the samples that are at most `value`; 0 without samples.
+    pub fn at_most(&self, value: u64) -> f64 {
+        let below: u64 = self.values.range(..=value).map(|v| v.1).sum();
+        below as f64 / self.count().max(1) as f64
+    }
+    /// The least value that at least this share of the samples does not exceed; `None` without samples.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        self.values.keys().copied().find(|v| self.at_most(*v) >= share)
+    }
+    /// Mean of the samples; 0 without samples.
+    pub fn mean(&self) -> f64 {
+        let sum: f64 = self.values.iter().map(|(v, n)| *v as f64 * *n as f64).sum();
+        sum / self.count().max(1) as f64
+    }
+    /// The largest value seen.
+    pub fn max(&self) -> Option<u64> {
+        self.values.keys().next_back().copied()
+    }
 }
 
 /// Verdict on the crash points of a run.
@@ -115,4 +160,27 @@ pub struct Witness {
     /// Argument of `fencepost replay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn histograms_in_closed_form() {
+        let h = Histogram::new("cycles", &BTreeMap::from([(0, 6), (10, 3), (50, 1)]));
+        assert_eq!((h.count(), h.mean(), h.max()), (10, 8.0, Some(50)));
+        assert_eq!(
+            (h.at_most(0), h.at_most(9), h.at_most(10), h.at_most(50)),
+            (0.6, 0.6, 0.9, 1.0)
+        );
+        assert_eq!(
+            (h.quantile(0.5), h.quantile(0.61), h.quantile(1.0)),
+            (Some(0), Some(10), Some(50))
+        );
+        let none = Histogram::default();
+        assert_eq!(
+            (none.count(), none.mean(), none.max(), none.quantile(0.5)),
+            (0, 0.0, None, None)
+        );
+    }
 }

@@ -5,14 +5,14 @@ use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::experiment::runs::Job;
 use crate::host::Host;
-use crate::result::{Check, RunResult, SCHEMA};
-use crate::{request::Request, sites};
+use crate::request::Request;
+use crate::result::{Check, Histogram, RunResult, SCHEMA};
 use fencepost_contract::explore::{RecordError, Recorder, Schedule};
 use fencepost_kernel::{Image, Logging, Pm, Program, run_thread};
 use fencepost_machine::memory::MemStats;
 use fencepost_machine::seam::{Cause, Design, StatInfo};
 use fencepost_machine::{Counters, Machine, RunError, RunReport, ThreadBody, Workload};
-use fencepost_programs::Visit;
+use fencepost_programs::{Visit, sites};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -48,6 +48,8 @@ pub struct Simulated {
     pub report: RunReport,
     /// Counters that the design declares.
     pub stats: &'static [StatInfo],
+    /// Histograms that the design declares.
+    pub histograms: &'static [StatInfo],
     /// Wall-clock time of the simulation.
     pub elapsed: std::time::Duration,
 }
@@ -56,11 +58,11 @@ pub struct Simulated {
 pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> Result<Simulated, LabError> {
     let r = &resolved.request;
     let design = build_design(resolved)?;
-    let stats = design.stats();
+    let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
         initial: initial(program)?,
         threads: (0..resolved.threads).map(|t| body(resolved, program, t)).collect(),
-        sites: sites::table().into(),
+        sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
         warm_up: r.warmup.into(),
         record,
         remote: Vec::new(),
@@ -71,6 +73,7 @@ pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> R
     Ok(Simulated {
         report,
         stats,
+        histograms,
         elapsed: begun.elapsed(),
     })
 }
@@ -154,6 +157,7 @@ fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult
         durable_events: report.log.len(),
         log_digest: format!("{:016x}", report.log.digest()),
         counters: counters(report, s.stats),
+        histograms: histograms(report, s.histograms),
         warning: warning(resolved),
         check,
         host: Host::new(s.elapsed, report.instructions(), report.memory_ops()),
@@ -183,6 +187,21 @@ fn counters(report: &RunReport, design: &[StatInfo]) -> BTreeMap<String, u64> {
     for (info, value) in design.iter().zip(&report.design_counts) {
         out.insert(format!("design.{}", info.name), *value);
     }
+    out
+}
+
+/// Name of the histogram of distances between removable fences.
+pub const FENCE_DISTANCE: &str = "log_fence_distance";
+
+/// Histograms of the machine and of the design, by name; those without a sample are left out.
+fn histograms(report: &RunReport, design: &[StatInfo]) -> BTreeMap<String, Histogram> {
+    let of_design = design.iter().zip(&report.histograms);
+    let mut out: BTreeMap<String, Histogram> = of_design
+        .map(|(info, values)| (format!("design.{}", info.name), Histogram::new(info.unit, values)))
+        .collect();
+    let distances = Histogram::new("instructions", &report.log_fence_distances);
+    out.insert(FENCE_DISTANCE.into(), distances);
+    out.retain(|_, h| h.count() > 0);
     out
 }
 

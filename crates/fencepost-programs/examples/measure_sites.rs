@@ -3,10 +3,10 @@
 //! ```text
 //! cargo build --release -p fencepost-programs --example measure_sites
 //! valgrind --tool=lackey --trace-mem=yes --log-fd=1 target/release/examples/measure_sites run \
-//!     | target/release/examples/measure_sites table > crates/fencepost-programs/src/sites/table.rs
+//!     | target/release/examples/measure_sites table > crates/fencepost-programs/src/sites/measured.csv
 //! ```
 //!
-//! `run` executes every program under every scheme on plain memory. A compute marker is a store to a byte of its own, and so
+//! `run` executes every program under every scheme and mode on plain memory: one run each. A compute marker is a store to a byte of its own, and so
 //! is the beginning and end of every memory operation: the tracer prints each instruction and each store, so the stream shows
 //! which instructions lie between two markers and outside memory operations. `table` attributes them to the marker that ends the
 //! stretch. What it costs to call a marker or a memory operation is measured the same way on stretches that hold
@@ -14,7 +14,8 @@
 
 use fencepost_kernel::units::PM_BASE;
 use fencepost_kernel::*;
-use fencepost_programs::{Settings, Visit, footprint, programs, sites, with_program};
+use fencepost_programs::sites::{self, Mode};
+use fencepost_programs::{Scheme, Settings, Visit, footprint, programs, with_program};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
@@ -136,6 +137,14 @@ const TEMPORAL: Dialect = Dialect {
     log_path: LogPath::Temporal,
     ..ADR
 };
+const VOLATILE: Dialect = Dialect {
+    logging: Logging::None,
+    ..ADR
+};
+const HARDWARE: Dialect = Dialect {
+    logging: Logging::Hardware,
+    ..ADR
+};
 
 struct Run(Dialect, Bytes, Bytes);
 impl Visit for Run {
@@ -153,8 +162,8 @@ impl Visit for Run {
         mark(STOP);
     }
 }
-const WARM_UP: u32 = 5;
-const OPS: u32 = 25;
+const WARM_UP: u32 = 20;
+const OPS: u32 = 200;
 
 /// Stretches that hold only markers, only loads, only stores.
 fn calibrate() {
@@ -189,39 +198,38 @@ fn small(word: &str) -> Vec<(String, params::Raw)> {
         .collect()
 }
 
-/// Every program, or only the one called `only` (to look at its trace).
+/// The runs: every program under every scheme in both ways of coupling, and once without and with hardware logging.
+fn runs() -> Vec<(&'static str, Scheme, Mode, Dialect)> {
+    let mut out = Vec::new();
+    for about in programs() {
+        for scheme in about.schemes {
+            out.push((about.word, *scheme, Mode::PerStore, ADR));
+            out.push((about.word, *scheme, Mode::Grouped, TEMPORAL));
+        }
+        out.push((about.word, about.schemes[0], Mode::None, VOLATILE));
+        out.push((about.word, about.schemes[0], Mode::Hardware, HARDWARE));
+    }
+    out
+}
+
+/// Every program, or only the one called `only` (to look at its trace). The stream begins with what will be run.
 fn run(only: Option<&str>) {
     println!("MARKS {:x}", MARKS.as_ptr() as usize);
+    let wanted: Vec<_> = runs().into_iter().filter(|r| only.is_none_or(|w| w == r.0)).collect();
+    for (word, scheme, mode, _) in &wanted {
+        println!("RUN {word},{},{}", scheme.word(), mode.word());
+    }
     std::io::stdout().flush().expect("standard output");
     calibrate();
-    for about in programs().iter().filter(|a| only.is_none_or(|w| w == a.word)) {
-        for scheme in about.schemes {
-            for dialect in [ADR, TEMPORAL] {
-                let (scheme, params) = (*scheme, small(about.word));
-                let settings = Settings {
-                    ops: 100,
-                    scheme,
-                    params,
-                    ..Settings::default()
-                };
-                let size = footprint(about.word, &settings).expect("a listed program");
-                with_program(about.word, &settings, Run(dialect, size.dram, size.pm)).expect("a listed program");
-            }
-        }
-        // Nothing but structure and locks: the instructions that every scheme shares.
-        let (scheme, params) = (about.schemes[0], small(about.word));
+    for (word, scheme, _, dialect) in wanted {
         let settings = Settings {
-            ops: 100,
+            ops: WARM_UP + OPS,
             scheme,
-            params,
+            params: small(word),
             ..Settings::default()
         };
-        let size = footprint(about.word, &settings).expect("a listed program");
-        let volatile = Dialect {
-            logging: Logging::None,
-            ..ADR
-        };
-        with_program(about.word, &settings, Run(volatile, size.dram, size.pm)).expect("a listed program");
+        let size = footprint(word, &settings).expect("a listed program");
+        with_program(word, &settings, Run(dialect, size.dram, size.pm)).expect("a listed program");
     }
 }
 
@@ -235,11 +243,14 @@ struct Seen {
 
 fn table() {
     let (mut base, mut seen, mut runs) = (None, BTreeMap::<usize, Seen>::new(), Vec::new());
+    let mut names = Vec::new();
     let (mut counting, mut inside, mut now) = (false, false, Seen::default());
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("standard input");
         if let Some(hex) = line.strip_prefix("MARKS ") {
             base = usize::from_str_radix(hex.trim(), 16).ok();
+        } else if let Some(name) = line.strip_prefix("RUN ") {
+            names.push(name.trim().to_owned());
         } else if line.starts_with("I ") {
             now.instructions += u64::from(counting && !inside);
         } else if let (Some(rest), Some(base)) = (line.strip_prefix(" S "), base) {
@@ -270,41 +281,29 @@ fn table() {
             }
         }
     }
-    print_table(&runs);
+    print_table(&names, &runs);
 }
 
-/// Every run counts alike: a site's cost is the median over the runs that met it of its mean in the run.
-fn print_table(runs: &[BTreeMap<usize, Seen>]) {
+/// One line for every site of every run: how often it was met, and the mean of the instructions it stands for.
+fn print_table(names: &[String], runs: &[BTreeMap<usize, Seen>]) {
     let (calibration, runs) = runs.split_first().expect("the trace holds the calibration");
+    assert_eq!(names.len(), runs.len(), "a run is missing from the trace");
     let stretch = |i: usize| calibration[&i].instructions as f64;
     let marker = stretch(EMPTY);
     let operation = (stretch(LOADS) + stretch(STORES) - 2.0 * marker) / (2 * CALIBRATION_OPS) as f64;
-    println!("//! Generated; the command is at the head of `examples/measure_sites.rs`. Do not edit.");
-    println!("//!");
+    println!("# Generated; the command is at the head of examples/measure_sites.rs. Do not edit.");
     println!(
-        "//! x86-64, release build; {marker:.0} instruction(s) a marker and {operation:.1} a call of a memory operation taken out."
+        "# x86-64, release build; taken out: {marker:.0} instruction(s) a marker, {operation:.1} a call of a memory operation."
     );
-    println!();
-    println!(
-        "/// Site, instructions each time; how often and in how many runs it was met, smallest and largest mean of a run."
-    );
-    println!("pub(super) const INSTRUCTIONS: &[(&str, u32)] = &[");
-    for (site, name) in sites::NAMES {
-        let of_run = |s: &Seen| {
-            let net = s.instructions as f64 - marker * s.times as f64 - operation * s.operations as f64;
-            (net / s.times as f64).max(0.0)
-        };
-        let met: Vec<&Seen> = runs.iter().filter_map(|r| r.get(&(site.0 as usize))).collect();
-        let (times, n) = (met.iter().map(|s| s.times).sum::<u64>(), met.len());
-        if n == 0 {
-            continue;
+    println!("program,scheme,mode,site,times,instructions");
+    for (name, run) in names.iter().zip(runs) {
+        for (site, word) in sites::NAMES {
+            if let Some(s) = run.get(&(site.0 as usize)) {
+                let net = s.instructions as f64 - marker * s.times as f64 - operation * s.operations as f64;
+                println!("{name},{word},{},{:.1}", s.times, (net / s.times as f64).max(0.0));
+            }
         }
-        let mut means: Vec<f64> = met.iter().map(|s| of_run(s)).collect();
-        means.sort_by(f64::total_cmp);
-        let (low, median, high) = (means[0], means[n / 2].round(), means[n - 1]);
-        println!("    (\"{name}\", {median}), // {times} times in {n} runs, {low:.0} to {high:.0}");
     }
-    println!("];");
 }
 
 fn main() {

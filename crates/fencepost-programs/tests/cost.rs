@@ -184,8 +184,7 @@ impl Visit for Sites {
 }
 
 #[test]
-fn every_site_that_a_program_meets_has_a_cost_and_every_cost_is_met() {
-    let costs = fencepost_programs::sites::costs();
+fn every_site_is_met_by_some_program() {
     let mut met = std::collections::BTreeSet::new();
     for about in fencepost_programs::programs() {
         for scheme in about.schemes {
@@ -201,6 +200,6 @@ fn every_site_that_a_program_meets_has_a_cost_and_every_cost_is_met() {
     }
     assert_eq!(
         met.into_iter().collect::<Vec<_>>(),
-        (0..costs.len() as u16).collect::<Vec<_>>()
+        (0..fencepost_programs::sites::NAMES.len() as u16).collect::<Vec<_>>()
     );
 }

@@ -16,6 +16,9 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
 
+/// Value of a fence that stands between log entries and data.
+pub const LOG_FENCE: u64 = 1;
+
 /// Operations a thread may run ahead of its hart's dispatch.
 pub const RUN_AHEAD: usize = 32;
 

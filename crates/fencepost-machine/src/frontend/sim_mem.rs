@@ -1,6 +1,6 @@
 //! The simulator's back end of the memory interface.
 
-use super::{Answer, Journal, Op, OpKind, Pause, Port, RUN_AHEAD};
+use super::{Answer, Journal, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
 use corosensei::Yielder;
 use fencepost_kernel::{
     Addr, At, Fence, Flush, HartId, Image, Mem, Outcome, QueueId, Rmw, Rollback, Site, TxId, Val, Width,
@@ -128,6 +128,10 @@ impl Mem for SimMem<'_> {
     #[track_caller]
     fn fence(&mut self, kind: Fence) {
         self.word_op(OpKind::Fence(kind), NOWHERE, 0, Location::caller());
+    }
+    #[track_caller]
+    fn log_fence(&mut self, kind: Fence) {
+        self.word_op(OpKind::Fence(kind), NOWHERE, LOG_FENCE, Location::caller());
     }
     #[track_caller]
     fn rmw(&mut self, at: At<u32>, op: Rmw) -> Val<u32> {

@@ -1,7 +1,7 @@
 //! Commit: in order, as wide as the core, charging every gap to its cause.
 
 use super::{Progress, StoreState};
-use crate::frontend::OpKind;
+use crate::frontend::{LOG_FENCE, OpKind};
 use crate::machine::{Ev, Machine};
 use fencepost_kernel::{HartId, OpRecord, Ps, TraceKind};
 
@@ -73,6 +73,13 @@ impl Machine {
                 }
                 self.record(hart, TraceKind::OpEnd(value as u32));
                 self.warm_up_check(hart);
+            }
+            OpKind::Fence(_) if value == LOG_FENCE => {
+                // What lies between two of them, neither counted.
+                let fences = h.log_fence.replace(h.instructions);
+                if let Some(distance) = fences.map(|before| h.instructions - before - 1) {
+                    *self.sys.log_fence_distances.entry(distance).or_insert(0) += 1;
+                }
             }
             OpKind::Ack => self.record(hart, TraceKind::Ack(value as u32)),
             _ => {}

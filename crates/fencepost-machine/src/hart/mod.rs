@@ -73,6 +73,8 @@ pub struct Hart {
     pub account: Account,
     /// Instructions committed.
     pub instructions: u64,
+    /// Instructions committed up to and including the newest fence between log entries and data.
+    pub log_fence: Option<u64>,
     /// Memory operations dispatched.
     pub memory_ops: u64,
     /// Operations finished.
@@ -125,6 +127,7 @@ impl Hart {
             blocked_loads: Vec::new(),
             account: Account::default(),
             instructions: 0,
+            log_fence: None,
             memory_ops: 0,
             ops_done: 0,
             tx: None,

@@ -101,8 +101,11 @@ pub struct RunReport {
     pub pm: MemStats,
     /// The design's counters, in the order it declares them (measured part).
     pub design_counts: Vec<u64>,
-    /// The design's histograms: value, occurrences.
+    /// The design's histograms: value, occurrences (measured part).
     pub histograms: Vec<BTreeMap<u64, u64>>,
+    /// Instructions between consecutive fences of a hart that stand between log entries and data: value, occurrences
+    /// (measured part). Empty where no such fence is needed.
+    pub log_fence_distances: BTreeMap<u64, u64>,
     /// The persist log (records only if the run was recorded).
     pub log: PersistLog,
     /// Durable events before the measured part.

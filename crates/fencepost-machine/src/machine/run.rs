@@ -23,6 +23,8 @@ pub(crate) struct Start {
     accounts: Vec<(Account, u64, u64, u64)>,
     counters: Counters,
     design_counts: Vec<u64>,
+    histograms: Vec<BTreeMap<u64, u64>>,
+    log_fence_distances: BTreeMap<u64, u64>,
     log: u64,
 }
 
@@ -110,6 +112,7 @@ impl Machine {
             counters: Counters::default(),
             design_counts: vec![0; design.stats().len()],
             histograms: vec![BTreeMap::new(); design.histograms().len()],
+            log_fence_distances: BTreeMap::new(),
             spec: spec.clone(),
         };
         let hooks = design.hooks();
@@ -303,6 +306,8 @@ impl Machine {
             accounts: self.sys.harts.iter().map(account).collect(),
             counters: self.sys.counters.clone(),
             design_counts: self.sys.design_counts.clone(),
+            histograms: self.sys.histograms.clone(),
+            log_fence_distances: self.sys.log_fence_distances.clone(),
             log: self.sys.log.len(),
         });
     }
@@ -313,6 +318,8 @@ impl Machine {
             accounts: vec![Default::default(); self.sys.harts.len()],
             counters: Counters::default(),
             design_counts: vec![0; self.sys.design_counts.len()],
+            histograms: vec![BTreeMap::new(); self.sys.histograms.len()],
+            log_fence_distances: BTreeMap::new(),
             log: 0,
         });
         let harts = self
@@ -344,7 +351,8 @@ impl Machine {
                 .zip(&start.design_counts)
                 .map(|(a, b)| a - b)
                 .collect(),
-            histograms: self.sys.histograms,
+            histograms: self.sys.histograms.iter().zip(&start.histograms).map(since).collect(),
+            log_fence_distances: since((&self.sys.log_fence_distances, &start.log_fence_distances)),
             log: self.sys.log,
             log_start: start.log,
             trace: self.sys.recorder.map(Recorder::finish),
@@ -356,6 +364,12 @@ impl Machine {
             remote_acks: self.sys.remote_acks,
         }
     }
+}
+
+/// A histogram without what an earlier copy of it held.
+fn since((now, start): (&BTreeMap<u64, u64>, &BTreeMap<u64, u64>)) -> BTreeMap<u64, u64> {
+    let left = |(value, n): (&u64, &u64)| (*value, n - start.get(value).copied().unwrap_or(0));
+    now.iter().map(left).filter(|(_, n)| *n > 0).collect()
 }
 
 fn with_writers(image: &fencepost_kernel::Image, record: bool) -> fencepost_kernel::Image {

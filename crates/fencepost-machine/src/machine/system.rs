@@ -119,6 +119,8 @@ pub struct System {
     pub(crate) ddio: Vec<LineAddr>,
     pub(crate) counters: Counters,
     pub(crate) design_counts: Vec<u64>,
+    /// Instructions between consecutive fences that stand between log entries and data, over all harts: value, occurrences.
+    pub(crate) log_fence_distances: std::collections::BTreeMap<u64, u64>,
     pub(crate) histograms: Vec<std::collections::BTreeMap<u64, u64>>,
     pub(crate) unfinished: usize,
 }

@@ -7,7 +7,7 @@ use fencepost_lab::LabError;
 use fencepost_lab::config::Resolved;
 use fencepost_lab::experiment::score::short;
 use fencepost_lab::request::Request;
-use fencepost_lab::result::{Check, RunResult};
+use fencepost_lab::result::{Check, Histogram, RunResult};
 use fencepost_lab::store::Store;
 use std::fmt::Write as _;
 
@@ -65,6 +65,7 @@ fn text(r: &RunResult, out: &Out) -> String {
     );
     if !out.quiet {
         t.push_str(&table(&["thread time", "us", "%"], &rows));
+        t.push_str(&histograms(r));
     }
     if out.verbose > 0 {
         let rows: Vec<Vec<String>> = r.counters.iter().map(|(k, v)| vec![k.clone(), v.to_string()]).collect();
@@ -83,6 +84,41 @@ fn text(r: &RunResult, out: &Out) -> String {
         h.peak_rss_bytes.map_or_else(|| "?".into(), |b| (b >> 20).to_string())
     );
     t
+}
+
+/// One line for each histogram; all of its values are in the JSON document.
+fn histograms(r: &RunResult) -> String {
+    let number = |v: Option<u64>| v.map_or_else(String::new, |v| v.to_string());
+    let row = |(name, h): (&String, &Histogram)| {
+        let at = |share| number(h.quantile(share));
+        let (samples, mean) = (h.count().to_string(), short(h.mean()));
+        vec![
+            name.clone(),
+            samples,
+            mean,
+            at(0.5),
+            at(0.9),
+            at(0.99),
+            number(h.max()),
+            h.unit.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = r.histograms.iter().map(row).collect();
+    let head = [
+        "histogram",
+        "samples",
+        "mean",
+        "median",
+        "90 %",
+        "99 %",
+        "largest",
+        "unit",
+    ];
+    if rows.is_empty() {
+        String::new()
+    } else {
+        table(&head, &rows)
+    }
 }
 
 /// The verdict on a run's crash states, for people.
