@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 mod dpo;
 mod graph;
 mod loc;
+mod paths;
 mod themis;
 
 /// Every semantic check.

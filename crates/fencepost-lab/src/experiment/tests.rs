@@ -39,6 +39,7 @@ fn result(time_ps: u64, flushes: u64) -> RunResult {
         durable_events: flushes,
         log_digest: "0".into(),
         counters: [("flushes".to_string(), flushes)].into(),
+        histograms: Default::default(),
         warning: None,
         check: None,
         host: Host::new(Duration::from_secs(1), 1_000_000, 10),

@@ -1,10 +1,14 @@
 //! The rules of Themis, and its trends.
 
+mod ordering;
+
 use super::checked;
 use crate::cost;
 use crate::experiment::measure::ratios;
 use crate::experiment::runs::Runs;
 use crate::experiment::semantics::SemanticCheck;
+use crate::result::{Histogram, RunResult};
+use crate::run::FENCE_DISTANCE;
 
 /// Every check of this paper.
 pub const CHECKS: &[SemanticCheck] = &[
@@ -35,6 +39,26 @@ pub const CHECKS: &[SemanticCheck] = &[
     SemanticCheck {
         name: "thm-nt-before-temporal",
         run: nt_before_temporal,
+    },
+    SemanticCheck {
+        name: "thm-other-orderings-need-fences",
+        run: |_| ordering::other_orderings(),
+    },
+    SemanticCheck {
+        name: "thm-across-threads-needs-a-fence",
+        run: |_| ordering::across_threads(),
+    },
+    SemanticCheck {
+        name: "thm-four-uses-per-reset",
+        run: |_| ordering::four_uses(),
+    },
+    SemanticCheck {
+        name: "thm-volatile-lines-exempt",
+        run: |_| ordering::volatile_exempt(),
+    },
+    SemanticCheck {
+        name: "thm-stores-per-transaction",
+        run: stores_per_transaction,
     },
     SemanticCheck {
         name: "thm-ideal-is-not-crash-consistent",
@@ -97,6 +121,28 @@ fn transaction_size(runs: &Runs) -> Result<String, String> {
     let chain: Vec<f64> = ["E13-1", "E13-2", "E13-8"].iter().filter_map(|t| at(t)).collect();
     let text = format!("speedup of sps with 1, 2, 8 swaps a transaction: {chain:.1?} %");
     if chain.len() == 3 && chain.windows(2).all(|w| w[0] < w[1]) {
+        Ok(text)
+    } else {
+        Err(text)
+    }
+}
+
+/// Log-data pairs, the paper's "stores of a transaction", per operation in runs of the baseline: the largest program exceeds
+/// 100. Each pair has one fence between its halves, and the run counts what lies between these fences.
+fn stores_per_transaction(runs: &Runs) -> Result<String, String> {
+    let pairs = |r: &RunResult| {
+        let distances = r.histograms.get(FENCE_DISTANCE).map_or(0, Histogram::count);
+        distances as f64 / r.ops.max(1) as f64
+    };
+    let baseline = (runs.by_cell.iter()).filter(|(c, _)| c.tag == "E06" && c.point == "baseline");
+    let sizes: Vec<(&str, f64)> = baseline.map(|(c, r)| (c.program.as_str(), pairs(r))).collect();
+    let text = sizes
+        .iter()
+        .map(|(p, n)| format!("{p} {n:.1}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let text = format!("log-data pairs an operation: {text}");
+    if sizes.iter().any(|s| s.0 == "sps" && s.1 > 100.0) {
         Ok(text)
     } else {
         Err(text)
