@@ -202,7 +202,8 @@ mod tests {
             (0..63).for_each(|l| nt_store(m, 500 + l));
             (0..3).for_each(|l| store(m, l));
             nt_store(m, 600);
-            // Stores would wait for the reset; loads push the dirty lines out.
+            // Stores would wait for the reset; loads push the dirty lines out, once everything before has performed.
+            m.store_release(dram(0), Val::lit(1));
             (20..40).for_each(|l| drop(m.load(pm(l))));
         });
         assert!(faulty.unwrap().with_tiny_caches().run(vec![thread]).is_err());
