@@ -1,7 +1,8 @@
 //! The event queue: earliest time first, ties in the order in which they were scheduled.
 //!
-//! A timing wheel. Events within the horizon lie in the slot of their time, the few beyond it in a heap; a bitmap
-//! finds the next slot that holds anything, and the handful of events of one slot are compared directly.
+//! A timing wheel. Events within the horizon lie in the slot of their time, sorted, which costs nothing because they
+//! are mostly scheduled in order; the few beyond the horizon lie in a heap. A bitmap finds the next slot that holds
+//! anything.
 
 use crate::units::Ps;
 use std::cmp::Reverse;
@@ -12,10 +13,44 @@ const SLOT_BITS: u32 = 9;
 const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
 
+#[derive(Copy, Clone)]
 struct Entry<E> {
     key: (Ps, u64),
     event: E,
 }
+
+/// The events of one slot in order; those before `first` have happened.
+struct Slot<E> {
+    events: Vec<Entry<E>>,
+    first: usize,
+}
+impl<E: Copy> Slot<E> {
+    #[inline]
+    fn insert(&mut self, entry: Entry<E>) {
+        let mut at = self.events.len();
+        while at > self.first && self.events[at - 1].key > entry.key {
+            at -= 1;
+        }
+        if at == self.events.len() {
+            self.events.push(entry);
+        } else {
+            self.events.insert(at, entry);
+        }
+    }
+    /// The earliest event, and whether it was the last.
+    #[inline]
+    fn take(&mut self) -> (Entry<E>, bool) {
+        let entry = self.events[self.first];
+        self.first += 1;
+        let last = self.first == self.events.len();
+        if last {
+            self.events.clear();
+            self.first = 0;
+        }
+        (entry, last)
+    }
+}
+
 /// Ordered by key only, latest first, so that a max-heap yields the earliest.
 struct Far<E>(Entry<E>);
 impl<E> PartialEq for Far<E> {
@@ -37,7 +72,7 @@ impl<E> Ord for Far<E> {
 
 /// Future events of one simulation. Popping advances [`EventQueue::now`]; scheduling in the past is a bug and panics.
 pub struct EventQueue<E> {
-    slots: Vec<Vec<Entry<E>>>,
+    slots: Vec<Slot<E>>,
     occupied: [u64; WORDS],
     far: BinaryHeap<Far<E>>,
     now: Ps,
@@ -47,7 +82,12 @@ pub struct EventQueue<E> {
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
-            slots: (0..SLOTS).map(|_| Vec::with_capacity(4)).collect(),
+            slots: (0..SLOTS)
+                .map(|_| Slot {
+                    events: Vec::with_capacity(4),
+                    first: 0,
+                })
+                .collect(),
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
             now: Ps::ZERO,
@@ -62,7 +102,7 @@ fn tick(t: Ps) -> u64 {
     t.0 >> SLOT_BITS
 }
 
-impl<E> EventQueue<E> {
+impl<E: Copy> EventQueue<E> {
     /// Time of the event popped last.
     pub fn now(&self) -> Ps {
         self.now
@@ -71,6 +111,7 @@ impl<E> EventQueue<E> {
     ///
     /// # Panics
     /// If `at` lies in the past.
+    #[inline]
     pub fn schedule(&mut self, at: Ps, event: E) {
         assert!(at >= self.now, "event scheduled in the past");
         self.seq += 1;
@@ -88,7 +129,7 @@ impl<E> EventQueue<E> {
     fn place(&mut self, entry: Entry<E>) {
         let slot = tick(entry.key.0) as usize % SLOTS;
         self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.slots[slot].push(entry);
+        self.slots[slot].insert(entry);
     }
     /// The first occupied slot at or after the present one, round the wheel.
     fn next_slot(&self) -> Option<usize> {
@@ -105,12 +146,25 @@ impl<E> EventQueue<E> {
         })
     }
     /// The earliest event; time moves to it.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Ps, E)> {
         if self.len == 0 {
             return None;
         }
         self.len -= 1;
-        // Far events may have come within reach, or lie alone.
+        if !self.far.is_empty() {
+            self.draw_near();
+        }
+        let slot = self.next_slot().expect("an event is left");
+        let (entry, last) = self.slots[slot].take();
+        if last {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        }
+        self.now = entry.key.0;
+        Some((self.now, entry.event))
+    }
+    /// Far events may have come within reach, or lie alone.
+    fn draw_near(&mut self) {
         while let Some(f) = self.far.peek() {
             let near = self.next_slot().is_some();
             if tick(f.0.key.0) >= tick(self.now) + SLOTS as u64 && near {
@@ -122,20 +176,6 @@ impl<E> EventQueue<E> {
             let Far(entry) = self.far.pop().expect("just seen");
             self.place(entry);
         }
-        let slot = self.next_slot().expect("an event is left");
-        let events = &mut self.slots[slot];
-        let mut first = 0;
-        for i in 1..events.len() {
-            if events[i].key < events[first].key {
-                first = i;
-            }
-        }
-        let entry = events.swap_remove(first);
-        if events.is_empty() {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-        }
-        self.now = entry.key.0;
-        Some((self.now, entry.event))
     }
     /// Number of events waiting.
     pub fn len(&self) -> usize {

@@ -1,9 +1,42 @@
 //! What a run cost on the host.
 
+use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Host side of a run. Rates are per second of one host core.
+/// Time that a simulation took.
+#[derive(Copy, Clone, Debug)]
+pub struct Spent {
+    /// On the clock on the wall.
+    pub wall: Duration,
+    /// Of the core that ran it.
+    pub core: Duration,
+}
+
+/// Measures the thread that holds it.
+pub struct Stopwatch {
+    wall: Instant,
+    core: ThreadTime,
+}
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Stopwatch {
+        Stopwatch {
+            wall: Instant::now(),
+            core: ThreadTime::now(),
+        }
+    }
+    /// Time since the start.
+    pub fn stop(self) -> Spent {
+        Spent {
+            wall: self.wall.elapsed(),
+            core: self.core.elapsed(),
+        }
+    }
+}
+
+/// Host side of a run. Rates are per second of one host core, whatever else the host did meanwhile, and count all that
+/// was simulated, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Wall-clock seconds spent simulating (set-up and checking excluded).
@@ -16,13 +49,13 @@ pub struct Host {
     pub peak_rss_bytes: Option<u64>,
 }
 impl Host {
-    /// Rates of a simulation that took `elapsed`.
-    pub fn new(elapsed: Duration, instructions: u64, memory_ops: u64) -> Host {
-        let seconds = elapsed.as_secs_f64().max(1e-9);
+    /// Rates of a simulation of so many instructions and memory operations.
+    pub fn new(spent: Spent, (instructions, memory_ops): (u64, u64)) -> Host {
+        let core = spent.core.as_secs_f64().max(1e-9);
         Host {
-            seconds,
-            minstr_per_s: instructions as f64 / seconds / 1e6,
-            mops_per_s: memory_ops as f64 / seconds / 1e6,
+            seconds: spent.wall.as_secs_f64(),
+            minstr_per_s: instructions as f64 / core / 1e6,
+            mops_per_s: memory_ops as f64 / core / 1e6,
             peak_rss_bytes: peak_rss(),
         }
     }

@@ -4,7 +4,7 @@ use crate::check::check;
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::experiment::runs::Job;
-use crate::host::Host;
+use crate::host::{Host, Spent, Stopwatch};
 use crate::request::Request;
 use crate::result::{Check, Histogram, RunResult, SCHEMA};
 use fencepost_contract::explore::{RecordError, Recorder, Schedule};
@@ -14,7 +14,6 @@ use fencepost_machine::seam::{Cause, Design, StatInfo};
 use fencepost_machine::{Counters, Machine, RunError, RunReport, ThreadBody, Workload};
 use fencepost_programs::{Visit, sites};
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// Resolves and runs a request.
 pub fn run(request: &Request) -> Result<RunResult, LabError> {
@@ -50,8 +49,8 @@ pub struct Simulated {
     pub stats: &'static [StatInfo],
     /// Histograms that the design declares.
     pub histograms: &'static [StatInfo],
-    /// Wall-clock time of the simulation.
-    pub elapsed: std::time::Duration,
+    /// What the simulation took.
+    pub spent: Spent,
 }
 
 /// Builds the initial memory, the threads and the machine, and runs it.
@@ -68,13 +67,13 @@ pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> R
         remote: Vec::new(),
     };
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     let report = machine.run().map_err(refuse)?;
     Ok(Simulated {
         report,
         stats,
         histograms,
-        elapsed: begun.elapsed(),
+        spent: begun.stop(),
     })
 }
 
@@ -160,7 +159,7 @@ fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult
         histograms: histograms(report, s.histograms),
         warning: warning(resolved),
         check,
-        host: Host::new(s.elapsed, report.instructions(), report.memory_ops()),
+        host: Host::new(s.spent, report.simulated),
     }
 }
 

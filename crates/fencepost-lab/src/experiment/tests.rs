@@ -10,7 +10,7 @@ use super::spec::{Experiment, Scale, parse};
 use crate::claims::{Claim, ClaimKind};
 use crate::cost::CostLine;
 use crate::error::LabError;
-use crate::host::Host;
+use crate::host::{Host, Spent};
 use crate::request::Request;
 use crate::result::{RunResult, SCHEMA};
 use crate::store::Store;
@@ -42,7 +42,13 @@ fn result(time_ps: u64, flushes: u64) -> RunResult {
         histograms: Default::default(),
         warning: None,
         check: None,
-        host: Host::new(Duration::from_secs(1), 1_000_000, 10),
+        host: Host::new(
+            Spent {
+                wall: Duration::from_secs(1),
+                core: Duration::from_secs(1),
+            },
+            (1_000_000, 10),
+        ),
     }
 }
 fn cell(program: &str, point: &str, media: &str) -> Cell {

@@ -2,7 +2,7 @@
 
 use crate::machine::{Ev, Machine, ReadFor, Side};
 use crate::seam::Cause;
-use fencepost_kernel::{CoreId, LineAddr};
+use fencepost_kernel::{CoreId, LineAddr, LineData};
 
 impl Machine {
     pub(crate) fn read_memory(&mut self, core: CoreId, miss: u8, line: LineAddr) {
@@ -55,15 +55,16 @@ impl Machine {
                 let m = m.expect("a reading miss is open");
                 m.from.unwrap_or(m.line)
             }
-            ReadFor::Design { line, .. } => line,
+            ReadFor::Design(slot) => {
+                let (line, _) = self.sys.design_reads[slot as usize].expect("a read under way is known");
+                if let Some(data) = self.design.owned_read(&mut self.sys, line) {
+                    self.design_read_done(slot, &data);
+                    return;
+                }
+                line
+            }
         };
         let now = self.sys.now();
-        if let ReadFor::Design { line, tag } = what {
-            if let Some(data) = self.design.owned_read(&mut self.sys, line) {
-                self.design.read_done(&mut self.sys, tag, line, &data);
-                return;
-            }
-        }
         let port = self.sys.port(side);
         let id = port.reads.iter().position(Option::is_none).unwrap_or_else(|| {
             port.reads.push(None);
@@ -100,13 +101,20 @@ impl Machine {
                     self.read_memory(core, miss, line);
                 }
             }
-            ReadFor::Design { line, tag } => {
+            ReadFor::Design(slot) => {
+                let (line, _) = self.sys.design_reads[slot as usize].expect("a read under way is known");
                 let data = self.sys.durable.line(line);
-                self.design.read_done(&mut self.sys, tag, line, &data);
+                self.design_read_done(slot, &data);
             }
         }
         if let Some(next) = self.sys.port(side).waiting_reads.pop_front() {
             self.send_read(side, next);
+        }
+    }
+
+    fn design_read_done(&mut self, slot: u32, data: &LineData) {
+        if let Some((line, tag)) = self.sys.design_reads[slot as usize].take() {
+            self.design.read_done(&mut self.sys, tag, line, data);
         }
     }
 }

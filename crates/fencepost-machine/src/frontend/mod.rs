@@ -11,7 +11,7 @@ pub use sim_mem::{SimMem, ThreadBody};
 
 use corosensei::{Coroutine, CoroutineResult};
 use fencepost_kernel::{Addr, Fence, Flush, Image, Outcome, QueueId, Rmw, Width};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub const LOG_FENCE: u64 = 1;
 pub const RUN_AHEAD: usize = 32;
 
 /// What an operation is.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum OpKind {
     /// Plain load.
     Load,
@@ -35,8 +35,8 @@ pub enum OpKind {
     Flush(Flush),
     /// Fence.
     Fence(Fence),
-    /// Atomic; suspends the thread.
-    Rmw(Rmw),
+    /// Atomic; suspends the thread. What it does is [`Thread::rmw`].
+    Rmw,
     /// Acquiring load; suspends the thread.
     LoadAcquire,
     /// Releasing store; suspends the thread.
@@ -85,12 +85,25 @@ pub struct Op {
     /// Line of the program.
     pub source: &'static Location<'static>,
 }
+impl Op {
+    /// Stands for no operation.
+    pub const NOTHING: Op = Op {
+        kind: OpKind::Compute,
+        width: Width::B8,
+        addr: Addr(0),
+        value: 0,
+        dep: 0,
+        source: Location::caller(),
+    };
+}
 
 /// Mailbox between a thread and its hart.
 #[derive(Default)]
 pub struct Port {
     pub(crate) ops: RefCell<VecDeque<Op>>,
     pub(crate) outcomes: RefCell<VecDeque<Outcome>>,
+    /// The last atomic; there is at most one under way, because it suspends the thread.
+    pub(crate) rmw: Cell<Option<Rmw>>,
 }
 
 /// Why a thread suspended.
@@ -152,8 +165,13 @@ impl Thread {
         self.coroutine.is_some()
     }
     /// The next operation, if one waits in the mailbox.
+    #[inline]
     pub fn next_op(&self) -> Option<Op> {
         self.port.ops.borrow_mut().pop_front()
+    }
+    /// What the atomic under way does.
+    pub fn rmw(&self) -> Option<Rmw> {
+        self.port.rmw.get()
     }
     /// Outcome of the operation whose end marker was just taken.
     pub fn next_outcome(&self) -> Outcome {

@@ -135,7 +135,8 @@ impl Mem for SimMem<'_> {
     }
     #[track_caller]
     fn rmw(&mut self, at: At<u32>, op: Rmw) -> Val<u32> {
-        let (answer, dep) = self.sync(OpKind::Rmw(op), at, 0, Location::caller());
+        self.port.rmw.set(Some(op));
+        let (answer, dep) = self.sync(OpKind::Rmw, at, 0, Location::caller());
         Val { v: answer.value, dep }
     }
     #[track_caller]

@@ -8,38 +8,39 @@ use fencepost_kernel::{HartId, OpRecord, Ps, TraceKind};
 impl Machine {
     /// Commits whatever is known to have completed, oldest first.
     pub(crate) fn commit(&mut self, hart: HartId) {
-        let width = u64::from(self.sys.spec.core.commit_width);
-        let ipc = self.sys.spec.core.compute_ipc;
-        let (period, to_cycles, to_commit) = (self.sys.period, self.sys.to_cycles, self.sys.to_commit);
         loop {
-            let h = &mut self.sys.harts[hart.index()];
-            let Some(e) = h.window.get_mut(h.committed) else { return };
-            let Some(ready) = e.ready else {
+            let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
+            let at_head = h.committed;
+            if at_head == h.window.len() {
+                return;
+            }
+            let e = &mut h.window[at_head];
+            if !e.done() {
                 if e.progress == Progress::AtHead {
                     self.reach_head(hart);
                 }
                 return;
-            };
-            let ready_cycle = to_cycles.ceil(ready.0);
-            let slots = u64::from(e.weight);
-            if slots > 0 {
-                h.commit_pos = (h.commit_pos + slots).max(ready_cycle * width + 1);
-            } else {
-                h.commit_pos = h.commit_pos.max(ready_cycle * width);
             }
-            let at = period * to_commit.floor(h.commit_pos.saturating_sub(1));
-            let cost = period * u64::from(e.weight.div_ceil(ipc).max(1));
+            let (slots, ready) = (
+                u64::from(e.weight),
+                shape.to_cycles.ceil(e.result.0) * shape.commit_width,
+            );
+            h.commit_pos = (h.commit_pos + slots).max(ready + slots.min(1));
+            let at = shape.period * shape.to_commit.floor(h.commit_pos.saturating_sub(1));
             e.committed_at = at;
-            let (op, id, cause) = (e.op, e.id, e.cause);
-            h.instructions += slots;
-            h.committed += 1;
             if slots > 0 {
-                h.account.commit(at, cost, cause);
+                h.instructions += slots;
+                h.account.commit(at, shape.period * shape.ipc.ceil(slots), e.cause);
             }
-            self.committed(hart, op.kind, op.value, id, at);
+            h.committed += 1;
+            let (kind, value, id) = (e.op.kind, e.op.value, e.id);
+            if !matches!(kind, OpKind::Compute | OpKind::Load) {
+                self.committed(hart, kind, value, id, at);
+            }
         }
     }
 
+    /// What the commit of an operation sets off.
     fn committed(&mut self, hart: HartId, kind: OpKind, value: u64, id: u32, at: Ps) {
         let h = &mut self.sys.harts[hart.index()];
         match kind {

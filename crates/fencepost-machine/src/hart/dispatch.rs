@@ -1,20 +1,22 @@
 //! Dispatch: operations enter the reorder buffer as fast as width and space allow.
 
+use super::shape::Shape;
 use super::{Entry, Hart, Progress, QueuedStore, Stopped, StoreState};
 use crate::frontend::{Answer, Op, OpKind};
-use crate::machine::{Ev, Machine};
+use crate::machine::Machine;
 use crate::seam::Cause;
-use crate::spec::Pipeline;
-use fencepost_kernel::{Divider, Fence, HartId, Ps, TraceKind};
+use fencepost_kernel::{Fence, HartId, Ps, TraceKind};
 
 impl OpKind {
     /// Whether the operation waits in the store queue.
+    #[inline]
     pub(crate) fn is_store(self) -> bool {
         matches!(
             self,
             OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_)
         )
     }
+    #[inline]
     fn is_marker(self) -> bool {
         matches!(self, OpKind::OpBegin | OpKind::OpEnd | OpKind::Ack)
     }
@@ -23,10 +25,11 @@ impl OpKind {
         use OpKind::*;
         matches!(
             self,
-            Rmw(_) | LoadAcquire | StoreRelease | Lock | TxBegin | TxAbort | TxFlush | Bind
+            Rmw | LoadAcquire | StoreRelease | Lock | TxBegin | TxAbort | TxFlush | Bind
         )
     }
     /// Whether younger loads must wait for it.
+    #[inline]
     pub(crate) fn is_full_fence(self) -> bool {
         matches!(self, OpKind::Fence(Fence::Mfence | Fence::Dmb | Fence::Dsb))
     }
@@ -35,185 +38,79 @@ impl OpKind {
 impl Machine {
     /// Dispatches until space, the store queue or the thread stops it.
     pub(crate) fn dispatch(&mut self, hart: HartId) {
+        let clock = self.dispatch_clock();
         loop {
-            let Some(op) = self.next_op(hart) else { return };
+            let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
+            let Some(op) = h.next_op(clock) else { return };
             let room = match op.kind {
-                OpKind::Compute => self.compute_room(hart, op.value as u32),
-                _ => self.room(hart, &op),
+                OpKind::Compute => h.compute_room(shape, op.value as u32),
+                kind if kind.is_marker() => h.marker_room(shape),
+                kind => h.room(shape, kind),
             };
-            let h = &mut self.sys.harts[hart.index()];
-            match room {
+            let room = match room {
+                Ok(room) => room,
                 Err(stop) => {
                     h.next_op = Some(op);
                     h.stopped = Some(stop);
                     return;
                 }
-                Ok(Room { instructions, space }) if op.kind == OpKind::Compute => {
-                    let left = op.value - u64::from(instructions);
-                    h.next_op = (left > 0).then_some(Op { value: left, ..op });
-                    let piece = Op {
-                        value: u64::from(instructions),
-                        ..op
-                    };
-                    self.dispatch_one(hart, piece, space, left == 0);
+            };
+            match op.kind {
+                OpKind::Compute => {
+                    let (all, now) = (op.value, u64::from(room.instructions));
+                    h.next_op = (all > now).then_some(Op { value: all - now, ..op });
+                    h.dispatch_pos += now * shape.compute_units;
+                    let done = shape.dispatched(h.dispatch_pos) + shape.period;
+                    let at = h.enter(shape, Op { value: now, ..op }, room, done);
+                    // The pieces of a long compute share its number.
+                    h.next_id = h.next_id.wrapping_add(u32::from(all == now));
+                    if at == h.committed {
+                        self.commit(hart);
+                    }
                 }
-                Ok(room) => self.dispatch_one(hart, op, room.space, true),
+                kind if kind.is_marker() => {
+                    let at = h.enter(shape, op, room, shape.dispatched(h.dispatch_pos));
+                    h.next_id = h.next_id.wrapping_add(1);
+                    let first = at == h.committed;
+                    if kind == OpKind::OpBegin {
+                        self.record(hart, TraceKind::OpBegin(op.value as u32));
+                    }
+                    if first {
+                        self.commit(hart);
+                    }
+                }
+                _ => self.dispatch_access(hart, op, room),
             }
         }
     }
 
-    fn next_op(&mut self, hart: HartId) -> Option<Op> {
-        let clock = self.dispatch_clock();
-        let h = &mut self.sys.harts[hart.index()];
-        if h.stopped == Some(Stopped::Answer) {
-            return None;
-        }
-        if h.stopped.take() == Some(Stopped::StoreQueue) {
-            h.dispatch_pos = h.dispatch_pos.max(clock);
-            h.held_up = Some(h.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
-        }
-        loop {
-            if let Some(op) = h.next_op.take().or_else(|| h.thread.next_op()) {
-                return Some(op);
-            }
-            if !h.thread.alive() {
-                return None;
-            }
-            h.thread.resume(Answer::default());
-        }
-    }
-
-    /// Reorder buffer, load queue and store queue entries; an in-order core has one instruction in flight.
-    fn window_sizes(&self) -> (u32, u32, u32) {
-        let spec = &self.sys.spec.core;
-        match spec.pipeline {
-            Pipeline::InOrder => (1, 1, 1),
-            Pipeline::OutOfOrder => (spec.rob, spec.load_queue, spec.store_queue),
-        }
-    }
-
-    /// Makes room for one operation, or says what it must wait for.
-    fn room(&mut self, hart: HartId, op: &Op) -> Result<Room, Stopped> {
-        let (rob, lq, sq) = self.window_sizes();
-        let (units, to_cycles) = (self.sys.to_dispatch.divisor(), self.sys.to_cycles);
-        let h = &mut self.sys.harts[hart.index()];
-        let is_load = op.kind == OpKind::Load;
-        let space = weight(op);
-        while (h.occupancy + space > rob || (is_load && h.loads >= lq)) && !h.window.is_empty() {
-            if h.committed == 0 {
-                return Err(Stopped::Window);
-            }
-            retire_oldest(h, units, to_cycles);
-        }
-        if (op.kind.is_store() && h.stores.len() >= sq as usize) || (rob == 1 && !h.stores.is_empty()) {
-            return Err(Stopped::StoreQueue);
-        }
-        Ok(Room { instructions: 1, space })
-    }
-
-    /// Makes room for as many of `n` instructions as can enter now.
-    ///
-    /// Behind an unfinished instruction they enter up to the free entries. When everything older has (or is known to
-    /// have) completed, they stream through: all of them enter, and stand for the few entries they hold at a time.
-    fn compute_room(&mut self, hart: HartId, n: u32) -> Result<Room, Stopped> {
-        let (rob, _, _) = self.window_sizes();
-        let (units, to_cycles) = (self.sys.to_dispatch.divisor(), self.sys.to_cycles);
-        let h = &mut self.sys.harts[hart.index()];
-        if rob == 1 && !h.stores.is_empty() {
-            return Err(Stopped::StoreQueue);
-        }
-        let streams = h.committed == h.window.len();
-        let want = n.min(if streams { (rob / 4).max(1) } else { rob });
-        while h.occupancy + want > rob && h.committed > 0 {
-            retire_oldest(h, units, to_cycles);
-        }
-        match (streams, rob.saturating_sub(h.occupancy).min(n)) {
-            (true, _) => Ok(Room {
-                instructions: n,
-                space: want,
-            }),
-            (false, 0) => Err(Stopped::Window),
-            (false, free) => Ok(Room {
-                instructions: free,
-                space: free,
-            }),
-        }
-    }
-
-    fn dispatch_one(&mut self, hart: HartId, op: Op, space: u32, last: bool) {
-        let core = &self.sys.spec.core;
-        let (width, ipc) = (u64::from(core.dispatch_width), u64::from(core.compute_ipc));
-        let (period, to_dispatch) = (self.sys.period, self.sys.to_dispatch);
-        let h = &mut self.sys.harts[hart.index()];
+    /// A memory operation, or another one that is more than time, enters the window.
+    fn dispatch_access(&mut self, hart: HartId, op: Op, room: Room) {
+        let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
+        h.dispatch_pos += shape.units;
+        let at = h.enter(shape, op, room, Ps::ZERO);
         let id = h.next_id;
-        // The pieces of a long compute share its number.
-        h.next_id = id.wrapping_add(u32::from(last));
-        h.dispatch_pos += match op.kind {
-            OpKind::Compute => op.value * width.max(ipc),
-            k if k.is_marker() => 0,
-            _ => ipc,
-        };
-        let dispatched = period * to_dispatch.floor(h.dispatch_pos);
-        let entry = Entry {
-            op,
-            id,
-            weight: weight(&op),
-            space,
-            dispatched,
-            ready: None,
-            committed_at: Ps::ZERO,
-            cause: h.held_up.take().unwrap_or(Cause::Execute),
-            progress: Progress::Issued,
-            awaited: false,
-        };
-        h.occupancy += space;
-        h.loads += u32::from(op.kind == OpKind::Load);
-        h.memory_ops += u64::from(!matches!(op.kind, OpKind::Compute) && !op.kind.is_marker());
-        h.window.push_back(entry);
-        self.start(hart);
-    }
-
-    /// The present time as a dispatch position.
-    pub(crate) fn dispatch_clock(&self) -> u64 {
-        let core = &self.sys.spec.core;
-        self.sys.to_cycles.floor(self.sys.now().0) * u64::from(core.dispatch_width) * u64::from(core.compute_ipc)
-    }
-
-    /// Starts the entry dispatched last.
-    fn start(&mut self, hart: HartId) {
-        let period = self.sys.period;
-        let h = &mut self.sys.harts[hart.index()];
-        let at = h.window.len() - 1;
-        let e = h.window[at];
-        match e.op.kind {
-            OpKind::Compute => self.complete(hart, at, e.dispatched + period),
-            k if k.is_marker() => {
-                if k == OpKind::OpBegin {
-                    self.record(hart, TraceKind::OpBegin(e.op.value as u32));
-                }
-                self.complete(hart, at, e.dispatched);
-            }
-            OpKind::Load | OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_) => {
-                if e.op.kind.is_store() {
-                    let tx = h.tx;
-                    h.stores.push(QueuedStore {
-                        op: e.op,
-                        id: e.id,
-                        tx,
-                        state: StoreState::Speculative,
-                    });
-                }
+        h.next_id = id.wrapping_add(1);
+        h.memory_ops += 1;
+        match op.kind {
+            OpKind::Load => {
+                h.loads += 1;
+                h.window[at].progress = Progress::Issued;
                 self.with_operands(hart, at);
             }
-            _ => {
+            OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_) => {
+                h.window[at].progress = Progress::Issued;
+                let (tx, state) = (h.tx, StoreState::Speculative);
+                h.stores.push(QueuedStore { op, id, tx, state });
+                self.with_operands(hart, at);
+            }
+            kind => {
                 h.window[at].progress = Progress::AtHead;
-                if e.op.kind.is_full_fence() {
-                    h.open_fences += 1;
-                }
-                if e.op.kind.suspends() {
+                h.open_fences += u32::from(kind.is_full_fence());
+                if kind.suspends() {
                     h.stopped = Some(Stopped::Answer);
                 }
-                if matches!(e.op.kind, OpKind::TxCommit | OpKind::TxAbort) {
+                if matches!(kind, OpKind::TxCommit | OpKind::TxAbort) {
                     h.tx = None;
                 }
                 if at == h.committed {
@@ -223,37 +120,36 @@ impl Machine {
         }
     }
 
+    /// The present time as a dispatch position.
+    pub(crate) fn dispatch_clock(&self) -> u64 {
+        self.sys.shape.position(self.sys.now())
+    }
+
     /// The entry's operands may be ready: issue it, or leave it waiting.
     pub(crate) fn with_operands(&mut self, hart: HartId, at: usize) {
-        let (now, period) = (self.sys.now(), self.sys.period);
+        let now = self.sys.now();
         let h = &mut self.sys.harts[hart.index()];
-        let (id, dep, kind, dispatched) = (
-            h.window[at].id,
-            h.window[at].op.dep,
-            h.window[at].op.kind,
-            h.window[at].dispatched,
-        );
-        let Some(operand) = h.result_time(dep) else {
-            h.window[at].progress = Progress::Operand;
-            if let Some(p) = h.position(dep) {
-                h.window[p].awaited = true;
+        let e = &h.window[at];
+        let (id, dep, is_store, dispatched) = (e.id, e.op.dep, e.op.kind.is_store(), e.dispatched);
+        let start = match h.producer(dep) {
+            None => dispatched,
+            Some(p) if h.window[p].done() => dispatched.max(h.window[p].result),
+            Some(p) => {
+                // Entries come to wait in program order, so the first to do so is the oldest.
+                if h.window[p].awaited_by == 0 {
+                    h.window[p].awaited_by = id;
+                }
+                h.window[at].progress = Progress::Operand;
+                return;
             }
-            return;
         };
-        let start = dispatched.max(operand);
-        if kind.is_store() {
-            self.complete(hart, at, start + period);
-        } else if h.open_fences > 0
-            && h.window
-                .iter()
-                .take(at)
-                .any(|e| e.op.kind.is_full_fence() && e.ready.is_none())
-        {
+        if is_store {
+            self.complete(hart, at, start + self.sys.period);
+        } else if h.behind_fence(at) {
             h.window[at].progress = Progress::Fence;
         } else {
             h.window[at].progress = Progress::Issued;
-            let at = self.sys.align(start.max(now));
-            self.sys.events.schedule(at, Ev::Load(hart, id));
+            self.sys.load_at(hart, id, start.max(now));
         }
     }
 
@@ -261,55 +157,168 @@ impl Machine {
     pub(crate) fn complete(&mut self, hart: HartId, at: usize, ready: Ps) {
         let h = &mut self.sys.harts[hart.index()];
         let e = &mut h.window[at];
-        e.ready = Some(ready);
+        e.result = ready;
         e.progress = Progress::Done;
-        let (awaited, id, fence) = (e.awaited, e.id, e.op.kind.is_full_fence());
-        if fence {
+        let (awaited_by, id) = (e.awaited_by, e.id);
+        if e.op.kind.is_full_fence() {
             h.open_fences -= 1;
-            for i in at + 1..h.window.len() {
-                let e = &self.sys.harts[hart.index()].window[i];
-                if e.op.kind.is_full_fence() && e.ready.is_none() {
-                    break;
-                }
-                if e.progress == Progress::Fence {
-                    self.with_operands(hart, i);
-                }
-            }
+            self.leave_fence(hart, at);
         }
-        if awaited {
-            for i in at + 1..self.sys.harts[hart.index()].window.len() {
-                let e = &self.sys.harts[hart.index()].window[i];
-                if e.progress == Progress::Operand && e.op.dep == id {
-                    self.with_operands(hart, i);
-                }
-            }
+        if awaited_by != 0 {
+            self.wake_dependents(hart, id, awaited_by);
         }
         if at == self.sys.harts[hart.index()].committed {
             self.commit(hart);
         }
     }
+
+    /// The full fence at `at` completed: loads up to the next one go on.
+    fn leave_fence(&mut self, hart: HartId, at: usize) {
+        for i in at + 1..self.sys.harts[hart.index()].window.len() {
+            let e = &self.sys.harts[hart.index()].window[i];
+            if e.op.kind.is_full_fence() && !e.done() {
+                break;
+            }
+            if e.progress == Progress::Fence {
+                self.with_operands(hart, i);
+            }
+        }
+    }
+
+    /// The result of operation `id` is known: everything that waits for it, from operation `first` on, goes on.
+    fn wake_dependents(&mut self, hart: HartId, id: u32, first: u32) {
+        let h = &self.sys.harts[hart.index()];
+        let from = h.position(first).unwrap_or(h.window.len());
+        for i in from..self.sys.harts[hart.index()].window.len() {
+            let e = &self.sys.harts[hart.index()].window[i];
+            if e.progress == Progress::Operand && e.op.dep == id {
+                self.with_operands(hart, i);
+            }
+        }
+    }
 }
 
 /// What may enter the window now.
+#[derive(Copy, Clone)]
 struct Room {
     instructions: u32,
     space: u32,
 }
-
-/// Instructions an operation stands for.
-fn weight(op: &Op) -> u32 {
-    match op.kind {
-        OpKind::Compute => op.value as u32,
-        k if k.is_marker() => 0,
-        _ => 1,
-    }
+impl Room {
+    /// Markers take no space and no time.
+    const NONE: Room = Room {
+        instructions: 0,
+        space: 0,
+    };
 }
 
-/// Drops the oldest committed entry; what enters in its place dispatches no earlier than it committed.
-fn retire_oldest(h: &mut Hart, units: u64, to_cycles: Divider) {
-    let Some(e) = h.window.pop_front() else { return };
-    h.committed -= 1;
-    h.occupancy -= e.space;
-    h.loads -= u32::from(e.op.kind == OpKind::Load);
-    h.dispatch_pos = h.dispatch_pos.max(to_cycles.floor(e.committed_at.0) * units);
+impl Hart {
+    /// The next operation to dispatch, unless dispatch has to wait for an answer. `clock`: now, as a dispatch position.
+    fn next_op(&mut self, clock: u64) -> Option<Op> {
+        match self.stopped {
+            None => {}
+            Some(Stopped::Answer) => return None,
+            Some(Stopped::Window) => self.stopped = None,
+            Some(Stopped::StoreQueue) => {
+                self.stopped = None;
+                self.dispatch_pos = self.dispatch_pos.max(clock);
+                self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
+            }
+        }
+        if self.next_op.is_some() {
+            return self.next_op.take();
+        }
+        loop {
+            let op = self.thread.next_op();
+            if op.is_some() || !self.thread.alive() {
+                return op;
+            }
+            self.thread.resume(Answer::default());
+        }
+    }
+
+    /// A marker needs no room, but it must not overtake the store that an in-order core is working on.
+    fn marker_room(&self, shape: &Shape) -> Result<Room, Stopped> {
+        match shape.in_order() && !self.stores.is_empty() {
+            true => Err(Stopped::StoreQueue),
+            false => Ok(Room::NONE),
+        }
+    }
+
+    /// Makes room for one operation, or says what it must wait for.
+    fn room(&mut self, shape: &Shape, kind: OpKind) -> Result<Room, Stopped> {
+        let is_load = kind == OpKind::Load;
+        while (self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue)) && !self.window.is_empty() {
+            if self.committed == 0 {
+                return Err(Stopped::Window);
+            }
+            self.retire_oldest(shape);
+        }
+        let no_entry = kind.is_store() && self.stores.len() >= shape.store_queue as usize;
+        if no_entry || (shape.in_order() && !self.stores.is_empty()) {
+            return Err(Stopped::StoreQueue);
+        }
+        Ok(Room {
+            instructions: 1,
+            space: 1,
+        })
+    }
+
+    /// Makes room for as many of `n` instructions as can enter now.
+    ///
+    /// Behind an unfinished instruction they enter up to the free entries. When everything older has (or is known to
+    /// have) completed, they stream through: all of them enter, and stand for the few entries they hold at a time.
+    fn compute_room(&mut self, shape: &Shape, n: u32) -> Result<Room, Stopped> {
+        if shape.in_order() && !self.stores.is_empty() {
+            return Err(Stopped::StoreQueue);
+        }
+        let streams = self.committed == self.window.len();
+        let want = n.min(if streams { shape.streaming } else { shape.rob });
+        while self.occupancy + want > shape.rob && self.committed > 0 {
+            self.retire_oldest(shape);
+        }
+        let free = shape.rob.saturating_sub(self.occupancy).min(n);
+        let (instructions, space) = if streams { (n, want) } else { (free, free) };
+        match space {
+            0 => Err(Stopped::Window),
+            _ => Ok(Room { instructions, space }),
+        }
+    }
+
+    /// Drops the oldest committed entry; what enters in its place dispatches no earlier than it committed.
+    fn retire_oldest(&mut self, shape: &Shape) {
+        let e = &self.window[0];
+        self.committed -= 1;
+        self.occupancy -= e.space;
+        self.loads -= u32::from(e.op.kind == OpKind::Load);
+        self.dispatch_pos = self.dispatch_pos.max(shape.position(e.committed_at));
+        self.window.drop_oldest();
+    }
+
+    /// An operation enters the window at the present dispatch position; its place there. `result` counts only if the
+    /// entry is left as done.
+    fn enter(&mut self, shape: &Shape, op: Op, room: Room, result: Ps) -> usize {
+        self.occupancy += room.space;
+        self.window.push(Entry {
+            op,
+            id: self.next_id,
+            weight: room.instructions,
+            space: room.space,
+            awaited_by: 0,
+            dispatched: shape.dispatched(self.dispatch_pos),
+            result,
+            committed_at: Ps::ZERO,
+            cause: self.held_up.take().unwrap_or(Cause::Execute),
+            progress: Progress::Done,
+        });
+        self.window.len() - 1
+    }
+
+    /// Whether a full fence older than the entry has not completed.
+    fn behind_fence(&self, at: usize) -> bool {
+        // Behind the youngest entry there is none that could be younger than it.
+        self.open_fences > 0
+            && (at + 1 == self.window.len()
+                || (0..at).any(|i| self.window[i].op.kind.is_full_fence() && !self.window[i].done()))
+    }
 }

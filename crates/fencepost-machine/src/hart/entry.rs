@@ -17,7 +17,7 @@ pub enum Progress {
     AtHead,
     /// Acting as the oldest instruction.
     Acting,
-    /// `ready` is known.
+    /// When the result is available is known.
     Done,
 }
 
@@ -32,16 +32,37 @@ pub struct Entry {
     pub weight: u32,
     /// Reorder buffer entries it holds.
     pub space: u32,
+    /// The oldest younger operation that waits for its result (0: none).
+    pub awaited_by: u32,
     /// When it was dispatched.
     pub dispatched: Ps,
-    /// When its result is available; `None` while unknown.
-    pub ready: Option<Ps>,
+    /// When its result is available; says nothing until the entry is done.
+    pub result: Ps,
     /// When it committed, once it has.
     pub committed_at: Ps,
     /// What a wait for it is charged to.
     pub cause: Cause,
     /// How far it has come.
     pub progress: Progress,
-    /// Whether a younger entry waits for its result.
-    pub awaited: bool,
+}
+
+impl Entry {
+    /// Fills unused space.
+    pub const EMPTY: Entry = Entry {
+        op: Op::NOTHING,
+        id: 0,
+        weight: 0,
+        space: 0,
+        awaited_by: 0,
+        dispatched: Ps::ZERO,
+        result: Ps::ZERO,
+        committed_at: Ps::ZERO,
+        cause: Cause::Execute,
+        progress: Progress::Done,
+    };
+    /// Whether it is known when the result is available.
+    #[inline]
+    pub fn done(&self) -> bool {
+        self.progress == Progress::Done
+    }
 }

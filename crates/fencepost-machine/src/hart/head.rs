@@ -45,7 +45,7 @@ impl Machine {
     fn must_drain(&self, hart: HartId, op: &Op) -> bool {
         match op.kind {
             OpKind::Fence(Fence::Pcommit) => false,
-            OpKind::Rmw(_) | OpKind::Lock => {
+            OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
                 self.sys.spec.core.store_order == StoreOrder::Tso
                     || self.sys.harts[hart.index()].stores.forwards(op.addr, u32::MAX / 2)
@@ -56,7 +56,7 @@ impl Machine {
     }
 
     fn act(&mut self, hart: HartId, op: &Op) -> Act {
-        if matches!(op.kind, OpKind::Rmw(_) | OpKind::Lock) {
+        if matches!(op.kind, OpKind::Rmw | OpKind::Lock) {
             if let Gate::Wait(cause) = self.design.instr(&mut self.sys, hart, Instr::Locked) {
                 return Act::Refused(cause);
             }
@@ -70,7 +70,7 @@ impl Machine {
                 }
                 act
             }
-            OpKind::Rmw(_) | OpKind::StoreRelease => self.act_exclusive(hart, op),
+            OpKind::Rmw | OpKind::StoreRelease => self.act_exclusive(hart, op),
             OpKind::Lock => match self.sys.harts[hart.index()].lock_granted || self.sys.locks.take(op.addr, hart) {
                 true => {
                     self.sys.harts[hart.index()].lock_granted = true;
@@ -220,13 +220,7 @@ impl Machine {
             });
         };
         let old = self.sys.coherent.word(op.addr);
-        let new = match op.kind {
-            OpKind::Rmw(Rmw::Add(n)) => Some(old.wrapping_add(n)),
-            OpKind::Rmw(Rmw::Swap(n)) => Some(n),
-            OpKind::Rmw(Rmw::Cas { expect, new }) => (old == expect).then_some(new),
-            OpKind::Lock => Some(1),
-            _ => Some(op.value),
-        };
+        let new = self.new_value(hart, op, old);
         let way = match new.map_or(Ok(way), |_| self.version_way(hart, way)) {
             Ok(way) => way,
             Err(cause) => return Act::Refused(cause),
@@ -277,6 +271,19 @@ impl Machine {
             value: old,
             rolled_back: None,
         })
+    }
+
+    /// What an exclusive access writes, if anything.
+    fn new_value(&self, hart: HartId, op: &Op, old: u64) -> Option<u64> {
+        match op.kind {
+            OpKind::Rmw => match self.sys.harts[hart.index()].thread.rmw()? {
+                Rmw::Add(n) => Some(old.wrapping_add(n)),
+                Rmw::Swap(n) => Some(n),
+                Rmw::Cas { expect, new } => (old == expect).then_some(new),
+            },
+            OpKind::Lock => Some(1),
+            _ => Some(op.value),
+        }
     }
 
     /// A lock's word was cleared: the longest waiter gets it.

@@ -11,7 +11,7 @@ impl Machine {
     /// A load accesses the L1.
     pub(crate) fn load(&mut self, hart: HartId, id: u32) {
         let h = &mut self.sys.harts[hart.index()];
-        let Some(at) = h.position(id).filter(|p| h.window[*p].ready.is_none()) else {
+        let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
             return;
         };
         let addr = h.window[at].op.addr;
@@ -46,7 +46,7 @@ impl Machine {
     /// The line a load waited for is in the L1.
     pub(crate) fn load_arrived(&mut self, hart: HartId, id: u32) {
         let h = &self.sys.harts[hart.index()];
-        let Some(at) = h.position(id).filter(|p| h.window[*p].ready.is_none()) else {
+        let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
             return;
         };
         let line = h.window[at].op.addr.line();

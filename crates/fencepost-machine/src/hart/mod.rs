@@ -6,17 +6,20 @@ mod dispatch;
 mod entry;
 mod head;
 mod loads;
+mod shape;
 mod store_queue;
 mod stores;
+mod window;
 
 pub use account::Account;
 pub use entry::{Entry, Progress};
+pub(crate) use shape::Shape;
 pub use store_queue::{QueuedStore, StoreQueue, StoreState};
+pub use window::Window;
 
 use crate::frontend::{Op, Thread};
 use crate::seam::Cause;
 use fencepost_kernel::{Ps, TxId};
-use std::collections::VecDeque;
 
 /// Why dispatch stopped, when it did.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ pub struct Hart {
     /// The program thread that runs here.
     pub thread: Thread,
     /// Instructions in flight, oldest first. Committed ones stay until their space is needed.
-    pub window: VecDeque<Entry>,
+    pub window: Window,
     /// How many entries at the front of the window have committed.
     pub committed: usize,
     /// Instructions in the window (an entry may stand for several).
@@ -107,7 +110,7 @@ impl Hart {
     pub fn new(thread: Thread) -> Hart {
         Hart {
             thread,
-            window: VecDeque::with_capacity(256),
+            window: Window::new(),
             committed: 0,
             occupancy: 0,
             loads: 0,
@@ -138,8 +141,9 @@ impl Hart {
         }
     }
     /// Position in the window of operation `id`, if it is still there.
+    #[inline]
     pub fn position(&self, id: u32) -> Option<usize> {
-        let first = self.window.front()?.id;
+        let first = self.window.get(0)?.id;
         let mut at = id.wrapping_sub(first) as usize;
         // Numbers ascend by at most one; only the pieces of a long compute share one.
         while self.window.get(at)?.id != id {
@@ -147,16 +151,14 @@ impl Hart {
         }
         Some(at)
     }
+    /// Position of the operation that another depends on (0: none), unless it left the window long since.
+    #[inline]
+    fn producer(&self, dep: u32) -> Option<usize> {
+        if dep == 0 { None } else { self.position(dep) }
+    }
     /// The oldest instruction that has not committed.
     pub fn head(&self) -> Option<&Entry> {
         self.window.get(self.committed)
-    }
-    /// When the result of operation `id` is (or was) available; `None` while that is unknown.
-    pub fn result_time(&self, id: u32) -> Option<Ps> {
-        match self.position(id) {
-            Some(p) if id != 0 => self.window[p].ready,
-            _ => Some(Ps::ZERO),
-        }
     }
     /// Remembers a refusal once.
     pub fn refuse(&mut self, what: Refused) {

@@ -128,8 +128,14 @@ impl Cx for System {
     }
     fn read(&mut self, line: LineAddr, tag: u64) {
         let at = self.now() + self.spec.bus.to_memory;
-        self.events
-            .schedule(at, Ev::ReadSend(Side::Pm, ReadFor::Design { line, tag }));
+        let free = self.design_reads.iter().position(Option::is_none);
+        let slot = free.unwrap_or_else(|| {
+            self.design_reads.push(None);
+            self.design_reads.len() - 1
+        });
+        self.design_reads[slot] = Some((line, tag));
+        let what = ReadFor::Design(slot as u32);
+        self.events.schedule(at, Ev::ReadSend(Side::Pm, what));
     }
     fn bank(&self, line: LineAddr) -> u16 {
         self.pm.controller.bank(line)

@@ -120,8 +120,10 @@ pub struct RunReport {
     pub coherent: Image,
     /// Dirty lines that never left the caches.
     pub left_dirty: usize,
-    /// Events handled.
+    /// Events handled, from the beginning.
     pub events: u64,
+    /// Instructions and memory operations simulated, warm-up included: what the host worked for.
+    pub simulated: (u64, u64),
     /// Acknowledgements sent out of the network port: time, channel, sequence.
     pub remote_acks: Vec<(Ps, u8, u64)>,
 }

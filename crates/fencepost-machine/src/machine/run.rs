@@ -8,11 +8,11 @@ use super::{Ev, Machine, RunError, Side, Workload};
 use crate::bus::{Bus, Core, SharedCache};
 use crate::cache::Tags;
 use crate::frontend::{Journal, Thread};
-use crate::hart::{Account, Hart, Refused};
+use crate::hart::{Account, Hart, Refused, Shape};
 use crate::memory::Controller;
 use crate::seam::{Design, QueuePlan, RemoteEvent};
 use crate::spec::{MachineSpec, MemorySpec};
-use fencepost_kernel::{Divider, EventQueue, HartId, PersistLog, Ps};
+use fencepost_kernel::{EventQueue, HartId, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -77,9 +77,7 @@ impl Machine {
         let plan = design.queue_plan();
         let sys = System {
             period: spec.core.clock.period(),
-            to_cycles: Divider::new(spec.core.clock.period().0),
-            to_dispatch: Divider::new(u64::from(spec.core.dispatch_width) * u64::from(spec.core.compute_ipc)),
-            to_commit: Divider::new(u64::from(spec.core.commit_width)),
+            shape: Shape::new(&spec.core),
             events: EventQueue::default(),
             unfinished: harts.len(),
             harts,
@@ -99,6 +97,7 @@ impl Machine {
             recorder: work.record.then(|| Recorder::new(0)),
             journal,
             cleans: Vec::new(),
+            design_reads: Vec::new(),
             next_write: 0,
             kicked: 0,
             kick_writes: false,
@@ -336,6 +335,8 @@ impl Machine {
                 ops: h.ops_done - ops,
             });
         let harts = harts.collect();
+        let simulated = self.sys.harts.iter().map(|h| (h.instructions, h.memory_ops));
+        let simulated = simulated.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let left_dirty = self.dirty_lines().iter().filter(|l| l.is_persistent()).count();
         RunReport {
             time: end.saturating_sub(start.time),
@@ -361,6 +362,7 @@ impl Machine {
             coherent: self.sys.coherent,
             left_dirty,
             events,
+            simulated,
             remote_acks: self.sys.remote_acks,
         }
     }

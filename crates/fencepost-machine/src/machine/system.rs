@@ -4,11 +4,11 @@ use super::recorder::Recorder;
 use super::report::Counters;
 use crate::bus::{Bus, CleanRequest, Core, OutgoingWrite, SharedCache};
 use crate::frontend::Journal;
-use crate::hart::Hart;
+use crate::hart::{Hart, Shape};
 use crate::memory::Controller;
 use crate::seam::{Cause, RemoteEvent, WriteId};
 use crate::spec::MachineSpec;
-use fencepost_kernel::{Addr, CoreId, Divider, EventQueue, HartId, Image, LineAddr, LineData, PersistLog, Ps};
+use fencepost_kernel::{Addr, CoreId, EventQueue, HartId, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,11 @@ impl Side {
 }
 
 /// Events of the machine.
+///
+/// They are copied several times on their way through the queue. With a tag of four bytes the compiler copies them as
+/// two whole words; parts that straddle words would stall the host on every event.
 #[derive(Copy, Clone, Debug)]
+#[repr(u32)]
 pub(crate) enum Ev {
     /// Dispatch may go on.
     Dispatch(HartId),
@@ -60,7 +64,8 @@ pub(crate) enum Ev {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReadFor {
     Miss(CoreId, u8),
-    Design { line: LineAddr, tag: u64 },
+    /// One of the design's, by its place in [`System::design_reads`].
+    Design(u32),
 }
 
 /// A memory controller and what is on its way to it.
@@ -84,12 +89,7 @@ pub(crate) struct MemoryPort {
 pub struct System {
     pub(crate) spec: MachineSpec,
     pub(crate) period: Ps,
-    /// Picoseconds to core cycles.
-    pub(crate) to_cycles: Divider,
-    /// Dispatch positions to cycles.
-    pub(crate) to_dispatch: Divider,
-    /// Commit positions to cycles.
-    pub(crate) to_commit: Divider,
+    pub(crate) shape: Shape,
     pub(crate) events: EventQueue<Ev>,
     pub(crate) harts: Vec<Hart>,
     pub(crate) cores: Vec<Core>,
@@ -105,6 +105,8 @@ pub struct System {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) journal: Rc<RefCell<Journal>>,
     pub(crate) cleans: Vec<Option<CleanRequest>>,
+    /// Reads that the design asked for: line and tag.
+    pub(crate) design_reads: Vec<Option<(LineAddr, u64)>>,
     pub(crate) next_write: u64,
     pub(crate) kicked: u64,
     pub(crate) kick_writes: bool,
@@ -144,7 +146,12 @@ impl System {
     }
     /// Rounds a time up to the core clock.
     pub(crate) fn align(&self, t: Ps) -> Ps {
-        self.period * self.to_cycles.ceil(t.0)
+        self.shape.align(t)
+    }
+    /// Schedules a load's access to the L1, on the next clock edge.
+    pub(crate) fn load_at(&mut self, hart: HartId, id: u32, at: Ps) {
+        let at = self.align(at);
+        self.events.schedule(at, Ev::Load(hart, id));
     }
     /// Schedules a look at the hart's store queue.
     pub(crate) fn wake_stores(&mut self, hart: HartId, at: Ps) {
@@ -195,5 +202,14 @@ impl System {
             }
             None => h.head_wait = Some((cause, now)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ev;
+    #[test]
+    fn an_event_is_two_words() {
+        assert_eq!(size_of::<Ev>(), 16);
     }
 }

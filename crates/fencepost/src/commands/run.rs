@@ -77,7 +77,7 @@ fn text(r: &RunResult, out: &Out) -> String {
     let h = &r.host;
     let _ = writeln!(
         t,
-        "host: {:.2} s, {} million instructions and {} million memory operations per second, peak {} MB",
+        "host: {:.2} s, {} million instructions and {} million memory operations per second of a core, peak {} MB",
         h.seconds,
         short(h.minstr_per_s),
         short(h.mops_per_s),

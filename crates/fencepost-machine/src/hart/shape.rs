@@ -1,0 +1,80 @@
+//! What dispatch and commit need of a core's specification, ready for use.
+
+use crate::spec::{CoreSpec, Pipeline};
+use fencepost_kernel::{Divider, Ps};
+
+/// Sizes and rates of a core.
+///
+/// Dispatch positions count in units of 1 / (dispatch width x compute ipc) cycles, commit positions in units of
+/// 1 / commit width cycles, so that both stay integers.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    /// Reorder buffer entries; an in-order core has one instruction in flight.
+    pub rob: u32,
+    /// Load queue entries.
+    pub load_queue: u32,
+    /// Store queue entries.
+    pub store_queue: u32,
+    /// Entries that instructions streaming through an otherwise idle buffer hold at a time.
+    pub streaming: u32,
+    /// Clock period.
+    pub period: Ps,
+    /// Picoseconds to cycles.
+    pub to_cycles: Divider,
+    /// Dispatch positions to cycles.
+    pub to_dispatch: Divider,
+    /// Dispatch units of a memory operation, and of one instruction of a compute site.
+    pub units: u64,
+    pub compute_units: u64,
+    /// Instructions committed in a cycle.
+    pub commit_width: u64,
+    /// Commit positions to cycles.
+    pub to_commit: Divider,
+    /// Compute instructions finished in a cycle.
+    pub ipc: Divider,
+}
+
+impl Shape {
+    /// The shape of a validated core.
+    pub fn new(core: &CoreSpec) -> Shape {
+        let (rob, load_queue, store_queue) = match core.pipeline {
+            Pipeline::InOrder => (1, 1, 1),
+            Pipeline::OutOfOrder => (core.rob, core.load_queue, core.store_queue),
+        };
+        let (width, ipc) = (u64::from(core.dispatch_width), u64::from(core.compute_ipc));
+        Shape {
+            rob,
+            load_queue,
+            store_queue,
+            streaming: (rob / 4).max(1),
+            period: core.clock.period(),
+            to_cycles: Divider::new(core.clock.period().0),
+            to_dispatch: Divider::new(width * ipc),
+            units: ipc,
+            compute_units: width.max(ipc),
+            commit_width: core.commit_width.into(),
+            to_commit: Divider::new(core.commit_width.into()),
+            ipc: Divider::new(ipc),
+        }
+    }
+    /// Whether one instruction at a time is in flight.
+    #[inline]
+    pub fn in_order(&self) -> bool {
+        self.rob == 1
+    }
+    /// A time as a dispatch position.
+    #[inline]
+    pub fn position(&self, t: Ps) -> u64 {
+        self.to_cycles.floor(t.0) * self.to_dispatch.divisor()
+    }
+    /// The time of a dispatch position.
+    #[inline]
+    pub fn dispatched(&self, position: u64) -> Ps {
+        self.period * self.to_dispatch.floor(position)
+    }
+    /// Rounds a time up to the clock.
+    #[inline]
+    pub fn align(&self, t: Ps) -> Ps {
+        self.period * self.to_cycles.ceil(t.0)
+    }
+}
