@@ -2,13 +2,12 @@
 
 use super::config::LocFault;
 use super::format::{DATA_BLOCKS, GROUP_RECORDS, MAX_TAG_COUNT, Name, Record};
-use super::lines::Moving;
-use super::mechanism::{Loc, NV_WRITTEN, Phase, Store, Todo};
+use super::mechanism::{Loc, Phase, Store, Todo};
 use super::memlog::{Block, Meaning};
 use super::stats::Stat;
 use super::txs::{Carrier, Key};
 use fencepost_kernel::{LineAddr, LineData};
-use fencepost_machine::seam::{CleanKind, Cx};
+use fencepost_machine::seam::Cx;
 
 impl Loc {
     /// Whether the window's transactions should go to the log now.
@@ -66,18 +65,18 @@ impl Loc {
         }
     }
     /// Index of the version of `line` that is `key`'s to log, if it is not logged.
-    fn unlogged(&self, key: Key, line: LineAddr) -> Option<usize> {
+    pub(super) fn unlogged(&self, key: Key, line: LineAddr) -> Option<usize> {
         let chain = &self.lines.get(&line)?.chain;
         chain.iter().rposition(|v| v.last == Some(key) && v.captured.is_none())
     }
     /// The bytes of a committed version that is not logged.
-    fn bytes(&self, cx: &dyn Cx, line: LineAddr, index: usize) -> LineData {
+    pub(super) fn bytes(&self, cx: &dyn Cx, line: LineAddr, index: usize) -> LineData {
         let frozen = self.lines[&line].chain[index].frozen;
         let kept = frozen.and_then(|(level, meta)| cx.version(level, line, meta));
         kept.unwrap_or_else(|| cx.coherent(line))
     }
     /// A committed version was logged: its way, if it had one of its own, is free.
-    fn unfreeze(&mut self, cx: &mut dyn Cx, line: LineAddr, index: usize) {
+    pub(super) fn unfreeze(&mut self, cx: &mut dyn Cx, line: LineAddr, index: usize) {
         let frozen = self.lines.get_mut(&line).and_then(|l| l.chain[index].frozen.take());
         if let Some((level, meta)) = frozen {
             cx.drop_version(level, line, meta);
@@ -86,13 +85,18 @@ impl Loc {
 
     // ---- the memory log
 
-    /// Puts groups together and hands them over, as far as the log and the controller have room.
+    /// Goes on: groups are put together and handed over, the register follows, a full log grows if it must.
     pub(super) fn pump(&mut self, cx: &mut dyn Cx) {
+        self.fill_log(cx);
+        self.advance(cx);
+        self.grow_log(cx);
+    }
+    /// Puts groups together and hands them over, as far as the log and the controller have room.
+    fn fill_log(&mut self, cx: &mut dyn Cx) {
         loop {
             let Some(log) = self.log(cx) else { return };
             if !log.hand_over(cx) || !log.ready() {
-                let full = log.space() == 0;
-                if full && (!log.waiting.is_empty() || !self.todo.is_empty() || self.phase == Phase::Logging) {
+                if log.space() == 0 && self.has_more() {
                     self.checkpoint_if_needed(cx);
                 }
                 return;
@@ -105,10 +109,35 @@ impl Loc {
             }
         }
     }
+    /// Whether something waits for a place in the log.
+    fn has_more(&self) -> bool {
+        let waiting = match &self.store {
+            Store::Log(Some(log)) => log.waiting.len(),
+            _ => return false,
+        };
+        let records = !self.records.is_empty() || (self.phase == Phase::Logging && !self.records_out);
+        records || !self.todo.is_empty() || waiting >= self.group_worth_writing()
+    }
+    /// Blocks of evicted lines that are written as one group: as many as fit, any at all while a window closes.
+    fn group_worth_writing(&self) -> usize {
+        match self.phase == Phase::Logging || self.draining {
+            true => 1,
+            false => DATA_BLOCKS.min(self.cfg.buffer as usize),
+        }
+    }
+    /// Enlarges a full log of which nothing will become free: running transactions hold it and need more.
+    fn grow_log(&mut self, cx: &mut dyn Cx) {
+        let (more, at_home) = (self.has_more(), self.checkpoint.idle());
+        let Some(log) = self.log(cx) else { return };
+        if more && at_home && log.settled() && log.space() == 0 {
+            log.expand();
+            cx.count(Stat::Expansions as usize, 1);
+            self.pump(cx);
+        }
+    }
     /// Puts one group of blocks together, if there is reason to: evicted lines first, then the closing window's.
     fn put_blocks(&mut self, cx: &mut dyn Cx) -> bool {
-        let closing = self.phase == Phase::Logging || self.draining;
-        let enough = DATA_BLOCKS.min(self.cfg.buffer as usize);
+        let (enough, closing) = (self.group_worth_writing(), !self.todo.is_empty());
         let Some(log) = self.log(cx) else { return false };
         if !closing && log.waiting.len() < enough {
             return false;
@@ -253,65 +282,9 @@ impl Loc {
                 }
             }
         }
-        self.pump(cx);
+        self.fill_log(cx);
         self.advance(cx);
         self.reclaim(cx);
-    }
-
-    // ---- the non-volatile last level
-
-    fn move_to_llc(&mut self, cx: &mut dyn Cx) {
-        self.to_llc = 1; // Held until every line was asked for.
-        for Todo { key, line, .. } in std::mem::take(&mut self.todo) {
-            let Some(index) = self.unlogged(key, line) else {
-                continue;
-            };
-            let l = self.lines.get_mut(&line).expect("the line has versions");
-            if l.chain[index].frozen.is_none() && l.moving == Moving::No {
-                l.moving = Moving::ToLlc;
-                self.to_llc += 1;
-                let hart = self.txs.tx(key).hart;
-                cx.clean(hart, line, CleanKind::ToLlc, line.0);
-            } else {
-                self.capture_committed(cx, line);
-            }
-        }
-        self.moved(cx);
-    }
-    /// A line of the closing window reached the last level (or was found there, or nowhere).
-    pub(super) fn reached_llc(&mut self, cx: &mut dyn Cx, line: LineAddr) {
-        self.set_moving(line, Moving::No);
-        self.capture_committed(cx, line);
-        self.moved(cx);
-    }
-    /// The version of a line that the closing window has to log becomes an entry of the cache.
-    fn capture_committed(&mut self, cx: &mut dyn Cx, line: LineAddr) {
-        let chain = self.lines.get(&line).map_or(&[][..], |l| &l.chain);
-        let Some(index) = chain.iter().rposition(|v| v.order.is_some() && v.captured.is_none()) else {
-            return;
-        };
-        let by = chain[index].last.expect("a committed version has an owner");
-        let data = self.bytes(cx, line, index);
-        self.capture(cx, line, index, by, data);
-        self.unfreeze(cx, line, index);
-    }
-    fn moved(&mut self, cx: &mut dyn Cx) {
-        self.to_llc -= 1;
-        if self.to_llc == 0 {
-            cx.timer(cx.now() + self.cfg.nv_write, NV_WRITTEN);
-        }
-    }
-    /// The last line is in the non-volatile cache: the register passes the window.
-    pub(super) fn nv_written(&mut self, cx: &mut dyn Cx) {
-        let Some(last) = self.window.last().and_then(|k| self.txs.order(*k)) else {
-            return;
-        };
-        if let Store::Nv(nv) = &mut self.store {
-            let txs = &self.txs;
-            nv.commit(cx, |k| txs.order(k), last);
-        }
-        self.txs.last_committed = last;
-        self.window_complete(cx);
     }
 
     // ---- LastCommittedTxID
@@ -336,7 +309,7 @@ impl Loc {
             self.window_complete(cx);
         }
     }
-    fn window_complete(&mut self, cx: &mut dyn Cx) {
+    pub(super) fn window_complete(&mut self, cx: &mut dyn Cx) {
         cx.count(Stat::Windows as usize, 1);
         self.pair_entries = 0;
         let window = std::mem::take(&mut self.window);

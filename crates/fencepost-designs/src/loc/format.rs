@@ -1,8 +1,8 @@
 //! Bytes of the memory log: the head, block groups with their tags, records.
 //!
 //! The area begins with the head's group (one line used): first valid group, first live transaction. Every other group is
-//! eight lines: seven data blocks and the metadata block. Group `sid` lies at slot `(sid - 1) mod groups`, so the log
-//! wraps by itself, and a slot is valid iff its number is not below the head's.
+//! eight lines: seven data blocks and the metadata block. Groups take the slots in turn, so the log wraps; where a group
+//! lies says nothing about it, and a slot is valid iff its group's number is not below the head's.
 //!
 //! Metadata block: word 0 = `sid << 16 | kind << 8 | blocks`; then one BLK-TAG per data block (section III-A): home line
 //! (30 bits), hart (6 bits: CID and TID), transaction (16 bits), TxCnt (12 bits, 0 on all but a transaction's last block).
@@ -168,10 +168,9 @@ impl Area {
     pub fn head(&self) -> LineAddr {
         self.base
     }
-    /// Line `i` of group `sid`.
-    pub fn line(&self, sid: u64, i: usize) -> LineAddr {
-        let slot = 1 + (sid - 1) % self.groups;
-        LineAddr(self.base.0 + slot * GROUP_LINES + i as u64)
+    /// Line `i` of the group in a slot; slots count from 0.
+    pub fn line(&self, slot: u64, i: usize) -> LineAddr {
+        LineAddr(self.base.0 + (1 + slot) * GROUP_LINES + i as u64)
     }
 }
 
@@ -337,9 +336,9 @@ mod tests {
             let content = random(&mut r);
             let (meta, data) = encode(sid, &content);
             for (i, words) in data.into_iter().enumerate() {
-                put(&mut image, area.line(sid, i), words);
+                put(&mut image, area.line(sid % area.groups, i), words);
             }
-            put(&mut image, area.line(sid, 7), meta);
+            put(&mut image, area.line(sid % area.groups, 7), meta);
             written.push((sid, content));
         }
         for start in [1, 5, 10, 11] {

@@ -183,7 +183,7 @@ impl Loc {
             self.set_moving(line, Moving::No);
             if still {
                 cx.count(Stat::Home as usize, 1);
-                self.lines.entry(line).or_default().homing.push_back(order);
+                self.lines.entry(line).or_default().homing.push_back(Some(order));
             } else {
                 self.pending_again(cx, line);
             }
@@ -196,11 +196,8 @@ impl Loc {
         };
         let l = self.lines.entry(line).or_default();
         l.arrived = l.arrived.saturating_sub(1);
-        let home = l
-            .chain
-            .iter()
-            .take_while(|v| v.order.is_some_and(|o| o <= order))
-            .count();
+        let covered = |v: &&Version| v.order.is_some_and(|o| Some(o) <= order);
+        let home = l.chain.iter().take_while(covered).count();
         for v in l.chain.drain(..home).collect::<Vec<_>>() {
             self.discard(cx, &v);
         }

@@ -56,8 +56,9 @@ pub enum Moving {
 pub struct Line {
     /// Versions, oldest first.
     pub chain: Vec<Version>,
-    /// Positions of the versions on their way home, in order.
-    pub homing: VecDeque<u64>,
+    /// Writes of the line on their way home, in order: the position of each one's version in commit order, `None` where
+    /// the line left with nothing of a transaction that is not home already (an aborted one dirtied it, say).
+    pub homing: VecDeque<Option<u64>>,
     /// How many of those have reached the controller's queue.
     pub arrived: usize,
     /// Whether it is being moved.

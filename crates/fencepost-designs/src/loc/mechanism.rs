@@ -9,7 +9,7 @@ use super::nv::NvStore;
 pub(super) use super::state::{NV_WRITTEN, Phase, Store, Todo};
 use super::stats::{self, Stat};
 use super::txs::{Key, TxTable};
-use fencepost_kernel::{HartId, Image, LineAddr, LineData, Stream};
+use fencepost_kernel::{HartId, Image, LineAddr, LineData, Stream, WriteCause};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, StatInfo, TxStart, Way, Why, Write, WriteId,
 };
@@ -135,13 +135,11 @@ impl Loc {
         last.is_none_or(|v| v.captured.is_some() && v.order.is_some_and(|o| o <= self.txs.last_committed))
     }
     fn leaves_last_level(&mut self, cx: &mut dyn Cx, line: LineAddr, data: &LineData) -> Exit {
-        let Some(v) = self.versions(line).last() else {
-            return Exit::Down;
-        };
-        if self.may_go_home(line) {
+        let newest = self.versions(line).last();
+        let Some(v) = newest.filter(|_| !self.may_go_home(line)) else {
             self.goes_home(line);
             return Exit::Down;
-        }
+        };
         if v.captured.is_none() {
             cx.count(Stat::Evicted as usize, 1);
             let (by, index) = (self.owner_of(v), self.versions(line).len() - 1);
@@ -150,13 +148,10 @@ impl Loc {
         }
         Exit::Drop
     }
-    /// A home write of the newest version begins.
+    /// A home write of the line as it stands begins.
     pub(super) fn goes_home(&mut self, line: LineAddr) {
-        if let Some(l) = self.lines.get_mut(&line) {
-            if let Some(order) = l.chain.last().and_then(|v| v.order) {
-                l.homing.push_back(order);
-            }
-        }
+        let l = self.lines.entry(line).or_default();
+        l.homing.push_back(l.chain.last().and_then(|v| v.order));
     }
     /// Whom a version's block is charged to: a running owner if there is one, else the last to commit.
     pub(super) fn owner_of(&self, v: &Version) -> Key {
@@ -169,6 +164,11 @@ impl Loc {
             _ => false,
         }
     }
+}
+
+/// Whether home writes of this cause were counted when they began: the caches' and the design's own.
+fn announced(cause: WriteCause) -> bool {
+    matches!(cause, WriteCause::Eviction | WriteCause::Flush | WriteCause::Home)
 }
 
 impl Design for Loc {
@@ -262,7 +262,10 @@ impl Design for Loc {
                 self.version_overflows(cx, way.line, from, way.meta, data);
                 Exit::Drop
             }
-            (_, Why::Cleaned) if self.cfg.fault == LocFault::InPlaceEarly => Exit::Down,
+            (_, Why::Cleaned) if self.cfg.fault == LocFault::InPlaceEarly => {
+                self.goes_home(way.line);
+                Exit::Down
+            }
             (_, Why::Cleaned) => match self.lines.get(&way.line).map(|l| l.moving) {
                 Some(Moving::Home) | None => {
                     self.goes_home(way.line);
@@ -300,7 +303,7 @@ impl Design for Loc {
         let newest = self.lines.get(&line).and_then(|l| Some((l, l.chain.last()?)));
         // A version that has reached the controller on its way home is answered there.
         let arrived = |l: &Line| l.arrived == l.homing.len();
-        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back().copied() != v.order || !arrived(l));
+        let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back() != Some(&v.order) || !arrived(l));
         let at = logged.and_then(|(_, v)| v.captured.as_ref()).and_then(|c| c.at);
         if at.is_some() {
             cx.count(Stat::ReadsLogged as usize, 1);
@@ -310,17 +313,20 @@ impl Design for Loc {
     fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, write: &Write) {
         match (write.cause.is_log(), &mut self.store) {
             (true, Store::Log(Some(log))) => log.arrived(write.line),
-            (true, _) => {}
-            (false, _) => {
+            (false, _) if announced(write.cause) => {
                 if let Some(l) = self.lines.get_mut(&write.line) {
                     l.arrived = l.homing.len().min(l.arrived + 1);
                 }
             }
+            _ => {}
         }
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         if !write.cause.is_log() {
-            return self.home_durable(cx, write.line);
+            if announced(write.cause) {
+                self.home_durable(cx, write.line);
+            }
+            return;
         }
         let Some(log) = self.log(cx) else { return };
         match log.durable(cx, id) {

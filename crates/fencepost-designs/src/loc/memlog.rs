@@ -37,6 +37,7 @@ pub enum Meaning {
 #[derive(Clone, Debug)]
 struct Group {
     sid: u64,
+    slot: u64,
     /// Lines not yet durable.
     open: u32,
     meaning: Meaning,
@@ -61,8 +62,12 @@ pub struct MemLog {
     log_path: Ps,
     group_atomic: bool,
     next: u64,
-    /// First valid group by the durable head.
-    start: u64,
+    /// Slots never used so far; the rest of the area follows in turn.
+    fresh: u64,
+    /// Slots below the durable head, in the order in which they were used.
+    free: VecDeque<u64>,
+    /// Groups that are over, with their slots: free once the durable head has passed them.
+    over: VecDeque<(u64, u64)>,
     /// Lines of the newest group that the controller has not taken.
     handing: VecDeque<(LineAddr, LineData)>,
     /// Lines between here and the controller's queue.
@@ -84,7 +89,9 @@ impl MemLog {
             log_path: config.log_path,
             group_atomic: config.group_atomic,
             next: 1,
-            start: 1,
+            fresh: 0,
+            free: VecDeque::new(),
+            over: VecDeque::new(),
             handing: VecDeque::new(),
             transit: FxHashSet::default(),
             groups: VecDeque::new(),
@@ -101,7 +108,16 @@ impl MemLog {
     }
     /// Groups that may still be written before the head moves.
     pub fn space(&self) -> u64 {
-        (self.start + self.area.groups).saturating_sub(self.next)
+        self.area.groups - self.fresh + self.free.len() as u64
+    }
+    /// Twice the area: everything in it is held by transactions that need more of it (section IV-B: the area "can be
+    /// dynamically expanded").
+    pub fn expand(&mut self) {
+        self.area.groups *= 2;
+    }
+    /// Whether no group is on its way to memory, and the durable head is not behind.
+    pub fn settled(&self) -> bool {
+        self.handing.is_empty() && !self.groups.iter().any(|g| g.open > 0) && !self.head_behind()
     }
     /// Whether the next group can be put together.
     pub fn ready(&self) -> bool {
@@ -145,26 +161,34 @@ impl MemLog {
         let content = Content::Blocks(blocks.iter().map(tag).collect());
         let data = blocks.iter().map(|b| b.data).collect();
         let meaning = Meaning::Blocks(blocks.iter().map(|b| (b.key, b.count > 0)).collect());
-        let sid = self.put(&content, data, meaning);
-        (0..blocks.len()).map(|i| self.area.line(sid, i)).collect()
+        let slot = self.put(&content, data, meaning);
+        (0..blocks.len()).map(|i| self.area.line(slot, i)).collect()
     }
     /// Puts a group of records together.
     pub fn put_records(&mut self, records: Vec<Record>, of: Vec<Key>) {
         self.put(&Content::Records(records), Vec::new(), Meaning::Records(of));
     }
+    /// Answers the slot.
     fn put(&mut self, content: &Content, mut data: Vec<LineData>, meaning: Meaning) -> u64 {
         debug_assert!(self.ready());
         let sid = self.next;
         self.next += 1;
+        let slot = match self.fresh < self.area.groups {
+            true => {
+                self.fresh += 1;
+                self.fresh - 1
+            }
+            false => self.free.pop_front().expect("there is space"),
+        };
         let plain = |words| LineData { words, by: [None; 8] };
         let (meta, more) = encode(sid, content);
         data.extend(more.into_iter().map(plain));
         let mut node: Vec<_> = data
             .into_iter()
             .enumerate()
-            .map(|(i, d)| (self.area.line(sid, i), d))
+            .map(|(i, d)| (self.area.line(slot, i), d))
             .collect();
-        let meta = (self.area.line(sid, DATA_BLOCKS), plain(meta));
+        let meta = (self.area.line(slot, DATA_BLOCKS), plain(meta));
         // Eight separate writes would go out in any order: the metadata may well be first.
         match self.group_atomic {
             true => node.push(meta),
@@ -174,11 +198,12 @@ impl MemLog {
         let open = node.len() as u32;
         self.groups.push_back(Group {
             sid,
+            slot,
             open,
             meaning,
             node,
         });
-        sid
+        slot
     }
 
     /// Hands lines to the controller until it refuses or there are none; true if there are none.
@@ -201,7 +226,8 @@ impl MemLog {
     pub fn durable(&mut self, cx: &mut dyn Cx, id: WriteId) -> Durable {
         if let Some((_, start)) = self.head_write.filter(|h| h.0 == id) {
             self.head_write = None;
-            self.start = start;
+            let passed = self.over.partition_point(|g| g.0 < start);
+            self.free.extend(self.over.drain(..passed).map(|g| g.1));
             return Durable::Head;
         }
         let sid = self.writes.remove(&id);
@@ -229,9 +255,8 @@ impl MemLog {
                     Meaning::Records(k) => !k.iter().any(|k| live(*k)),
                 }
         };
-        while self.groups.front().is_some_and(over) {
-            self.groups.pop_front();
-        }
+        let n = self.groups.iter().take_while(|g| over(g)).count();
+        self.over.extend(self.groups.drain(..n).map(|g| (g.sid, g.slot)));
         let start = self.groups.front().map_or(self.next, |g| g.sid);
         if start > self.head.start {
             self.head = Head { start, first };

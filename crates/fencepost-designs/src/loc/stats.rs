@@ -26,5 +26,6 @@ stats! {
     Aborts = "tx_aborts", "transactions", "Transactions aborted.";
     Doomed = "tx_aborted_with", "transactions", "Of those, successors of an aborted transaction.";
     Rescued = "blocks_rescued", "blocks", "Predecessors' versions that an abort made current again.";
+    Expansions = "log_expansions", "times", "Doublings of a log area that running transactions filled.";
     TableFull = "table_full", "times", "Transaction starts that found the state table full.";
 }
