@@ -45,4 +45,5 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(Delegated::new(checked(configure(settings)?)?, shape, true))),
     cost: |settings, shape| Ok(merge_bill(&configure(settings)?, shape)),
     relaxed: true,
+    log: None,
 };

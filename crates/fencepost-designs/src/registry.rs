@@ -143,6 +143,8 @@ pub struct DesignInfo {
     pub cost: fn(Settings<'_>, MachineShape) -> Result<Vec<CostItem>, ParamError>,
     /// Whether the contract lets unordered persists pass one another, so that a test must see it happen.
     pub relaxed: bool,
+    /// Word of the logging runtime that software uses on it unless a run says otherwise; `None` leaves that to the program.
+    pub log: Option<&'static str>,
 }
 
 /// A design's page: the leading doc comment of its room.

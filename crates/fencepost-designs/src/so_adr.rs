@@ -52,6 +52,7 @@ pub const INFO: DesignInfo = DesignInfo {
         cost(&[], shape)
     },
     relaxed: true,
+    log: None,
 };
 
 fencepost_kernel::params! {

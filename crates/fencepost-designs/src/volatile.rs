@@ -46,6 +46,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build,
     cost,
     relaxed: true,
+    log: None,
 };
 
 /// The mechanism: no hook at all.

@@ -87,6 +87,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(Delegated::new(checked(configure(settings)?)?, shape, false))),
     cost: |settings, shape| Ok(cost::bill(&configure(settings)?, shape, false)),
     relaxed: true,
+    log: None,
 };
 
 fencepost_kernel::param_words! {

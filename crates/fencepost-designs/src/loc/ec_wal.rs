@@ -51,4 +51,5 @@ pub const INFO: DesignInfo = DesignInfo {
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
     relaxed: false,
+    log: None,
 };

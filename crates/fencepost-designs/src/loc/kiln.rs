@@ -53,4 +53,5 @@ pub const INFO: DesignInfo = DesignInfo {
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
     relaxed: false,
+    log: None,
 };

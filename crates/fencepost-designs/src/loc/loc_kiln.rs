@@ -48,4 +48,5 @@ pub const INFO: DesignInfo = DesignInfo {
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
     relaxed: true,
+    log: None,
 };

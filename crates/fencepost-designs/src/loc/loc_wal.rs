@@ -59,4 +59,5 @@ pub const INFO: DesignInfo = DesignInfo {
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
     relaxed: true,
+    log: None,
 };

@@ -45,6 +45,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(So::new(configure(settings)?, shape))),
     cost: crate::so::cost,
     relaxed: true,
+    log: Some("redo"),
 };
 
 fn dialect(setting: Setting) -> Dialect {

@@ -68,6 +68,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(So::new(configure(settings)?, shape))),
     cost,
     relaxed: true,
+    log: None,
 };
 
 fencepost_kernel::param_words! {

@@ -52,6 +52,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(ThemisLlc::new(configured(settings)?, shape))),
     cost,
     relaxed: true,
+    log: None,
 };
 
 /// Themis, enforcing at the shared cache.

@@ -60,6 +60,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(Themis::new(configured(settings)?, shape))),
     cost,
     relaxed: true,
+    log: None,
 };
 
 fencepost_kernel::param_words! {

@@ -40,4 +40,5 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(X86::new(configured(settings)?, shape))),
     cost,
     relaxed: true,
+    log: None,
 };

@@ -71,6 +71,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |settings, shape| Ok(Box::new(X86::new(configured(settings)?, shape))),
     cost,
     relaxed: true,
+    log: None,
 };
 
 fencepost_kernel::param_words! {

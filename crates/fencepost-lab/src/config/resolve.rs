@@ -56,7 +56,7 @@ impl Resolved {
                 media: Some(machine.media.clone()),
                 ..request.clone()
             },
-            program: program_settings(request, &about, threads)?,
+            program: program_settings(request, &about, design, threads)?,
             machine,
             design,
             design_settings: Vec::new(),
@@ -299,9 +299,18 @@ fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInput> 
     }
 }
 
-fn program_settings(request: &Request, about: &About, threads: u32) -> Result<fencepost_programs::Settings, BadInput> {
+fn program_settings(
+    request: &Request,
+    about: &About,
+    design: &DesignInfo,
+    threads: u32,
+) -> Result<fencepost_programs::Settings, BadInput> {
     let scheme = match &request.log {
-        None => about.schemes.first().copied().unwrap_or(Scheme::UndoArray),
+        None => {
+            let designs = about.schemes.iter().copied().find(|s| Some(s.word()) == design.log);
+            let natural = about.schemes.first().copied();
+            designs.or(natural).unwrap_or(Scheme::UndoArray)
+        }
         Some(word) => word_of(word, "logging runtime", about.schemes.iter().map(|s| s.word()))?,
     };
     let variant = match &request.variant {
