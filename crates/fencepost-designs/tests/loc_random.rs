@@ -103,3 +103,43 @@ fn every_setting_keeps_its_promise() {
         &failed[..failed.len().min(6)]
     );
 }
+
+/// Runs that earlier mechanisms got wrong; what went wrong.
+#[test]
+fn runs_that_were_once_wrong() {
+    let int = |v: u64| Raw::Int(v as i64);
+    let shape = |seed, threads, lines, stores, reads| Shape {
+        seed,
+        threads,
+        ops: 24,
+        lines,
+        stores,
+        flush: 0,
+        abort: 0,
+        reads,
+    };
+    let aborts = |entries: u64, seed: u64, every: u64| {
+        vec![
+            ("tx_entries", int(entries)),
+            ("abort_seed", int(seed)),
+            ("abort_every", int(every)),
+        ]
+    };
+    // A line dirtied by an aborted transaction was on its way home, and its arrival was taken for a later version's.
+    judge(&ones(3), "kiln", &aborts(1, 11623, 1), shape(11623, 1, 40, 6, 3));
+    // A miss waited for a miss register, and meanwhile the line was taken for the log.
+    let mut spec = cramped(3);
+    let mut set = aborts(128, 30697, 7);
+    set.push(("log_buffer", int(3)));
+    set.push(("pair_buffer", Raw::Text("64B".into())));
+    for groups in [1, 2, 3, 10, 150, 65_536] {
+        spec.log_area = Bytes(512 * groups);
+        judge(&spec, "loc-wal", &set, shape(30697, 3, 40, 12, 5));
+    }
+    // A flush after a transaction that only read did not wait for what it had read.
+    let flushes = Shape {
+        flush: 4,
+        ..shape(1, 2, 12, 6, 5)
+    };
+    judge(&roomy(3), "ec-wal", &[], flushes);
+}

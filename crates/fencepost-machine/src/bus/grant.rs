@@ -96,12 +96,8 @@ impl Machine {
             Source::Llc => now + self.sys.spec.llc.latency,
             Source::Memory => {
                 self.sys.counters.llc_misses += 1;
-                if self.hooks.reads && self.design.read_missed(&mut self.sys, by, line) {
-                    now + self.sys.spec.bus.snoop + self.sys.spec.bus.transfer
-                } else {
-                    self.read_memory(core, miss, line);
-                    return;
-                }
+                self.below_caches(core, miss, by, line);
+                return;
             }
         };
         self.sys.events.schedule(at, Ev::Fill(core, miss));

@@ -2,10 +2,31 @@
 
 use crate::machine::{Ev, Machine, ReadFor, Side};
 use crate::seam::Cause;
-use fencepost_kernel::{CoreId, LineAddr, LineData};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
 
 impl Machine {
-    pub(crate) fn read_memory(&mut self, core: CoreId, miss: u8, line: LineAddr) {
+    /// The data of a miss comes from the design if it holds the line, else from memory.
+    pub(crate) fn below_caches(&mut self, core: CoreId, miss: u8, by: HartId, line: LineAddr) {
+        if self.hooks.reads && self.design.read_missed(&mut self.sys, by, line) {
+            let at = self.sys.now() + self.sys.spec.bus.snoop + self.sys.spec.bus.transfer;
+            self.sys.events.schedule(at, Ev::Fill(core, miss));
+        } else {
+            self.read_memory(core, miss, line);
+        }
+    }
+    /// Reads that waited for a miss register look again for their data: the design may have taken the line since.
+    fn read_starved(&mut self) {
+        while self.sys.bus.reads < self.sys.spec.llc.mshrs {
+            let Some((core, miss)) = self.sys.bus.starved_reads.pop_front() else {
+                return;
+            };
+            let m = self.sys.cores[core.index()].misses[usize::from(miss)].as_ref();
+            let (by, line) = m.map(|m| (m.waiters[0].hart(), m.line)).expect("open");
+            self.below_caches(core, miss, by, line);
+        }
+    }
+
+    fn read_memory(&mut self, core: CoreId, miss: u8, line: LineAddr) {
         self.charge_miss(core, miss, Cause::LoadMemory);
         if self.sys.bus.reads >= self.sys.spec.llc.mshrs {
             self.sys.bus.starved_reads.push_back((core, miss));
@@ -93,13 +114,7 @@ impl Machine {
                     .expect("open");
                 let line = m.line;
                 self.insert_llc(line, false, 0);
-                if let Some((core, miss)) = self.sys.bus.starved_reads.pop_front() {
-                    let m = self.sys.cores[core.index()].misses[usize::from(miss)]
-                        .as_ref()
-                        .expect("open");
-                    let line = m.line;
-                    self.read_memory(core, miss, line);
-                }
+                self.read_starved();
             }
             ReadFor::Design(slot) => {
                 let (line, _) = self.sys.design_reads[slot as usize].expect("a read under way is known");
