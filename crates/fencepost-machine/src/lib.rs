@@ -16,4 +16,6 @@ mod spec;
 pub use frontend::{SimMem, ThreadBody};
 pub use hart::Account;
 pub use machine::{Counters, HartReport, Machine, RunError, RunReport, Stuck, System, Workload};
-pub use spec::{BusSpec, CacheSpec, CoreSpec, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};
+pub use spec::{
+    BusSpec, CacheSpec, CoreSpec, FenceExecution, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder,
+};

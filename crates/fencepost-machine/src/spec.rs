@@ -22,6 +22,16 @@ fencepost_kernel::param_words! {
     }
 }
 
+fencepost_kernel::param_words! {
+    /// What instructions behind a fence may do before it completes.
+    pub enum FenceExecution {
+        /// Execute, but not retire; loads wait behind full fences only.
+        Retire = "retire",
+        /// Nothing: a fence serialises dispatch, as barriers of some simulators do.
+        Serialize = "serialize",
+    }
+}
+
 params! {
     /// Cores.
     pub struct CoreSpec {
@@ -41,6 +51,8 @@ params! {
         commit_width: u32 = 8,
         /// Sustained instructions per cycle between memory operations (their own dependences limit them).
         compute_ipc: u32 = 2,
+        /// What instructions behind a fence may do before it completes.
+        fence_execution: FenceExecution = FenceExecution::Retire,
         /// Reorder buffer entries.
         rob: u32 = 40,
         /// Load queue entries.

@@ -4,7 +4,7 @@ mod common;
 use common::{Plain, body, dram, pm, run};
 use fencepost_kernel::{Fence, HartId, Mem, Ps, Site, Val};
 use fencepost_machine::seam::Cause;
-use fencepost_machine::{MachineSpec, StoreOrder};
+use fencepost_machine::{FenceExecution, MachineSpec, StoreOrder};
 
 /// Time from a load's issue to its data when everything is idle and the line is in memory.
 fn cold_read(spec: &MachineSpec) -> Ps {
@@ -58,6 +58,38 @@ fn dependent_loads_wait_and_independent_ones_overlap() {
         "{serial} is not three reads of at least {hit} longer than {parallel}"
     );
     assert!(parallel < cold_read(&spec) + hit * 2, "{parallel} does not overlap");
+}
+
+/// A store fence waits for a store's miss. A load behind it overlaps that wait where fences only hold up retirement, and
+/// begins after it where they serialise.
+#[test]
+fn instructions_behind_a_store_fence_overlap_its_wait_or_do_not() {
+    let time = |fence_execution, fences: bool| {
+        let mut spec = MachineSpec::default();
+        spec.core.fence_execution = fence_execution;
+        let r = run(
+            &spec,
+            Plain,
+            vec![body(move |m| {
+                m.store(dram(0), Val::lit(1));
+                if fences {
+                    m.fence(Fence::Sfence);
+                }
+                m.load(dram(1 << 13));
+                m.compute(Site(0));
+            })],
+        );
+        let account = &r.harts[0].account;
+        assert_eq!(account.total(), r.harts[0].finished - r.harts[0].started);
+        r.time
+    };
+    let spec = MachineSpec::default();
+    let overlapped = time(FenceExecution::Retire, true);
+    let serial = time(FenceExecution::Serialize, true);
+    assert!(serial >= cold_read(&spec) * 2, "{serial} is less than two misses");
+    assert!(overlapped < cold_read(&spec) + Ps::from_ns(30), "{overlapped} does not overlap");
+    let without = [FenceExecution::Retire, FenceExecution::Serialize].map(|f| time(f, false));
+    assert_eq!(without[0], without[1], "without fences the parameter means nothing");
 }
 
 #[test]

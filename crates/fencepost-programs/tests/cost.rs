@@ -98,6 +98,39 @@ fn a_swap_of_8_byte_entries() {
     assert_eq!((so.pcommits, so.flushes, so.stores), (3, 1 + 2 + 1, 2 + 2 * 4 + 1));
 }
 
+/// Coupled logging: an entry and a barrier prior to every store of the transaction, new blocks included; then data and commit.
+/// Grouped logging has no more barriers than that, and leaves new blocks out.
+#[test]
+fn coupled_logging_logs_every_store() {
+    for about in fencepost_programs::programs() {
+        let coupled = cost(about.word, Scheme::UndoArray, ADR, &[]);
+        let changes = coupled.stores > 0;
+        assert_eq!(
+            coupled.sfences,
+            coupled.stores + 2 * usize::from(changes),
+            "{}",
+            about.word
+        );
+        let grouped = cost(
+            about.word,
+            Scheme::UndoArray,
+            ADR,
+            &[("coupling", Raw::Text("grouped".into()))],
+        );
+        assert_eq!(grouped.stores, coupled.stores, "{}", about.word);
+        assert!(
+            grouped.sfences <= coupled.sfences && grouped.nt_stores <= coupled.nt_stores,
+            "{}",
+            about.word
+        );
+        assert!(
+            changes,
+            "{}: the first operation with this seed changes nothing",
+            about.word
+        );
+    }
+}
+
 #[test]
 fn barriers_do_not_grow_with_grouped_swaps() {
     for swaps in [1, 2, 8] {

@@ -109,6 +109,8 @@ impl Machine {
                 h.open_fences += u32::from(kind.is_full_fence());
                 if kind.suspends() {
                     h.stopped = Some(Stopped::Answer);
+                } else if shape.fences_serialize && matches!(kind, OpKind::Fence(_)) {
+                    h.stopped = Some(Stopped::Fence);
                 }
                 if matches!(kind, OpKind::TxCommit | OpKind::TxAbort) {
                     h.tx = None;
@@ -217,7 +219,7 @@ impl Hart {
     fn next_op(&mut self, clock: u64) -> Option<Op> {
         match self.stopped {
             None => {}
-            Some(Stopped::Answer) => return None,
+            Some(Stopped::Answer | Stopped::Fence) => return None,
             Some(Stopped::Window) => self.stopped = None,
             Some(Stopped::StoreQueue) => {
                 self.stopped = None;

@@ -308,6 +308,9 @@ impl Machine {
             h.stopped = None;
             h.dispatch_pos = h.dispatch_pos.max(clock);
             h.thread.resume(answer);
+        } else if h.stopped == Some(Stopped::Fence) {
+            h.stopped = None;
+            h.dispatch_pos = h.dispatch_pos.max(clock);
         }
         self.dispatch(hart);
         self.check_finished(hart);

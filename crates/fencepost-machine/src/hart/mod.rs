@@ -30,6 +30,8 @@ pub enum Stopped {
     StoreQueue,
     /// The thread waits for the answer to its last operation.
     Answer,
+    /// A fence that serialises dispatch has not completed.
+    Fence,
 }
 
 /// One hardware thread.

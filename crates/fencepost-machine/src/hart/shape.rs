@@ -1,6 +1,6 @@
 //! What dispatch and commit need of a core's specification, ready for use.
 
-use crate::spec::{CoreSpec, Pipeline};
+use crate::spec::{CoreSpec, FenceExecution, Pipeline};
 use fencepost_kernel::{Divider, Ps};
 
 /// Sizes and rates of a core.
@@ -17,6 +17,8 @@ pub(crate) struct Shape {
     pub store_queue: u32,
     /// Entries that instructions streaming through an otherwise idle buffer hold at a time.
     pub streaming: u32,
+    /// Whether nothing behind a fence is dispatched before it completes.
+    pub fences_serialize: bool,
     /// Clock period.
     pub period: Ps,
     /// Picoseconds to cycles.
@@ -47,6 +49,7 @@ impl Shape {
             load_queue,
             store_queue,
             streaming: (rob / 4).max(1),
+            fences_serialize: core.fence_execution == FenceExecution::Serialize,
             period: core.clock.period(),
             to_cycles: Divider::new(core.clock.period().0),
             to_dispatch: Divider::new(width * ipc),

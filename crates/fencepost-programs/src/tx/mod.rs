@@ -34,6 +34,10 @@
 //! Two record slots alternate, so a torn record leaves the previous region's, whose re-execution is idempotent too.
 //! *List*: a node is durable before it is spliced in, and the chain is cut by one store.
 //!
+//! **What is logged.** Coupled (per-store) undo logging has an entry prior to every store of a transaction, those to blocks that it
+//! allocated included, as a compiler that instruments stores gives it (themis II-A, V-A). Grouped undo, redo and iDO log what
+//! the program announces, and leave new blocks out.
+//!
 //! Papers: synchronous ordering (dpo II-B), coupled undo logging, array and list (themis V-A), iDO (themis II-F),
 //! software write-ahead log with strict phases (loc VI).
 
@@ -131,7 +135,8 @@ impl<M: Mem> Tx<'_, M> {
         self.unflushed = Some(at.addr.0 / LINE_BYTES);
         self.write(at, v);
     }
-    /// Writes a word of a block allocated in this transaction: needs no log, because nothing reaches it before commit.
+    /// Writes a word of a block allocated in this transaction. It needs no log, because nothing reaches the block before
+    /// commit; coupled undo logging logs it all the same: its runtime is called for every store and does not know.
     #[track_caller]
     pub fn fresh(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
         self.fresh_n(at, v, Width::B8);
@@ -141,6 +146,8 @@ impl<M: Mem> Tx<'_, M> {
     pub fn fresh_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         if self.rt.variant == Variant::WrongStoreOrder && !matches!(self.mode, Mode::Plain | Mode::Hardware) {
             self.lists.late.put(at, v, width);
+        } else if !self.grouped && matches!(self.mode, Mode::UndoArray | Mode::UndoList) {
+            self.write_n(at, v, width);
         } else {
             self.store(at, v, width);
         }
