@@ -87,7 +87,10 @@ fn instructions_behind_a_store_fence_overlap_its_wait_or_do_not() {
     let overlapped = time(FenceExecution::Retire, true);
     let serial = time(FenceExecution::Serialize, true);
     assert!(serial >= cold_read(&spec) * 2, "{serial} is less than two misses");
-    assert!(overlapped < cold_read(&spec) + Ps::from_ns(30), "{overlapped} does not overlap");
+    assert!(
+        overlapped < cold_read(&spec) + Ps::from_ns(30),
+        "{overlapped} does not overlap"
+    );
     let without = [FenceExecution::Retire, FenceExecution::Serialize].map(|f| time(f, false));
     assert_eq!(without[0], without[1], "without fences the parameter means nothing");
 }
