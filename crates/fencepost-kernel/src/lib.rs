@@ -24,5 +24,5 @@ pub use mem::{At, Mem, Val};
 pub use ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
 pub use program::{CrashPoint, Flow, OpRecord, Program, Violation, run_thread};
 pub use rng::Stream;
-pub use trace::{StoreInfo, Trace, TraceEvent, TraceKind};
+pub use trace::{Dependence, StoreInfo, Trace, TraceEvent, TraceKind};
 pub use units::{Addr, Bytes, CoreId, Divider, HartId, Hertz, LineAddr, Ps, StoreId};

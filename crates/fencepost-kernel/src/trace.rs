@@ -100,6 +100,16 @@ pub struct TraceEvent {
     pub kind: TraceKind,
 }
 
+/// An event that needs the result of an earlier read of its thread: the read yields its address, its value, or the
+/// decision to execute it. Which of the three makes no difference to a store.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Dependence {
+    /// The dependent event, as an index into [`Trace::events`].
+    pub event: u32,
+    /// The load or read-modify-write it depends on, as an index into [`Trace::events`].
+    pub on: u32,
+}
+
 /// A recorded execution.
 ///
 /// `events` is a linear order in which every thread's loads, stores, flushes and fences appear in the order they
@@ -111,6 +121,9 @@ pub struct Trace {
     pub events: Vec<TraceEvent>,
     /// Every store, indexed by [`StoreId::index`].
     pub stores: Vec<StoreInfo>,
+    /// Known dependences, sorted by their dependent event. A back end that sees addresses and values only (no branches)
+    /// records fewer than there are, and a contract then promises less.
+    pub dependences: Vec<Dependence>,
     /// Number of software threads.
     pub threads: u32,
     /// Every operation that ended, sorted by stamp.
@@ -127,6 +140,16 @@ impl Trace {
             thread: Some(thread),
             kind,
         });
+    }
+    /// The index that the next event will get.
+    pub fn next_event(&self) -> u32 {
+        self.events.len() as u32
+    }
+    /// The event appended last needs the result of the event with index `on`, an earlier read of its thread.
+    pub fn depends_on(&mut self, on: u32) {
+        let event = self.next_event().saturating_sub(1);
+        debug_assert!(on < event, "a dependence leads backwards");
+        self.dependences.push(Dependence { event, on });
     }
     /// Appends an event of the hardware.
     pub fn push_hardware(&mut self, kind: TraceKind) {

@@ -2,8 +2,9 @@
 
 use super::{ContractParams, LineOrder, Rules, entry};
 use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, Must, NodeId, Write};
-use fencepost_kernel::{Addr, CrashPoint, Image, LineAddr, StoreId, Trace, TraceKind};
+use fencepost_kernel::{Addr, CrashPoint, Dependence, Image, LineAddr, StoreId, Trace, TraceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
 /// What rules build into: nodes for persistent stores, barriers, must-sets. Same-word order, same-line order and
 /// failure points are added here, for every contract alike.
@@ -22,6 +23,8 @@ pub struct SpaceBuilder<'t> {
     points: Vec<FailurePoint>,
     reported: usize,
     event: usize,
+    /// Dependences of the current event, as a range of the trace's.
+    dependences: Range<usize>,
     nodes_before_event: u32,
     crash: CrashPoint,
 }
@@ -46,6 +49,7 @@ impl<'t> SpaceBuilder<'t> {
             points: Vec::new(),
             reported: 0,
             event: 0,
+            dependences: 0..0,
             nodes_before_event: 0,
             crash: CrashPoint {
                 begun: vec![0; threads],
@@ -65,6 +69,7 @@ impl<'t> SpaceBuilder<'t> {
         let mut space = SpaceBuilder::new(trace, initial, params, line_order);
         for (index, event) in trace.events.iter().enumerate() {
             space.event = index;
+            space.find_dependences();
             space.nodes_before_event = space.graph.len();
             let thread = event.thread.map(|t| t.index());
             match (event.kind, thread) {
@@ -87,6 +92,21 @@ impl<'t> SpaceBuilder<'t> {
             points: self.points,
             node_of: self.node_of,
         }
+    }
+
+    fn find_dependences(&mut self) {
+        let of_this = |d: &&Dependence| d.event as usize == self.event;
+        let (start, all) = (self.dependences.end, &self.trace.dependences);
+        let count = all[start.min(all.len())..].iter().take_while(of_this).count();
+        self.dependences = start..start + count;
+    }
+    /// Index of the current event.
+    pub fn event(&self) -> u32 {
+        self.event as u32
+    }
+    /// The reads that the current event depends on.
+    pub fn depends_on(&self) -> &'t [Dependence] {
+        &self.trace.dependences[self.dependences.clone()]
     }
 
     /// The moment just before the current event is a failure point.

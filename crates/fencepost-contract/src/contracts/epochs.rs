@@ -6,14 +6,15 @@
 //! open epoch comes along.
 //!
 //! RCBSP (Kolli et al., MICRO'16, section III-C) is buffered strict persistency over the non-multi-copy-atomic ARMv7.
-//! In the relations of Alglave et al. (TOPLAS'14), PMO = (co | (prop;hb* & W x W))+ with every fence strong; traces
-//! carry no dependencies, so here hb is fences and external reads-from. Epoch and strand persistency are Pelley's
-//! (ISCA'14): conflicting accesses carry order between threads, from-reads too.
+//! In the relations of Alglave et al. (TOPLAS'14), PMO = (co | (prop;hb* & W x W))+ with every fence strong; hb is
+//! fences, external reads-from and the dependences that the trace knows of (`dependences.rs`). Epoch and strand
+//! persistency are Pelley's (ISCA'14): conflicting accesses carry order between threads, from-reads too.
 
+use super::dependences::{Behind, Reads};
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
 use fencepost_kernel::{Addr, Fence, HartId, StoreId, TraceEvent, TraceKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Which of the family.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,8 +34,12 @@ struct Thread {
     stores: Vec<NodeId>,
     /// Stores of other threads observed in the open epoch.
     observed: Vec<NodeId>,
-    /// Everything ever observed, so that each store is noted once.
-    known: FxHashSet<NodeId>,
+    /// Everything ever observed, so that each store is noted once, and the epoch in which it was.
+    known: FxHashMap<NodeId, u32>,
+    /// Full fences so far.
+    epoch: u32,
+    /// RCBSP: what the reads of the open epoch hand on to stores that depend on them.
+    reads: Reads,
 }
 
 #[derive(Default)]
@@ -51,6 +56,8 @@ pub(super) struct Epochs {
     fences_drain: bool,
     threads: Vec<Thread>,
     words: FxHashMap<Addr, Word>,
+    /// RCBSP: what is before each store, for those that depend on a read of it.
+    behind: Behind,
 }
 
 impl Epochs {
@@ -60,6 +67,7 @@ impl Epochs {
             fences_drain: !buffered,
             threads: Vec::new(),
             words: FxHashMap::default(),
+            behind: Behind::default(),
         }
     }
     fn axiom(&self) -> Axiom {
@@ -73,8 +81,12 @@ impl Epochs {
         let addr = space.trace.store(id).addr.word();
         let axiom = self.axiom();
         let state = entry(&mut self.threads, thread.index());
+        let after = match self.family {
+            Family::Rcbsp => state.reads.store(id, state.closed, &mut self.behind, space),
+            Family::Epoch | Family::Strand => state.closed.map(|n| (n, axiom)),
+        };
         let word = self.words.entry(addr).or_default();
-        let mut before: Vec<(NodeId, Axiom)> = state.closed.map(|n| (n, axiom)).into_iter().collect();
+        let mut before: Vec<(NodeId, Axiom)> = after.into_iter().collect();
         let readers = word.readers.drain(..).filter(|r| r.0 != thread);
         before.extend(readers.map(|r| (r.1, Axiom::FromRead)));
         let node = if addr.is_persistent() {
@@ -87,7 +99,7 @@ impl Epochs {
         state.stores.push(node);
     }
 
-    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
+    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &mut SpaceBuilder<'_>) {
         let state = entry(&mut self.threads, thread.index());
         if self.family != Family::Rcbsp
             && let Some(closed) = state.closed
@@ -96,13 +108,18 @@ impl Epochs {
             readers.retain(|r| r.0 != thread);
             readers.push((thread, closed));
         }
-        let Some(from) = from.filter(|s| space.trace.store(*s).thread != thread) else {
-            return;
-        };
-        if let Some(node) = space.node_of(from)
-            && state.known.insert(node)
-        {
-            state.observed.push(node);
+        let external = from.filter(|s| space.trace.store(*s).thread != thread);
+        let mut in_epoch = false;
+        if let Some(node) = external.and_then(|s| space.node_of(s)) {
+            let epoch = state.known.entry(node).or_insert_with(|| {
+                state.observed.push(node);
+                state.epoch
+            });
+            in_epoch = *epoch == state.epoch;
+        }
+        if self.family == Family::Rcbsp {
+            let (reads, behind) = (&mut state.reads, &self.behind);
+            reads.read(addr, from, in_epoch, state.closed, behind, space);
         }
     }
 
@@ -113,6 +130,8 @@ impl Epochs {
         let mut before: Vec<_> = state.stores.drain(..).map(|n| (n, axiom)).collect();
         if !stores_only {
             before.extend(state.observed.drain(..).map(|n| (n, Axiom::ReadsFrom)));
+            state.epoch += 1;
+            state.reads.fold();
         }
         if !before.is_empty() {
             before.extend(state.closed.map(|n| (n, axiom)));

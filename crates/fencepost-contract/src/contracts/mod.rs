@@ -11,6 +11,7 @@
 
 mod build;
 mod commit;
+mod dependences;
 mod epochs;
 mod px86;
 mod registry;

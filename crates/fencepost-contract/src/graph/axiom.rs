@@ -19,6 +19,8 @@ pub enum Axiom {
     NtBeforeStore,
     /// Everything before a fence, and what it had observed, before everything after it (RCBSP).
     FenceCumulativity,
+    /// Everything before a fence before a store that depends on a read of what followed the fence (RCBSP).
+    Dependence,
     /// Program order of stores (strict persistency).
     ProgramOrder,
     /// A store before what follows a read of it in another thread.
@@ -50,6 +52,7 @@ impl Axiom {
             Axiom::Pcommit => "pcommit",
             Axiom::NtBeforeStore => "nt before store (Themis)",
             Axiom::FenceCumulativity => "fence cumulativity",
+            Axiom::Dependence => "fence cumulativity through a dependence",
             Axiom::ProgramOrder => "program order",
             Axiom::ReadsFrom => "reads-from",
             Axiom::FromRead => "from-read",

@@ -13,7 +13,7 @@ pub struct Menu {
     pub flushes: &'static [Flush],
     pub nt: bool,
     pub rmw: bool,
-    /// Some stores execute only if the newest load read a certain value.
+    /// Some stores execute only if the newest load read a certain value, and some store what it read.
     pub guards: bool,
 }
 
@@ -23,10 +23,7 @@ pub fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
     let threads = (0..menu.threads).map(|_| {
         let n = 1 + rng.below(menu.ops as u64);
         (0..n)
-            .map(|_| Guarded {
-                when: None,
-                op: op(menu, rng, &mut next),
-            })
+            .map(|_| guarded(menu, rng, &mut next))
             .collect()
     });
     let threads = threads.collect();
@@ -53,7 +50,10 @@ fn op(menu: &Menu, rng: &mut Stream, next: &mut u64) -> Op {
     match rng.below(10) {
         0..4 => Op::Store {
             loc,
-            value: Value::Const(value()),
+            value: match menu.guards && rng.chance(1, 4) {
+                true => Value::Reg(0),
+                false => Value::Const(value()),
+            },
             nt: menu.nt && rng.chance(1, 3),
         },
         4..6 => Op::Load { reg: 0, loc },

@@ -2,14 +2,15 @@
 //! same-location order and dependencies. Every execution as a trace, for the fence-based contracts.
 
 use super::px86_machine::push_store;
-use super::{Op, REGS, Reg, Shape, Value};
+use super::{Op, Reg, Shape, Value};
 use fencepost_kernel::{HartId, StoreId, Stream, Trace, TraceKind};
 use std::collections::BTreeSet;
 
 #[derive(Clone)]
 struct State {
     done: Vec<Vec<bool>>,
-    regs: Vec<[u64; REGS]>,
+    /// What each load returned, and its event. A register is the newest load to it in program order.
+    loaded: Vec<Vec<Option<(u64, u32)>>>,
     memory: Vec<(u64, Option<StoreId>)>,
     trace: Trace,
 }
@@ -50,7 +51,7 @@ pub fn random_trace(shape: &Shape, in_order: bool, rng: &mut Stream) -> Trace {
 fn start(shape: &Shape) -> State {
     State {
         done: shape.threads.iter().map(|t| vec![false; t.len()]).collect(),
-        regs: vec![[0; REGS]; shape.threads.len()],
+        loaded: shape.threads.iter().map(|t| vec![None; t.len()]).collect(),
         memory: vec![(0, None); shape.locations.len()],
         trace: Trace {
             threads: shape.threads.len() as u32,
@@ -111,7 +112,7 @@ fn may_perform(shape: &Shape, in_order: bool, s: &State, t: usize, i: usize) -> 
 fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
     s.done[t][i] = true;
     let this = shape.threads[t][i];
-    if this.when.is_some_and(|(r, v)| s.regs[t][r] != v) {
+    if this.when.is_some_and(|(r, v)| register(shape, s, t, i, r).0 != v) {
         return;
     }
     let hart = HartId(t as u8);
@@ -119,11 +120,12 @@ fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
         Op::Store { loc, value, nt } => {
             let v = match value {
                 Value::Const(v) => v,
-                Value::Reg(r) => s.regs[t][r],
+                Value::Reg(r) => register(shape, s, t, i, r).0,
             };
             let id = push_store(&mut s.trace, shape, t, loc, v, nt);
             s.memory[loc] = (v, Some(id));
             s.trace.push(hart, TraceKind::Store(id));
+            depend(shape, s, t, i, value);
         }
         Op::Rmw { loc, value } => {
             let from = s.memory[loc].1;
@@ -140,9 +142,9 @@ fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
             );
             s.trace.push(hart, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
         }
-        Op::Load { reg, loc } => {
+        Op::Load { loc, .. } => {
             let (v, from) = s.memory[loc];
-            s.regs[t][reg] = v;
+            s.loaded[t][i] = Some((v, s.trace.next_event()));
             s.trace.push(
                 hart,
                 TraceKind::Load {
@@ -160,4 +162,25 @@ fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
         ),
         Op::Fence(f) => s.trace.push(hart, TraceKind::Fence(f)),
     }
+}
+
+/// The store performed last depends on the load its value comes from, and on those that decided every branch before it.
+fn depend(shape: &Shape, s: &mut State, t: usize, i: usize, value: Value) {
+    let guards = shape.threads[t][..=i].iter().enumerate();
+    let mut on: Vec<u32> = guards
+        .filter_map(|(g, op)| register(shape, s, t, g, op.when?.0).1)
+        .collect();
+    if let Value::Reg(r) = value {
+        on.extend(register(shape, s, t, i, r).1);
+    }
+    on.sort_unstable();
+    on.dedup();
+    on.into_iter().for_each(|event| s.trace.depends_on(event));
+}
+
+/// A register as operation `i` reads it: its value, and the event of the load it comes from.
+fn register(shape: &Shape, s: &State, t: usize, i: usize, r: Reg) -> (u64, Option<u32>) {
+    let loads = (0..i).filter(|j| matches!(shape.threads[t][*j].op, Op::Load { reg, .. } if reg == r));
+    let newest = loads.filter_map(|j| s.loaded[t][j]).next_back();
+    newest.map_or((0, None), |(value, event)| (value, Some(event)))
 }

@@ -47,7 +47,10 @@ pub struct Mini<D: Design> {
     pub records: Vec<PersistRecord>,
     /// Steps taken.
     pub steps: u64,
-    threads: Vec<VecDeque<Op>>,
+    /// What each thread has still to do, with its place in program order.
+    threads: Vec<VecDeque<(usize, Op)>>,
+    /// Loads of each thread: place in program order and event.
+    loads: Vec<Vec<(usize, u32)>>,
     order: Order,
     copies: Vec<BTreeMap<LineAddr, State>>,
     /// Lines that prefetches may touch.
@@ -77,7 +80,11 @@ impl<D: Design> Mini<D> {
             trace,
             records: Vec::new(),
             steps: 0,
-            threads: programs.iter().map(|p| p.iter().copied().collect()).collect(),
+            threads: programs
+                .iter()
+                .map(|p| p.iter().copied().enumerate().collect())
+                .collect(),
+            loads: vec![Vec::new(); programs.len()],
             order,
             copies: vec![BTreeMap::new(); cores],
             lines,
@@ -126,15 +133,29 @@ impl<D: Design> Mini<D> {
     fn step_thread(&mut self, t: usize, dice: &mut Stream) -> bool {
         let Some(i) = self.choose(t, dice) else { return false };
         let hart = HartId(t as u8);
-        let done = match self.threads[t][i] {
+        let (place, op) = self.threads[t][i];
+        let done = match op {
             Op::Fence(f) => self.fence(hart, f),
             Op::Load(line, word) => self.access(hart, line, word, false),
             Op::Store(line, word) => self.access(hart, line, word, true),
         };
         if done {
             self.threads[t].remove(i);
+            self.depend(t, place, op);
         }
         done
+    }
+    /// Where nothing passes a load, everything depends on it: the access performed last on the newest load before it.
+    fn depend(&mut self, t: usize, place: usize, op: Op) {
+        let event = self.trace.next_event().saturating_sub(1);
+        let is_access = !matches!(op, Op::Fence(_));
+        let before = self.loads[t].iter().filter(|l| l.0 < place).max();
+        if let (true, Some((_, on))) = (is_access && self.order != Order::Relaxed, before) {
+            self.trace.depends_on(*on);
+        }
+        if matches!(op, Op::Load(..)) {
+            self.loads[t].push((place, event));
+        }
     }
     /// An operation of the thread that may perform next.
     fn choose(&self, t: usize, dice: &mut Stream) -> Option<usize> {
@@ -143,7 +164,7 @@ impl<D: Design> Mini<D> {
             return (!ops.is_empty()).then_some(0);
         }
         let may = |i: usize| {
-            (0..i).all(|j| match (ops[j], ops[i]) {
+            (0..i).all(|j| match (ops[j].1, ops[i].1) {
                 (Op::Fence(_), _) | (_, Op::Fence(_)) => false,
                 (Op::Load(..), _) if self.order == Order::StoresLag => false,
                 (Op::Load(a, v) | Op::Store(a, v), Op::Load(b, w) | Op::Store(b, w)) => (a, v) != (b, w),

@@ -92,9 +92,12 @@ fn planted_faults_are_convicted() {
         ("delegated", "read-clears-youngest"),
         ("delegated", "filter-misses-an-address"),
         ("delegated", "drain-ignores-dependences"),
+        ("delegated", "coalesce-with-dependences"),
         ("delegated", "epoch-boundary-skipped"),
         ("delegated-merge", "filter-misses-an-address"),
         ("delegated-merge", "drain-ignores-dependences"),
+        ("delegated-merge", "read-clears-youngest"),
+        ("delegated-merge", "coalesce-with-dependences"),
         ("delegated-merge", "epoch-boundary-skipped"),
     ];
     for (word, fault) in faults {

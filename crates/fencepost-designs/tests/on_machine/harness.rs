@@ -18,6 +18,8 @@ pub enum Statement {
     Store(Addr),
     /// Store a word and start making it persistent.
     Persist(Addr),
+    /// Load a word, store a value computed from it to another, and start making that persistent.
+    Copy(Addr, Addr),
     /// Non-temporal store.
     NtStore(Addr),
     /// Order everything persisted before against everything after.
@@ -42,7 +44,7 @@ pub fn programs(seed: u64, threads: usize, statements: usize, lines: u64) -> Vec
             l => Addr(64 * (l - lines) + word),
         };
         let pm = Addr::pm(64 * dice.below(lines) + word);
-        match dice.below(24) {
+        match dice.below(27) {
             0..=4 => Statement::Load(at),
             5..=7 => Statement::Store(at),
             8..=13 => Statement::Persist(pm),
@@ -51,6 +53,7 @@ pub fn programs(seed: u64, threads: usize, statements: usize, lines: u64) -> Vec
             20 => Statement::Critical(Addr(1024), pm),
             21 => Statement::NtStore(pm),
             22 => Statement::Compute,
+            23..=25 => Statement::Copy(at, pm),
             _ => Statement::Durable,
         }
     };
@@ -167,6 +170,11 @@ fn execute(pm: &mut Pm<'_, SimMem<'_>>, statement: Statement, unique: u64) {
         Statement::Persist(a) => {
             pm.m.store(At::new(a), value);
             pm.persist(At::new(a), 8);
+        }
+        Statement::Copy(from, to) => {
+            let read = pm.m.load(At::new(from));
+            pm.m.store(At::new(to), read.map(|_| unique));
+            pm.persist(At::new(to), 8);
         }
         Statement::NtStore(a) => pm.m.nt_store(At::new(a), value),
         Statement::Order => pm.order(),

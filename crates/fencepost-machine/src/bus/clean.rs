@@ -166,7 +166,8 @@ impl Machine {
             w.notify.extend(notify);
             return;
         }
-        if let Some(n) = port.notify.iter_mut().rfind(|n| n.2 == line) {
+        // Of several on their way the newest has the newest bytes.
+        if let Some(n) = port.notify.iter_mut().filter(|n| n.2 == line).max_by_key(|n| n.0) {
             n.1.extend(notify);
             return;
         }

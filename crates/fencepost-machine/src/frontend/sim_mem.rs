@@ -146,7 +146,8 @@ impl Mem for SimMem<'_> {
     }
     #[track_caller]
     fn store_release(&mut self, at: At<u32>, v: Val<u32>) {
-        self.sync(OpKind::StoreRelease, at, v.v, Location::caller());
+        let dep = at.dep.max(v.dep);
+        self.sync(OpKind::StoreRelease, At { dep, ..at }, v.v, Location::caller());
     }
     #[track_caller]
     fn lock(&mut self, at: At<u32>) {

@@ -174,7 +174,8 @@ impl Machine {
         match self.access(op.addr.line(), false, Waiter::Head(hart)) {
             Lookup::Missed => Act::Waits(Cause::LoadCache),
             Lookup::Hit(way) => {
-                self.observed(hart, op.addr);
+                let id = self.head_id(hart);
+                self.observed(hart, op, id);
                 self.notify_access(hart, op, way, Access::Load);
                 Act::Done(Answer {
                     value: self.sys.coherent.word(op.addr),
@@ -182,6 +183,11 @@ impl Machine {
                 })
             }
         }
+    }
+
+    /// The number of the operation that acts.
+    fn head_id(&self, hart: HartId) -> u32 {
+        self.sys.harts[hart.index()].head().map_or(0, |e| e.id)
     }
 
     fn gate_head(&mut self, hart: HartId, op: &Op, access: Access) -> Option<Act> {
@@ -251,15 +257,10 @@ impl Machine {
             self.sys.functional.borrow_mut().set_word(op.addr, value, None);
             store = before;
         }
-        if reads {
-            self.record(
-                hart,
-                TraceKind::Rmw {
-                    addr: op.addr.word(),
-                    from,
-                    store,
-                },
-            );
+        let id = self.head_id(hart);
+        if let Some(r) = self.sys.recorder.as_mut().filter(|_| reads) {
+            let addr = op.addr.word();
+            r.read(hart, id, op.dep, TraceKind::Rmw { addr, from, store });
         }
         if op.kind == OpKind::Lock {
             let stamp = self.sys.locks.stamp();

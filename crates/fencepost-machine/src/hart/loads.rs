@@ -3,9 +3,10 @@
 use super::Refused;
 use crate::bus::{Lookup, Waiter};
 use crate::cache::WayRef;
+use crate::frontend::Op;
 use crate::machine::Machine;
 use crate::seam::{Access, Cause, Gate};
-use fencepost_kernel::{Addr, HartId, Ps, TraceKind};
+use fencepost_kernel::{HartId, Ps, TraceKind};
 
 impl Machine {
     /// A load accesses the L1.
@@ -14,8 +15,12 @@ impl Machine {
         let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
             return;
         };
-        let addr = h.window[at].op.addr;
-        if h.stores.forwards(addr, id) {
+        let (addr, dep) = (h.window[at].op.addr, h.window[at].op.dep);
+        if let Some(store) = h.stores.forwarder(addr, id) {
+            let deps = [dep, store.op.dep];
+            if let Some(r) = &mut self.sys.recorder {
+                r.forwarded(hart, id, deps);
+            }
             let ready = self.sys.now() + self.sys.spec.l1.latency;
             self.complete_load(hart, at, ready);
             return;
@@ -61,12 +66,16 @@ impl Machine {
     }
 
     fn perform_load(&mut self, hart: HartId, at: usize, way: WayRef, ready: Ps) {
-        let (op, core) = (self.sys.harts[hart.index()].window[at].op, self.sys.core_index(hart));
+        let (op, id) = (
+            self.sys.harts[hart.index()].window[at].op,
+            self.sys.harts[hart.index()].window[at].id,
+        );
+        let core = self.sys.core_index(hart);
         let value = op.width.extract(self.sys.coherent.word(op.addr), op.addr.0);
         if value != op.value && !self.sys.journal.borrow().rolled_back(hart) {
             self.sys.counters.races += 1;
         }
-        self.observed(hart, op.addr);
+        self.observed(hart, &op, id);
         if self.hooks.loads {
             let data = self.sys.line_data(op.addr.line());
             let mut meta = self.sys.cores[core].l1.meta(way);
@@ -77,17 +86,11 @@ impl Machine {
         self.complete_load(hart, at, ready);
     }
 
-    /// Records that a hart read a word now.
-    pub(crate) fn observed(&mut self, hart: HartId, addr: Addr) {
-        if self.sys.recorder.is_some() {
-            let from = self.sys.coherent.writer(addr);
-            self.record(
-                hart,
-                TraceKind::Load {
-                    addr: addr.word(),
-                    from,
-                },
-            );
+    /// Records that operation `id` of a hart read a word now.
+    pub(crate) fn observed(&mut self, hart: HartId, op: &Op, id: u32) {
+        if let Some(r) = &mut self.sys.recorder {
+            let (addr, from) = (op.addr.word(), self.sys.coherent.writer(op.addr));
+            r.read(hart, id, op.dep, TraceKind::Load { addr, from });
         }
     }
 

@@ -78,11 +78,13 @@ impl StoreQueue {
     }
     /// Whether a store older than operation `id` writes the word of `addr`: a load takes its value from there.
     pub fn forwards(&self, addr: fencepost_kernel::Addr, id: u32) -> bool {
+        self.forwarder(addr, id).is_some()
+    }
+    /// The youngest of those stores.
+    pub fn forwarder(&self, addr: fencepost_kernel::Addr, id: u32) -> Option<&QueuedStore> {
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
-        self.entries
-            .iter()
-            .take_while(older)
-            .any(|s| s.op.addr.word() == addr.word() && s.is_store())
+        let here = |s: &&QueuedStore| s.op.addr.word() == addr.word() && s.is_store();
+        self.entries.iter().take_while(older).filter(here).last()
     }
     /// When the oldest store that may perform was committed.
     pub fn next_committed(&self) -> Option<Ps> {

@@ -8,6 +8,8 @@ use fencepost_kernel::{HartId, LineAddr, LineData, OpRecord, StoreId, StoreInfo,
 pub struct Recorder {
     trace: Trace,
     hold: bool,
+    /// Per thread and operation number: the event (plus one) of the read that yields the operation's result, 0 for none.
+    results: Vec<Vec<u32>>,
 }
 impl Recorder {
     /// A recorder for `threads` threads.
@@ -18,7 +20,40 @@ impl Recorder {
                 ..Trace::default()
             },
             hold: false,
+            results: Vec::new(),
         }
+    }
+    fn result(&self, thread: HartId, id: u32) -> u32 {
+        let of_thread = self.results.get(thread.index());
+        of_thread.and_then(|r| r.get(id as usize)).copied().unwrap_or(0)
+    }
+    fn set_result(&mut self, thread: HartId, id: u32, result: u32) {
+        if self.results.len() <= thread.index() {
+            self.results.resize_with(thread.index() + 1, Vec::new);
+        }
+        let of_thread = &mut self.results[thread.index()];
+        if of_thread.len() <= id as usize {
+            of_thread.resize(id as usize + 1, 0);
+        }
+        of_thread[id as usize] = result;
+    }
+    /// The event recorded last needs the result of operation `dep` of its thread (0: of none).
+    fn needs(&mut self, thread: HartId, dep: u32) {
+        if let Some(on) = self.result(thread, dep).checked_sub(1) {
+            self.trace.depends_on(on);
+        }
+    }
+    /// Operation `id`, whose address needs the result of operation `dep`, read a word: a load or an atomic.
+    pub fn read(&mut self, thread: HartId, id: u32, dep: u32, kind: TraceKind) {
+        self.trace.push(thread, kind);
+        self.needs(thread, dep);
+        self.set_result(thread, id, self.trace.next_event());
+    }
+    /// Load `id` took its value from a queued store of its thread: what depends on it depends on what the store and the
+    /// load depend on (the newer of the two reads).
+    pub fn forwarded(&mut self, thread: HartId, id: u32, deps: [u32; 2]) {
+        let newest = deps.into_iter().map(|d| self.result(thread, d)).max();
+        self.set_result(thread, id, newest.unwrap_or(0));
     }
     /// A store performed; returns its id.
     pub fn store(&mut self, thread: HartId, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
@@ -34,6 +69,7 @@ impl Recorder {
         });
         if !std::mem::take(&mut self.hold) {
             self.trace.push(thread, TraceKind::Store(id));
+            self.needs(thread, op.dep);
         }
         id
     }

@@ -65,7 +65,8 @@ struct Event {
 ///
 /// PMO = (co | (prop; hb* & W x W))+ with hb = ppo | fence | rfe, prop-base = rfe?; fence; hb*,
 /// prop = (prop-base & W x W) | (com*; prop-base*; fence; hb*), com = rf | co | fr (Alglave et al., TOPLAS 2014, with
-/// every fence strong). With `dependent`, every access after a read of the thread depends on it (ppo).
+/// every fence strong). With `dependent`, every access after a read of the thread depends on it (ppo); where stores lag
+/// behind, that is more than program order says.
 pub(super) fn first_violation(trace: &Trace, records: &[PersistRecord], dependent: bool) -> Option<(usize, usize)> {
     let (events, from) = collect(trace);
     let pmo = persist_order(&events, &from, dependent);
