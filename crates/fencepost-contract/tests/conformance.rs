@@ -19,6 +19,7 @@ const X86: Menu = Menu {
     nt: true,
     rmw: true,
     guards: true,
+    copies: false,
 };
 const ARM: Menu = Menu {
     fences: &[Fence::Dmb, Fence::Dmb, Fence::Dsb],
@@ -92,6 +93,7 @@ fn rcbsp_verdict_on_any_order_equals_the_relations() {
     let menu = Menu {
         locations,
         guards: false,
+        copies: true,
         fences: &[Fence::Dmb],
         ops: 6,
         ..ARM
@@ -107,7 +109,7 @@ fn rcbsp_verdict_on_any_order_equals_the_relations() {
         }
         word_records(&mut run);
         // All durable events to the end, in random order: none is too early, so only their order can be wrong.
-        let mut late: Vec<TraceEvent> = durable.iter().rev().map(|d| run.trace.events.remove(*d)).collect();
+        let mut late: Vec<TraceEvent> = run.take_durable_events();
         (1..late.len()).for_each(|k| late.swap(k, rng.below(k as u64 + 1) as usize));
         run.trace.events.extend(&late);
         let order = rcbsp_order::order(&run.trace);
@@ -157,7 +159,7 @@ fn every_contract_accuses_exactly_the_orders_that_leave_its_crash_states() {
     for kind in kinds {
         let contract = Contract::from(kind);
         let (mut accused, mut cleared) = (0, 0);
-        for i in 0..400 {
+        for i in 0..800 {
             let shape = random::shape(&menu, &mut rng);
             let run = random_order(&shape, &mut rng);
             let legal = every_prefix_is_a_crash_state(&run, &contract);

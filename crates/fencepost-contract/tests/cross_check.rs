@@ -20,6 +20,7 @@ const X86: Menu = Menu {
     nt: false,
     rmw: true,
     guards: true,
+    copies: true,
 };
 
 fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
@@ -77,6 +78,7 @@ fn rcbsp_contract_equals_the_relations_without_dependencies() {
         nt: false,
         rmw: false,
         guards: false,
+        copies: false,
     };
     for i in 0..200 {
         let shape = random::shape(&menu, &mut rng);

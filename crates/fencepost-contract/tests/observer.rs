@@ -20,6 +20,7 @@ const MENU: Menu = Menu {
     nt: false,
     rmw: true,
     guards: true,
+    copies: false,
 };
 
 #[test]

@@ -7,6 +7,7 @@ use fencepost_contract::{ContractKind, Demands, LineOrder, Refusal};
 use fencepost_kernel::{Addr, Fence, Flush, StoreId, Stream, TraceKind, WriteCause};
 use support::px86_machine::Machine;
 use support::random::{self, Menu};
+use support::relaxed;
 
 const PUBLISH: &str = include_str!("logs/publish.log");
 
@@ -225,6 +226,30 @@ fn malformed_lines_are_refused_with_line_reason_and_hint() {
             "",
         ),
         ("fencepost-log 1\n0 store pm+0x10000000000 1", 2, "beyond 1 TiB", ""),
+        (
+            "fencepost-log 1\n0 load pm+0\n0 store pm+8 1 needs 2",
+            3,
+            "there is no read 2 yet",
+            "there are 1 so far",
+        ),
+        (
+            "fencepost-log 1\n0 load pm+0\n1 store pm+8 1 needs 1",
+            3,
+            "read 1 is not by thread 1",
+            "",
+        ),
+        (
+            "fencepost-log 1\n0 load pm+0\n0 store pm+8 1 need 1",
+            3,
+            "expected a width",
+            "did you mean `needs`?",
+        ),
+        (
+            "fencepost-log 1\n0 load pm+0 needs",
+            2,
+            "expected the number of a read",
+            "",
+        ),
         ("", 1, "not a persist log", "fencepost-log 1"),
     ];
     for (text, line, reason, hint) in cases {
@@ -273,7 +298,8 @@ fn a_written_log_reads_back_as_the_same_run() {
         flushes: &[Flush::Clwb, Flush::Clflush],
         nt: true,
         rmw: true,
-        guards: true,
+        guards: false,
+        copies: false,
     };
     let mut rng = Stream::new(6, "round trip");
     for _ in 0..200 {
@@ -297,4 +323,58 @@ fn a_written_log_reads_back_as_the_same_run() {
             Ok(run.conform(&ContractKind::Px86.into()).unwrap().to_string())
         );
     }
+}
+
+/// Figure 1 of delegated ordering as a log: X; FENCE; Y on one thread, a read of Y and a dependent Z on another. With the
+/// dependence Z may not become durable before X; without it nothing is promised about the two.
+#[test]
+fn a_dependence_orders_what_a_fence_put_before_the_value_read() {
+    let log = |needs: &str| {
+        let text = format!(
+            "fencepost-log 1
+0 store pm+0x00 1 @ x.c:1
+0 dmb
+0 store pm+0x40 1
+1 load  pm+0x40
+1 store pm+0x80 1 {needs} @ z.c:9
+durable pm+0x80 : 0=1
+durable pm+0x00 : 0=1
+durable pm+0x40 : 0=1
+"
+        );
+        let log = parse(&text).unwrap();
+        let verdict = log.conform(&ContractKind::Rcbsp.into(), Demands { complete: true });
+        verdict.map(drop).map_err(|r| log.explain(&r))
+    };
+    assert_eq!(log(""), Ok(()));
+    let refusal = log("needs 1").unwrap_err();
+    assert!(refusal.contains("fence cumulativity through a dependence"), "{refusal}");
+    assert!(refusal.contains("x.c:1") && refusal.contains("z.c:9"), "{refusal}");
+}
+
+#[test]
+fn dependences_survive_being_written_and_read() {
+    let menu = Menu {
+        threads: 3,
+        ops: 8,
+        locations: &["v", "x", "y"],
+        fences: &[Fence::Dmb],
+        flushes: &[],
+        nt: false,
+        rmw: true,
+        guards: true,
+        copies: true,
+    };
+    let mut rng = Stream::new(7, "dependences");
+    let mut seen = 0;
+    for _ in 0..200 {
+        let trace = relaxed::random_trace(&random::shape(&menu, &mut rng), false, &mut rng);
+        let log = parse(&write(&trace, &[])).unwrap();
+        assert_eq!(
+            (&log.trace.events, &log.trace.dependences),
+            (&trace.events, &trace.dependences)
+        );
+        seen += trace.dependences.len();
+    }
+    assert!(seen > 100);
 }

@@ -230,7 +230,10 @@ fn rcbsp_contract_of_a_trace_without_dependences_is_weaker() {
     let rcbsp = contract(ContractKind::Rcbsp);
     assert_eq!(union_of_states(&shape, &traces, &rcbsp), list("000 100 101 110 111"));
     traces.iter_mut().for_each(|t| t.dependences.clear());
-    assert_eq!(union_of_states(&shape, &traces, &rcbsp), list("000 001 100 101 110 111"));
+    assert_eq!(
+        union_of_states(&shape, &traces, &rcbsp),
+        list("000 001 100 101 110 111")
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) const FLUSHES: [(&str, Flush); 4] = [
     ("cvap", Flush::CvAp),
 ];
 /// Causes by word.
-pub(super) const CAUSES: [(&str, WriteCause); 7] = [
+pub(super) const CAUSES: [(&str, WriteCause); 8] = [
     ("eviction", WriteCause::Eviction),
     ("flush", WriteCause::Flush),
     ("persist", WriteCause::Persist),
@@ -30,6 +30,7 @@ pub(super) const CAUSES: [(&str, WriteCause); 7] = [
     ("log", WriteCause::Log),
     ("home", WriteCause::Home),
     ("remote", WriteCause::Remote),
+    ("log-part", WriteCause::LogPart),
 ];
 
 /// Looks a word up in one of the tables.

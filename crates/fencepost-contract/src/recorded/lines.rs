@@ -31,8 +31,8 @@ impl Parser {
         let mut data = self.media.line(line);
         for (i, content) in contents {
             (data.by[i], data.words[i]) = match (cause, content) {
-                (WriteCause::Log, Content::Store(s)) => (Some(s), self.log.trace.store(s).value),
-                (WriteCause::Log, Content::Value(_)) => {
+                (c, Content::Store(s)) if c.is_log() => (Some(s), self.log.trace.store(s).value),
+                (c, Content::Value(_)) if c.is_log() => {
                     return Err(f.error("words of a hardware log name their stores (#n)"));
                 }
                 (_, content) => self.resolve(f, line, i, content)?,

@@ -27,8 +27,12 @@
 //! into persistent memory; outside `persistent` ranges a plain address is volatile. Hardware transactions are
 //! `tx-begin n`, `tx-commit n`, `tx-abort n`, `tx-flush`; per-task committing is `bind <address> <length> queue <q>` and
 //! `commit-queue <q>`; `accepted <address> : 0=#1 ...` says that a line reached the memory controller.
-//! Causes are `eviction`, `flush`, `persist`, `nt`, `log`, `home`, `remote`; with `cause log` the words are copies in
-//! a hardware log and must name their stores.
+//! Causes are `eviction`, `flush`, `persist`, `nt`, `log`, `log-part`, `home`, `remote`; with the two logs the words are
+//! copies in a hardware log and must name their stores (`log-part` becomes durable with the `log` record that follows).
+//!
+//! A store, load or rmw whose address, value or execution depends on an earlier read of its thread says so with `needs
+//! <read>` at the end, once for each: `1 store pm+0x80 1 needs 2`. Reads (`load`, `rmw`) are numbered from 1 in the order
+//! of their lines. Only `rcbsp` makes use of it; without it that contract promises less, never more.
 //!
 //! # Example
 //!

@@ -33,6 +33,8 @@ pub(super) struct Parser {
     /// Stores of each word, in order.
     pub(super) versions: FxHashMap<Addr, Vec<StoreId>>,
     tx: Vec<Option<TxId>>,
+    /// Events of the reads, in the order of their lines.
+    reads: Vec<u32>,
 }
 
 /// Reads a log.
@@ -92,6 +94,7 @@ impl Parser {
             media,
             versions: FxHashMap::default(),
             tx: Vec::new(),
+            reads: Vec::new(),
         }
     }
     pub(super) fn push(&mut self, line: usize, thread: Option<HartId>, kind: TraceKind) {
@@ -172,7 +175,8 @@ impl Parser {
             "rmw" => {
                 let addr = f.address(&self.ranges)?.word();
                 let from = self.memory.writer(addr);
-                let stored = f.peek().map(|_| f.number("a value")).transpose()?;
+                let stored = f.peek().filter(|word| *word != "needs");
+                let stored = stored.map(|_| f.number("a value")).transpose()?;
                 let store = stored.map(|value| self.new_store(number, thread, addr, value, false, source));
                 TraceKind::Rmw { addr, from, store }
             }
@@ -202,6 +206,35 @@ impl Parser {
             }
         };
         self.push(number, Some(thread), kind);
+        if matches!(
+            kind,
+            TraceKind::Store(_) | TraceKind::Load { .. } | TraceKind::Rmw { .. }
+        ) {
+            self.needs(thread, f)?;
+        }
+        if matches!(kind, TraceKind::Load { .. } | TraceKind::Rmw { .. }) {
+            self.reads.push(self.log.trace.next_event() - 1);
+        }
+        Ok(())
+    }
+
+    /// The reads that the event just added depends on.
+    fn needs(&mut self, thread: HartId, f: &mut Fields<'_>) -> Result<(), LogError> {
+        while f.take("needs") {
+            let number = f.number("the number of a read")?;
+            let index = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
+            let Some(on) = index.and_then(|i| self.reads.get(i)).copied() else {
+                let hint = format!(
+                    "loads and rmws are numbered from 1 in the order of their lines; there are {} so far",
+                    self.reads.len()
+                );
+                return Err(f.hinted(format!("there is no read {number} yet"), Some(hint)));
+            };
+            if self.log.trace.events[on as usize].thread != Some(thread) {
+                return Err(f.error(format!("read {number} is not by thread {}", thread.0)));
+            }
+            self.log.trace.depends_on(on);
+        }
         Ok(())
     }
 
@@ -247,13 +280,19 @@ impl Parser {
         f: &mut Fields<'_>,
     ) -> Result<StoreId, LogError> {
         let (at, value) = (f.address(&self.ranges)?, f.number("a value")?);
-        let width = match f.maybe() {
+        let width = match f.peek().filter(|word| *word != "needs") {
             None | Some("w8") => Width::B8,
             Some("w1") => Width::B1,
             Some("w2") => Width::B2,
             Some("w4") => Width::B4,
-            Some(other) => return Err(f.error(format!("expected a width (w1, w2, w4 or w8); found `{other}`"))),
+            Some(other) => {
+                let known = nearest(other, ["needs"]);
+                return Err(f.hinted(format!("expected a width (w1, w2, w4 or w8); found `{other}`"), known));
+            }
         };
+        if f.peek().is_some_and(|word| word != "needs") {
+            f.maybe();
+        }
         if at.0 % width.bytes() != 0 {
             return Err(f.error(format!(
                 "a store of {} bytes must be aligned to its width",

@@ -2,6 +2,7 @@
 
 use super::fields::{CAUSES, FENCES, FLUSHES, word_of};
 use fencepost_kernel::{Addr, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// Writes a trace and its persist log as text that [`super::parse`] reads back.
@@ -19,8 +20,22 @@ pub fn write(trace: &Trace, records: &[PersistRecord]) -> String {
         }
     }
     let number = |s: StoreId| numbers[s.index()].unwrap_or(0);
-    for event in &trace.events {
+    let (mut reads, mut read_numbers) = (0, FxHashMap::default());
+    let mut dependences = trace.dependences.iter().peekable();
+    for (index, event) in trace.events.iter().enumerate() {
+        if matches!(event.kind, TraceKind::Load { .. } | TraceKind::Rmw { .. }) {
+            reads += 1;
+            read_numbers.insert(index as u32, reads);
+        }
+        let start = text.len();
         event_line(&mut text, trace, records, event, &number).expect("writing to a string cannot fail");
+        let mut needs = String::new();
+        while let Some(d) = dependences.next_if(|d| d.event as usize <= index) {
+            needs.extend(read_numbers.get(&d.on).map(|n| format!(" needs {n}")));
+        }
+        // What follows `@` is the place in the program.
+        let at = text[start..].find(" @ ").map_or(text.len(), |at| start + at);
+        text.insert_str(at, &needs);
         text.push('\n');
     }
     text

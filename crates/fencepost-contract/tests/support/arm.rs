@@ -91,7 +91,9 @@ fn persist_order(c: &Candidate, model: Arm) -> Option<Rel> {
     let fence = Rel::from(n, |a, b| {
         (a..b).any(|f| is_fence(f) && c.po.has(a, f) && c.po.has(f, b)) && !is_fence(a) && !is_fence(b)
     });
-    let ppo = preserved(c, w, r);
+    let dp = Rel::from(n, |a, b| c.events[b].data.contains(&a));
+    let ctrl = Rel::from(n, |a, b| c.events[b].control.contains(&a));
+    let ppo = preserved([&dp, &ctrl], &c.po_loc(), &c.rf, &c.co, &c.fr, &c.thread_of(), (w, r));
     let rfe = c.external(&c.rf);
     let fre = c.external(&c.fr);
     match model {
@@ -111,17 +113,24 @@ fn persist_order(c: &Candidate, model: Arm) -> Option<Rel> {
     }
 }
 
-/// Preserved program order of ARMv7 (TOPLAS'14, figure 25), without instruction barriers.
-fn preserved(c: &Candidate, w: Row, r: Row) -> Rel {
-    let n = c.events.len();
-    let dp = Rel::from(n, |a, b| c.events[b].data.contains(&a));
-    let ctrl = Rel::from(n, |a, b| c.events[b].control.contains(&a));
-    let po_loc = c.po_loc();
-    let rdw = po_loc.and(&c.external(&c.fr).then(&c.external(&c.rf)));
-    let detour = po_loc.and(&c.external(&c.co).then(&c.external(&c.rf)));
-    let rfi = c.internal(&c.rf);
+/// Preserved program order of ARMv7 (TOPLAS'14, figure 25), without instruction barriers, from data (or address) and
+/// control dependences, for events with the given threads, of which `kinds` are writes and reads.
+pub fn preserved(
+    [dp, ctrl]: [&Rel; 2],
+    po_loc: &Rel,
+    rf: &Rel,
+    co: &Rel,
+    fr: &Rel,
+    threads: &[usize],
+    (w, r): (Row, Row),
+) -> Rel {
+    let n = threads.len();
+    let external = |x: &Rel| Rel::from(n, |a, b| x.has(a, b) && threads[a] != threads[b]);
+    let rfi = Rel::from(n, |a, b| rf.has(a, b) && threads[a] == threads[b]);
+    let rdw = po_loc.and(&external(fr).then(&external(rf)));
+    let detour = po_loc.and(&external(co).then(&external(rf)));
     let (mut ii, mut ci) = (dp.or(&rdw).or(&rfi), detour);
-    let mut cc = dp.or(&ctrl);
+    let mut cc = dp.or(ctrl);
     let mut ic = Rel::new(n);
     loop {
         let ii2 = ii.or(&ci).or(&ic.then(&ci)).or(&ii.then(&ii));

@@ -54,9 +54,8 @@ impl Candidate {
         let n = self.events.len();
         Rel::from(n, |a, b| r.has(a, b) && self.events[a].thread != self.events[b].thread)
     }
-    pub fn internal(&self, r: &Rel) -> Rel {
-        let n = self.events.len();
-        Rel::from(n, |a, b| r.has(a, b) && self.events[a].thread == self.events[b].thread)
+    pub fn thread_of(&self) -> Vec<usize> {
+        self.events.iter().map(|e| e.thread).collect()
     }
     pub fn po_loc(&self) -> Rel {
         let n = self.events.len();

@@ -13,8 +13,10 @@ pub struct Menu {
     pub flushes: &'static [Flush],
     pub nt: bool,
     pub rmw: bool,
-    /// Some stores execute only if the newest load read a certain value, and some store what it read.
+    /// Some stores execute only if the newest load read a certain value.
     pub guards: bool,
+    /// Some stores store what the newest load read: states no longer tell all stores apart.
+    pub copies: bool,
 }
 
 /// A program from the menu. Every store writes a value of its own (so that states tell stores apart), below 10.
@@ -22,9 +24,7 @@ pub fn shape(menu: &Menu, rng: &mut Stream) -> Shape {
     let mut next = 0;
     let threads = (0..menu.threads).map(|_| {
         let n = 1 + rng.below(menu.ops as u64);
-        (0..n)
-            .map(|_| guarded(menu, rng, &mut next))
-            .collect()
+        (0..n).map(|_| guarded(menu, rng, &mut next)).collect()
     });
     let threads = threads.collect();
     Shape {
@@ -50,7 +50,7 @@ fn op(menu: &Menu, rng: &mut Stream, next: &mut u64) -> Op {
     match rng.below(10) {
         0..4 => Op::Store {
             loc,
-            value: match menu.guards && rng.chance(1, 4) {
+            value: match menu.copies && rng.chance(1, 4) {
                 true => Value::Reg(0),
                 false => Value::Const(value()),
             },

@@ -1,12 +1,14 @@
-//! RCBSP's persist order of one trace, straight from the relations: PMO = (co | (prop;hb* & W x W))+, where a trace
-//! without dependencies has hb = fence | rfe. And a random machine that keeps exactly this order.
+//! RCBSP's persist order of one trace, straight from the relations: PMO = (co | (prop;hb* & W x W))+ with
+//! hb = ppo | fence | rfe, ppo being what the trace's dependences make of it. And a random machine that keeps exactly this order.
 
 use super::relation::{Rel, Row};
 use super::run::Run;
-use super::{Shape, relaxed};
-use fencepost_kernel::{Addr, Fence, StoreId, Stream, Trace, TraceKind};
+use super::{Shape, arm, relaxed};
+use fencepost_kernel::{Addr, Dependence, Fence, StoreId, Stream, Trace, TraceKind};
 
 struct Access {
+    /// Its event.
+    event: u32,
     thread: usize,
     addr: Option<Addr>,
     store: Option<StoreId>,
@@ -16,7 +18,7 @@ struct Access {
 }
 
 fn accesses(trace: &Trace) -> Vec<Access> {
-    let events = trace.events.iter().filter_map(|e| {
+    let events = trace.events.iter().enumerate().filter_map(|(i, e)| {
         let (addr, store, from, fence) = match e.kind {
             TraceKind::Store(s) => (Some(trace.store(s).addr), Some(s), None, None),
             TraceKind::Load { addr, from } => (Some(addr), None, from, None),
@@ -26,6 +28,7 @@ fn accesses(trace: &Trace) -> Vec<Access> {
         };
         let (drain, fence) = (fence == Some(Fence::Dsb), fence.is_some());
         Some(Access {
+            event: i as u32,
             thread: e.thread?.index(),
             addr,
             store,
@@ -35,6 +38,23 @@ fn accesses(trace: &Trace) -> Vec<Access> {
         })
     });
     events.collect()
+}
+
+fn ppo(trace: &Trace, e: &[Access], rf: &Rel, co: &Rel, fr: &Rel) -> Rel {
+    let n = e.len();
+    let needs = |a: usize, b: usize| {
+        let edge = |d: &Dependence| d.on == e[a].event && d.event == e[b].event;
+        trace.dependences.iter().any(edge)
+    };
+    let (dp, none) = (Rel::from(n, needs), Rel::new(n));
+    // Events are in effect order, which is program order for one thread's accesses to one word.
+    let po_loc = Rel::from(n, |a, b| {
+        a < b && e[a].thread == e[b].thread && e[a].addr.is_some() && e[a].addr == e[b].addr
+    });
+    let threads: Vec<usize> = e.iter().map(|a| a.thread).collect();
+    let of = |f: fn(&Access) -> bool| (0..n).filter(|i| f(&e[*i])).fold(0 as Row, |s, i| s | 1 << i);
+    let kinds = (of(|a| a.store.is_some()), of(|a| a.addr.is_some() && a.store.is_none()));
+    arm::preserved([&dp, &none], &po_loc, rf, co, fr, &threads, kinds)
 }
 
 /// Per store, and per drain (in trace order), the stores that come before it.
@@ -66,7 +86,7 @@ pub fn order(trace: &Trace) -> Order {
             && ((a + 1)..=b).any(|f| e[f].fence && po(a, f) && (f == b || po(f, b)))
     });
     let rfe = Rel::from(n, |a, b| rf.has(a, b) && e[a].thread != e[b].thread);
-    let hb_star = fence.or(&rfe).star();
+    let hb_star = ppo(trace, &e, &rf, &co, &fr).or(&fence).or(&rfe).star();
     let base = rfe.reflexive().then(&fence).then(&hb_star);
     let com = co.or(&rf).or(&fr);
     let prop = base
@@ -106,6 +126,7 @@ pub fn random_run(shape: &Shape, rng: &mut Stream) -> Run {
     let events = plain.events.clone();
     run.trace.stores = plain.stores;
     let (mut performed, mut durable, mut drains) = (0 as Row, 0 as Row, 0);
+    let mut moved = Vec::new();
     for event in events.iter().map(Some).chain([None]) {
         let drain = matches!(event.map(|e| e.kind), Some(TraceKind::Fence(Fence::Dsb)));
         let needed = if drain { order.before_drain[drains] } else { 0 };
@@ -126,6 +147,7 @@ pub fn random_run(shape: &Shape, rng: &mut Stream) -> Run {
         }
         assert_eq!(needed & !durable, 0, "the machine drains");
         if let Some(event) = event {
+            moved.push(run.trace.next_event());
             run.trace.events.push(*event);
             if let TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } = event.kind
                 && run.trace.store(s).addr.is_persistent()
@@ -134,5 +156,7 @@ pub fn random_run(shape: &Shape, rng: &mut Stream) -> Run {
             }
         }
     }
+    run.trace.dependences = plain.dependences;
+    super::run::move_dependences(&mut run.trace, &moved);
     run
 }

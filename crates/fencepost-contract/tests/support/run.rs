@@ -13,6 +13,13 @@ pub struct Run {
     media: BTreeMap<LineAddr, LineData>,
 }
 
+/// The events with these old numbers (positions) now have those new ones.
+pub fn move_dependences(trace: &mut Trace, moved: &[u32]) {
+    for d in &mut trace.dependences {
+        (d.event, d.on) = (moved[d.event as usize], moved[d.on as usize]);
+    }
+}
+
 impl Run {
     pub fn new(shape: &Shape) -> Run {
         let addrs = (0..shape.locations.len()).map(|l| shape.addr(l)).collect();
@@ -26,6 +33,18 @@ impl Run {
             addrs,
             media: BTreeMap::new(),
         }
+    }
+    /// Takes the durable events out of the trace.
+    pub fn take_durable_events(&mut self) -> Vec<fencepost_kernel::TraceEvent> {
+        let is_durable = |e: &fencepost_kernel::TraceEvent| matches!(e.kind, TraceKind::Durable { .. });
+        let mut kept = 0;
+        let moved = self.trace.events.iter().map(|e| {
+            kept += u32::from(!is_durable(e));
+            kept.saturating_sub(1)
+        });
+        let moved: Vec<u32> = moved.collect();
+        move_dependences(&mut self.trace, &moved);
+        self.trace.events.extract_if(.., |e| is_durable(e)).collect()
     }
     /// The (unique) store that wrote `value` to the location.
     pub fn store_with(&self, loc: Loc, value: u64) -> StoreId {
