@@ -9,7 +9,7 @@ use support::arm::{self, Arm};
 use support::px86_machine::Machine;
 use support::random::{self, Menu};
 use support::states::union_of_states;
-use support::{px86_axioms, relaxed};
+use support::{Op, Shape, px86_axioms, relaxed};
 
 const X86: Menu = Menu {
     threads: 2,
@@ -62,8 +62,33 @@ fn px86_machine_and_contract_agree_with_line_order_and_non_temporal_stores() {
         let shape = random::shape(&menu, &mut rng);
         let machine = Machine::new(&shape, LineOrder::Fifo);
         let got = union_of_states(&shape, &machine.traces(), &ordered(ContractKind::Px86, LineOrder::Fifo));
-        assert_eq!(got, machine.crash_states(), "program {i}: {shape:?}");
+        let operational = machine.crash_states();
+        if stores_behind_nt_on_line(&shape) {
+            // The contract does not promise that such a store waits for the write-combining buffer.
+            assert!(got.is_superset(&operational), "program {i}: {shape:?}");
+        } else {
+            assert_eq!(got, operational, "program {i}: {shape:?}");
+        }
     }
+}
+
+/// Whether a thread stores to a line after a non-temporal store to it, with no fence between.
+fn stores_behind_nt_on_line(shape: &Shape) -> bool {
+    shape.threads.iter().any(|thread| {
+        let mut open: Vec<usize> = Vec::new();
+        thread.iter().any(|g| match g.op {
+            Op::Store { loc, nt: true, .. } => {
+                open.push(loc);
+                false
+            }
+            Op::Store { loc, nt: false, .. } => open.iter().any(|o| shape.same_line(*o, loc)),
+            Op::Rmw { .. } | Op::Fence(_) => {
+                open.clear();
+                false
+            }
+            _ => false,
+        })
+    })
 }
 
 #[test]

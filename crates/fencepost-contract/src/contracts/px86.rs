@@ -39,8 +39,8 @@ struct View {
     ready: Stamp,
     /// Flushed, waiting for a fence: line and the newest covered store.
     flushed: Vec<(LineAddr, Stamp)>,
-    /// Non-temporal stores waiting for a fence, with their lines.
-    nt: Vec<(LineAddr, NodeId)>,
+    /// Non-temporal stores waiting for a fence.
+    nt: Vec<NodeId>,
     /// Number of accepted writes at the last fence, and at the last fence before the newest `pcommit`.
     accepted_at_fence: usize,
     accepted_at_pcommit: Option<usize>,
@@ -84,10 +84,6 @@ impl Px86 {
             return;
         }
         view.coherence.insert(addr.line(), stamp(id));
-        if !info.nt && space.line_order() == LineOrder::Fifo {
-            self.nt_on_line(thread, addr.line(), space);
-        }
-        let view = entry(&mut self.views, thread);
         let before = if self.nt_before_store && !info.nt {
             view.nt_barrier(space)
         } else {
@@ -95,7 +91,7 @@ impl Px86 {
         };
         let node = space.store(id, before.map(|n| (n, Axiom::NtBeforeStore)).as_slice());
         if info.nt {
-            view.nt.push((addr.line(), node));
+            view.nt.push(node);
             view.nt_open.push(node);
         }
         let key = match space.line_order() {
@@ -103,15 +99,6 @@ impl Px86 {
             LineOrder::Unordered => addr.word(),
         };
         self.history.entry(key).or_default().push((stamp(id), node));
-    }
-
-    /// A store to a line waits until the thread's non-temporal stores to the line have left for memory, and with it waits
-    /// everything that the thread stores later.
-    fn nt_on_line(&mut self, thread: usize, line: LineAddr, space: &mut SpaceBuilder<'_>) {
-        let view = entry(&mut self.views, thread);
-        let here = view.nt.extract_if(.., |n| n.0 == line);
-        let here: Vec<NodeId> = here.map(|n| n.1).collect();
-        here.into_iter().for_each(|n| self.accept(n, Axiom::SameLine, space));
     }
 
     fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
@@ -147,7 +134,7 @@ impl Px86 {
         let flushed = std::mem::take(&mut view.flushed);
         let nt = std::mem::take(&mut view.nt);
         self.accept_lines(&flushed, space);
-        for (_, node) in nt {
+        for node in nt {
             self.accept(node, Axiom::NtFence, space);
         }
         let accepted = self.accepted.len();
