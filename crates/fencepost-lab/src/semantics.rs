@@ -6,8 +6,11 @@ use crate::request::Request;
 use crate::result::{Check, RunResult};
 use std::collections::BTreeMap;
 
+mod coalescing;
 mod dpo;
+
 mod graph;
+mod litmus;
 mod loc;
 mod paths;
 mod themis;
@@ -114,6 +117,8 @@ mod tests {
             "dpo-cumulativity",
             "dpo-reorder-only-within-an-epoch",
             "dpo-no-epoch-deadlock",
+            "dpo-no-forbidden-outcome",
+            "dpo-coalescing-rule",
             "dpo-no-writeback-to-pm",
             "dpo-pcommit-waits-for-all",
             "dpo-clwb-drops-permission",
