@@ -55,11 +55,21 @@ impl<T: Copy + Default> Paged<T> {
     fn line(&self, line: LineAddr) -> [T; 8] {
         let (table, page, slot) = place(line.0 * 8);
         match self.page(table, page) {
-            Some(p) => std::array::from_fn(|i| p[slot + i]),
+            Some(p) => *p[slot..].first_chunk().expect("a line lies within its page"),
             None => [T::default(); 8],
         }
     }
+    #[inline]
     fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE_WORDS] {
+        if self.tables[table].get(page).is_none_or(Option::is_none) {
+            return self.new_page(table, page);
+        }
+        let page = self.tables[table][page].as_mut();
+        Rc::make_mut(page.expect("just seen"))
+    }
+    /// A page that is not in its table: a new or a wild one.
+    #[cold]
+    fn new_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE_WORDS] {
         let fresh = || Rc::new([T::default(); PAGE_WORDS]);
         if page >= WILD {
             return Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh));
@@ -84,7 +94,7 @@ impl<T: Copy + Default> Paged<T> {
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     words: Paged<u64>,
-    writers: Option<Paged<u32>>,
+    writers: Option<Paged<Option<StoreId>>>,
 }
 impl Image {
     /// An all-zero image that also remembers the store that wrote each word.
@@ -109,22 +119,20 @@ impl Image {
     pub fn set_word(&mut self, addr: Addr, value: u64, by: Option<StoreId>) {
         self.words.set(addr.0 / 8, value);
         if let Some(w) = &mut self.writers {
-            w.set(addr.0 / 8, by.map_or(0, |s| s.index() as u32 + 1));
+            w.set(addr.0 / 8, by);
         }
     }
     /// The store that wrote the word last; `None` before the first, or when writers are not kept.
     #[inline]
     pub fn writer(&self, addr: Addr) -> Option<StoreId> {
-        let raw = self.writers.as_ref()?.get(addr.0 / 8);
-        raw.checked_sub(1).and_then(|i| StoreId::from_index(i as usize))
+        self.writers.as_ref()?.get(addr.0 / 8)
     }
     /// The line with the writers of its words.
     #[inline]
     pub fn line(&self, line: LineAddr) -> LineData {
-        let by = self.writers.as_ref().map_or([0; 8], |w| w.line(line));
         LineData {
             words: self.words.line(line),
-            by: by.map(|raw| raw.checked_sub(1).and_then(|i| StoreId::from_index(i as usize))),
+            by: self.writers.as_ref().map_or([None; 8], |w| w.line(line)),
         }
     }
     /// Only the line's bytes, as words.
@@ -136,7 +144,7 @@ impl Image {
     pub fn set_line(&mut self, line: LineAddr, data: &LineData) {
         self.words.set_line(line, &data.words);
         if let Some(w) = &mut self.writers {
-            w.set_line(line, &data.by.map(|b| b.map_or(0, |s| s.index() as u32 + 1)));
+            w.set_line(line, &data.by);
         }
     }
     /// Every line of persistent memory that has ever been written, in address order.

@@ -81,31 +81,32 @@ impl Machine {
         port.scheduled = None;
         port.controller.advance(now, filter, &mut events);
         if side == Side::Pm {
-            let landing = events.iter().filter_map(|e| match e {
-                MemEvent::Durable { write, .. } => Some((write.line, write.data.words)),
-                _ => None,
-            });
-            self.sys.landing.extend(landing);
+            for e in &events {
+                if let MemEvent::Durable { write, .. } = e {
+                    self.sys.landing.push((write.line, write.data.words));
+                }
+            }
         }
-        for e in events.drain(..) {
+        for e in &events {
             self.memory_event(side, e);
         }
+        events.clear();
         self.sys.landing.clear();
         self.mem_events = events;
         self.sys.wake_memory(side);
     }
 
-    fn memory_event(&mut self, side: Side, event: MemEvent) {
-        match event {
+    fn memory_event(&mut self, side: Side, event: &MemEvent) {
+        match *event {
             MemEvent::ReadDone { id, .. } => self.read_done(side, id.0),
-            MemEvent::Accepted { id, write } => self.accepted(side, id, &write),
+            MemEvent::Accepted { id, ref write } => self.accepted(side, id, write),
             MemEvent::Issued { .. } => {}
-            MemEvent::ModuleAccepted { id, write } => {
+            MemEvent::ModuleAccepted { id, ref write } => {
                 if self.hooks.writes {
-                    self.design.module_accepted(&mut self.sys, id, &write);
+                    self.design.module_accepted(&mut self.sys, id, write);
                 }
             }
-            MemEvent::Durable { id, write, record } => self.durable(id, &write, record),
+            MemEvent::Durable { id, ref write, record } => self.durable(id, write, record),
             MemEvent::SlotFree { queue } => {
                 self.try_outgoing(side);
                 if side == Side::Pm {

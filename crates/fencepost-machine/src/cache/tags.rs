@@ -3,6 +3,7 @@
 use crate::seam::Way;
 use crate::spec::CacheSpec;
 use fencepost_kernel::LineAddr;
+use std::num::NonZeroU64;
 
 /// Coherence state of a way that holds a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -25,13 +26,30 @@ impl State {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct WayRef(u32);
 
+/// What a way holds: a line, and whether it is a frozen version of it. One word, because a look-up compares every way of
+/// a set with the one that names the line's current version.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Key(NonZeroU64);
+impl Key {
+    #[inline]
+    fn new(line: LineAddr, frozen: bool) -> Key {
+        let word = line.0 << 2 | u64::from(frozen) << 1 | 1;
+        Key(NonZeroU64::new(word).expect("the lowest bit is set"))
+    }
+    fn line(self) -> LineAddr {
+        LineAddr(self.0.get() >> 2)
+    }
+    fn frozen(self) -> bool {
+        self.0.get() & 2 != 0
+    }
+}
+
 #[derive(Copy, Clone, Debug)]
 struct Slot {
     used: u64,
     meta: u32,
     state: State,
     dirty: bool,
-    frozen: bool,
 }
 
 /// A line that had to leave.
@@ -63,7 +81,7 @@ impl Evicted {
 /// The tag array of one cache.
 #[derive(Clone, Debug)]
 pub struct Tags {
-    lines: Vec<Option<LineAddr>>,
+    keys: Vec<Option<Key>>,
     slots: Vec<Slot>,
     ways: usize,
     mask: u64,
@@ -79,10 +97,9 @@ impl Tags {
             meta: 0,
             state: State::Shared,
             dirty: false,
-            frozen: false,
         };
         Tags {
-            lines: vec![None; ways * sets],
+            keys: vec![None; ways * sets],
             slots: vec![empty; ways * sets],
             ways,
             mask: sets as u64 - 1,
@@ -94,20 +111,18 @@ impl Tags {
         first..first + self.ways
     }
     /// The way that holds the current version of `line`.
+    #[inline]
     pub fn find(&self, line: LineAddr) -> Option<WayRef> {
-        let set = self.set(line);
+        let (set, key) = (self.set(line), Some(Key::new(line, false)));
         let first = set.start;
-        let hit = self.lines[set]
-            .iter()
-            .enumerate()
-            .find(|(i, l)| **l == Some(line) && !self.slots[first + i].frozen);
-        hit.map(|(i, _)| WayRef((first + i) as u32))
+        let hit = self.keys[set].iter().position(|k| *k == key);
+        hit.map(|i| WayRef((first + i) as u32))
     }
     /// The way that holds the frozen version of `line` named by `meta`.
     pub fn find_frozen(&self, line: LineAddr, meta: u32) -> Option<WayRef> {
-        let mut set = self.set(line);
-        let is = |i: &usize| self.lines[*i] == Some(line) && self.slots[*i].frozen && self.slots[*i].meta == meta;
-        set.find(is).map(|i| WayRef(i as u32))
+        let (mut set, key) = (self.set(line), Some(Key::new(line, true)));
+        let found = set.find(|i| self.keys[*i] == key && self.slots[*i].meta == meta);
+        found.map(|i| WayRef(i as u32))
     }
     /// Marks a way as used now.
     pub fn touch(&mut self, way: WayRef) {
@@ -144,16 +159,17 @@ impl Tags {
     }
     /// Turns a way into a frozen version; loads no longer see it.
     pub fn freeze(&mut self, way: WayRef) {
-        self.slots[way.0 as usize].frozen = true;
+        let key = &mut self.keys[way.0 as usize];
+        *key = key.map(|k| Key::new(k.line(), true));
     }
     fn taken(&self, i: usize) -> Option<Evicted> {
         let s = &self.slots[i];
-        self.lines[i].map(|line| Evicted {
-            line,
+        self.keys[i].map(|k| Evicted {
+            line: k.line(),
             state: s.state,
             dirty: s.dirty,
             meta: s.meta,
-            frozen: s.frozen,
+            frozen: k.frozen(),
         })
     }
     /// What a way holds.
@@ -163,8 +179,7 @@ impl Tags {
     /// Empties a way.
     pub fn remove(&mut self, way: WayRef) -> Option<Evicted> {
         let gone = self.taken(way.0 as usize);
-        self.lines[way.0 as usize] = None;
-        self.slots[way.0 as usize].frozen = false;
+        self.keys[way.0 as usize] = None;
         gone
     }
     /// Empties the way that holds `line`, if any.
@@ -174,11 +189,11 @@ impl Tags {
     /// What must leave before `line` can be inserted: nothing if it is present or its set has a free way.
     pub fn victim(&self, line: LineAddr) -> Option<WayRef> {
         let set = self.set(line);
-        if self.lines[set.clone()].contains(&None) || self.find(line).is_some() {
+        if self.keys[set.clone()].contains(&None) || self.find(line).is_some() {
             return None;
         }
         // Frozen versions leave only when the whole set is frozen.
-        set.min_by_key(|i| (self.slots[*i].frozen, self.slots[*i].used))
+        set.min_by_key(|i| (self.keys[*i].is_some_and(Key::frozen), self.slots[*i].used))
             .map(|i| WayRef(i as u32))
     }
     /// Every way of the set of `line`, in order; used by designs that choose their own victims.
@@ -190,29 +205,28 @@ impl Tags {
     pub fn insert(&mut self, line: LineAddr, state: State, dirty: bool, meta: u32) -> WayRef {
         let free = || {
             self.set(line)
-                .find(|i| self.lines[*i].is_none())
+                .find(|i| self.keys[*i].is_none())
                 .map(|i| WayRef(i as u32))
         };
         let way = self
             .find(line)
             .or_else(free)
             .expect("the caller makes room before inserting");
-        self.lines[way.0 as usize] = Some(line);
+        self.keys[way.0 as usize] = Some(Key::new(line, false));
         self.clock += 1;
         self.slots[way.0 as usize] = Slot {
             used: self.clock,
             meta,
             state,
             dirty,
-            frozen: false,
         };
         way
     }
     /// Every dirty line, in array order.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        (0..self.lines.len())
+        (0..self.keys.len())
             .filter(|i| self.slots[*i].dirty)
-            .filter_map(|i| self.lines[i])
+            .filter_map(|i| self.keys[i].map(Key::line))
     }
 }
 

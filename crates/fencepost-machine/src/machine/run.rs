@@ -231,7 +231,13 @@ impl Machine {
     }
 
     /// Whatever an event's hooks asked for: kicks, direct data input.
+    #[inline]
     fn after(&mut self) {
+        if self.sys.kicked != 0 || self.sys.kick_writes || !self.sys.ddio.is_empty() {
+            self.follow_up();
+        }
+    }
+    fn follow_up(&mut self) {
         for line in std::mem::take(&mut self.sys.ddio) {
             for core in 0..self.sys.cores.len() {
                 self.sys.cores[core].l1.take(line);

@@ -59,6 +59,8 @@ pub struct Controller {
     pub(super) relaxed: bool,
     pub(super) drains: Vec<Drain>,
     pub(super) drain_check: Option<Ps>,
+    /// The earliest time at which anything is due; kept up to date by everything that changes it.
+    pub(super) next: Option<Ps>,
     pub(super) module: Option<Module>,
     pub(super) commands: Option<Vec<CommandRecord>>,
     pub(super) stats: MemStats,
@@ -101,6 +103,7 @@ impl Controller {
             relaxed: true,
             drains: Vec::new(),
             drain_check: None,
+            next: None,
             module: None,
             commands: None,
             stats: MemStats::default(),
@@ -116,6 +119,7 @@ impl Controller {
         if self.writes.forward(line).is_some() {
             self.stats.forwarded += 1;
             self.forwarded.push_back((now + self.spec.static_latency, (id, line)));
+            self.look_ahead();
             return Ok(());
         }
         if self.reads_in_use >= self.spec.read_queue {
@@ -128,6 +132,7 @@ impl Controller {
         let lane = &mut self.lanes[usize::from(at.channel)];
         lane.reads.push(request(id.0, line, at, now));
         lane.wake = sooner(lane.wake, Some(now));
+        self.look_ahead();
         Ok(())
     }
     /// Sends a write. It holds an entry of its queue, and counts in its epoch, from now on; it arrives
@@ -148,6 +153,7 @@ impl Controller {
         self.transit.insert(position, (at, slot));
         self.follow_epochs(now);
         self.watermarks(now);
+        self.look_ahead();
         Ok(())
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
@@ -169,25 +175,35 @@ impl Controller {
 
     /// The earliest time at which [`Controller::advance`] has something to do. `None`: only a new request, or another
     /// answer of the issue filter, can change anything.
+    #[inline]
     pub fn next_event(&self) -> Option<Ps> {
-        let lanes = self.lanes.iter().fold(self.drain_check, |t, l| sooner(t, l.wake));
-        let queues = [
-            self.transit.front().map(|x| x.0),
-            self.storing.front().map(|x| x.0),
-            self.returning.front().map(|x| x.0),
-            self.forwarded.front().map(|x| x.0),
-        ];
-        let module = self.module.as_ref().and_then(Module::next_event);
-        queues.into_iter().fold(sooner(lanes, module), sooner)
+        self.next
+    }
+    /// Works out [`Controller::next_event`].
+    pub(super) fn look_ahead(&mut self) {
+        let mut next = self.drain_check;
+        for lane in &self.lanes {
+            next = sooner(next, lane.wake);
+        }
+        next = sooner(next, self.transit.front().map(|x| x.0));
+        next = sooner(next, self.storing.front().map(|x| x.0));
+        next = sooner(next, self.returning.front().map(|x| x.0));
+        next = sooner(next, self.forwarded.front().map(|x| x.0));
+        if let Some(m) = &self.module {
+            next = sooner(next, m.next_event());
+        }
+        self.next = next;
     }
     /// Does everything that is due up to `now` and appends what happened to `out`, in order. Must also be called when
     /// answers of `filter` may have changed.
     pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
         if filter.is_some() {
             self.eligibility_changed(now);
+            self.look_ahead();
         }
-        while let Some(t) = self.next_event().filter(|t| *t <= now) {
+        while let Some(t) = self.next.filter(|t| *t <= now) {
             self.step(t, filter, out);
+            self.look_ahead();
         }
     }
     /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.

@@ -32,6 +32,7 @@ impl Controller {
             remaining,
         });
         self.drain_check = sooner(self.drain_check, Some(now));
+        self.next = sooner(self.next, Some(now));
     }
     /// A write of `queue`, `accepted` in this place, is in the medium (or has become part of an older one).
     pub(super) fn count_drains(&mut self, queue: u8, accepted: u64) {

@@ -133,6 +133,7 @@ impl Controller {
         if let Some(m) = &mut self.module {
             m.flushing = true;
             self.settle_cache(now);
+            self.look_ahead();
         }
     }
 

@@ -222,6 +222,8 @@ pub(super) fn range(field: &'static str, value: u64, min: u64, max: u64) -> Resu
 impl MediaSpec {
     /// Most banks a channel may have, over all its ranks.
     pub const MAX_CHANNEL_BANKS: u16 = 64;
+    /// Longest admissible clock period: a microsecond.
+    const MAX_CLOCK: u64 = 1_000_000;
     /// Longest admissible time of any parameter: ten seconds, far below overflow.
     const MAX_TIME: u64 = 10_000_000_000_000;
 
@@ -238,7 +240,7 @@ impl MediaSpec {
         let most = u64::from(Self::MAX_CHANNEL_BANKS / self.ranks.min(Self::MAX_CHANNEL_BANKS));
         range("ranks", self.ranks.into(), 1, Self::MAX_CHANNEL_BANKS.into())?;
         range("banks", self.banks.into(), 1, most)?;
-        range("t_ck", self.t_ck.0, 1, Self::MAX_TIME)?;
+        range("t_ck", self.t_ck.0, 1, Self::MAX_CLOCK)?;
         range("t_burst", self.t_burst.0, 1, Self::MAX_TIME)?;
         for (field, value) in self.times() {
             range(field, value.0, 0, Self::MAX_TIME)?;

@@ -1,7 +1,7 @@
 //! Timing of one channel: banks, bank groups, ranks, buses and refresh, as earliest times of the next command.
 
 use super::spec::{MediaSpec, PagePolicy, WritePolicy};
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Divider, Ps};
 
 /// Direction of a column command.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub enum Direction {
 pub struct Timing {
     /// Clock period.
     pub clock: Ps,
+    to_clocks: Divider,
     /// Read command to the end of its data.
     pub read_data: Ps,
     /// Write command to durable.
@@ -58,6 +59,7 @@ impl Timing {
         let read_to_write = (m.t_cl + m.t_burst + m.t_rtw).saturating_sub(m.t_cwl);
         Timing {
             clock: m.t_ck,
+            to_clocks: Divider::new(m.t_ck.0),
             read_data: m.t_cl + m.t_burst,
             write_done: write_data + pulse,
             burst: m.t_burst,
@@ -92,7 +94,7 @@ impl Timing {
     }
     /// The first clock edge at or after `t`.
     pub fn edge(&self, t: Ps) -> Ps {
-        Ps(t.0.next_multiple_of(self.clock.0))
+        self.clock * self.to_clocks.ceil(t.0)
     }
 }
 
