@@ -1,8 +1,9 @@
 //! One core's persist buffer with its FENCE sets and registers.
 
 use super::deps::{Deps, Seq};
-use super::filter::AccessSets;
+use super::filter::{AccessSets, Probe};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
 
 /// Whether an entry holds the newest bytes of its line.
@@ -81,6 +82,8 @@ pub struct PersistBuffer {
     free_sets: Vec<usize>,
     /// Entries ever appended.
     pub appended: u64,
+    /// A bit for every core of which some dependence here may name an entry that has not drained.
+    pub names: u64,
 }
 
 impl PersistBuffer {
@@ -99,6 +102,7 @@ impl PersistBuffer {
             sets: vec![empty.clone(); usize::from(fences)],
             free_sets: (0..usize::from(fences)).rev().collect(),
             appended: 0,
+            names: 0,
         }
     }
     /// FENCE slots that are free.
@@ -163,6 +167,21 @@ impl PersistBuffer {
         }
         Some(e)
     }
+    /// Entry `seq` of another core has drained: what depends on it learns the epochs it drained into.
+    pub fn tell(&mut self, core: CoreId, seq: Seq, (floor, after_fence): (Epoch, Epoch)) {
+        let own = [&mut self.accum, &mut self.inherited.deps];
+        let mut later = false;
+        for deps in self.entries.iter_mut().map(|e| &mut e.deps).chain(own) {
+            match deps.newest_of(core) {
+                Some(s) if s == seq => deps.raise(floor, after_fence),
+                Some(s) => later |= s > seq,
+                None => {}
+            }
+        }
+        if !later {
+            self.names &= !(1 << core.0);
+        }
+    }
     /// The sets of the newest FENCE in the buffer.
     pub fn newest_fence(&mut self) -> Option<&mut AccessSets> {
         if self.free_sets.len() == self.sets.len() {
@@ -184,7 +203,7 @@ impl PersistBuffer {
         })
     }
     /// The newest FENCE whose sets conflict with a request.
-    pub fn conflicting_fence(&self, line: LineAddr, invalidates: bool) -> Option<Seq> {
+    pub fn conflicting_fence(&self, line: Probe, invalidates: bool) -> Option<Seq> {
         if self.free_sets.len() == self.sets.len() {
             return None;
         }

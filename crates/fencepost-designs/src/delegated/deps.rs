@@ -50,9 +50,10 @@ impl Deps {
     pub fn clear_of(&self, drained: &Drained) -> bool {
         self.open(drained).next().is_none()
     }
-    /// Whether `seq` of `core` is among them.
-    pub fn names(&self, core: CoreId, seq: Seq) -> bool {
-        self.newest.contains(&(core, seq))
+    /// The newest entry of a core that they name, drained or not.
+    #[inline]
+    pub fn newest_of(&self, core: CoreId) -> Option<Seq> {
+        self.newest.iter().find(|d| d.0 == core).map(|d| d.1)
     }
     /// Forgets everything.
     pub fn reset(&mut self) {

@@ -3,6 +3,16 @@
 use fencepost_kernel::LineAddr;
 use fencepost_kernel::rng::mix;
 
+/// A line's hash, worked out once for looking it up in many sets.
+#[derive(Copy, Clone, Debug)]
+pub struct Probe(u64);
+impl From<LineAddr> for Probe {
+    #[inline]
+    fn from(line: LineAddr) -> Probe {
+        Probe(mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    }
+}
+
 /// A set of lines that may claim to hold a line it does not hold, never the reverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bloom {
@@ -18,24 +28,28 @@ impl Bloom {
         }
     }
     /// The bits of a line: position within the filter from one half of a mixed address each.
-    fn bits(&self, line: LineAddr) -> impl Iterator<Item = (usize, u64)> + use<> {
+    #[inline]
+    fn bits(&self, probe: Probe) -> impl Iterator<Item = (usize, u64)> + use<> {
         let size = (self.words.len() * 64) as u64;
-        let mut h = mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15));
-        (0..self.hashes).map(move |_| {
+        let mut h = probe.0;
+        (0..self.hashes).map(move |i| {
+            if i > 0 {
+                h = mix(h);
+            }
             let bit = ((h >> 32) * size) >> 32;
-            h = mix(h);
             ((bit / 64) as usize, 1 << (bit % 64))
         })
     }
     /// Adds a line.
-    pub fn insert(&mut self, line: LineAddr) {
-        for (w, b) in self.bits(line) {
+    pub fn insert(&mut self, line: impl Into<Probe>) {
+        for (w, b) in self.bits(line.into()) {
             self.words[w] |= b;
         }
     }
     /// Whether the line may be in the set.
-    pub fn may_hold(&self, line: LineAddr) -> bool {
-        self.bits(line).all(|(w, b)| self.words[w] & b != 0)
+    #[inline]
+    pub fn may_hold(&self, line: impl Into<Probe>) -> bool {
+        self.bits(line.into()).all(|(w, b)| self.words[w] & b != 0)
     }
     /// Empties the set.
     pub fn clear(&mut self) {
@@ -76,11 +90,13 @@ impl AccessSets {
         if is_store { &mut self.writes } else { &mut self.reads }.insert(line);
     }
     /// Whether a request conflicts: a read with the writes, an invalidating request with reads and writes.
-    pub fn conflicts(&self, line: LineAddr, invalidates: bool) -> bool {
-        self.writes.may_hold(line) || (invalidates && self.reads.may_hold(line))
+    #[inline]
+    pub fn conflicts(&self, line: impl Into<Probe>, invalidates: bool) -> bool {
+        let probe = line.into();
+        self.writes.may_hold(probe) || (invalidates && self.reads.may_hold(probe))
     }
     /// Whether the line may have been read.
-    pub fn may_have_read(&self, line: LineAddr) -> bool {
+    pub fn may_have_read(&self, line: impl Into<Probe>) -> bool {
         self.reads.may_hold(line)
     }
     /// Empties both sets.

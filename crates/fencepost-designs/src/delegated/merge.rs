@@ -1,6 +1,6 @@
 //! Merging epochs: one epoch pointer per core instead of one boundary for all.
 
-use super::filter::AccessSets;
+use super::filter::{AccessSets, Probe};
 use fencepost_kernel::{CoreId, LineAddr};
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
@@ -61,7 +61,7 @@ impl Merge {
         pointer
     }
     /// The latest epoch not active yet whose FENCE's sets conflict with a request.
-    pub fn conflict(&self, at: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> Option<Epoch> {
+    pub fn conflict(&self, at: CoreId, line: Probe, invalidates: bool, active: Epoch) -> Option<Epoch> {
         let list = self.lingering[at.index()].iter().rev();
         let mut live = list.take_while(|(e, _)| *e > active);
         live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)

@@ -1,8 +1,8 @@
 //! All persist buffers together: what a bus request learns from them.
 
 use super::buffer::{Kind, Newness, PersistBuffer};
-use super::deps::{Deps, Seq};
-use super::filter::AccessSets;
+use super::deps::Seq;
+use super::filter::{AccessSets, Probe};
 use super::merge::Merge;
 use super::{DelegatedParams, Fault};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
@@ -32,6 +32,8 @@ pub struct Tracker {
     fault: Fault,
     /// Lines whose Youngest bit an invalidating request cleared and whose new owner has not stored yet.
     handed: Vec<LineAddr>,
+    /// A bit for each line in `handed` (by its low address bits): most stores find none there.
+    handed_bits: u64,
     scratch: Vec<(CoreId, Seq, bool)>,
 }
 
@@ -48,6 +50,7 @@ impl Tracker {
             forward: params.forward,
             fault: params.fault,
             handed: Vec::new(),
+            handed_bits: 0,
             scratch: Vec::new(),
         }
     }
@@ -72,17 +75,17 @@ impl Tracker {
         supplied
     }
     fn collect(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
-        let mut supplied = false;
+        let (mut supplied, probe) = (false, Probe::from(line));
         let mut found = std::mem::take(&mut self.scratch);
         for o in self.cores().filter(|o| *o != by) {
-            supplied |= self.ask_buffer(o, by, line, invalidates, &mut found);
+            supplied |= self.ask_buffer(o, by, (line, probe), invalidates, &mut found);
             if self.forward && self.passes_on(o, active) {
-                self.ask_inherited(o, by, line, invalidates, &mut found);
+                self.ask_inherited(o, by, (line, probe), invalidates, &mut found);
             }
             let lingering = self
                 .merge
                 .as_ref()
-                .and_then(|m| m.conflict(o, line, invalidates, active));
+                .and_then(|m| m.conflict(o, probe, invalidates, active));
             if let Some(epoch) = lingering {
                 self.ports[by.index()].accum.raise(epoch, past(epoch, line));
                 self.inherit_epoch(by, epoch, active);
@@ -90,6 +93,7 @@ impl Tracker {
         }
         for (core, seq, is_fence) in found.drain(..) {
             self.received += 1;
+            self.ports[by.index()].names |= 1 << core.0;
             self.ports[by.index()].accum.add(core, seq);
             if is_fence && self.forward {
                 self.start_inheriting(by, active);
@@ -104,7 +108,7 @@ impl Tracker {
         &mut self,
         at: CoreId,
         by: CoreId,
-        line: LineAddr,
+        (line, probe): (LineAddr, Probe),
         invalidates: bool,
         found: &mut Vec<(CoreId, Seq, bool)>,
     ) -> bool {
@@ -123,7 +127,7 @@ impl Tracker {
                 *newness = Newness::Superseded;
             }
         }
-        if let Some(seq) = self.ports[at.index()].conflicting_fence(line, invalidates) {
+        if let Some(seq) = self.ports[at.index()].conflicting_fence(probe, invalidates) {
             found.push((at, seq, true));
         }
         supplied
@@ -133,12 +137,12 @@ impl Tracker {
         &mut self,
         at: CoreId,
         by: CoreId,
-        line: LineAddr,
+        (line, probe): (LineAddr, Probe),
         invalidates: bool,
         found: &mut Vec<(CoreId, Seq, bool)>,
     ) {
         let inherited = &self.ports[at.index()].inherited;
-        if !inherited.sets.conflicts(line, invalidates) {
+        if !inherited.sets.conflicts(probe, invalidates) {
             return;
         }
         found.extend(
@@ -173,14 +177,15 @@ impl Tracker {
     /// Whether another port would answer an invalidating request for the line. A read may leave its core with the only
     /// copy, and then its next store makes no bus request.
     fn known_elsewhere(&self, by: CoreId, line: LineAddr, active: Epoch) -> bool {
+        let probe = Probe::from(line);
         self.cores().filter(|o| *o != by).any(|o| {
             let port = &self.ports[o.index()];
-            let inherits = self.forward && self.passes_on(o, active) && port.inherited.sets.may_have_read(line);
+            let inherits = self.forward && self.passes_on(o, active) && port.inherited.sets.may_have_read(probe);
             let lingers = self
                 .merge
                 .as_ref()
-                .is_some_and(|m| m.conflict(o, line, true, active).is_some());
-            inherits || lingers || port.holds(line) || port.conflicting_fence(line, true).is_some()
+                .is_some_and(|m| m.conflict(o, probe, true, active).is_some());
+            inherits || lingers || port.holds(line) || port.conflicting_fence(probe, true).is_some()
         })
     }
     fn watch(&mut self, by: CoreId, line: LineAddr, active: Epoch) {
@@ -197,8 +202,10 @@ impl Tracker {
         if self.handed.len() >= 64 {
             let mut lines = std::mem::take(&mut self.handed);
             lines.retain(|l| self.ports.iter_mut().any(|p| p.current(*l).is_some()));
+            self.handed_bits = lines.iter().fold(0, |bits, l| bits | bit(*l));
             self.handed = lines;
         }
+        self.handed_bits |= bit(line);
         if !self.handed.contains(&line) {
             self.handed.push(line);
         }
@@ -220,11 +227,8 @@ impl Tracker {
         let (now, active) = at;
         self.catch_silent_upgrade(core, line, active);
         self.record(core, line, true, active);
-        if let Some(i) = self.handed.iter().position(|l| *l == line) {
-            self.handed.swap_remove(i);
-            for o in self.cores().filter(|o| *o != core) {
-                self.ports[o.index()].supersede(line);
-            }
+        if self.handed_bits & bit(line) != 0 {
+            self.replace_handed(core, line);
         }
         let port = &mut self.ports[core.index()];
         let unordered = port.accum.clear_of(&self.drained) && port.accum.floor <= active;
@@ -234,6 +238,16 @@ impl Tracker {
             return Stored::Coalesced;
         }
         Stored::Appended(port.push_persist(line, *data, hart, now))
+    }
+    /// The new owner of a line stored: entries elsewhere no longer hold its newest bytes.
+    fn replace_handed(&mut self, core: CoreId, line: LineAddr) {
+        let Some(i) = self.handed.iter().position(|l| *l == line) else {
+            return;
+        };
+        self.handed.swap_remove(i);
+        for o in self.cores().filter(|o| *o != core) {
+            self.ports[o.index()].supersede(line);
+        }
     }
     fn catch_silent_upgrade(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
         let watched = &mut self.ports[core.index()].watched;
@@ -270,15 +284,8 @@ impl Tracker {
         let entry = self.ports[core.index()].pop()?;
         self.drained[core.index()] = entry.seq.0;
         if let Some((floor, after_fence)) = raise {
-            let told = |deps: &mut Deps| {
-                if deps.names(core, entry.seq) {
-                    deps.raise(floor, after_fence);
-                }
-            };
-            for port in &mut self.ports {
-                port.entries.iter_mut().map(|e| &mut e.deps).for_each(told);
-                told(&mut port.accum);
-                told(&mut port.inherited.deps);
+            for port in self.ports.iter_mut().filter(|p| p.names >> core.0 & 1 == 1) {
+                port.tell(core, entry.seq, (floor, after_fence));
             }
         }
         Some(entry.kind)
@@ -291,6 +298,11 @@ impl Tracker {
     pub fn is_empty(&self) -> bool {
         self.ports.iter().all(|p| p.entries.is_empty())
     }
+}
+
+/// The bit of a line in a summary of several.
+fn bit(line: LineAddr) -> u64 {
+    1 << (line.0 % 64)
 }
 
 /// Where a FENCE leads that follows a conflict on `line` with accesses in `epoch`: behind the epoch, if the line may have
