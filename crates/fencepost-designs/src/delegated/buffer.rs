@@ -82,6 +82,8 @@ pub struct PersistBuffer {
     free_sets: Vec<usize>,
     /// Entries ever appended.
     pub appended: u64,
+    /// How many persists it holds of lines with the same low address bits: most questions about a line end here.
+    held: [u8; 64],
     /// A bit for every core of which some dependence here may name an entry that has not drained.
     pub names: u64,
 }
@@ -102,6 +104,7 @@ impl PersistBuffer {
             sets: vec![empty.clone(); usize::from(fences)],
             free_sets: (0..usize::from(fences)).rev().collect(),
             appended: 0,
+            held: [0; 64],
             names: 0,
         }
     }
@@ -119,6 +122,7 @@ impl PersistBuffer {
     /// Appends a persist; older entries of the line stop being the newest.
     pub fn push_persist(&mut self, line: LineAddr, data: LineData, hart: HartId, since: Ps) -> Seq {
         self.supersede(line);
+        self.held[low(line)] += 1;
         let newness = Newness::Youngest;
         self.push(
             Kind::Persist {
@@ -151,6 +155,9 @@ impl PersistBuffer {
     }
     /// Marks every entry of a line as replaced.
     pub fn supersede(&mut self, line: LineAddr) {
+        if self.held[low(line)] == 0 {
+            return;
+        }
         for e in &mut self.entries {
             if let Kind::Persist { line: l, newness, .. } = &mut e.kind
                 && *l == line
@@ -162,8 +169,9 @@ impl PersistBuffer {
     /// Removes the oldest entry; a FENCE's sets become free (their contents stay until the slot is used again).
     pub fn pop(&mut self) -> Option<Entry> {
         let e = self.entries.pop_front()?;
-        if let Kind::Fence { sets } = e.kind {
-            self.free_sets.push(sets);
+        match e.kind {
+            Kind::Fence { sets } => self.free_sets.push(sets),
+            Kind::Persist { line, .. } => self.held[low(line)] -= 1,
         }
         Some(e)
     }
@@ -195,6 +203,9 @@ impl PersistBuffer {
     }
     /// The entry that holds or last held the newest bytes of a line here, not yet replaced by a store.
     pub fn current(&mut self, line: LineAddr) -> Option<(Seq, &mut Newness)> {
+        if self.held[low(line)] == 0 {
+            return None;
+        }
         self.entries.iter_mut().rev().find_map(|e| match &mut e.kind {
             Kind::Persist { line: l, newness, .. } if *l == line && *newness != Newness::Superseded => {
                 Some((e.seq, newness))
@@ -214,8 +225,12 @@ impl PersistBuffer {
     }
     /// Whether any entry holds bytes of the line.
     pub fn holds(&self, line: LineAddr) -> bool {
-        self.entries
-            .iter()
-            .any(|e| matches!(e.kind, Kind::Persist { line: l, .. } if l == line))
+        let same = |e: &Entry| matches!(e.kind, Kind::Persist { line: l, .. } if l == line);
+        self.held[low(line)] > 0 && self.entries.iter().any(same)
     }
+}
+
+/// The low address bits of a line.
+fn low(line: LineAddr) -> usize {
+    line.0 as usize % 64
 }

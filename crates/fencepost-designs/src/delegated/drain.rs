@@ -8,27 +8,35 @@ use fencepost_kernel::{CoreId, HartId, WriteCause};
 use fencepost_machine::seam::{Cx, Epoch, Write, WriteId};
 
 impl Delegated {
-    pub(super) fn can_drain(&self, core: CoreId) -> bool {
-        let head = self.tracker.ports[core.index()].entries.front();
-        let needs_room = head.is_some_and(|e| matches!(e.kind, Kind::Persist { .. }));
-        self.tracker.head_is_free(core) && !(needs_room && self.refused)
+    /// Cores whose oldest entry can drain, a bit each: a FENCE needs no room in the controller.
+    fn ready(&self) -> u64 {
+        let free = self.tracker.free_heads();
+        if !self.refused {
+            return free;
+        }
+        let is_fence = |c: &usize| {
+            let head = self.tracker.ports[*c].entries.front();
+            head.is_some_and(|e| matches!(e.kind, Kind::Fence { .. }))
+        };
+        let fences = (0..self.tracker.ports.len()).filter(is_fence);
+        free & fences.fold(0, |bits, c| bits | 1 << c)
     }
     /// The next core to drain.
     fn pick(&self) -> Option<CoreId> {
-        let cores = self.tracker.ports.len();
-        let turn = (1..=cores).map(|i| CoreId(((self.last + i) % cores) as u8));
-        let mut ready = turn.filter(|c| self.can_drain(*c));
+        let ready = self.ready();
+        let lowest = |bits: u64| (bits != 0).then(|| CoreId(bits.trailing_zeros() as u8));
         match self.params.arbitration {
-            Arbitration::RoundRobin => ready.next(),
+            Arbitration::RoundRobin => lowest(ready & (u64::MAX << self.last << 1)).or(lowest(ready)),
             Arbitration::OldestFirst => {
-                ready.min_by_key(|c| self.tracker.ports[c.index()].entries.front().map(|e| (e.since, *c)))
+                let cores = (0..self.tracker.ports.len()).filter(|c| ready >> c & 1 == 1);
+                let since = |c: &usize| self.tracker.ports[*c].entries.front().map(|e| (e.since, *c));
+                cores.min_by_key(since).map(|c| CoreId(c as u8))
             }
         }
     }
     /// Asks for a slot on the path, if something can drain and none was asked for.
     pub(super) fn schedule(&mut self, cx: &mut dyn Cx) {
-        let cores = 0..self.tracker.ports.len() as u8;
-        if self.slot_timer || !cores.map(CoreId).any(|c| self.can_drain(c)) {
+        if self.slot_timer || self.ready() == 0 {
             return;
         }
         self.slot_timer = true;

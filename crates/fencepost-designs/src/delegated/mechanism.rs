@@ -151,7 +151,7 @@ impl Delegated {
         if let Some(cause) = self.full(core) {
             return Err(self.wait(hart, cause));
         }
-        let Some(seq) = self.tracker.ports[core.index()].push_fence(cx.now()) else {
+        let Some(seq) = self.tracker.fence(core, cx.now()) else {
             return Err(self.wait(hart, Cause::FenceSlots));
         };
         cx.count(FENCES, 1);

@@ -35,6 +35,9 @@ pub struct Tracker {
     /// A bit for each line in `handed` (by its low address bits): most stores find none there.
     handed_bits: u64,
     scratch: Vec<(CoreId, Seq, bool)>,
+    /// Cores whose oldest entry may drain as far as dependences go, and cores whose oldest entry waits: a bit each.
+    free: u64,
+    waiting: u64,
 }
 
 impl Tracker {
@@ -52,6 +55,8 @@ impl Tracker {
             handed: Vec::new(),
             handed_bits: 0,
             scratch: Vec::new(),
+            free: 0,
+            waiting: 0,
         }
     }
     fn cores(&self) -> impl Iterator<Item = CoreId> + use<> {
@@ -237,7 +242,15 @@ impl Tracker {
             (*held, *by) = (*data, hart);
             return Stored::Coalesced;
         }
-        Stored::Appended(port.push_persist(line, *data, hart, now))
+        let seq = port.push_persist(line, *data, hart, now);
+        self.look_at_head(core);
+        Stored::Appended(seq)
+    }
+    /// A FENCE enters a buffer, if one of its slots is free.
+    pub fn fence(&mut self, core: CoreId, now: Ps) -> Option<Seq> {
+        let seq = self.ports[core.index()].push_fence(now);
+        self.look_at_head(core);
+        seq
     }
     /// The new owner of a line stored: entries elsewhere no longer hold its newest bytes.
     fn replace_handed(&mut self, core: CoreId, line: LineAddr) {
@@ -272,17 +285,34 @@ impl Tracker {
 
     // ---- draining
 
-    /// Whether the oldest entry of a core may drain as far as dependences go.
-    pub fn head_is_free(&self, core: CoreId) -> bool {
-        let head = self.ports[core.index()].entries.front();
-        let ignore = self.fault == Fault::DrainIgnoresDependences;
-        head.is_some_and(|e| ignore || e.deps.clear_of(&self.drained))
+    /// Cores whose oldest entry may drain as far as dependences go, a bit each.
+    pub fn free_heads(&self) -> u64 {
+        self.free
+    }
+    /// A core's buffer has another oldest entry, or the entry's dependences drained.
+    fn look_at_head(&mut self, core: CoreId) {
+        let bit = 1 << core.0;
+        self.free &= !bit;
+        self.waiting &= !bit;
+        if let Some(head) = self.ports[core.index()].entries.front() {
+            let ignore = self.fault == Fault::DrainIgnoresDependences;
+            match ignore || head.deps.clear_of(&self.drained) {
+                true => self.free |= bit,
+                false => self.waiting |= bit,
+            }
+        }
     }
     /// The oldest entry of a core has drained: every port drops its id. With merging epochs, what depended on it learns
     /// the epoch (`floor`, and where a FENCE of the dependent leads, `after_fence`).
     pub fn drop_head(&mut self, core: CoreId, raise: Option<(Epoch, Epoch)>) -> Option<Kind> {
         let entry = self.ports[core.index()].pop()?;
         self.drained[core.index()] = entry.seq.0;
+        self.look_at_head(core);
+        let mut waiting = self.waiting;
+        while waiting != 0 {
+            self.look_at_head(CoreId(waiting.trailing_zeros() as u8));
+            waiting &= waiting - 1;
+        }
         if let Some((floor, after_fence)) = raise {
             for port in self.ports.iter_mut().filter(|p| p.names >> core.0 & 1 == 1) {
                 port.tell(core, entry.seq, (floor, after_fence));

@@ -130,8 +130,9 @@ impl Controller {
         self.reads_in_use += 1;
         let at = self.map.locate(line);
         let lane = &mut self.lanes[usize::from(at.channel)];
-        lane.reads.push(request(id.0, line, at, now));
-        lane.wake = sooner(lane.wake, Some(now));
+        if lane.reads.push(request(id.0, line, at, now), &lane.channel, true) {
+            lane.wake(&self.timing, now);
+        }
         self.look_ahead();
         Ok(())
     }
@@ -260,9 +261,11 @@ impl Controller {
     pub(super) fn send_to_medium(&mut self, now: Ps, slot: Slot) {
         let line = self.writes.write(slot).line;
         let at = self.map.locate(line);
+        let eligible = self.writes.eligible(slot);
         let lane = &mut self.lanes[usize::from(at.channel)];
-        lane.writes.push(request(slot.into(), line, at, now));
-        lane.wake = sooner(lane.wake, Some(now));
+        if lane.writes.push(request(slot.into(), line, at, now), &lane.channel, eligible) {
+            lane.wake(&self.timing, now);
+        }
     }
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
@@ -305,7 +308,7 @@ impl Controller {
             .iter_mut()
             .filter(|l| !l.writes.is_empty() || !l.reads.is_empty())
         {
-            lane.wake = sooner(lane.wake, Some(now));
+            lane.wake(&self.timing, now);
         }
     }
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {

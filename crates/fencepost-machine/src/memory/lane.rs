@@ -4,7 +4,7 @@ use super::controller::{Controller, IssueFilter};
 use super::lists::{BankLists, Node, Request, Touched};
 use super::sched::{Command, Pick, pick, sooner};
 use super::spec::{MediaSpec, SlotFreed};
-use super::timing::{Channel, Direction};
+use super::timing::{Channel, Direction, Timing};
 use super::writes::Slot;
 use super::{CommandKind, CommandRecord, MemEvent, ReadId};
 use fencepost_kernel::Ps;
@@ -47,6 +47,11 @@ impl Lane {
             owed: 0,
             last: Direction::Read,
         }
+    }
+    /// Something may issue that could not before: looks at the first clock edge at which the command bus is free.
+    pub fn wake(&mut self, timing: &Timing, now: Ps) {
+        let at = timing.edge(now.max(self.channel.next_command));
+        self.wake = sooner(self.wake, Some(at));
     }
     /// Banks (a bit each) that some eligible request of a direction needs.
     fn wanted(&self, direction: Direction) -> u64 {

@@ -112,8 +112,9 @@ impl BankLists {
         self.get(node).order
     }
 
-    /// Adds the youngest request.
-    pub fn push(&mut self, request: Request) {
+    /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Answers whether the
+    /// scheduler has to look: not if the request is no candidate of its bank, because an older one is.
+    pub fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
         let bank = usize::from(request.bank);
         let previous = self.banks[bank].tail;
         self.order += 1;
@@ -141,8 +142,14 @@ impl BankLists {
         self.banks[bank].tail = Some(node);
         self.arrivals.push_back((node, self.order));
         self.len += 1;
-        self.occupied |= 1 << bank;
-        self.stale |= 1 << bank;
+        let bit = 1u64 << bank;
+        self.occupied |= bit;
+        let is_hit = channel.banks[bank].row == Some(request.row);
+        let settled = self.stale & bit == 0 && (self.hits & bit != 0 || (self.others & bit != 0 && !is_hit));
+        if eligible && !settled {
+            self.stale |= bit;
+        }
+        self.len == 1 || (eligible && !settled)
     }
     /// Takes a request out.
     pub fn remove(&mut self, node: Node) -> Request {
