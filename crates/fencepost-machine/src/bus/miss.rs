@@ -145,13 +145,13 @@ impl Machine {
     }
 
     /// Whether a line is in the core's private caches, and with which permission.
+    #[inline]
     pub(crate) fn private_state(&self, core: CoreId, line: LineAddr) -> Option<(State, bool, u32)> {
         let c = &self.sys.cores[core.index()];
         let l1 = c.l1.find(line).map(|w| (c.l1.state(w), c.l1.dirty(w), c.l1.meta(w)));
-        let l2 =
-            c.l2.as_ref()
-                .and_then(|t| t.find(line).map(|w| (t.state(w), t.dirty(w), t.meta(w))));
-        match (l1, l2) {
+        let Some(l2) = &c.l2 else { return l1 };
+        let below = l2.find(line).map(|w| (l2.state(w), l2.dirty(w), l2.meta(w)));
+        match (l1, below) {
             (Some(a), Some(b)) => Some((a.0, a.1 || b.1, if a.1 { a.2 } else { b.2 })),
             (a, b) => a.or(b),
         }

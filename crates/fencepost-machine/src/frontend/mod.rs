@@ -127,6 +127,8 @@ pub struct Answer {
 pub struct Thread {
     coroutine: Option<Coroutine<Answer, Pause, ()>>,
     port: Rc<Port>,
+    /// Operations taken out of the mailbox and not yet dispatched, oldest first.
+    taken: VecDeque<Op>,
 }
 
 impl Thread {
@@ -146,11 +148,12 @@ impl Thread {
         Thread {
             coroutine: Some(coroutine),
             port,
+            taken: VecDeque::with_capacity(RUN_AHEAD),
         }
     }
     /// Whether the thread has returned.
     pub fn finished(&self) -> bool {
-        self.coroutine.is_none() && self.port.ops.borrow().is_empty()
+        self.coroutine.is_none() && self.taken.is_empty() && self.port.ops.borrow().is_empty()
     }
     /// Runs the thread until it suspends or returns, handing it `answer` if it waits for one.
     pub fn resume(&mut self, answer: Answer) {
@@ -160,14 +163,25 @@ impl Thread {
             }
         }
     }
-    /// Whether the thread can still be resumed.
-    pub fn alive(&self) -> bool {
-        self.coroutine.is_some()
-    }
-    /// The next operation, if one waits in the mailbox.
+    /// The next operation to dispatch; the thread runs on when it has handed over none. `None` once it has returned and
+    /// everything was dispatched.
     #[inline]
-    pub fn next_op(&self) -> Option<Op> {
-        self.port.ops.borrow_mut().pop_front()
+    pub fn next(&mut self) -> Option<&mut Op> {
+        if self.taken.is_empty() {
+            self.take_ops();
+        }
+        self.taken.front_mut()
+    }
+    /// The next operation has been dispatched.
+    #[inline]
+    pub fn dispatched(&mut self) {
+        self.taken.pop_front();
+    }
+    fn take_ops(&mut self) {
+        while self.port.ops.borrow().is_empty() && self.coroutine.is_some() {
+            self.resume(Answer::default());
+        }
+        std::mem::swap(&mut self.taken, &mut self.port.ops.borrow_mut());
     }
     /// What the atomic under way does.
     pub fn rmw(&self) -> Option<Rmw> {

@@ -21,13 +21,11 @@ impl Machine {
                 }
                 return;
             }
-            let (slots, ready) = (
-                u64::from(e.weight),
-                shape.to_cycles.ceil(e.result.0) * shape.commit_width,
-            );
+            let (slots, ready) = (u64::from(e.weight), e.result * shape.commit_width);
             h.commit_pos = (h.commit_pos + slots).max(ready + slots.min(1));
-            let at = shape.period * shape.to_commit.floor(h.commit_pos.saturating_sub(1));
-            e.committed_at = at;
+            let cycle = shape.to_commit.floor(h.commit_pos.saturating_sub(1));
+            let at = shape.period * cycle;
+            e.committed_at = cycle;
             if slots > 0 {
                 h.instructions += slots;
                 h.account.commit(at, shape.period * shape.ipc.ceil(slots), e.cause);
@@ -95,10 +93,10 @@ impl Machine {
             .committed
             .checked_sub(1)
             .and_then(|i| h.window.get(i))
-            .map_or(h.account.until, |e| e.committed_at);
+            .map_or(h.account.until, |e| self.sys.period * e.committed_at);
         let e = &mut h.window[h.committed];
         e.progress = Progress::Acting;
-        let at = now.max(before).max(e.dispatched);
+        let at = now.max(before).max(self.sys.period * e.dispatched);
         let at = self.sys.align(at);
         self.sys.events.schedule(at, Ev::Head(hart));
     }
@@ -113,16 +111,12 @@ impl Machine {
     /// Whether the hart's thread has returned and everything it did has performed.
     pub(crate) fn check_finished(&mut self, hart: HartId) {
         let h = &mut self.sys.harts[hart.index()];
-        let done = h.finished.is_none()
-            && h.committed == h.window.len()
-            && h.next_op.is_none()
-            && h.stores.is_empty()
-            && h.thread.finished();
+        let done = h.finished.is_none() && h.committed == h.window.len() && h.stores.is_empty() && h.thread.finished();
         if done {
             h.finished = Some(
                 h.account
                     .until
-                    .max(h.window.back().map_or(Ps::ZERO, |e| e.committed_at)),
+                    .max(self.sys.period * h.window.back().map_or(0, |e| e.committed_at)),
             );
             self.sys.unfinished -= 1;
         }

@@ -2,10 +2,10 @@
 
 use super::shape::Shape;
 use super::{Entry, Hart, Progress, QueuedStore, Stopped, StoreState};
-use crate::frontend::{Answer, Op, OpKind};
+use crate::frontend::{Op, OpKind};
 use crate::machine::Machine;
 use crate::seam::Cause;
-use fencepost_kernel::{Fence, HartId, Ps, TraceKind};
+use fencepost_kernel::{Fence, HartId, TraceKind};
 
 impl OpKind {
     /// Whether the operation waits in the store queue.
@@ -50,36 +50,28 @@ impl Machine {
             let room = match room {
                 Ok(room) => room,
                 Err(stop) => {
-                    h.next_op = Some(op);
                     h.stopped = Some(stop);
                     return;
                 }
             };
-            match op.kind {
-                OpKind::Compute => {
-                    let (all, now) = (op.value, u64::from(room.instructions));
-                    h.next_op = (all > now).then_some(Op { value: all - now, ..op });
-                    h.dispatch_pos += now * shape.compute_units;
-                    let done = shape.dispatched(h.dispatch_pos) + shape.period;
-                    let at = h.enter(shape, Op { value: now, ..op }, room, done);
-                    // The pieces of a long compute share its number.
-                    h.next_id = h.next_id.wrapping_add(u32::from(all == now));
-                    if at == h.committed {
-                        self.commit(hart);
-                    }
-                }
-                kind if kind.is_marker() => {
-                    let at = h.enter(shape, op, room, shape.dispatched(h.dispatch_pos));
+            if op.kind == OpKind::Compute {
+                h.dispatch_compute(shape, op, room);
+            } else {
+                h.thread.dispatched();
+                if op.kind.is_marker() {
+                    h.enter(shape, op, room);
                     h.next_id = h.next_id.wrapping_add(1);
-                    let first = at == h.committed;
-                    if kind == OpKind::OpBegin {
+                    if op.kind == OpKind::OpBegin {
                         self.record(hart, TraceKind::OpBegin(op.value as u32));
                     }
-                    if first {
-                        self.commit(hart);
-                    }
+                } else {
+                    self.dispatch_access(hart, op, room);
+                    continue;
                 }
-                _ => self.dispatch_access(hart, op, room),
+            }
+            let h = &self.sys.harts[hart.index()];
+            if h.committed + 1 == h.window.len() {
+                self.commit(hart);
             }
         }
     }
@@ -88,7 +80,7 @@ impl Machine {
     fn dispatch_access(&mut self, hart: HartId, op: Op, room: Room) {
         let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
         h.dispatch_pos += shape.units;
-        let at = h.enter(shape, op, room, Ps::ZERO);
+        let at = h.enter(shape, op, room);
         let id = h.next_id;
         h.next_id = id.wrapping_add(1);
         h.memory_ops += 1;
@@ -124,12 +116,12 @@ impl Machine {
 
     /// The present time as a dispatch position.
     pub(crate) fn dispatch_clock(&self) -> u64 {
-        self.sys.shape.position(self.sys.now())
+        let shape = &self.sys.shape;
+        shape.position(shape.to_cycles.floor(self.sys.now().0))
     }
 
     /// The entry's operands may be ready: issue it, or leave it waiting.
     pub(crate) fn with_operands(&mut self, hart: HartId, at: usize) {
-        let now = self.sys.now();
         let h = &mut self.sys.harts[hart.index()];
         let e = &h.window[at];
         let (id, dep, is_store, dispatched) = (e.id, e.op.dep, e.op.kind.is_store(), e.dispatched);
@@ -146,17 +138,17 @@ impl Machine {
             }
         };
         if is_store {
-            self.complete(hart, at, start + self.sys.period);
+            self.complete(hart, at, start + 1);
         } else if h.behind_fence(at) {
             h.window[at].progress = Progress::Fence;
         } else {
             h.window[at].progress = Progress::Issued;
-            self.sys.load_at(hart, id, start.max(now));
+            self.sys.load_at(hart, id, start);
         }
     }
 
-    /// The result of an entry is (or will be) available at `ready`.
-    pub(crate) fn complete(&mut self, hart: HartId, at: usize, ready: Ps) {
+    /// The result of an entry is (or will be) available in cycle `ready`.
+    pub(crate) fn complete(&mut self, hart: HartId, at: usize, ready: u64) {
         let h = &mut self.sys.harts[hart.index()];
         let e = &mut h.window[at];
         e.result = ready;
@@ -227,15 +219,22 @@ impl Hart {
                 self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
             }
         }
-        if self.next_op.is_some() {
-            return self.next_op.take();
-        }
-        loop {
-            let op = self.thread.next_op();
-            if op.is_some() || !self.thread.alive() {
-                return op;
+        self.thread.next().copied()
+    }
+
+    /// Some or all instructions of a compute site enter the window; they take a cycle from dispatch to result.
+    fn dispatch_compute(&mut self, shape: &Shape, op: Op, room: Room) {
+        let now = u64::from(room.instructions);
+        self.dispatch_pos += now * shape.compute_units;
+        let at = self.enter(shape, Op { value: now, ..op }, room);
+        self.window[at].result += 1;
+        match self.thread.next() {
+            Some(rest) if op.value > now => rest.value -= now,
+            _ => {
+                self.thread.dispatched();
+                // The pieces of a long compute share its number.
+                self.next_id = self.next_id.wrapping_add(1);
             }
-            self.thread.resume(Answer::default());
         }
     }
 
@@ -297,9 +296,10 @@ impl Hart {
         self.window.drop_oldest();
     }
 
-    /// An operation enters the window at the present dispatch position; its place there. `result` counts only if the
-    /// entry is left as done.
-    fn enter(&mut self, shape: &Shape, op: Op, room: Room, result: Ps) -> usize {
+    /// An operation enters the window at the present dispatch position, as if its result were there at once; its place.
+    #[inline]
+    fn enter(&mut self, shape: &Shape, op: Op, room: Room) -> usize {
+        let dispatched = shape.to_dispatch.floor(self.dispatch_pos);
         self.occupancy += room.space;
         self.window.push(Entry {
             op,
@@ -307,9 +307,9 @@ impl Hart {
             weight: room.instructions,
             space: room.space,
             awaited_by: 0,
-            dispatched: shape.dispatched(self.dispatch_pos),
-            result,
-            committed_at: Ps::ZERO,
+            dispatched,
+            result: dispatched,
+            committed_at: 0,
             cause: self.held_up.take().unwrap_or(Cause::Execute),
             progress: Progress::Done,
         });

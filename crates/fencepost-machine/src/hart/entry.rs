@@ -2,7 +2,6 @@
 
 use crate::frontend::Op;
 use crate::seam::Cause;
-use fencepost_kernel::Ps;
 
 /// How far an entry has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -34,12 +33,12 @@ pub struct Entry {
     pub space: u32,
     /// The oldest younger operation that waits for its result (0: none).
     pub awaited_by: u32,
-    /// When it was dispatched.
-    pub dispatched: Ps,
-    /// When its result is available; says nothing until the entry is done.
-    pub result: Ps,
-    /// When it committed, once it has.
-    pub committed_at: Ps,
+    /// When it was dispatched, in cycles.
+    pub dispatched: u64,
+    /// When its result is available, in cycles; says nothing until the entry is done.
+    pub result: u64,
+    /// When it committed, once it has, in cycles.
+    pub committed_at: u64,
     /// What a wait for it is charged to.
     pub cause: Cause,
     /// How far it has come.
@@ -54,9 +53,9 @@ impl Entry {
         weight: 0,
         space: 0,
         awaited_by: 0,
-        dispatched: Ps::ZERO,
-        result: Ps::ZERO,
-        committed_at: Ps::ZERO,
+        dispatched: 0,
+        result: 0,
+        committed_at: 0,
         cause: Cause::Execute,
         progress: Progress::Done,
     };

@@ -303,7 +303,7 @@ impl Machine {
         let at = self.sys.harts[hart.index()].committed;
         let suspends = op.kind.suspends();
         let clock = self.dispatch_clock();
-        self.complete(hart, at, now);
+        self.complete(hart, at, self.sys.shape.cycle(now));
         let h = &mut self.sys.harts[hart.index()];
         if suspends && h.stopped == Some(Stopped::Answer) {
             h.stopped = None;

@@ -95,7 +95,7 @@ impl Machine {
     }
 
     fn complete_load(&mut self, hart: HartId, at: usize, ready: Ps) {
-        self.complete(hart, at, ready);
+        self.complete(hart, at, self.sys.shape.cycle(ready));
         self.dispatch(hart);
         self.check_finished(hart);
     }

@@ -17,7 +17,7 @@ pub(crate) use shape::Shape;
 pub use store_queue::{QueuedStore, StoreQueue, StoreState};
 pub use window::Window;
 
-use crate::frontend::{Op, Thread};
+use crate::frontend::Thread;
 use crate::seam::Cause;
 use fencepost_kernel::{Ps, TxId};
 
@@ -48,8 +48,6 @@ pub struct Hart {
     pub loads: u32,
     /// Number of the next operation.
     pub next_id: u32,
-    /// Operation taken from the thread but not yet dispatched.
-    pub next_op: Option<Op>,
     /// Why dispatch stopped.
     pub stopped: Option<Stopped>,
     /// Dispatch position, in units of 1 / (dispatch width x compute ipc) cycles.
@@ -117,7 +115,6 @@ impl Hart {
             occupancy: 0,
             loads: 0,
             next_id: 1,
-            next_op: None,
             stopped: None,
             dispatch_pos: 0,
             commit_pos: 0,

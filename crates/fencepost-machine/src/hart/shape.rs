@@ -65,19 +65,19 @@ impl Shape {
     pub fn in_order(&self) -> bool {
         self.rob == 1
     }
-    /// A time as a dispatch position.
+    /// A cycle as a dispatch position.
     #[inline]
-    pub fn position(&self, t: Ps) -> u64 {
-        self.to_cycles.floor(t.0) * self.to_dispatch.divisor()
+    pub fn position(&self, cycle: u64) -> u64 {
+        cycle * self.to_dispatch.divisor()
     }
-    /// The time of a dispatch position.
+    /// The first cycle that begins at `t` or later.
     #[inline]
-    pub fn dispatched(&self, position: u64) -> Ps {
-        self.period * self.to_dispatch.floor(position)
+    pub fn cycle(&self, t: Ps) -> u64 {
+        self.to_cycles.ceil(t.0)
     }
     /// Rounds a time up to the clock.
     #[inline]
     pub fn align(&self, t: Ps) -> Ps {
-        self.period * self.to_cycles.ceil(t.0)
+        self.period * self.cycle(t)
     }
 }

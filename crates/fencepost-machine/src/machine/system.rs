@@ -148,9 +148,9 @@ impl System {
     pub(crate) fn align(&self, t: Ps) -> Ps {
         self.shape.align(t)
     }
-    /// Schedules a load's access to the L1, on the next clock edge.
-    pub(crate) fn load_at(&mut self, hart: HartId, id: u32, at: Ps) {
-        let at = self.align(at);
+    /// Schedules a load's access to the L1: in this cycle or, if that lies in the past, the next.
+    pub(crate) fn load_at(&mut self, hart: HartId, id: u32, cycle: u64) {
+        let at = (self.period * cycle).max(self.align(self.now()));
         self.events.schedule(at, Ev::Load(hart, id));
     }
     /// Schedules a look at the hart's store queue.

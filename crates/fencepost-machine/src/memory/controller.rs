@@ -263,7 +263,10 @@ impl Controller {
         let at = self.map.locate(line);
         let eligible = self.writes.eligible(slot);
         let lane = &mut self.lanes[usize::from(at.channel)];
-        if lane.writes.push(request(slot.into(), line, at, now), &lane.channel, eligible) {
+        if lane
+            .writes
+            .push(request(slot.into(), line, at, now), &lane.channel, eligible)
+        {
             lane.wake(&self.timing, now);
         }
     }
