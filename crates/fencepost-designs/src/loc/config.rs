@@ -8,7 +8,7 @@ fencepost_kernel::param_words! {
     pub enum LocFault {
         /// The mechanism as described.
         None = "none",
-        /// Dependency pairs are written first, and count although the successor is not committed.
+        /// Dependency pairs are written first, and count although the successor is not committed, in recovery too.
         PairFirst = "pair-first",
         /// A committed transaction's lines go home at once, before its log writes are durable.
         InPlaceEarly = "in-place-early",

@@ -262,10 +262,7 @@ impl Design for Loc {
                 self.version_overflows(cx, way.line, from, way.meta, data);
                 Exit::Drop
             }
-            (_, Why::Cleaned) if self.cfg.fault == LocFault::InPlaceEarly => {
-                self.goes_home(way.line);
-                Exit::Down
-            }
+            (_, Why::Cleaned) if self.cfg.fault == LocFault::InPlaceEarly => Exit::Down,
             (_, Why::Cleaned) => match self.lines.get(&way.line).map(|l| l.moving) {
                 Some(Moving::Home) | None => {
                     self.goes_home(way.line);
@@ -363,7 +360,7 @@ impl Design for Loc {
     }
     fn recover(&self, image: &mut Image) {
         match self.store {
-            Store::Log(_) => super::recover::recover(image),
+            Store::Log(_) => super::recover::recover(image, self.pairs_that_count()),
             Store::Nv(_) => super::nv::recover(image),
         }
     }

@@ -63,17 +63,30 @@ pub fn transactions(image: &Image) -> BTreeMap<u64, Logged> {
     txs
 }
 
+/// Which pairs count.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// Those whose successor is committed.
+    OfCommitted,
+    /// All: a planted fault.
+    All,
+}
+
 /// Position of the last committed transaction; `first - 1` if none is.
-pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64) -> u64 {
+pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64, count: Pairs) -> u64 {
+    let all = count == Pairs::All;
     let mut marked: BTreeMap<u64, bool> = BTreeMap::new();
     for (position, tx) in txs.iter().rev() {
-        let merged = tx.pairs.iter().filter(|p| marked.get(&p.0) == Some(&true));
+        let merged = tx.pairs.iter().filter(|p| all || marked.get(&p.0) == Some(&true));
         let found = tx.blocks.len() as u32 + merged.map(|p| p.1).sum::<u32>();
         marked.insert(*position, tx.count == Some(found));
     }
     let mut end = first;
     while marked.get(&end) == Some(&true) {
         end += 1;
+    }
+    if all {
+        return end - 1;
     }
     loop {
         let torn = txs
@@ -87,10 +100,10 @@ pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64) -> u64 {
 }
 
 /// Brings memory to the state after the last committed transaction and empties the log.
-pub fn recover(image: &mut Image) {
+pub fn recover(image: &mut Image, count: Pairs) {
     let head = Head::read(image);
     let txs = transactions(image);
-    let last = last_committed(&txs, head.first);
+    let last = last_committed(&txs, head.first, count);
     for (_, tx) in txs.range(head.first..last + 1) {
         for (home, at) in &tx.blocks {
             let data = image.line(*at);
@@ -119,7 +132,7 @@ mod tests {
         }
     }
     fn last(txs: &[Logged]) -> u64 {
-        last_committed(&(1u64..).zip(txs.iter().cloned()).collect(), 1)
+        last_committed(&(1u64..).zip(txs.iter().cloned()).collect(), 1, Pairs::OfCommitted)
     }
     #[test]
     fn loc_sem1_committed_iff_the_logged_blocks_equal_a_txcnt() {

@@ -1,9 +1,10 @@
 //! Phases of the engine, where it logs to, and what is left to log.
 
-use super::config::InPlace;
+use super::config::{InPlace, LocFault};
 use super::mechanism::Loc;
 use super::memlog::MemLog;
 use super::nv::NvStore;
+use super::recover::Pairs;
 use super::txs::Key;
 use fencepost_kernel::{HartId, LineAddr, TxId};
 
@@ -44,6 +45,13 @@ pub(super) const NV_WRITTEN: u64 = 1;
 impl Loc {
     pub(super) fn strict(&self) -> bool {
         self.cfg.in_place == InPlace::Strict
+    }
+    /// Which dependency pairs recovery counts.
+    pub(super) fn pairs_that_count(&self) -> Pairs {
+        match self.cfg.fault {
+            LocFault::PairFirst => Pairs::All,
+            _ => Pairs::OfCommitted,
+        }
     }
     /// Number of the running transaction of a hart, checked against the machine's.
     pub(super) fn running(&self, hart: HartId, id: TxId) -> Option<Key> {

@@ -163,7 +163,10 @@ fn random_thread(m: &mut SimMem<'_>, s: Shape, t: u8) {
             return Err(r);
         }
         let only_reads = s.reads > 0 && h(6) % s.reads == 0;
-        for i in 0..1 + h(2) % s.stores {
+        let aborts = s.abort > 0 && h(3) % s.abort == 0 && aborted.insert(k);
+        let stores = 1 + h(2) % s.stores;
+        // An operation that aborts itself does so anywhere, before its first store too.
+        for i in 0..if aborts { h(7) % (stores + 1) } else { stores } {
             let word = if shared && h(10 + i) % 3 == 0 { 7 } else { u64::from(t) };
             let at = pm(h(100 + i) % s.lines * 64 + word * 8);
             let old = m.load(at);
@@ -172,7 +175,6 @@ fn random_thread(m: &mut SimMem<'_>, s: Shape, t: u8) {
             }
             m.store(at, old.map(|v| rng::mix(v ^ h(1000 + i)) | 1));
         }
-        let aborts = s.abort > 0 && h(3) % s.abort == 0 && aborted.insert(k);
         if aborts {
             m.tx_abort()
         } else {

@@ -1,0 +1,221 @@
+//! Loose ordering's rules, one run each.
+
+mod loc_common;
+use fencepost_designs::loc::format::{Content, Head, Name, Record, groups};
+use fencepost_kernel::params::Raw;
+use fencepost_kernel::{Image, LineAddr, Mem, WriteCause};
+use fencepost_machine::{RunReport, ThreadBody};
+use loc_common::*;
+use std::collections::BTreeSet;
+
+/// Every block and record that the log ever held, by the name of the transaction.
+fn logged(report: &RunReport) -> (BTreeSet<(u64, Name)>, BTreeSet<String>) {
+    let (mut image, mut blocks, mut records) = (Image::default(), BTreeSet::new(), BTreeSet::new());
+    for r in report.log.records() {
+        image.set_line(r.line, &r.data);
+        if r.cause != WriteCause::Log {
+            continue;
+        }
+        for group in groups(&image) {
+            match group.content {
+                Content::Blocks(tags) => blocks.extend(tags.iter().map(|t| (t.home.0, t.name))),
+                Content::Records(all) => records.extend(all.iter().map(|r| format!("{r:?}"))),
+            }
+        }
+    }
+    (blocks, records)
+}
+fn transaction(m: &mut fencepost_machine::SimMem<'_>, value: u64, lines: &[u64]) {
+    m.tx_begin().expect("nothing aborts");
+    lines.iter().for_each(|l| put(m, l * 64, value));
+    m.tx_commit();
+}
+
+/// Figure 3: T1 writes A, B, C and D; A is overwritten in T2, the others in T3.
+#[test]
+fn loc_sem5_of_the_four_transactions_of_figure_3_the_first_writes_no_block() {
+    let [a, b, c, d, e] = [0, 1, 2, 3, 4];
+    let body: ThreadBody = Box::new(move |m| {
+        transaction(m, 1, &[a, b, c, d]);
+        transaction(m, 2, &[a]);
+        transaction(m, 3, &[b, c, d]);
+        transaction(m, 4, &[e]);
+        m.tx_flush();
+    });
+    let set = [("speculation_degree", Raw::Int(4))];
+    let report = run(&roomy(1), design("loc-wal", &set, 1), vec![body]);
+    check_run(&report, "loc-wal", &set).unwrap();
+    conforms(&report, "loc").unwrap();
+    let (blocks, records) = logged(&report);
+    let of = |n: u16| blocks.iter().filter(|b| b.1 == Name::Order(n)).count();
+    assert_eq!([of(1), of(2), of(3), of(4)], [0, 1, 3, 1]);
+    assert_eq!(blocks.len(), 5, "nothing else was logged");
+    let pair = |x, y, n| format!("{:?}", Record::Pair { x, y, n });
+    let want = [
+        pair(1, 2, 1),
+        pair(1, 3, 3),
+        format!("{:?}", Record::Count { x: 1, n: 4 }),
+    ];
+    assert_eq!(records, want.into_iter().collect());
+}
+
+#[test]
+fn loc_x1_a_window_of_one_is_eager_commit() {
+    let one = [("speculation_degree", Raw::Int(1)), ("abort_every", Raw::Int(5))];
+    for seed in 0..60 {
+        let shape = Shape {
+            seed,
+            threads: 1 + (seed % 3) as u8,
+            ops: 20,
+            lines: 12,
+            stores: 6,
+            flush: seed % 4,
+            abort: seed % 5,
+            reads: seed % 6,
+        };
+        for spec in [roomy(3), cramped(3), ones(3)] {
+            let loc = run(&spec, design("loc-wal", &one, 3), random_threads(shape));
+            let ec = run(&spec, design("ec-wal", &one[1..], 3), random_threads(shape));
+            assert_eq!(
+                (loc.log.digest(), loc.log.len()),
+                (ec.log.digest(), ec.log.len()),
+                "{shape:?}"
+            );
+            assert_eq!((loc.time, loc.drain_time), (ec.time, ec.drain_time), "{shape:?}");
+        }
+    }
+}
+
+/// A thread commits; another, which only reads, flushes: what it has read must be durable then.
+#[test]
+fn a_flush_after_reading_waits_for_what_was_read() {
+    for word in ["ec-wal", "loc-wal", "loc-kiln"] {
+        let writer: ThreadBody = Box::new(|m| {
+            m.lock(lock(0));
+            transaction(m, 7, &[0]);
+            m.unlock(lock(0));
+            m.compute(fencepost_kernel::Site(1));
+        });
+        let reader: ThreadBody = Box::new(|m| {
+            // Until the writer's transaction is seen.
+            let mut seen = 0;
+            while seen == 0 {
+                m.lock(lock(0));
+                m.tx_begin().expect("nothing aborts");
+                seen = m.load(pm(0)).v;
+                m.tx_commit();
+                m.unlock(lock(0));
+            }
+            m.tx_flush();
+        });
+        let report = run(&roomy(2), design(word, &[], 2), vec![writer, reader]);
+        check_run(&report, word, &[]).unwrap();
+        conforms(&report, "loc").unwrap();
+    }
+}
+
+/// A log of four groups is written round and round; the head follows, in place writes go on, nothing is lost.
+#[test]
+fn a_small_log_wraps_and_its_head_follows() {
+    for word in LOGGED {
+        let body: ThreadBody = Box::new(|m| (0..60).for_each(|k| transaction(m, k + 1, &[k % 5, 5 + k % 3])));
+        let mut spec = roomy(1);
+        spec.log_area = fencepost_kernel::Bytes(5 * 512);
+        let report = run(&spec, design(word, &[], 1), vec![body]);
+        check_run(&report, word, &[]).unwrap();
+        assert_eq!(stat(&report, word, "log_expansions"), 0);
+        let head = Head::read(&report.durable);
+        assert!(head.start > 12 && head.first == 61, "{word}: {head:?}");
+        let log = fencepost_kernel::units::LOG_BASE.line().0;
+        let written = |l: &LineAddr| l.0 >= log && report.durable.line_words(*l) != [0; 8];
+        let lines = report.durable.pm_lines().filter(written);
+        assert!(
+            lines.map(|l| (l.0 - log) / 8).max().unwrap() <= 4,
+            "{word}: within the area"
+        );
+    }
+}
+
+/// One transaction larger than the log and the caches: the area grows, and the transaction is whole or absent.
+#[test]
+fn a_transaction_larger_than_the_log_makes_it_grow() {
+    for word in LOGGED {
+        let body: ThreadBody = Box::new(|m| {
+            transaction(m, 1, &[0, 150]);
+            transaction(m, 2, &(0..200).collect::<Vec<u64>>());
+            m.tx_flush();
+        });
+        let mut spec = cramped(1);
+        spec.log_area = fencepost_kernel::Bytes(3 * 512);
+        let report = run(&spec, design(word, &[], 1), vec![body]);
+        check_run(&report, word, &[]).unwrap();
+        conforms(&report, "loc").unwrap();
+        assert!(stat(&report, word, "log_expansions") > 0, "{word}");
+        assert!(
+            stat(&report, word, "reads_from_log") + stat(&report, word, "log_reads") > 0,
+            "{word}"
+        );
+    }
+}
+
+/// A store over a committed version leaves the old bytes in a way of their own; when the set needs that way they are logged.
+#[test]
+fn versions_that_no_way_can_keep_are_logged() {
+    // The L1 has 128 sets of two ways: lines 0 and 128 meet in one.
+    let blocks_of = |lines: &'static [u64]| {
+        let body: ThreadBody = Box::new(move |m| {
+            transaction(m, 1, lines);
+            transaction(m, 2, lines);
+            m.tx_flush();
+        });
+        let report = run(&roomy(1), design("loc-wal", &[], 1), vec![body]);
+        check_run(&report, "loc-wal", &[]).unwrap();
+        conforms(&report, "loc").unwrap();
+        let (blocks, _) = logged(&report);
+        let of = |n: u16| blocks.iter().filter(|b| b.1 == Name::Order(n)).count();
+        let count = |name| stat(&report, "loc-wal", name);
+        (of(1), of(2), count("version_overflows"), count("blocks_merged"))
+    };
+    assert_eq!(blocks_of(&[0]), (0, 1, 0, 1), "the older version is merged");
+    assert_eq!(
+        blocks_of(&[0, 128, 256, 384]),
+        (1, 4, 1, 0),
+        "the older version is logged"
+    );
+}
+
+/// Loads of lines that left the caches before their transaction committed or went home get the newest bytes.
+#[test]
+fn reads_between_log_and_in_place_write_are_served_from_the_log() {
+    for word in LOGGED {
+        let body: ThreadBody = Box::new(|m| {
+            for round in 0..6u64 {
+                for half in 0..2 {
+                    m.tx_begin().expect("nothing aborts");
+                    for l in half * 20..half * 20 + 20 {
+                        let old = m.load(pm(l * 64));
+                        assert_eq!(old.v, 2 * round, "line {l}");
+                        m.store(pm(l * 64), old.map(|v| v + 1));
+                    }
+                    // The last level holds eight lines: what left it lately waits for a block group, the rest is logged.
+                    for l in (half * 20..half * 20 + 20).rev() {
+                        let old = m.load(pm(l * 64));
+                        assert_eq!(old.v, 2 * round + 1, "line {l}");
+                        m.store(pm(l * 64), old.map(|v| v + 1));
+                    }
+                    m.tx_commit();
+                }
+            }
+        });
+        let report = run(&cramped(1), design(word, &[], 1), vec![body]);
+        check_run(&report, word, &[]).unwrap();
+        let (log, buffer) = (
+            stat(&report, word, "reads_from_log"),
+            stat(&report, word, "reads_from_buffer"),
+        );
+        assert!(
+            log > 0 && buffer > 0,
+            "{word}: {log} from the log, {buffer} from the buffer"
+        );
+    }
+}
