@@ -177,10 +177,11 @@ fn versions_that_no_way_can_keep_are_logged() {
         (of(1), of(2), count("version_overflows"), count("blocks_merged"))
     };
     assert_eq!(blocks_of(&[0]), (0, 1, 0, 1), "the older version is merged");
+    let two = blocks_of(&[0, 128]);
     assert_eq!(
-        blocks_of(&[0, 128, 256, 384]),
-        (1, 4, 1, 0),
-        "the older version is logged"
+        two,
+        (1, 2, 1, 1),
+        "one of two older versions finds no way and is logged"
     );
 }
 
