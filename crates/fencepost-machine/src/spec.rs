@@ -186,6 +186,12 @@ impl MachineSpec {
         if u32::from(self.core.cores) * u32::from(self.core.threads_per_core) > 64 {
             return fail("core.cores", "at most 64 hardware threads are supported");
         }
+        if !(1 << 10..=1 << 37).contains(&self.log_area.0) {
+            return fail(
+                "machine.log_area",
+                "a hardware log needs at least 1 KiB (its head and one block group) and at most 128 GiB",
+            );
+        }
         let positive = [
             ("core.dispatch_width", self.core.dispatch_width),
             ("core.commit_width", self.core.commit_width),

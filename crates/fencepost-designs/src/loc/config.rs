@@ -29,6 +29,8 @@ fencepost_kernel::param_words! {
 /// Bytes of one dependency pair in the volatile buffer: two transactions and a count (section III-B).
 pub const PAIR_BYTES: u64 = 8;
 
+/// Largest Tx State Table.
+const MAX_ENTRIES: u32 = 4096;
 /// Size of the Tx State Table (section IV-B).
 pub const ENTRIES: u32 = 128;
 /// Blocks the controller-side log buffer holds (ours: two block groups).
@@ -47,7 +49,7 @@ fencepost_kernel::params! {
         log_buffer: u32 = BUFFER,
         /// From the caches to the controller, for a log block (ours).
         log_path: Ps = LOG_PATH,
-        /// Whether a block group is one atomic write; false is a variant that must be convicted.
+        /// Whether a block group is one atomic write; a log with a commit record does not need it.
         group_atomic: bool = true,
         /// When logged lines are written home.
         in_place: InPlace = InPlace::Strict,
@@ -184,25 +186,41 @@ impl Config {
         aborts: (0, 1),
         fault: LocFault::None,
     };
-    /// Refuses sizes of zero.
+    /// Refuses sizes that cannot work.
     pub fn checked(self) -> Result<Config, ParamError> {
-        let sizes = [
-            ("speculation_degree", self.degree),
-            ("tx_entries", self.entries),
-            ("log_buffer", self.buffer),
-            ("pair_buffer", self.pairs),
+        let refused = [
+            (
+                self.degree == 0,
+                "speculation_degree",
+                "a window has at least one transaction",
+            ),
+            (
+                self.entries == 0,
+                "tx_entries",
+                "the table must hold at least one transaction",
+            ),
+            (
+                self.buffer == 0,
+                "log_buffer",
+                "the buffer must hold at least one block",
+            ),
+            (
+                self.pairs == 0,
+                "pair_buffer",
+                "the buffer must hold at least one pair of 8 bytes",
+            ),
+            (
+                self.entries > MAX_ENTRIES,
+                "tx_entries",
+                "at most 4096: 15 bits name a transaction in the log",
+            ),
         ];
-        let zero = sizes.iter().find(|s| s.1 == 0);
-        let error = |name: &str, why: &str| ParamError::Value {
-            name: name.into(),
-            why: why.into(),
-        };
-        match zero {
-            Some((name, _)) => Err(error(name, "must hold at least one")),
-            None if self.entries > 4096 => {
-                Err(error("tx_entries", "must be at most 4096 (15 bits name a transaction)"))
-            }
+        match refused.iter().find(|r| r.0) {
             None => Ok(self),
+            Some((_, name, why)) => Err(ParamError::Value {
+                name: (*name).into(),
+                why: (*why).into(),
+            }),
         }
     }
 }

@@ -24,9 +24,12 @@
 //!
 //! # Deviations
 //! A block group is 8 x 64 B written as one atomic node (the paper's group of 64 B holds blocks of 8 B, while its tags
-//! speak of 64 B blocks); `group_atomic = false` writes its lines one by one and must be convicted. The commit order is
-//! one for all threads. A tag names a transaction by its position in commit order. Log writes carry a fixed path delay;
-//! the caches' ports are not occupied by them.
+//! speak of 64 B blocks); `group_atomic = false` writes its lines one by one, which does no harm here, because the
+//! record is written when every line of every group is durable. The commit order is one for all threads. A tag names a
+//! transaction by its position in commit order. Log writes carry a fixed path delay; the caches' ports are not occupied
+//! by them. The log area doubles when running transactions fill it (section IV-B says that it "can be dynamically
+//! expanded"; to how much is ours). Locks are taken before a transaction begins, not within. At most 2^15 transactions
+//! may commit while one runs whose lines were evicted.
 
 use super::config::{Config, HWalParams};
 use super::{LOC, LOG_BYTES, Loc};

@@ -29,11 +29,14 @@
 //! A block group is 8 x 64 B written as one atomic node (the paper's group of 64 B holds blocks of 8 B, while its tags
 //! speak of 64 B blocks); `group_atomic = false` writes its lines one by one and must be convicted. The commit order is
 //! one for all threads. A tag names a transaction by its position in commit order. Log writes carry a fixed path delay;
-//! the caches' ports are not occupied by them. Recovery also cuts off a transaction whose successor lies behind the
-//! first uncommitted one: read literally, section III-C would call it committed although its block is discarded with
-//! the successor. Running transactions that store to one line share its version, and a window waits for them. A
-//! transaction that is aborted takes running ones that began after it along; successors of a committed one need no
-//! abort, because only running transactions abort. Older versions are kept in the L1.
+//! the caches' ports are not occupied by them. The log area doubles when running transactions fill it (section IV-B
+//! says that it "can be dynamically expanded"; to how much is ours). Locks are taken before a transaction begins, not
+//! within. At most 2^15 transactions may commit while one runs whose lines were evicted. Recovery also cuts off a
+//! transaction whose successor lies behind the first uncommitted one: read literally, section III-C would call it
+//! committed although its block is discarded with the successor. Running transactions that store to one line share its
+//! version, and a window waits for them. A transaction that is aborted takes running ones that began after it along;
+//! successors of a committed one need no abort, because only running transactions abort. Older versions are kept in the
+//! L1.
 
 use super::config::{Config, LocWalParams};
 use super::{LOC, LOG_BYTES, Loc};
