@@ -1,5 +1,6 @@
 //! Measures a claim on finished runs.
 
+use super::histograms::statistic;
 use super::orders::{extreme, knee_at, ordered, rises, trend, two_alike, wins};
 use super::rule::{Form, Over, Rule};
 use super::runs::Runs;
@@ -85,7 +86,8 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             point,
             base,
             media,
-        } => counter_gain(runs, tag, counter, [point, base], media),
+            removed,
+        } => counter_gain(runs, tag, counter, [point, base], media, *removed),
         Rule::PerKilocycle {
             tag,
             counter,
@@ -106,6 +108,15 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             media,
             programs,
         } => rate_order(runs, tag, counter, [point, per], media, programs),
+        Rule::Histogram {
+            tag,
+            point,
+            media,
+            histogram,
+            of,
+            over,
+            programs,
+        } => statistic(runs, tag, [point, histogram], media, *of, *over, programs),
         Rule::SameTime {
             tag,
             point,
@@ -138,7 +149,7 @@ fn built(runs: &Runs, programs: &[String]) -> Measured {
         missing(runs, programs),
     )
 }
-fn number(value: f64, note: String, missing: Vec<String>) -> Measured {
+pub(super) fn number(value: f64, note: String, missing: Vec<String>) -> Measured {
     Measured {
         value: Some(value),
         holds: None,
@@ -168,14 +179,20 @@ pub(super) fn missing(runs: &Runs, only: &[String]) -> Vec<String> {
     runs.missing_programs.iter().filter(concerned).cloned().collect()
 }
 
-/// Time ratio of two points, program by program, on one medium.
+/// Ratio of two points' time per operation, program by program, on one medium. Measuring begins when the last thread is warm,
+/// and by then the others have run ahead, by more under one design than under another: times alone would compare unequal work.
 pub fn ratios(runs: &Runs, tag: &str, [point, base]: [&String; 2], media: &str) -> PerProgram {
     let ratio = |p: &String| {
-        let a = runs.get(tag, p, point, media)?.time_ps as f64;
-        let b = runs.get(tag, p, base, media)?.time_ps as f64;
+        let a = time_per_op(runs.get(tag, p, point, media)?);
+        let b = time_per_op(runs.get(tag, p, base, media)?);
         (b > 0.0).then(|| (p.clone(), a / b))
     };
     runs.run_programs().filter_map(ratio).collect()
+}
+
+/// Picoseconds per measured operation of all threads.
+fn time_per_op(r: &RunResult) -> f64 {
+    r.time_ps as f64 / r.ops.max(1) as f64
 }
 
 /// One number out of the programs' values; `None` when there is none.
@@ -238,11 +255,20 @@ pub fn counter(run: &RunResult, name: &str) -> Option<u64> {
     }
 }
 
-fn counter_gain(runs: &Runs, tag: &str, name: &str, [point, base]: [&String; 2], media: &str) -> Option<Measured> {
+fn counter_gain(
+    runs: &Runs,
+    tag: &str,
+    name: &str,
+    [point, base]: [&String; 2],
+    media: &str,
+    removed: bool,
+) -> Option<Measured> {
+    let sign = if removed { -1.0 } else { 1.0 };
+    let per_op = |r: &RunResult| Some(counter(r, name)? as f64 / r.ops.max(1) as f64);
     let gain = |p: &String| {
-        let a = counter(runs.get(tag, p, point, media)?, name)? as f64;
-        let b = counter(runs.get(tag, p, base, media)?, name)? as f64;
-        (b > 0.0).then(|| (p.clone(), (a / b - 1.0) * 100.0))
+        let a = per_op(runs.get(tag, p, point, media)?)?;
+        let b = per_op(runs.get(tag, p, base, media)?)?;
+        (b > 0.0).then(|| (p.clone(), sign * (a / b - 1.0) * 100.0))
     };
     let values: PerProgram = runs.run_programs().filter_map(gain).collect();
     Some(number(
@@ -256,8 +282,9 @@ fn counter_gain(runs: &Runs, tag: &str, name: &str, [point, base]: [&String; 2],
 fn rate(runs: &Runs, tag: &str, name: &str, [point, per]: [&String; 2], media: &str, program: &str) -> Option<f64> {
     let counted = runs.get(tag, program, point, media)?;
     let timed = runs.get(tag, program, per, media)?;
-    let events = counter(counted, name)? as f64 / f64::from(counted.threads);
-    (timed.time_ps > 0).then(|| events / timed.time_ps as f64)
+    let events = counter(counted, name)? as f64 / counted.ops.max(1) as f64;
+    let (time, threads) = (time_per_op(timed), f64::from(counted.threads));
+    (time > 0.0).then(|| events / threads / time)
 }
 
 fn rate_order(

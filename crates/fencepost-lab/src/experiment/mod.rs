@@ -1,6 +1,7 @@
 //! Experiments: planned as data, run in parallel, resumed, measured, scored.
 
 pub mod engine;
+mod histograms;
 pub mod implied;
 pub mod measure;
 mod orders;

@@ -33,6 +33,18 @@ pub enum Form {
     LossPercent,
 }
 
+/// What is taken of a histogram.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// The median.
+    Median,
+    /// The largest value.
+    Max,
+    /// The share of samples that are zero, in percent.
+    ZeroPercent,
+}
+
 /// Which end of an order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -137,6 +149,9 @@ pub enum Rule {
         point: String,
         base: String,
         media: String,
+        /// The claim counts what went away: the opposite sign.
+        #[serde(default)]
+        removed: bool,
     },
     /// A counter per thousand cycles and core: counted in `point`, cycles of `per`.
     PerKilocycle {
@@ -155,6 +170,19 @@ pub enum Rule {
         point: String,
         per: String,
         media: String,
+        programs: Vec<String>,
+    },
+    /// A statistic of a histogram of the run result, program by program, then over programs.
+    Histogram {
+        tag: String,
+        point: String,
+        media: String,
+        /// Name of the histogram.
+        histogram: String,
+        of: Statistic,
+        over: Over,
+        /// Only these programs, where the claim is about them.
+        #[serde(default)]
         programs: Vec<String>,
     },
     /// Ratio of two design points' time, geometric mean, relative to another pair; for cross-checks that should be one.

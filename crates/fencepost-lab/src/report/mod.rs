@@ -1,5 +1,6 @@
 //! The one-page report of a reproduction: scoreboard, slowdown chart, stall breakdown. No network, no scripts.
 
+mod histograms;
 mod svg;
 
 use crate::error::LabError;
@@ -46,6 +47,7 @@ struct Page<'a> {
     implied: &'a [ImpliedRow],
     slowdowns: Vec<String>,
     stalls: Vec<String>,
+    histograms: Vec<String>,
     runs: Vec<RunLine>,
     missing_programs: &'a BTreeSet<String>,
     missing_designs: &'a BTreeSet<String>,
@@ -83,6 +85,7 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
             .flat_map(|m| m.media.iter().filter_map(move |x| slowdown_chart(r, m, x)))
             .collect(),
         stalls: timed(r).flat_map(|m| stall_charts(r, m)).collect(),
+        histograms: timed(r).flat_map(|m| histograms::charts(r, m)).collect(),
         runs: run_lines(r),
         missing_programs: &r.plan.missing_programs,
         missing_designs: &r.plan.missing_designs,
