@@ -75,6 +75,10 @@ pub struct EventQueue<E> {
     slots: Vec<Slot<E>>,
     occupied: [u64; WORDS],
     far: BinaryHeap<Far<E>>,
+    /// Slot time of the earliest far event; `u64::MAX` if there is none.
+    far_from: u64,
+    /// Events in slots.
+    near: usize,
     now: Ps,
     seq: u64,
     len: usize,
@@ -90,6 +94,8 @@ impl<E> Default for EventQueue<E> {
                 .collect(),
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
+            far_from: u64::MAX,
+            near: 0,
             now: Ps::ZERO,
             seq: 0,
             len: 0,
@@ -123,11 +129,13 @@ impl<E: Copy> EventQueue<E> {
         if tick(at) < tick(self.now) + SLOTS as u64 {
             self.place(entry);
         } else {
+            self.far_from = self.far_from.min(tick(at));
             self.far.push(Far(entry));
         }
     }
     fn place(&mut self, entry: Entry<E>) {
         let slot = tick(entry.key.0) as usize % SLOTS;
+        self.near += 1;
         self.occupied[slot / 64] |= 1 << (slot % 64);
         self.slots[slot].insert(entry);
     }
@@ -152,30 +160,32 @@ impl<E: Copy> EventQueue<E> {
             return None;
         }
         self.len -= 1;
-        if !self.far.is_empty() {
+        if self.near == 0 || self.far_from < tick(self.now) + SLOTS as u64 {
             self.draw_near();
         }
         let slot = self.next_slot().expect("an event is left");
         let (entry, last) = self.slots[slot].take();
+        self.near -= 1;
         if last {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
         }
         self.now = entry.key.0;
         Some((self.now, entry.event))
     }
-    /// Far events may have come within reach, or lie alone.
+    /// Far events have come within reach, or lie alone.
+    #[cold]
     fn draw_near(&mut self) {
         while let Some(f) = self.far.peek() {
-            let near = self.next_slot().is_some();
-            if tick(f.0.key.0) >= tick(self.now) + SLOTS as u64 && near {
+            if tick(f.0.key.0) >= tick(self.now) + SLOTS as u64 && self.near > 0 {
                 break;
             }
-            if !near {
+            if self.near == 0 {
                 self.now = self.now.max(f.0.key.0);
             }
             let Far(entry) = self.far.pop().expect("just seen");
             self.place(entry);
         }
+        self.far_from = self.far.peek().map_or(u64::MAX, |f| tick(f.0.key.0));
     }
     /// Number of events waiting.
     pub fn len(&self) -> usize {

@@ -55,6 +55,11 @@ impl Journal {
         }
         thread.pending.is_none()
     }
+    /// Whether stores of `hart` may still be rolled back.
+    #[inline]
+    pub fn in_transaction(&self, hart: HartId) -> bool {
+        !self.threads[hart.index()].live.is_empty()
+    }
     /// A store of `hart` that is about to perform replaces `old`, written by `by`.
     pub fn perform(&mut self, hart: HartId, addr: Addr, old: u64, by: Option<StoreId>) {
         if let Some(t) = self.threads[hart.index()].live.back_mut() {

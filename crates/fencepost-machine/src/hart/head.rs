@@ -7,7 +7,7 @@ use crate::frontend::{Answer, Op, OpKind};
 use crate::machine::Machine;
 use crate::seam::{Access, Cause, Gate, Instr, TxStart};
 use crate::spec::StoreOrder;
-use fencepost_kernel::{Fence, HartId, Rmw, TraceKind, TxId};
+use fencepost_kernel::{Fence, HartId, LineData, Rmw, TraceKind, TxId};
 
 /// What an instruction at the head needs next.
 enum Act {
@@ -205,7 +205,10 @@ impl Machine {
     fn notify_access(&mut self, hart: HartId, op: &Op, way: WayRef, access: Access) {
         if (access == Access::Load && self.hooks.loads) || (access == Access::Store && self.hooks.stores) {
             let (line, core) = (op.addr.line(), self.sys.core_index(hart));
-            let data = self.sys.line_data(line);
+            let data = match access {
+                Access::Load => LineData::default(),
+                Access::Store => self.sys.line_data(line),
+            };
             let mut meta = self.sys.cores[core].l1.meta(way);
             self.design
                 .performed(&mut self.sys, hart, line, access, &data, &mut meta);

@@ -77,7 +77,7 @@ impl Machine {
         }
         self.observed(hart, &op, id);
         if self.hooks.loads {
-            let data = self.sys.line_data(op.addr.line());
+            let data = fencepost_kernel::LineData::default();
             let mut meta = self.sys.cores[core].l1.meta(way);
             self.design
                 .performed(&mut self.sys, hart, op.addr.line(), Access::Load, &data, &mut meta);

@@ -220,8 +220,11 @@ impl Machine {
     }
 
     fn journal_performed(&mut self, hart: HartId, word: fencepost_kernel::Addr) {
-        let (old, by) = (self.sys.coherent.word(word), self.sys.coherent.writer(word));
-        self.sys.journal.borrow_mut().perform(hart, word, old, by);
+        let mut journal = self.sys.journal.borrow_mut();
+        if journal.in_transaction(hart) {
+            let (old, by) = (self.sys.coherent.word(word), self.sys.coherent.writer(word));
+            journal.perform(hart, word, old, by);
+        }
     }
 
     /// A store left the queue: whoever waited for that goes on.

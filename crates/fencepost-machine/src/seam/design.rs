@@ -53,8 +53,8 @@ pub trait Design {
     fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
         Gate::Go
     }
-    /// An access performed in the L1; `now` is the line as of now, `meta` the design's word of the way
-    /// (`hooks.loads`, `hooks.stores`; volatile lines too).
+    /// An access performed in the L1; `now` is the line as of now for a store and nothing for a load (which may ask
+    /// [`Cx::coherent`]), `meta` the design's word of the way (`hooks.loads`, `hooks.stores`; volatile lines too).
     fn performed(
         &mut self,
         cx: &mut dyn Cx,
