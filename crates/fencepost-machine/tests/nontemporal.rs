@@ -104,6 +104,7 @@ struct HoldsBack {
 impl Design for HoldsBack {
     fn hooks(&self) -> Hooks {
         Hooks {
+            holds: true,
             leaving: true,
             ..Hooks::default()
         }

@@ -72,8 +72,7 @@ impl Tracker {
     /// holds the line. Answers whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
     pub fn request(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let supplied = self.collect(by, line, invalidates, active);
-        let port = &mut self.ports[by.index()];
-        port.watched.retain(|l| *l != line);
+        self.ports[by.index()].unwatch(line);
         if !invalidates && self.known_elsewhere(by, line, active) {
             self.watch(by, line, active);
         }
@@ -199,9 +198,10 @@ impl Tracker {
             lines.retain(|l| self.known_elsewhere(by, *l, active));
             let port = &mut self.ports[by.index()];
             port.watch_limit = (2 * lines.len()).max(16);
-            port.watched = lines;
+            port.watched_bits = 0;
+            lines.into_iter().for_each(|l| port.watch(l));
         }
-        self.ports[by.index()].watched.push(line);
+        self.ports[by.index()].watch(line);
     }
     fn note_handed(&mut self, line: LineAddr) {
         if self.handed.len() >= 64 {
@@ -263,9 +263,7 @@ impl Tracker {
         }
     }
     fn catch_silent_upgrade(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
-        let watched = &mut self.ports[core.index()].watched;
-        if let Some(i) = watched.iter().position(|l| *l == line) {
-            watched.swap_remove(i);
+        if self.ports[core.index()].unwatch(line) {
             self.collect(core, line, true, active);
         }
     }

@@ -176,6 +176,7 @@ impl Design for Loc {
         Hooks {
             gates: true,
             stores: true,
+            holds: true,
             leaving: true,
             versions: true,
             reads: true,

@@ -123,6 +123,7 @@ impl<D: Design> Design for Recorder<D> {
             loads: true,
             stores: true,
             snoops: true,
+            holds: true,
             leaving: true,
             versions: true,
             reads: true,

@@ -116,6 +116,7 @@ impl Design for ThemisLlc {
             gates: true,
             stores: true,
             snoops: true,
+            holds: true,
             leaving: true,
             writes: true,
             ..Hooks::default()

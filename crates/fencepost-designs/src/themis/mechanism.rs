@@ -85,6 +85,7 @@ impl Design for Themis {
             gates: true,
             stores: true,
             snoops: true,
+            holds: true,
             leaving: true,
             writes: true,
             ..Hooks::default()

@@ -18,6 +18,7 @@ impl Design for ThemisSketch {
     fn hooks(&self) -> Hooks {
         Hooks {
             stores: true,
+            holds: true,
             leaving: true,
             writes: true,
             ..Hooks::default()
@@ -101,6 +102,7 @@ impl Design for LocSketch {
     fn hooks(&self) -> Hooks {
         Hooks {
             stores: true,
+            holds: true,
             leaving: true,
             versions: true,
             reads: true,

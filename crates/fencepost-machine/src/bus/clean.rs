@@ -17,7 +17,7 @@ impl Machine {
             return;
         }
         let full = |m: &Machine, p: CoreId| {
-            m.hooks.leaving && m.sys.cores[p.index()].write_back.len() >= m.sys.spec.l1.writeback_buffer as usize
+            m.hooks.holds && m.sys.cores[p.index()].write_back.len() >= m.sys.spec.l1.writeback_buffer as usize
         };
         let holder =
             (0..self.sys.cores.len())
@@ -123,28 +123,28 @@ impl Machine {
             frozen: false,
         };
         let data = self.sys.line_data(line);
-        if self.hooks.leaving {
-            if self.design.may_leave(&mut self.sys, Level::Llc, &way, Why::Cleaned) != Gate::Go {
-                let since = self.sys.now();
-                let d = super::Departure {
-                    from: Level::Llc,
-                    way,
-                    data,
-                    why: Why::Cleaned,
-                    notify,
-                    since,
-                };
-                self.sys.llc.write_back.push_back(d);
-                return;
-            }
-            if self
+        if self.hooks.holds && self.design.may_leave(&mut self.sys, Level::Llc, &way, Why::Cleaned) != Gate::Go {
+            let since = self.sys.now();
+            let d = super::Departure {
+                from: Level::Llc,
+                way,
+                data,
+                why: Why::Cleaned,
+                notify,
+                since,
+            };
+            self.sys.llc.write_back.push_back(d);
+            return;
+        }
+        let exit = match self.hooks.leaving {
+            true => self
                 .design
-                .leaving(&mut self.sys, Level::Llc, &way, &data, Why::Cleaned)
-                == Exit::Drop
-            {
-                self.cleaned_now(&notify, None);
-                return;
-            }
+                .leaving(&mut self.sys, Level::Llc, &way, &data, Why::Cleaned),
+            false => Exit::Down,
+        };
+        if exit == Exit::Drop {
+            self.cleaned_now(&notify, None);
+            return;
         }
         self.write_out(line, data, WriteCause::Flush, notify, true);
     }

@@ -25,7 +25,7 @@ impl Machine {
         if parked || waits(&self.sys.llc.write_back, line) {
             return Some(Cause::OrderPending);
         }
-        if !self.hooks.leaving {
+        if !self.hooks.holds {
             return None;
         }
         for (level, way) in self.dirty_holders(line) {

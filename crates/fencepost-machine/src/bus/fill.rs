@@ -59,7 +59,7 @@ impl Machine {
     fn make_room(&mut self, core: CoreId, line: LineAddr) -> bool {
         let room = |m: &Machine| {
             let c = &m.sys.cores[core.index()];
-            !m.hooks.leaving || c.write_back.len() < m.sys.spec.l1.writeback_buffer as usize
+            !m.hooks.holds || c.write_back.len() < m.sys.spec.l1.writeback_buffer as usize
         };
         if let Some(victim) = self.l1_victim(core, line) {
             if !room(self) {

@@ -138,7 +138,7 @@ impl Machine {
 
     /// Whether some other cache may not give the line up yet.
     fn peers_refuse(&mut self, core: CoreId, line: LineAddr, kind: Snoop) -> Option<Cause> {
-        if !self.hooks.leaving {
+        if !self.hooks.holds {
             return None;
         }
         for p in (0..self.sys.cores.len()).map(|i| CoreId(i as u8)) {

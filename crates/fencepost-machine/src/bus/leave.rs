@@ -40,7 +40,7 @@ impl Machine {
             notify,
             since: self.sys.now(),
         };
-        if self.hooks.leaving {
+        if self.hooks.holds {
             let core = private_core(from);
             let behind = self.sys.cores[core.index()]
                 .write_back
@@ -134,20 +134,20 @@ impl Machine {
 
     fn leave_llc(&mut self, gone: Evicted) {
         let (way, data) = (gone.way(), self.sys.line_data(gone.line));
+        if self.hooks.holds && self.design.may_leave(&mut self.sys, Level::Llc, &way, Why::Replaced) != Gate::Go {
+            let since = self.sys.now();
+            let d = Departure {
+                from: Level::Llc,
+                way,
+                data,
+                why: Why::Replaced,
+                notify: Vec::new(),
+                since,
+            };
+            self.sys.llc.write_back.push_back(d);
+            return;
+        }
         if self.hooks.leaving {
-            if self.design.may_leave(&mut self.sys, Level::Llc, &way, Why::Replaced) != Gate::Go {
-                let since = self.sys.now();
-                let d = Departure {
-                    from: Level::Llc,
-                    way,
-                    data,
-                    why: Why::Replaced,
-                    notify: Vec::new(),
-                    since,
-                };
-                self.sys.llc.write_back.push_back(d);
-                return;
-            }
             if self
                 .design
                 .leaving(&mut self.sys, Level::Llc, &way, &data, Why::Replaced)

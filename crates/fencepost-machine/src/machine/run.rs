@@ -260,7 +260,7 @@ impl Machine {
             for h in (0..self.sys.harts.len()).filter(|h| kicked >> h & 1 == 1) {
                 self.ask_again(HartId(h as u8));
             }
-            if self.hooks.leaving {
+            if self.hooks.holds {
                 for core in 0..self.sys.cores.len() {
                     self.drain_write_back(fencepost_kernel::CoreId(core as u8));
                 }

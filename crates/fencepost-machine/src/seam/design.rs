@@ -77,7 +77,7 @@ pub trait Design {
     fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         SnoopAnswer::Pass
     }
-    /// May a line leave this cache now (`hooks.leaving`)? A refused victim waits in the write-back buffer, a refused
+    /// May a line leave this cache now (`hooks.holds`)? A refused victim waits in the write-back buffer, a refused
     /// transfer delays the requester.
     fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
         Gate::Go

@@ -318,7 +318,9 @@ pub struct Hooks {
     pub stores: bool,
     /// `snooped`.
     pub snoops: bool,
-    /// `may_leave` and `leaving`.
+    /// `may_leave`: the design may keep lines in their cache.
+    pub holds: bool,
+    /// `leaving`.
     pub leaving: bool,
     /// `place` and `victim`.
     pub versions: bool,

@@ -82,6 +82,7 @@ impl Design for Double {
             loads: true,
             stores: true,
             snoops: true,
+            holds: true,
             leaving: true,
             versions: true,
             reads: true,
