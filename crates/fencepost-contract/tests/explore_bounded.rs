@@ -116,3 +116,22 @@ fn budgets_never_change_a_verdict_to_clean() {
     }
     assert!(bounded > 50 && violated > 50, "{bounded} bounded, {violated} violated");
 }
+
+/// Every state claimed as covered was run: here no two states share a recovery.
+#[test]
+fn no_state_is_covered_without_its_recovery() {
+    let space = loose(12);
+    for budget in [0, 1, 2, 3, 7, 60] {
+        let report = Explorer::new(&space)
+            .budget(Budget::States(budget))
+            .explore(&mut plain(counting(12, None)))
+            .unwrap();
+        assert!(
+            report.states_covered <= u128::from(report.recoveries),
+            "budget {budget}: {} covered by {} recoveries",
+            report.states_covered,
+            report.recoveries
+        );
+        assert!(report.recoveries <= budget);
+    }
+}

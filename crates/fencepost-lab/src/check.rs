@@ -2,7 +2,7 @@
 
 use crate::config::Resolved;
 use crate::crash::prefix_witness;
-use crate::error::LabError;
+use crate::error::{BadInput, LabError};
 use crate::result::{Check, Witness};
 use crate::run::{build_design, warning};
 use fencepost_contract::explore::{BrokenPrefix, Oracle, PrefixReport, check_prefixes};
@@ -19,15 +19,15 @@ pub const DEFAULT_BUDGET: u64 = 20_000;
 pub fn prefixes<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -> Result<PrefixReport, LabError> {
     let trace = recorded(report)?;
     let design = build_design(resolved)?;
-    let budget = resolved.request.budget.unwrap_or(DEFAULT_BUDGET).max(1);
-    let every = NonZeroU64::new((report.log.len() + 1).div_ceil(budget)).unwrap_or(NonZeroU64::MIN);
+    let budget = resolved.request.budget.unwrap_or(DEFAULT_BUDGET);
+    let budget = NonZeroU64::new(budget).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
     let oracle = Oracle::new(program, &trace.ops);
     Ok(check_prefixes(
         &oracle,
         &report.initial,
         trace,
         &report.log,
-        every,
+        budget,
         |image: &Image| {
             let mut image = image.clone();
             design.recover(&mut image);
@@ -79,7 +79,7 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
 }
 
 /// Crash points of a run: after every durable event, and before the first. Parts of an atomic node are no events.
-fn crash_points(report: &RunReport) -> u64 {
+pub fn crash_points(report: &RunReport) -> u64 {
     let parts = report.log.records().iter().filter(|r| r.cause == WriteCause::LogPart);
     report.log.len() + 1 - parts.count() as u64
 }

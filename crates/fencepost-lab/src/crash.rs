@@ -1,6 +1,6 @@
 //! Crash states of a program: prefixes of a simulated run's persist log, and every cut that a contract allows.
 
-use crate::check::{contract_of, prefixes};
+use crate::check::{contract_of, crash_points, prefixes};
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::replay::ReplayKey;
@@ -10,6 +10,7 @@ use fencepost_contract::explore::{
     BrokenPrefix, Budget, CheckError, CrashCheck, NamedStore, ProgramRun, Report, Verdict, Witness,
 };
 use fencepost_contract::{Contract, ContractKind};
+pub use fencepost_contract::{Grain, LineOrder};
 use fencepost_kernel::{Program, Trace};
 use fencepost_machine::RunReport;
 use fencepost_programs::Visit;
@@ -27,6 +28,10 @@ pub struct CrashRequest {
     pub budget: Option<String>,
     /// Thread schedules to record.
     pub schedules: u64,
+    /// Persist order within a cache line; `None`: the contract's own.
+    pub line_order: Option<LineOrder>,
+    /// The unit in which memory becomes durable.
+    pub grain: Grain,
 }
 
 /// What was found.
@@ -40,13 +45,19 @@ pub struct CrashOutcome {
     pub dialect: String,
     /// Contract explored.
     pub contract: String,
+    /// Persist order within a cache line: `fifo` or `none`.
+    pub line_order: String,
+    /// Bytes that become durable at once: 1, 8 or 64.
+    pub grain: u32,
     /// Software threads.
     pub threads: u32,
     /// Operations per thread.
     pub ops: u32,
     /// Prefixes of the simulated durable log that were examined.
     pub log_prefixes: u64,
-    /// Of them, prefixes that recovery does not survive (the search ends at the first).
+    /// Prefixes that the log has; the search ends at the first violation, and at 20,000.
+    pub log_prefixes_total: u64,
+    /// Of those examined, prefixes that recovery does not survive.
     pub log_violations: u64,
     /// Failure points of the recorded executions.
     pub crash_points: u64,
@@ -133,9 +144,16 @@ pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
             .parse()
             .map_err(|e: fencepost_contract::explore::BadBudget| BadInput::new(e.to_string()))?,
     };
+    if matches!(budget, Budget::States(0)) || matches!(budget, Budget::Time(t) if t.is_zero()) {
+        return Err(BadInput::new("a budget of 0 explores nothing")
+            .hint("give at least one recovery, or a time")
+            .into());
+    }
+    let mut allowed = Contract::from(kind);
+    (allowed.params.line_order, allowed.params.grain) = (c.line_order, c.grain);
     let explore = Explore {
         resolved: &resolved,
-        kind,
+        contract: allowed,
         budget,
         schedules: c.schedules.max(1),
         simulated: contract.is_none(),
@@ -169,10 +187,56 @@ fn written_for(c: &CrashRequest) -> Result<(Request, Option<ContractKind>), LabE
     ))
 }
 
+/// The word of a line order.
+pub fn line_order_word(order: LineOrder) -> &'static str {
+    match order {
+        LineOrder::Fifo => "fifo",
+        LineOrder::Unordered => "none",
+    }
+}
+/// The bytes of a grain.
+pub fn grain_bytes(grain: Grain) -> u32 {
+    match grain {
+        Grain::Byte => 1,
+        Grain::Word => 8,
+        Grain::Line => 64,
+    }
+}
+
+/// A contract as replay ids write it: its word, and what is varied about it.
+pub(crate) fn contract_text(c: &Contract) -> String {
+    let mut text = c.kind.word().to_owned();
+    if let Some(order) = c.params.line_order {
+        text += &format!(",line-order:{}", line_order_word(order));
+    }
+    if c.params.grain != Grain::default() {
+        text += &format!(",grain:{}", grain_bytes(c.params.grain));
+    }
+    text
+}
+/// Reads what [`contract_text`] wrote.
+pub(crate) fn contract_from(text: &str) -> Result<Contract, BadInput> {
+    let mut parts = text.split(',');
+    let word = parts.next().unwrap_or_default();
+    let known = ContractKind::ALL.map(ContractKind::word);
+    let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
+    let mut contract = Contract::from(kind);
+    for part in parts {
+        match part {
+            "line-order:fifo" => contract.params.line_order = Some(LineOrder::Fifo),
+            "line-order:none" => contract.params.line_order = Some(LineOrder::Unordered),
+            "grain:1" => contract.params.grain = Grain::Byte,
+            "grain:64" => contract.params.grain = Grain::Line,
+            _ => return Err(BadInput::new(format!("not a replay id: unknown part `{part}`"))),
+        }
+    }
+    Ok(contract)
+}
+
 /// The exploration of one program.
 pub(crate) struct Explore<'a> {
     pub(crate) resolved: &'a Resolved,
-    pub(crate) kind: ContractKind,
+    pub(crate) contract: Contract,
     pub(crate) budget: Budget,
     pub(crate) schedules: u64,
     pub(crate) simulated: bool,
@@ -180,11 +244,11 @@ pub(crate) struct Explore<'a> {
 impl Explore<'_> {
     /// The check and the way the program is run, as replay needs them too.
     pub(crate) fn check(&self) -> (CrashCheck, ProgramRun) {
-        let mut check = CrashCheck::new(Contract::from(self.kind));
+        let mut check = CrashCheck::new(self.contract);
         check.schedules = self.schedules;
         check.seed = self.resolved.request.seed;
         check.budget = self.budget;
-        check.prefix = ReplayKey::cut(self.resolved, self.kind).encode();
+        check.prefix = ReplayKey::cut(self.resolved, &self.contract).encode();
         let run = ProgramRun {
             dialect: self.resolved.dialect(),
             threads: self.resolved.threads,
@@ -209,7 +273,7 @@ impl Visit for Explore<'_> {
         let report = check.program(&program, run).map_err(refuse)?;
         let mut out = self.outcome(&report);
         if let Some((found, report)) = &log {
-            out.log_prefixes = found.points;
+            (out.log_prefixes, out.log_prefixes_total) = (found.points, crash_points(report));
             if let Some(b) = &found.broken {
                 out.log_violations = 1;
                 out.verdict = Verdict::Violated.to_string();
@@ -226,10 +290,13 @@ impl Explore<'_> {
             program: self.resolved.request.program.clone(),
             variant: self.resolved.program.variant.word().into(),
             dialect: self.resolved.design.word.into(),
-            contract: self.kind.word().into(),
+            contract: self.contract.kind.word().into(),
+            line_order: line_order_word(self.contract.line_order()).into(),
+            grain: grain_bytes(self.contract.params.grain),
             threads: self.resolved.threads,
             ops: self.resolved.program.ops,
             log_prefixes: 0,
+            log_prefixes_total: 0,
             log_violations: 0,
             crash_points: r.crash_points,
             schedules: r.schedules,
@@ -260,7 +327,7 @@ pub fn cut_witness(w: &Witness) -> CrashWitness {
         kind: "contract cut".into(),
         persisted: list(&w.persisted),
         missing: list(&w.missing),
-        source: lines(w.deviating().iter().map(|s| s.source)),
+        source: lines(w.persisted.iter().chain(&w.missing).map(|s| s.source)),
         why: why(&w.why),
         replay: w.replay.clone(),
     }

@@ -10,6 +10,7 @@ pub mod crash;
 mod error;
 pub mod experiment;
 pub mod host;
+pub mod judge;
 pub mod listing;
 pub mod memtrace;
 pub mod reference;
@@ -21,5 +22,6 @@ pub mod result;
 pub mod run;
 mod semantics;
 pub mod store;
+pub mod variants;
 
 pub use error::{BadInput, LabError, nearest};

@@ -15,7 +15,14 @@ pub fn pages() -> Vec<(String, String)> {
     out.push(("docs/designs.md".into(), designs()));
     out.push(("docs/parameters.md".into(), parameters()));
     out.push(("docs/stats.md".into(), stats()));
+    out.push(("docs/variants.md".into(), variants()));
     out
+}
+
+/// The table of deliberate mistakes. It takes explorations, which fail only on a defect of ours; then the page says so.
+fn variants() -> String {
+    let page = crate::variants::page().unwrap_or_else(|e| format!("# Deliberate mistakes\n\n{e}\n"));
+    format!("{MARK}{page}")
 }
 
 /// A medium as a preset file: every value, with its origin.

@@ -5,11 +5,11 @@
 
 use crate::check::{contract_of, prefixes};
 use crate::config::Resolved;
-use crate::crash::{CrashWitness, Explore, cut_witness, prefix_witness, refuse};
+use crate::crash::{CrashWitness, Explore, contract_from, contract_text, cut_witness, prefix_witness, refuse};
 use crate::error::{BadInput, LabError};
 use crate::request::Request;
 use crate::run::simulate;
-use fencepost_contract::ContractKind;
+use fencepost_contract::Contract;
 use fencepost_contract::explore::Budget;
 use fencepost_kernel::Program;
 use fencepost_programs::Visit;
@@ -34,10 +34,10 @@ pub enum What {
 
 impl ReplayKey {
     /// The key of cuts of a contract.
-    pub fn cut(resolved: &Resolved, kind: ContractKind) -> ReplayKey {
+    pub fn cut(resolved: &Resolved, contract: &Contract) -> ReplayKey {
         ReplayKey {
             request: full(resolved),
-            what: What::Cut(kind.word().into()),
+            what: What::Cut(contract_text(contract)),
         }
     }
     /// The key of a log prefix.
@@ -192,11 +192,9 @@ impl Visit for Again<'_> {
     fn visit<P: Program>(self, program: P) -> Self::Out {
         match self.what {
             What::Cut(word) => {
-                let known = ContractKind::ALL.map(ContractKind::word);
-                let kind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
                 let explore = Explore {
                     resolved: self.resolved,
-                    kind,
+                    contract: contract_from(word)?,
                     budget: Budget::Unlimited,
                     schedules: 1,
                     simulated: false,

@@ -131,6 +131,8 @@ fn explored(program: &str, design: &str, log: &str) -> String {
         contract: None,
         budget: Some("20000".into()),
         schedules: 1,
+        line_order: None,
+        grain: fencepost_lab::crash::Grain::Word,
     };
     crash(&c)
         .unwrap_or_else(|e| panic!("{program} {design} {log}: {e}"))

@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fencepost_lab::crash::{Grain, LineOrder};
 use fencepost_lab::request::Request;
 use std::path::PathBuf;
 
@@ -58,6 +59,8 @@ pub enum Command {
         /// The id, as a witness prints it.
         id: String,
     },
+    /// Judge a recorded persist log, of another simulator or a real machine, against a contract.
+    Judge(JudgeArgs),
     /// How to cite a design.
     Cite {
         /// Design.
@@ -147,8 +150,8 @@ pub struct RunArgs {
     /// Examine the state after a power failure at every durable event, and the persist order against the contract.
     #[arg(long)]
     pub check: bool,
-    /// Crash points to examine at most, evenly spread.
-    #[arg(long, value_name = "N", requires = "check")]
+    /// Crash points to examine at most, evenly spread. Default: 20000.
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u64).range(1..))]
     pub points: Option<u64>,
     /// Write result.json and config.toml into this folder.
     #[arg(short, long, value_name = "DIR")]
@@ -213,8 +216,70 @@ pub struct CrashArgs {
     #[arg(long, default_value = "60s", value_name = "TIME|STATES")]
     pub budget: String,
     /// Thread schedules to record.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub schedules: u64,
+    /// Persist order within a cache line. Default: the contract's own.
+    #[arg(long, value_enum)]
+    pub line_order: Option<LineOrderArg>,
+    /// Bytes that become durable at once: 1 tears words, 64 keeps lines whole.
+    #[arg(long, value_enum, default_value_t = GrainArg::Word)]
+    pub grain: GrainArg,
+}
+
+/// Bytes that become durable at once.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+pub enum GrainArg {
+    /// Single bytes.
+    #[value(name = "1")]
+    Byte,
+    /// Aligned words of 8 bytes.
+    #[value(name = "8")]
+    Word,
+    /// Cache lines.
+    #[value(name = "64")]
+    Line,
+}
+impl From<GrainArg> for Grain {
+    fn from(arg: GrainArg) -> Grain {
+        match arg {
+            GrainArg::Byte => Grain::Byte,
+            GrainArg::Word => Grain::Word,
+            GrainArg::Line => Grain::Line,
+        }
+    }
+}
+
+/// `judge`.
+#[derive(Args, Debug)]
+pub struct JudgeArgs {
+    /// The log, in the text format of docs/checking.md.
+    pub file: PathBuf,
+    /// Contract.
+    #[arg(long)]
+    pub contract: String,
+    /// The recorded run drained: every store must be durable at the end.
+    #[arg(long)]
+    pub complete: bool,
+    /// Persist order within a cache line. Default: the contract's own.
+    #[arg(long, value_enum)]
+    pub line_order: Option<LineOrderArg>,
+}
+
+/// Persist order within a cache line.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+pub enum LineOrderArg {
+    /// Stores to one line become durable in the order in which they performed.
+    Fifo,
+    /// Only stores to one word do.
+    None,
+}
+impl From<LineOrderArg> for LineOrder {
+    fn from(arg: LineOrderArg) -> LineOrder {
+        match arg {
+            LineOrderArg::Fifo => LineOrder::Fifo,
+            LineOrderArg::None => LineOrder::Unordered,
+        }
+    }
 }
 
 /// `config`.

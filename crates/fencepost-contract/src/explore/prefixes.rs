@@ -78,7 +78,8 @@ pub struct PrefixReport {
     pub broken: Option<BrokenPrefix>,
 }
 
-/// Runs recovery on the memory just before every `every`-th durable event of a run, and at its end.
+/// Runs recovery on the memory just before each durable event of a run, and at its end: on all of these crash points, or
+/// on `budget` of them, evenly spread (the end always among them).
 ///
 /// The moment before a durable event is the hardest of those with the same memory: most operations are acknowledged
 /// by then. `hardware` does what the design's hardware does to memory after a power failure, before any software runs.
@@ -88,7 +89,7 @@ pub fn check_prefixes<P: Program>(
     initial: &Image,
     trace: &Trace,
     log: &PersistLog,
-    every: NonZeroU64,
+    budget: NonZeroU64,
     mut hardware: impl FnMut(&Image) -> Image,
 ) -> PrefixReport {
     let threads = trace.threads as usize;
@@ -102,7 +103,8 @@ pub fn check_prefixes<P: Program>(
         verdict: Verdict::Clean,
         broken: None,
     };
-    let (mut image, mut records, mut durable_events) = (initial.clone(), 0, 0);
+    let (mut image, mut records, mut candidate) = (initial.clone(), 0, 0);
+    let total = candidates(log);
     let mut judged: Option<CrashPoint> = None;
     for (event, what) in trace.events.iter().map(Some).chain([None]).enumerate() {
         let record = match what.map(|w| (w.kind, w.thread)) {
@@ -118,10 +120,11 @@ pub fn check_prefixes<P: Program>(
             Some(_) => continue,
             None => None,
         };
-        durable_events += 1;
-        if within_node(log, records) {
+        let inside = within_node(log, records);
+        candidate += u64::from(!inside);
+        if inside {
             judged = None;
-        } else if what.is_some() && durable_events % every.get() != 0 {
+        } else if !is_chosen(candidate, total, budget.get()) {
             report.verdict = Verdict::Bounded;
         } else {
             report.points += 1;
@@ -150,6 +153,18 @@ pub fn check_prefixes<P: Program>(
         image.set_line(record.line, &record.data);
     }
     report
+}
+
+/// Crash points of a log: before each durable event that does not complete an atomic node, and at the end.
+fn candidates(log: &PersistLog) -> u64 {
+    let parts = log.records().iter().filter(|r| r.cause == WriteCause::LogPart);
+    log.records().len() as u64 + 1 - parts.count() as u64
+}
+
+/// Whether the `candidate`-th of `total` crash points (from 1) is one of `budget` evenly spread ones.
+fn is_chosen(candidate: u64, total: u64, budget: u64) -> bool {
+    let chosen_up_to = |c: u64| u128::from(c) * u128::from(budget.min(total)) / u128::from(total.max(1));
+    chosen_up_to(candidate) > chosen_up_to(candidate.saturating_sub(1))
 }
 
 /// Whether the record after the first `records` ones completes an atomic node with them: no crash state lies in between.
@@ -185,4 +200,22 @@ fn missing(trace: &Trace, events: usize, log: &PersistLog, records: usize) -> Ve
         .collect();
     missing.sort_unstable();
     missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn as_many_crash_points_as_the_budget_allows_evenly_spread_and_the_end() {
+        for total in 1..60 {
+            for budget in 1..80 {
+                let chosen: Vec<u64> = (1..=total).filter(|c| is_chosen(*c, total, budget)).collect();
+                assert_eq!(chosen.len() as u64, budget.min(total));
+                assert_eq!(chosen.last(), Some(&total));
+                let gaps = chosen.windows(2).map(|w| w[1] - w[0]);
+                let (least, most) = gaps.fold((u64::MAX, 0), |(a, b), g| (a.min(g), b.max(g)));
+                assert!(chosen.len() < 2 || most - least <= 1, "{total} {budget}: {chosen:?}");
+            }
+        }
+    }
 }

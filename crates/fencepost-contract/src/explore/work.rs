@@ -137,8 +137,9 @@ impl<'e, 's> Work<'e, 's> {
             }
         }
         let visited: u128 = near.iter().flatten().map(Neighbours::visited).sum();
+        // The state at which the walk ended early broke, or was not run any more.
+        let survived = visited - u128::from(end.is_some());
         let found = end.and_then(|Early { found }| found);
-        let survived = visited - u128::from(found.is_some());
         self.report.states_covered = self.report.states_covered.saturating_add(survived);
         Ok(found)
     }

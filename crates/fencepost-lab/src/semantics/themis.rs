@@ -260,6 +260,8 @@ fn by_contract(program: &str, design: &str) -> Result<bool, String> {
         contract: None,
         budget: Some("20000".into()),
         schedules: 1,
+        line_order: None,
+        grain: crate::crash::Grain::Word,
     });
     explored
         .map(|c| c.violated())

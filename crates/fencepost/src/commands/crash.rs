@@ -20,6 +20,8 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         contract: args.contract.clone(),
         budget: Some(args.budget.clone()),
         schedules: args.schedules,
+        line_order: args.line_order.map(Into::into),
+        grain: args.grain.into(),
     };
     let found = lab_crash(&request)?;
     out.document(&found, || text(&found))?;
@@ -31,20 +33,21 @@ fn text(c: &CrashOutcome) -> String {
         .states_total
         .map_or_else(|| "an unknown number".into(), |n| n.to_string());
     let mut t = format!(
-        "{}: {} ({}), contract {}, written for {}, {} threads, {} operations each\n",
-        c.verdict, c.program, c.variant, c.contract, c.dialect, c.threads, c.ops
+        "{}: {} ({}), contract {} (line order {}, grain {} B), written for {}, {} threads, {} operations each\n",
+        c.verdict, c.program, c.variant, c.contract, c.line_order, c.grain, c.dialect, c.threads, c.ops
     );
     if c.log_prefixes > 0 {
         let _ = writeln!(
             t,
-            "simulated log: {} prefixes, {} violated",
-            c.log_prefixes, c.log_violations
+            "simulated log: {} of {} prefixes, {} violated",
+            c.log_prefixes, c.log_prefixes_total, c.log_violations
         );
     }
     let _ = writeln!(
         t,
-        "contract: {} crash points of {} schedule{}, {} of {total} crash states covered{}, {} recoveries, {} steps",
+        "contract: {} crash point{} of {} schedule{}, {} of {total} crash states covered{}, {} recoveries, {} steps",
         c.crash_points,
+        if c.crash_points == 1 { "" } else { "s" },
         c.schedules,
         if c.schedules == 1 { "" } else { "s" },
         c.states_covered,

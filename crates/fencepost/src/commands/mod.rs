@@ -3,6 +3,7 @@
 mod compare;
 mod config;
 mod crash;
+mod judge;
 mod lists;
 mod reproduce;
 mod run;
@@ -25,6 +26,7 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Config(c) => config::config(c, out),
         Command::Reproduce(args) => reproduce::reproduce(args, out),
         Command::Replay { id } => crash::replay(id, out),
+        Command::Judge(args) => judge::judge(args, out),
         Command::Cite { design } => lists::cite(design, out),
         Command::Memtrace { file, media } => lists::memtrace(file, media, out),
     }

@@ -28,12 +28,13 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
         store.write("config.toml", resolved.to_toml(true).as_bytes())?;
         store.write("result.json", text.as_bytes())?;
     }
-    out.document(&result, || text(&result, out))?;
+    let asked = u64::from(args.work.ops) * u64::from(result.threads);
+    out.document(&result, || text(&result, asked, out))?;
     let violated = result.check.as_ref().is_some_and(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
 }
 
-fn text(r: &RunResult, out: &Out) -> String {
+fn text(r: &RunResult, asked: u64, out: &Out) -> String {
     let us = |ps: u64| short(ps as f64 / 1e6);
     let mut t = format!(
         "{} on {} ({}, {}), {} threads, {} operations, seed {}\n",
@@ -41,6 +42,13 @@ fn text(r: &RunResult, out: &Out) -> String {
     );
     if let Some(w) = &r.warning {
         let _ = writeln!(t, "warning: {w}");
+    }
+    if r.ops < asked {
+        let _ = writeln!(
+            t,
+            "measuring starts when the last thread is warm; by then the others had done {} of the {asked} operations asked for",
+            asked - r.ops
+        );
     }
     let _ = writeln!(
         t,
@@ -130,10 +138,15 @@ pub fn check_text(c: &Check) -> String {
         None => "not judged".into(),
     };
     let mut t = format!(
-        "crash check: {} of {} crash points ({} %), {}; persist order {order}, {} stores passed older ones\n",
+        "crash check: {} of {} crash points of the whole run, warm-up included ({} %{}), {}; persist order of all of them {order}, {} stores passed older ones\n",
         c.points,
         c.points_total,
         short(100.0 * c.covered()),
+        if c.points < c.points_total && c.violations == 0 {
+            ", evenly spread; --points N examines more"
+        } else {
+            ""
+        },
         if c.violations == 0 {
             "no violation".to_owned()
         } else {

@@ -1,0 +1,77 @@
+//! Judging a recorded persist log, of another simulator or of a real machine, against a contract.
+
+use crate::error::{BadInput, LabError};
+use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, recorded};
+use serde::Serialize;
+use std::path::Path;
+
+/// The verdict on a log.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// The file.
+    pub file: String,
+    /// The contract it was held to.
+    pub contract: String,
+    /// `clean` or `violated`.
+    pub verdict: String,
+    /// Stores to persistent memory.
+    pub stores: u64,
+    /// Durable events.
+    pub durable_events: u64,
+    /// Stores that became durable by their own bytes.
+    pub persisted: u64,
+    /// Stores never seen in memory because a younger store to the word was written instead.
+    pub coalesced: u64,
+    /// Stores not durable at the end of the log.
+    pub pending: u64,
+    /// Promises of durability that had to hold, and did.
+    pub musts: u64,
+    /// Stores durable while an older store of any thread was not, as the contract permits.
+    pub reordered: u64,
+    /// What broke, in lines of the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+impl Judged {
+    /// Whether the log breaks the contract.
+    pub fn violated(&self) -> bool {
+        self.why.is_some()
+    }
+}
+
+/// Judges the log in `file`. With `complete`, every store must be durable at its end; `line_order` overrides the contract's
+/// own order within a line.
+///
+/// # Errors
+/// A file that cannot be read, a line that cannot be understood (with its number and the reason), an unknown contract.
+pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<LineOrder>) -> Result<Judged, LabError> {
+    let known = ContractKind::ALL.map(ContractKind::word);
+    let kind: ContractKind = contract
+        .parse()
+        .map_err(|_| BadInput::unknown("contract", contract, known))?;
+    let bytes = std::fs::read(file).map_err(|e| LabError::file("read", file, e))?;
+    let name = file.to_string_lossy().into_owned();
+    let log = recorded::parse(&String::from_utf8_lossy(&bytes)).map_err(|e| {
+        let bad = BadInput::new(format!("{name}:{}: {}", e.line, e.reason));
+        e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
+    })?;
+    let mut contract = Contract::from(kind);
+    contract.params.line_order = line_order;
+    let found = log.conform(&contract, Demands { complete });
+    let why = found.as_ref().err().map(|refusal| log.explain(refusal));
+    let report = found.unwrap_or_default();
+    let pm = log.trace.stores.iter().filter(|s| s.addr.is_persistent());
+    Ok(Judged {
+        file: name,
+        contract: kind.word().into(),
+        verdict: if why.is_some() { "violated" } else { "clean" }.into(),
+        stores: pm.count() as u64,
+        durable_events: log.records.len() as u64,
+        persisted: report.persisted,
+        coalesced: report.coalesced,
+        pending: report.pending,
+        musts: report.musts,
+        reordered: report.reordered,
+        why,
+    })
+}

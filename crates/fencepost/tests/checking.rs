@@ -1,0 +1,243 @@
+//! Checking as users and scripts see it: crash points of runs, contracts, witnesses, recorded logs.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn fencepost(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .args(args)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the command starts")
+}
+fn code(o: &Output) -> i32 {
+    o.status.code().expect("an exit code")
+}
+fn text(o: &Output) -> String {
+    String::from_utf8_lossy(&[&o.stdout[..], &o.stderr[..]].concat()).into_owned()
+}
+fn json(args: &[&str]) -> (i32, Value) {
+    let o = fencepost(&[args, &["--json"]].concat());
+    let document = serde_json::from_slice(&o.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", text(&o)));
+    (code(&o), document)
+}
+fn file(name: &str, content: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("fencepost-checking-{}-{name}", std::process::id()));
+    std::fs::write(&path, content).expect("the temporary folder is writable");
+    path
+}
+
+const SMALL: [&str; 6] = ["--ops", "20", "--warmup", "10", "--threads", "2"];
+
+/// Every durable event is a crash point, those of the warm-up too; a smaller number is met exactly.
+#[test]
+fn a_checked_run_tries_every_durable_event_or_as_many_as_asked_for() {
+    let run = |more: &[&str]| {
+        let args = [&["run", "cq", "-d", "delegated", "--check"], &SMALL[..], more].concat();
+        let (_, d) = json(&args);
+        let n = |v: &Value| v.as_u64().expect("a number");
+        let check = &d["check"];
+        (n(&check["points"]), n(&check["points_total"]), n(&d["durable_events"]))
+    };
+    let (points, total, durable) = run(&[]);
+    assert_eq!((points, total), (durable + 1, durable + 1));
+    // The measured part alone has fewer: 40 of 60 operations.
+    let without = {
+        let args = [
+            "run",
+            "cq",
+            "-d",
+            "delegated",
+            "--check",
+            "--ops",
+            "20",
+            "--warmup",
+            "0",
+            "--threads",
+            "2",
+        ];
+        json(&args).1["durable_events"].as_u64().expect("a number")
+    };
+    assert!(durable > without, "{durable} with warm-up, {without} without");
+    for asked in [1, 7, 100] {
+        assert_eq!(run(&["--points", &asked.to_string()]), (asked, total, durable));
+    }
+    let o = fencepost(&["run", "cq", "-d", "so", "--check", "--points", "0"]);
+    assert_eq!(code(&o), 2, "{}", text(&o));
+}
+
+/// The commonest published ordering bug: the token durable before its key and value. Found, line named, exit code 1, and
+/// the state can be run again.
+#[test]
+fn a_token_durable_before_its_record_is_found_and_replayed() {
+    let args = [
+        "crash",
+        "commitstore",
+        "--contract",
+        "px86",
+        "--variant",
+        "missing-log-fence",
+    ];
+    let known = fencepost(&["crash", "commitstore", "--contract", "px86", "--variant", "x"]);
+    assert_eq!(code(&known), 2);
+    for variant in ["token-first", "missing-fence", "missing-flush"] {
+        let args = [&args[..5], &[variant]].concat();
+        let (status, found) = json(&args);
+        let witness = &found["witness"];
+        assert_eq!((status, found["verdict"].as_str()), (1, Some("violated")), "{variant}");
+        let why = witness["why"].as_str().expect("a reason");
+        assert!(why.contains("token"), "{variant}: {why}");
+        let named = witness["source"].as_array().expect("lines");
+        assert!(!named.is_empty(), "{variant}");
+        assert!(
+            named
+                .iter()
+                .all(|s| s.as_str().is_some_and(|s| s.contains("commitstore.rs:"))),
+            "{variant}: {named:?}"
+        );
+        let again = fencepost(&["replay", witness["replay"].as_str().expect("an id")]);
+        assert_eq!(code(&again), 1, "{}", text(&again));
+        assert!(text(&again).contains(why), "{}", text(&again));
+    }
+}
+
+/// What a contract says of a line, and of torn words, can be varied; a replay id remembers it.
+#[test]
+fn tearing_switches_change_what_is_explored_and_are_replayed() {
+    let states = |more: &[&str]| {
+        let args = [&["crash", "sps", "--contract", "px86", "--ops", "1"], more].concat();
+        let (status, d) = json(&args);
+        assert_eq!((status, d["complete"].as_bool()), (0, Some(true)), "{more:?}");
+        (
+            d["states_total"].as_u64().expect("counted"),
+            d["line_order"].as_str().expect("a word").to_owned(),
+            d["grain"].as_u64().expect("bytes"),
+        )
+    };
+    let (fifo, none) = (states(&[]), states(&["--line-order", "none"]));
+    let (bytes, lines) = (states(&["--grain", "1"]), states(&["--grain", "64"]));
+    assert_eq!((&fifo.1[..], fifo.2, &none.1[..]), ("fifo", 8, "none"));
+    assert!(
+        lines.0 <= fifo.0 && fifo.0 < none.0 && fifo.0 < bytes.0,
+        "{lines:?} {fifo:?} {none:?} {bytes:?}"
+    );
+
+    let args = [
+        "crash",
+        "cq",
+        "--contract",
+        "px86",
+        "--variant",
+        "missing-flush",
+        "--line-order",
+        "none",
+        "--grain",
+        "64",
+    ];
+    let (_, d) = json(&args);
+    let id = d["witness"]["replay"].as_str().expect("an id");
+    assert!(id.contains("line-order:none") && id.contains("grain:64"), "{id}");
+    assert_eq!(code(&fencepost(&["replay", id])), 1);
+}
+
+#[test]
+fn a_budget_says_what_it_covered_and_nothing_is_refused() {
+    for budget in ["0", "0s"] {
+        let o = fencepost(&["crash", "cq", "--contract", "px86", "--budget", budget]);
+        assert_eq!(code(&o), 2, "{}", text(&o));
+        assert!(text(&o).contains("explores nothing"), "{}", text(&o));
+    }
+    for budget in [1u64, 5, 20] {
+        let (status, d) = json(&["crash", "cq", "--contract", "px86", "--budget", &budget.to_string()]);
+        assert_eq!((status, d["verdict"].as_str()), (0, Some("bounded")));
+        let n = |key: &str| d[key].as_u64().expect(key);
+        assert!(
+            n("recoveries") <= budget && n("states_covered") < n("states_total"),
+            "{d}"
+        );
+        assert!(n("states_covered") >= 1);
+    }
+}
+
+/// Log prefixes and contract cuts are counted apart; the verdict is the worse of both.
+#[test]
+fn prefixes_and_cuts_are_counted_apart_and_either_convicts() {
+    let count = |d: &Value, key: &str| d[key].as_u64().expect("a number");
+    // What the run left behind breaks, what the contract allows would not.
+    let (status, d) = json(&["crash", "cq", "-d", "so-adr", "--media", "pcm", "--ops", "4"]);
+    assert_eq!((status, count(&d, "log_violations")), (1, 1));
+    assert_eq!(d["witness"]["kind"].as_str(), Some("log prefix"));
+    assert!(count(&d, "log_prefixes") <= count(&d, "log_prefixes_total"));
+    // The other way round: nothing reached memory, so only the contract shows it.
+    let (status, d) = json(&["crash", "cq", "-d", "volatile"]);
+    assert_eq!((status, count(&d, "log_violations")), (1, 0));
+    assert_eq!(d["witness"]["kind"].as_str(), Some("contract cut"));
+    // Several schedules are counted, too.
+    let (status, d) = json(&[
+        "crash",
+        "cq",
+        "-d",
+        "delegated",
+        "--ops",
+        "2",
+        "--threads",
+        "2",
+        "--schedules",
+        "3",
+    ]);
+    assert_eq!((status, count(&d, "schedules"), count(&d, "log_violations")), (0, 3, 0));
+}
+
+#[test]
+fn volatile_is_convicted_on_every_program() {
+    let (_, list) = json(&["list", "programs"]);
+    let entries = list[0]["entries"].as_array().expect("entries");
+    assert!(entries.len() >= 6);
+    for entry in entries {
+        let program = entry["word"].as_str().expect("a word");
+        let (status, d) = json(&["crash", program, "-d", "volatile"]);
+        assert_eq!((status, d["verdict"].as_str()), (1, Some("violated")), "{program}");
+    }
+}
+
+/// The worked example of docs/checking.md, as it stands there.
+#[test]
+fn a_recorded_log_is_judged_and_a_malformed_one_refused_with_its_line() {
+    let guide = include_str!("../../../docs/checking.md");
+    let start = guide.find("```text\nfencepost-log 1").expect("the example") + "```text\n".len();
+    let example = &guide[start..start + guide[start..].find("```").expect("its end")];
+    let log = file("example.log", example);
+    let path = log.to_str().expect("a path");
+    let (status, d) = json(&["judge", path, "--contract", "px86", "--complete"]);
+    assert_eq!(
+        (status, d["verdict"].as_str(), d["reordered"].as_u64()),
+        (0, Some("clean"), Some(1))
+    );
+    let o = fencepost(&["judge", path, "--contract", "strict-tso"]);
+    assert_eq!(code(&o), 1, "{}", text(&o));
+    assert!(
+        text(&o).contains("queue.c:10") && text(&o).contains("queue.c:12"),
+        "{}",
+        text(&o)
+    );
+
+    let broken = file("broken.log", &example.replace("0 clwb", "0 clbw"));
+    let o = fencepost(&["judge", broken.to_str().expect("a path"), "--contract", "px86"]);
+    assert_eq!(code(&o), 2, "{}", text(&o));
+    let said = text(&o);
+    assert!(
+        said.contains("broken.log:3") && said.contains("clbw") && said.contains("clwb"),
+        "{said}"
+    );
+    for args in [
+        ["judge", "/nonexistent.log", "--contract", "px86"],
+        ["judge", path, "--contract", "px68"],
+    ] {
+        let o = fencepost(&args);
+        assert_eq!(code(&o), 2, "{}", text(&o));
+    }
+    for f in [log, broken] {
+        let _ = std::fs::remove_file(f);
+    }
+}
