@@ -36,9 +36,11 @@ impl Machine {
             // Nobody holds the line now, and whoever queued up behind it asks after the store has performed.
             self.line_free(line);
         }
-        for w in m.waiters {
+        let mut waiters = m.waiters;
+        for w in waiters.drain(..) {
             self.serve(w);
         }
+        self.sys.cores[core.index()].spare.push(waiters);
         if !m.drop_copies {
             self.line_free(line);
         }

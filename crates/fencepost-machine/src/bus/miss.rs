@@ -54,11 +54,13 @@ impl Machine {
             c.starved.push_back(waiter);
             return;
         };
+        let mut waiters = c.spare.pop().unwrap_or_default();
+        waiters.push(waiter);
         let miss = Miss {
             line,
             exclusive,
             drop_copies,
-            waiters: vec![waiter],
+            waiters,
             cause: Cause::LoadCache,
             granted: false,
             kind: Snoop::Read,

@@ -83,6 +83,8 @@ pub(crate) struct Core {
     pub l1: Tags,
     pub l2: Option<Tags>,
     pub misses: Vec<Option<Miss>>,
+    /// Lists of waiters of past misses, for misses to come.
+    pub spare: Vec<Vec<Waiter>>,
     /// Accesses that found no free miss register.
     pub starved: VecDeque<Waiter>,
     pub blocked: Option<Cause>,

@@ -80,7 +80,8 @@ impl Journal {
     /// Restores memory, functional and coherent, to before transaction `tx` of `hart`; its thread must re-run from there.
     pub fn roll_back(&mut self, hart: HartId, tx: TxId, functional: &mut Image, coherent: &mut Image) {
         let thread = &mut self.threads[hart.index()];
-        while let Some(t) = thread.live.pop_back_if(|t| t.tx >= tx) {
+        while thread.live.back().is_some_and(|t| t.tx >= tx) {
+            let Some(t) = thread.live.pop_back() else { break };
             for (addr, old) in t.functional.into_iter().rev() {
                 functional.set_word(addr, old, None);
             }

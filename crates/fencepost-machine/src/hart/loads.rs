@@ -1,6 +1,6 @@
 //! Loads: forwarding, gates, L1 access, performing.
 
-use super::Refused;
+use super::{Refused, Stopped};
 use crate::bus::{Lookup, Waiter};
 use crate::cache::WayRef;
 use crate::frontend::Op;
@@ -96,7 +96,11 @@ impl Machine {
 
     fn complete_load(&mut self, hart: HartId, at: usize, ready: Ps) {
         self.complete(hart, at, self.sys.shape.cycle(ready));
-        self.dispatch(hart);
+        let h = &self.sys.harts[hart.index()];
+        // A full window has room again only when something commits.
+        if h.stopped != Some(Stopped::Window) || h.committed > 0 {
+            self.dispatch(hart);
+        }
         self.check_finished(hart);
     }
 }

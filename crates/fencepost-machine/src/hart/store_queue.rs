@@ -2,7 +2,7 @@
 
 use crate::frontend::Op;
 use crate::seam::Cause;
-use fencepost_kernel::{LineAddr, Ps, TxId};
+use fencepost_kernel::{Addr, LineAddr, Ps, TxId};
 use std::collections::VecDeque;
 
 /// How far a queued store has come.
@@ -38,9 +38,23 @@ impl QueuedStore {
 }
 
 /// Stores of one hart, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct StoreQueue {
     entries: VecDeque<QueuedStore>,
+    /// How many entries write words with the same low address bits: most loads find here that no store forwards to them.
+    words: [u32; 64],
+}
+impl Default for StoreQueue {
+    fn default() -> StoreQueue {
+        StoreQueue {
+            entries: VecDeque::new(),
+            words: [0; 64],
+        }
+    }
+}
+/// The low address bits of a word.
+fn low(addr: Addr) -> usize {
+    (addr.0 / 8 % 64) as usize
 }
 impl StoreQueue {
     /// Number of stores queued.
@@ -53,6 +67,7 @@ impl StoreQueue {
     }
     /// Adds the youngest store.
     pub fn push(&mut self, store: QueuedStore) {
+        self.words[low(store.op.addr)] += 1;
         self.entries.push_back(store);
     }
     /// The store at a position, oldest first.
@@ -69,7 +84,11 @@ impl StoreQueue {
     }
     /// Removes a performed store.
     pub fn remove(&mut self, i: usize) -> Option<QueuedStore> {
-        self.entries.remove(i)
+        let gone = self.entries.remove(i);
+        if let Some(s) = &gone {
+            self.words[low(s.op.addr)] -= 1;
+        }
+        gone
     }
     /// Whether an older store goes to the same line as the one at `i`.
     pub fn older_on_line(&self, i: usize) -> bool {
@@ -77,7 +96,10 @@ impl StoreQueue {
         self.entries.iter().take(i).any(|s| s.line() == line)
     }
     /// Whether a store older than operation `id` writes the word of `addr`: a load takes its value from there.
-    pub fn forwards(&self, addr: fencepost_kernel::Addr, id: u32) -> bool {
+    pub fn forwards(&self, addr: Addr, id: u32) -> bool {
+        if self.words[low(addr)] == 0 {
+            return false;
+        }
         self.forwarder(addr, id).is_some()
     }
     /// The youngest of those stores.

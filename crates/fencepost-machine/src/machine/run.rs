@@ -69,6 +69,7 @@ impl Machine {
             l1: Tags::new(&spec.l1),
             l2: spec.l2.as_ref().map(Tags::new),
             misses: vec![None; spec.l1.mshrs as usize],
+            spare: Vec::new(),
             starved: VecDeque::new(),
             blocked: None,
             write_back: VecDeque::new(),

@@ -150,8 +150,12 @@ impl Controller {
             }
         };
         let at = self.arrival(now + delay, slot);
-        let position = self.transit.partition_point(|t| t.0 <= at);
-        self.transit.insert(position, (at, slot));
+        if self.transit.back().is_none_or(|t| t.0 <= at) {
+            self.transit.push_back((at, slot));
+        } else {
+            let position = self.transit.partition_point(|t| t.0 <= at);
+            self.transit.insert(position, (at, slot));
+        }
         self.follow_epochs(now);
         self.watermarks(now);
         self.look_ahead();
@@ -159,6 +163,9 @@ impl Controller {
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
         let (write, older) = (self.writes.write(slot), self.writes.older(slot));
+        if older.is_none() && (write.epoch.is_none() || !self.accept_is_durable) {
+            return at;
+        }
         let before = |other: Slot| {
             let w = self.writes.write(other);
             let epochs = self.accept_is_durable && w.queue == write.queue && w.epoch.is_some() && w.epoch < write.epoch;

@@ -68,7 +68,7 @@ impl Queue {
             self.open = epoch;
             self.open_used = true;
         }
-        let at = self.epochs.partition_point(|e| e.epoch < epoch);
+        let at = self.place(epoch);
         match self.epochs.get_mut(at).filter(|e| e.epoch == epoch) {
             Some(e) => {
                 e.pending += 1;
@@ -84,9 +84,19 @@ impl Queue {
             ),
         }
     }
+    /// Where an epoch is or would be listed; nearly always it is the newest or the oldest.
+    #[inline]
+    fn place(&self, epoch: Epoch) -> usize {
+        match (self.epochs.front(), self.epochs.back()) {
+            (_, Some(newest)) if newest.epoch < epoch => self.epochs.len(),
+            (_, Some(newest)) if newest.epoch == epoch => self.epochs.len() - 1,
+            (Some(oldest), _) if oldest.epoch >= epoch => 0,
+            _ => self.epochs.partition_point(|e| e.epoch < epoch),
+        }
+    }
     fn state(&mut self, epoch: Option<Epoch>) -> Option<&mut EpochState> {
         let epoch = epoch?;
-        let at = self.epochs.partition_point(|e| e.epoch < epoch);
+        let at = self.place(epoch);
         self.epochs.get_mut(at).filter(|e| e.epoch == epoch)
     }
     /// A write of this epoch was issued.

@@ -255,9 +255,8 @@ impl Writes {
     /// Whether epochs and same-line order let a queued write issue.
     pub fn eligible(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
-        let older_issued = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
-        let queue = &self.queues[usize::from(e.write.queue)];
-        older_issued && (!e.in_epoch || e.write.epoch == queue.issuing)
+        let its_turn = !e.in_epoch || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing;
+        its_turn && e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued)
     }
     /// Whether other epochs than at the last call may issue.
     pub fn epochs_moved(&mut self) -> bool {
