@@ -166,8 +166,12 @@ impl MachineSpec {
         self.core.cores.saturating_mul(self.core.threads_per_core)
     }
     /// The core of a hart: siblings are numbered next to each other.
+    #[inline]
     pub fn core_of(&self, hart: HartId) -> CoreId {
-        CoreId(hart.0 / self.core.threads_per_core.max(1))
+        match self.core.threads_per_core {
+            0 | 1 => CoreId(hart.0),
+            n => CoreId(hart.0 / n),
+        }
     }
     /// Checks every size; the first impossible one is reported.
     pub fn validate(&self) -> Result<(), SpecError> {

@@ -127,6 +127,9 @@ impl Delegated {
     }
     /// The FENCE of an explicit drain has drained: it waits for every write handed over so far.
     fn explicit_drains(&mut self, cx: &mut dyn Cx, core: CoreId, seq: Seq) {
+        if self.draining == 0 {
+            return;
+        }
         for k in 0..self.harts.len() {
             if self.harts[k].dsb != Dsb::Buffered(seq) || cx.core_of(HartId(k as u8)) != core {
                 continue;
@@ -140,12 +143,16 @@ impl Delegated {
     }
     /// Sends the answer of every explicit drain whose writes are durable.
     pub(super) fn answer_explicit_drains(&mut self, cx: &mut dyn Cx) {
+        if self.draining == 0 {
+            return;
+        }
         let oldest = self.outstanding.front().copied();
         for k in 0..self.harts.len() {
             if let Dsb::Draining { last, earliest } = self.harts[k].dsb
                 && oldest.is_none_or(|o| o > last)
             {
                 self.harts[k].dsb = Dsb::Answering;
+                self.draining -= 1;
                 let at = earliest.max(cx.now() + self.params.path_latency);
                 cx.timer(at, DRAIN_ANSWERED | k as u64);
             }

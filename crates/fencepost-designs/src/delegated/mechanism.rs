@@ -44,7 +44,6 @@ pub(super) enum Dsb {
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Hart {
     pub(super) dsb: Dsb,
-    waiting: bool,
 }
 
 /// Delegated ordering, with either epoch rule.
@@ -54,6 +53,10 @@ pub struct Delegated {
     /// The buffers and what they know of one another.
     pub tracker: Tracker,
     pub(super) harts: Vec<Hart>,
+    /// Harts that were told to wait and are kicked when there is room: a bit each.
+    waiting: u64,
+    /// Explicit drains under way whose answer has not been sent.
+    pub(super) draining: u8,
     blocked: Vec<Option<Cause>>,
     /// When the shared path can take the next entry.
     pub(super) path_free: Ps,
@@ -74,6 +77,8 @@ impl Delegated {
             tracker: Tracker::new(&params, cores, merge),
             params,
             harts: vec![Hart::default(); usize::from(shape.harts)],
+            waiting: 0,
+            draining: 0,
             blocked: vec![None; cores],
             path_free: Ps::ZERO,
             slot_timer: false,
@@ -114,19 +119,23 @@ impl Delegated {
         }
     }
     fn wait(&mut self, hart: HartId, cause: Cause) -> Gate {
-        self.harts[hart.index()].waiting = true;
+        self.waiting |= 1 << hart.0;
         Gate::Wait(cause)
     }
     fn wake(&mut self, cx: &mut dyn Cx, hart: HartId) {
-        if std::mem::take(&mut self.harts[hart.index()].waiting) {
+        if self.waiting >> hart.0 & 1 == 1 {
+            self.waiting &= !(1 << hart.0);
             cx.kick(Some(hart));
         }
     }
     fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
-        for h in (0..self.harts.len()).map(|h| HartId(h as u8)) {
-            if cx.core_of(h) == core {
-                self.wake(cx, h);
+        let mut waiting = self.waiting;
+        while waiting != 0 {
+            let hart = HartId(waiting.trailing_zeros() as u8);
+            if cx.core_of(hart) == core {
+                self.wake(cx, hart);
             }
+            waiting &= waiting - 1;
         }
     }
 
@@ -166,7 +175,10 @@ impl Delegated {
                 return Gate::Go;
             }
             Dsb::None => match self.append_fence(cx, hart) {
-                Ok(seq) => self.harts[hart.index()].dsb = Dsb::Buffered(seq),
+                Ok(seq) => {
+                    self.harts[hart.index()].dsb = Dsb::Buffered(seq);
+                    self.draining += 1;
+                }
                 Err(gate) => return gate,
             },
             Dsb::Buffered(_) | Dsb::Draining { .. } | Dsb::Answering => {}
