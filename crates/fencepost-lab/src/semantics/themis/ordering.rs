@@ -204,7 +204,9 @@ mod tests {
             nt_store(m, 600);
             // Stores would wait for the reset; loads push the dirty lines out, once everything before has performed.
             m.store_release(dram(0), Val::lit(1));
-            (20..40).for_each(|l| drop(m.load(pm(l))));
+            (20..40).for_each(|l| {
+                let _ = m.load(pm(l));
+            });
         });
         assert!(faulty.unwrap().with_tiny_caches().run(vec![thread]).is_err());
     }
