@@ -11,10 +11,11 @@ use fencepost_programs::{Scheme, Variant, programs};
 use std::fmt::Write as _;
 
 /// The contracts of the table, from the weakest.
-pub const CONTRACTS: [ContractKind; 9] = [
+pub const CONTRACTS: [ContractKind; 10] = [
     ContractKind::None,
     ContractKind::Px86Pcommit,
     ContractKind::Px86,
+    ContractKind::Themis,
     ContractKind::Rcbsp,
     ContractKind::Strand,
     ContractKind::Epoch,
@@ -222,7 +223,8 @@ difference, the cell reads *with line order `fifo`* / *with `none`*. Flags and r
 How to read it: a missing or misplaced flush or fence *flips*. It is broken where that instruction carries the order (flushes
 on x86, fences on x86 and under epochs) and harmless where nothing depends on it (strict persistency, eADR; a flush means
 nothing under epochs). Stores in the wrong program order, updates that are not atomic and mistakes of logic stay broken
-everywhere. `none` promises nothing, so everything is broken there.
+everywhere. `none` promises nothing, so everything is broken there. Themis orders log entries before data without a fence, so
+code written for it cannot miss that fence.
 
 One exception: a change of the hash table is a single link store, with the contents of a new item ordered before, and what is
 written for barriers alone acknowledges no operation before the end of the run. Whether that store or the mark in the log is
