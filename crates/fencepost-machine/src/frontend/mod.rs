@@ -166,7 +166,7 @@ impl Thread {
     /// The next operation to dispatch; the thread runs on when it has handed over none. `None` once it has returned and
     /// everything was dispatched.
     #[inline]
-    pub fn next(&mut self) -> Option<&mut Op> {
+    pub fn next_op(&mut self) -> Option<&mut Op> {
         if self.taken.is_empty() {
             self.take_ops();
         }

@@ -219,7 +219,7 @@ impl Hart {
                 self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
             }
         }
-        self.thread.next().copied()
+        self.thread.next_op().copied()
     }
 
     /// Some or all instructions of a compute site enter the window; they take a cycle from dispatch to result.
@@ -228,7 +228,7 @@ impl Hart {
         self.dispatch_pos += now * shape.compute_units;
         let at = self.enter(shape, Op { value: now, ..op }, room);
         self.window[at].result += 1;
-        match self.thread.next() {
+        match self.thread.next_op() {
             Some(rest) if op.value > now => rest.value -= now,
             _ => {
                 self.thread.dispatched();
