@@ -1,31 +1,14 @@
 //! Synchronous and delegated ordering with real programs: each design's contract holds, and every crash point recovers, on
 //! every program and every medium.
 
+mod common;
+use common::sizes;
 use fencepost_lab::config::Resolved;
 use fencepost_lab::config::presets::{Kind, names};
 use fencepost_lab::request::Request;
 use fencepost_lab::result::RunResult;
 use fencepost_lab::run::run_resolved;
 use fencepost_programs::programs;
-
-/// Structures small enough for operations to meet.
-fn sizes(program: &str) -> &'static [&'static str] {
-    match program {
-        "sps" => &["program.sps.entries=64", "program.sps.swaps=2"],
-        "rbtree" => &["program.rbtree.keys=64", "program.rbtree.preload=32"],
-        "bplustree" => &[
-            "program.bplustree.keys=64",
-            "program.bplustree.preload=32",
-            "program.bplustree.pairs=8",
-        ],
-        "hash" => &[
-            "program.hash.buckets=7",
-            "program.hash.keys=40",
-            "program.hash.preload=20",
-        ],
-        _ => &[],
-    }
-}
 
 fn checked(program: &str, design: &str, media: &str, set: Option<&str>) -> RunResult {
     let request = Request {

@@ -1,6 +1,8 @@
 //! The x86 family with real programs: contracts on every program, machine and medium, every logging runtime at every crash
 //! point, the fence-free ideal convicted, every queue at size one, and the designs of all papers on each other's machines.
 
+mod common;
+use common::sizes;
 use fencepost_lab::config::Resolved;
 use fencepost_lab::config::presets::{Kind, names};
 use fencepost_lab::crash::{CrashRequest, crash};
@@ -13,21 +15,6 @@ const SOUND: [&str; 3] = ["x86-adr", "themis", "themis-llc"];
 
 /// A small checked run; every crash point is examined. Structures are small, so that operations meet.
 fn request(program: &str, design: &str, machine: &str, sets: &[&str]) -> Request {
-    let sizes: &[&str] = match program {
-        "sps" => &["program.sps.entries=64", "program.sps.swaps=2"],
-        "rbtree" => &["program.rbtree.keys=64", "program.rbtree.preload=32"],
-        "bplustree" => &[
-            "program.bplustree.keys=64",
-            "program.bplustree.preload=32",
-            "program.bplustree.pairs=8",
-        ],
-        "hash" => &[
-            "program.hash.buckets=7",
-            "program.hash.keys=40",
-            "program.hash.preload=20",
-        ],
-        _ => &[],
-    };
     Request {
         program: program.into(),
         design: design.into(),
@@ -36,7 +23,7 @@ fn request(program: &str, design: &str, machine: &str, sets: &[&str]) -> Request
         ops: 8,
         warmup: 0,
         check: true,
-        sets: sizes.iter().chain(sets).map(|s| (*s).to_owned()).collect(),
+        sets: sizes(program).iter().chain(sets).map(|s| (*s).to_owned()).collect(),
         ..Request::default()
     }
 }

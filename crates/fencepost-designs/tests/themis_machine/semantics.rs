@@ -208,11 +208,13 @@ fn thm_sem5_volatile_lines_leave_without_waiting() {
     assert!(evictions("themis", pm, true) >= Ps::from_ns(9000));
 }
 
-/// An undo-logged transaction after another: each of four records of a line each is followed by its data store.
-fn transactions(word: &'static str) -> RunReport {
+/// An undo-logged transaction after another: each of four records of a line each is followed by its data store. `keeps_up`:
+/// on a memory without write pulse, where nobody waits for a busy bank.
+fn transactions(word: &'static str, keeps_up: bool) -> RunReport {
     let mut s = Setup::new(word).roomy();
-    // A memory that keeps up: fences are what differs, not who meets which busy bank.
-    s.spec.pm.media.write_pulse = Ps::ZERO;
+    if keeps_up {
+        s.spec.pm.media.write_pulse = Ps::ZERO;
+    }
     let dialect = (s.info.dialect)(fencepost_designs::Setting::new(true, true));
     let thread = move |t: u64| {
         body(move |m| {
@@ -239,15 +241,14 @@ fn transactions(word: &'static str) -> RunReport {
 /// the baseline's fences are what both save.
 #[test]
 fn thm_sem6_enforcing_at_the_l1_costs_almost_nothing() {
-    let [base, ideal, l1, llc] = ["x86-adr", "x86-ideal", "themis", "themis-llc"].map(transactions);
     let near = |a: Ps, b: Ps| a.0.abs_diff(b.0) * 100 <= 3 * a.0.max(b.0);
-    assert!(
-        near(l1.time, llc.time),
-        "{} at the L1, {} at the shared cache",
-        l1.time,
-        llc.time
-    );
-    assert!(near(l1.time, ideal.time), "{} against {} ideal", l1.time, ideal.time);
+    let family = |keeps_up| ["x86-adr", "x86-ideal", "themis", "themis-llc"].map(|w| transactions(w, keeps_up));
+    for [_, ideal, l1, llc] in [family(false), family(true)] {
+        assert!(near(l1.time, llc.time), "{} at the L1, {} below", l1.time, llc.time);
+        assert!(near(l1.time, ideal.time), "{} against {} ideal", l1.time, ideal.time);
+    }
+    // What the fences cost shows where they are what a thread waits for; a saturated memory hides it.
+    let [base, _, l1, _] = family(true);
     assert!(base.time.0 * 100 > l1.time.0 * 110, "{} against {}", base.time, l1.time);
     // Four of six fences of a transaction stand between log and data.
     assert_eq!((base.counters.fences, l1.counters.fences), (3 * 120 * 6, 3 * 120 * 2));

@@ -78,7 +78,8 @@ pub struct Op {
     pub width: Width,
     /// Byte address (range binding: first byte).
     pub addr: Addr,
-    /// Value stored, value loaded functionally, instruction count, operation index or length.
+    /// Value stored, value loaded functionally, instruction count, operation index or length; of a fence, whether it is a
+    /// [`LOG_FENCE`].
     pub value: u64,
     /// Operation whose result the address depends on (0: none).
     pub dep: u32,

@@ -93,10 +93,10 @@ impl Machine {
             .committed
             .checked_sub(1)
             .and_then(|i| h.window.get(i))
-            .map_or(h.account.until, |e| self.sys.period * e.committed_at);
+            .map_or(h.account.until, |e| self.sys.shape.period * e.committed_at);
         let e = &mut h.window[h.committed];
         e.progress = Progress::Acting;
-        let at = now.max(before).max(self.sys.period * e.dispatched);
+        let at = now.max(before).max(self.sys.shape.period * e.dispatched);
         let at = self.sys.align(at);
         self.sys.events.schedule(at, Ev::Head(hart));
     }
@@ -116,7 +116,7 @@ impl Machine {
             h.finished = Some(
                 h.account
                     .until
-                    .max(self.sys.period * h.window.back().map_or(0, |e| e.committed_at)),
+                    .max(self.sys.shape.period * h.window.back().map_or(0, |e| e.committed_at)),
             );
             self.sys.unfinished -= 1;
         }

@@ -202,7 +202,8 @@ impl Machine {
         None
     }
 
-    fn notify_access(&mut self, hart: HartId, op: &Op, way: WayRef, access: Access) {
+    /// Tells the design that an access performed, if it wants to know.
+    pub(super) fn notify_access(&mut self, hart: HartId, op: &Op, way: WayRef, access: Access) {
         if (access == Access::Load && self.hooks.loads) || (access == Access::Store && self.hooks.stores) {
             let (line, core) = (op.addr.line(), self.sys.core_index(hart));
             let data = match access {

@@ -70,19 +70,12 @@ impl Machine {
             self.sys.harts[hart.index()].window[at].op,
             self.sys.harts[hart.index()].window[at].id,
         );
-        let core = self.sys.core_index(hart);
         let value = op.width.extract(self.sys.coherent.word(op.addr), op.addr.0);
         if value != op.value && !self.sys.journal.borrow().rolled_back(hart) {
             self.sys.counters.races += 1;
         }
         self.observed(hart, &op, id);
-        if self.hooks.loads {
-            let data = fencepost_kernel::LineData::default();
-            let mut meta = self.sys.cores[core].l1.meta(way);
-            self.design
-                .performed(&mut self.sys, hart, op.addr.line(), Access::Load, &data, &mut meta);
-            self.sys.cores[core].l1.set_meta(way, meta);
-        }
+        self.notify_access(hart, &op, way, Access::Load);
         self.complete_load(hart, at, ready);
     }
 

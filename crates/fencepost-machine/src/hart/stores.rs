@@ -182,13 +182,7 @@ impl Machine {
             }
         }
         self.sys.counters.stores += 1;
-        if self.hooks.stores {
-            let data = self.sys.line_data(line);
-            let mut meta = self.sys.cores[core].l1.meta(way);
-            self.design
-                .performed(&mut self.sys, hart, line, Access::Store, &data, &mut meta);
-            self.sys.cores[core].l1.set_meta(way, meta);
-        }
+        self.notify_access(hart, &s.op, way, Access::Store);
     }
 
     fn try_nt_store(&mut self, hart: HartId, i: usize, s: &QueuedStore) -> Tried {
@@ -229,7 +223,7 @@ impl Machine {
 
     /// A store left the queue: whoever waited for that goes on.
     fn store_done(&mut self, hart: HartId, id: u32) {
-        let port = self.sys.now() + self.sys.period;
+        let port = self.sys.now() + self.sys.shape.period;
         let h = &mut self.sys.harts[hart.index()];
         h.store_port = port;
         if let Some((i, _)) = h.stores.by_id(id) {

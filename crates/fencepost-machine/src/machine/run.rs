@@ -77,7 +77,6 @@ impl Machine {
         };
         let plan = design.queue_plan();
         let sys = System {
-            period: spec.core.clock.period(),
             shape: Shape::new(&spec.core),
             events: EventQueue::default(),
             unfinished: harts.len(),

@@ -25,10 +25,7 @@ impl Side {
     }
 }
 
-/// Events of the machine.
-///
-/// They are copied several times on their way through the queue. With a tag of four bytes the compiler copies them as
-/// two whole words; parts that straddle words would stall the host on every event.
+/// Events of the machine; two words each, because the queue copies them.
 #[derive(Copy, Clone, Debug)]
 #[repr(u32)]
 pub(crate) enum Ev {
@@ -88,7 +85,6 @@ pub(crate) struct MemoryPort {
 /// The machine without its design.
 pub struct System {
     pub(crate) spec: MachineSpec,
-    pub(crate) period: Ps,
     pub(crate) shape: Shape,
     pub(crate) events: EventQueue<Ev>,
     pub(crate) harts: Vec<Hart>,
@@ -150,7 +146,7 @@ impl System {
     }
     /// Schedules a load's access to the L1: in this cycle or, if that lies in the past, the next.
     pub(crate) fn load_at(&mut self, hart: HartId, id: u32, cycle: u64) {
-        let at = (self.period * cycle).max(self.align(self.now()));
+        let at = (self.shape.period * cycle).max(self.align(self.now()));
         self.events.schedule(at, Ev::Load(hart, id));
     }
     /// Schedules a look at the hart's store queue.
