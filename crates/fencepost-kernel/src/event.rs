@@ -1,7 +1,7 @@
 //! The event queue: earliest time first, ties in the order in which they were scheduled.
 //!
-//! A timing wheel. Events within the horizon lie in the slot of their time, sorted, which costs nothing because they
-//! are mostly scheduled in order; the few beyond the horizon lie in a heap. A bitmap finds the next slot that holds
+//! A timing wheel. Events within the horizon hang in the list of their slot of time, sorted, which costs nothing because
+//! they are mostly scheduled in order; the few beyond the horizon lie in a heap. A bitmap finds the next slot that holds
 //! anything.
 
 use crate::units::Ps;
@@ -13,49 +13,34 @@ const SLOT_BITS: u32 = 9;
 const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
 
+/// Index of a node; the one past the last is the end of a list.
+type Link = u32;
+const END: Link = Link::MAX;
+
+/// An event of a slot's list.
 #[derive(Copy, Clone)]
-struct Entry<E> {
+struct Node<E> {
+    at: Ps,
+    event: E,
+    next: Link,
+}
+
+/// First and last event of a slot's list, which is sorted by time; meaningless while the slot is not occupied.
+#[derive(Copy, Clone)]
+struct Slot {
+    first: Link,
+    last: Link,
+}
+
+/// An event beyond the horizon. Ordered by time and order of scheduling, latest first, so that a max-heap yields the
+/// earliest.
+struct Far<E> {
     key: (Ps, u64),
     event: E,
 }
-
-/// The events of one slot in order; those before `first` have happened.
-struct Slot<E> {
-    events: Vec<Entry<E>>,
-    first: usize,
-}
-impl<E: Copy> Slot<E> {
-    #[inline]
-    fn insert(&mut self, entry: Entry<E>) {
-        let mut at = self.events.len();
-        while at > self.first && self.events[at - 1].key > entry.key {
-            at -= 1;
-        }
-        if at == self.events.len() {
-            self.events.push(entry);
-        } else {
-            self.events.insert(at, entry);
-        }
-    }
-    /// The earliest event, and whether it was the last.
-    #[inline]
-    fn take(&mut self) -> (Entry<E>, bool) {
-        let entry = self.events[self.first];
-        self.first += 1;
-        let last = self.first == self.events.len();
-        if last {
-            self.events.clear();
-            self.first = 0;
-        }
-        (entry, last)
-    }
-}
-
-/// Ordered by key only, latest first, so that a max-heap yields the earliest.
-struct Far<E>(Entry<E>);
 impl<E> PartialEq for Far<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.0.key == other.0.key
+        self.key == other.key
     }
 }
 impl<E> Eq for Far<E> {}
@@ -66,39 +51,42 @@ impl<E> PartialOrd for Far<E> {
 }
 impl<E> Ord for Far<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        Reverse(self.0.key).cmp(&Reverse(other.0.key))
+        Reverse(self.key).cmp(&Reverse(other.key))
     }
 }
 
 /// Future events of one simulation. Popping advances [`EventQueue::now`]; scheduling in the past is a bug and panics.
+///
+/// An event should be small and, at best, one or two machine words: those travel in registers.
 pub struct EventQueue<E> {
-    slots: Vec<Slot<E>>,
+    slots: [Slot; SLOTS],
     occupied: [u64; WORDS],
+    /// Events of the lists. Those that have happened form a list of their own and are used again first.
+    nodes: Vec<Node<E>>,
+    free: Link,
+    /// Events in slots.
+    near: usize,
+    /// Events beyond the horizon. Whenever an event can be scheduled, every earlier-scheduled one within the horizon is in
+    /// its slot; so events of one moment reach their list in the order in which they were scheduled.
     far: BinaryHeap<Far<E>>,
     /// Slot time of the earliest far event; `u64::MAX` if there is none.
     far_from: u64,
-    /// Events in slots.
-    near: usize,
+    /// Far events ever scheduled.
+    far_seq: u64,
     now: Ps,
-    seq: u64,
-    len: usize,
 }
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
-            slots: (0..SLOTS)
-                .map(|_| Slot {
-                    events: Vec::with_capacity(4),
-                    first: 0,
-                })
-                .collect(),
+            slots: [Slot { first: END, last: END }; SLOTS],
             occupied: [0; WORDS],
+            nodes: Vec::with_capacity(SLOTS),
+            free: END,
+            near: 0,
             far: BinaryHeap::new(),
             far_from: u64::MAX,
-            near: 0,
+            far_seq: 0,
             now: Ps::ZERO,
-            seq: 0,
-            len: 0,
         }
     }
 }
@@ -113,87 +101,130 @@ impl<E: Copy> EventQueue<E> {
     pub fn now(&self) -> Ps {
         self.now
     }
+    /// The first slot time that is beyond the horizon.
+    fn horizon(&self) -> u64 {
+        tick(self.now) + SLOTS as u64
+    }
     /// Schedules `event` at absolute time `at`.
     ///
     /// # Panics
     /// If `at` lies in the past.
-    #[inline]
     pub fn schedule(&mut self, at: Ps, event: E) {
         assert!(at >= self.now, "event scheduled in the past");
-        self.seq += 1;
-        self.len += 1;
-        let entry = Entry {
-            key: (at, self.seq),
-            event,
-        };
-        if tick(at) < tick(self.now) + SLOTS as u64 {
-            self.place(entry);
+        if tick(at) < self.horizon() {
+            self.place(at, event);
         } else {
-            self.far_from = self.far_from.min(tick(at));
-            self.far.push(Far(entry));
+            self.put_far(at, event);
         }
     }
-    fn place(&mut self, entry: Entry<E>) {
-        let slot = tick(entry.key.0) as usize % SLOTS;
-        self.near += 1;
-        self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.slots[slot].insert(entry);
+    #[cold]
+    fn put_far(&mut self, at: Ps, event: E) {
+        self.far_seq += 1;
+        self.far_from = self.far_from.min(tick(at));
+        let key = (at, self.far_seq);
+        self.far.push(Far { key, event });
     }
-    /// The first occupied slot at or after the present one, round the wheel.
-    fn next_slot(&self) -> Option<usize> {
+    /// Puts an event into the list of its slot, behind those of the same moment.
+    #[inline]
+    fn place(&mut self, at: Ps, event: E) {
+        let new = self.node(at, event);
+        let index = tick(at) as usize % SLOTS;
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        self.near += 1;
+        let slot = &mut self.slots[index];
+        if self.occupied[word] & bit == 0 {
+            self.occupied[word] |= bit;
+            *slot = Slot { first: new, last: new };
+            return;
+        }
+        let last = &mut self.nodes[slot.last as usize];
+        if last.at <= at {
+            last.next = new;
+            slot.last = new;
+        } else {
+            self.place_before_last(index, at, new);
+        }
+    }
+    /// Puts a node into a list whose last event is later.
+    fn place_before_last(&mut self, index: usize, at: Ps, new: Link) {
+        let (mut before, mut next) = (END, self.slots[index].first);
+        while self.nodes[next as usize].at <= at {
+            (before, next) = (next, self.nodes[next as usize].next);
+        }
+        self.nodes[new as usize].next = next;
+        match before {
+            END => self.slots[index].first = new,
+            _ => self.nodes[before as usize].next = new,
+        }
+    }
+    /// A node that is at the end of its list.
+    #[inline]
+    fn node(&mut self, at: Ps, event: E) -> Link {
+        let link = self.free;
+        if let Some(node) = self.nodes.get_mut(link as usize) {
+            self.free = node.next;
+            (node.at, node.event, node.next) = (at, event, END);
+            return link;
+        }
+        self.nodes.push(Node { at, event, next: END });
+        (self.nodes.len() - 1) as Link
+    }
+    /// The first occupied slot at or after the present one, round the wheel. One must be occupied.
+    #[inline]
+    fn next_slot(&self) -> usize {
         let first = tick(self.now) as usize % SLOTS;
         let word = first / 64;
         let here = self.occupied[word] & (u64::MAX << (first % 64));
         if here != 0 {
-            return Some(word * 64 + here.trailing_zeros() as usize);
+            return word * 64 + here.trailing_zeros() as usize;
         }
         // The last step looks at the first word again, for the slots before the present one.
-        (1..=WORDS).map(|i| (word + i) % WORDS).find_map(|w| {
-            let bits = self.occupied[w];
-            (bits != 0).then(|| w * 64 + bits.trailing_zeros() as usize)
-        })
+        let mut later = (1..=WORDS).map(|i| (word + i) % WORDS);
+        let word = later.find(|w| self.occupied[*w] != 0).expect("an event is left");
+        word * 64 + self.occupied[word].trailing_zeros() as usize
     }
     /// The earliest event; time moves to it.
     #[inline]
     pub fn pop(&mut self) -> Option<(Ps, E)> {
-        if self.len == 0 {
-            return None;
-        }
-        self.len -= 1;
-        if self.near == 0 || self.far_from < tick(self.now) + SLOTS as u64 {
+        if self.near == 0 {
+            // What comes next lies beyond the horizon.
+            self.now = self.far.peek()?.key.0;
             self.draw_near();
         }
-        let slot = self.next_slot().expect("an event is left");
-        let (entry, last) = self.slots[slot].take();
-        self.near -= 1;
-        if last {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let index = self.next_slot();
+        let link = self.slots[index].first;
+        let node = &mut self.nodes[link as usize];
+        let (at, event, next) = (node.at, node.event, node.next);
+        node.next = self.free;
+        self.free = link;
+        self.slots[index].first = next;
+        if next == END {
+            self.occupied[index / 64] &= !(1 << (index % 64));
         }
-        self.now = entry.key.0;
-        Some((self.now, entry.event))
+        self.near -= 1;
+        self.now = at;
+        if self.far_from < self.horizon() {
+            self.draw_near();
+        }
+        Some((at, event))
     }
-    /// Far events have come within reach, or lie alone.
+    /// Puts the far events that the horizon has reached into their slots.
     #[cold]
     fn draw_near(&mut self) {
-        while let Some(f) = self.far.peek() {
-            if tick(f.0.key.0) >= tick(self.now) + SLOTS as u64 && self.near > 0 {
-                break;
-            }
-            if self.near == 0 {
-                self.now = self.now.max(f.0.key.0);
-            }
-            let Far(entry) = self.far.pop().expect("just seen");
-            self.place(entry);
+        let reached = |f: &Far<E>, horizon| tick(f.key.0) < horizon;
+        while self.far.peek().is_some_and(|f| reached(f, self.horizon())) {
+            let Far { key, event } = self.far.pop().expect("just seen");
+            self.place(key.0, event);
         }
-        self.far_from = self.far.peek().map_or(u64::MAX, |f| tick(f.0.key.0));
+        self.far_from = self.far.peek().map_or(u64::MAX, |f| tick(f.key.0));
     }
     /// Number of events waiting.
     pub fn len(&self) -> usize {
-        self.len
+        self.near + self.far.len()
     }
     /// Whether nothing is scheduled.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 }
 
@@ -214,6 +245,20 @@ mod tests {
     }
 
     #[test]
+    fn an_event_that_waited_beyond_the_horizon_is_before_later_ones_of_its_moment() {
+        let horizon = (SLOTS as u64) << SLOT_BITS;
+        let mut q = EventQueue::default();
+        q.schedule(Ps(horizon + 5), 'b');
+        q.schedule(Ps(6), 'a');
+        assert_eq!(q.pop(), Some((Ps(6), 'a')));
+        q.schedule(Ps(horizon + 5), 'c');
+        q.schedule(Ps(horizon + 600), 'd');
+        q.schedule(Ps(horizon + 1200), 'e');
+        let order: String = std::iter::from_fn(|| q.pop().map(|x| x.1)).collect();
+        assert_eq!(order, "bcde");
+    }
+
+    #[test]
     fn a_wheel_is_a_sorted_list() {
         let mut r = Stream::new(7, "events");
         for round in 0..200 {
@@ -224,7 +269,8 @@ mod tests {
                 if r.chance(3, 5) {
                     // Near, on the edge of the horizon, and far beyond it.
                     let span = [1, 600, 1 << 20, 1 << 21, 1 << 26][r.below(5) as usize];
-                    let at = q.now().0 + r.below(span);
+                    // Multiples of 50, so that many events share a moment.
+                    let at = (q.now().0 + r.below(span)).next_multiple_of(50);
                     q.schedule(Ps(at), id);
                     list.push((at, id));
                     id += 1;

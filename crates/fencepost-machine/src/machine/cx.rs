@@ -1,6 +1,7 @@
 //! The machine's side of the seam: what the handle does.
 
-use super::system::{Ev, ReadFor, Side, System};
+use super::agenda::Ev;
+use super::system::{ReadFor, Side, System};
 use crate::bus::{CleanRequest, level_key};
 use crate::memory::Refusal;
 use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};

@@ -1,5 +1,6 @@
 //! The machine: parts put together, the event loop, a run from start to report.
 
+mod agenda;
 mod cx;
 mod locks;
 mod recorder;
@@ -8,10 +9,11 @@ mod run;
 mod stuck;
 mod system;
 
+pub(crate) use agenda::Ev;
 pub use report::{Counters, HartReport, RunReport};
 pub use stuck::Stuck;
 pub use system::System;
-pub(crate) use system::{Ev, ReadFor, Side};
+pub(crate) use system::{ReadFor, Side};
 
 use crate::frontend::ThreadBody;
 use crate::memory::MemEvent;

@@ -1,5 +1,6 @@
 //! A run: build, event loop, drain, report.
 
+use super::agenda::Agenda;
 use super::locks::Locks;
 use super::recorder::Recorder;
 use super::report::{Counters, HartReport, RunReport};
@@ -12,7 +13,7 @@ use crate::hart::{Account, Hart, Refused, Shape};
 use crate::memory::Controller;
 use crate::seam::{Design, QueuePlan, RemoteEvent};
 use crate::spec::{MachineSpec, MemorySpec};
-use fencepost_kernel::{EventQueue, HartId, PersistLog, Ps};
+use fencepost_kernel::{HartId, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -78,7 +79,7 @@ impl Machine {
         let plan = design.queue_plan();
         let sys = System {
             shape: Shape::new(&spec.core),
-            events: EventQueue::default(),
+            events: Agenda::default(),
             unfinished: harts.len(),
             harts,
             cores: (0..spec.core.cores).map(|_| core()).collect(),

@@ -1,5 +1,6 @@
 //! Everything of the machine but the design: the state that the handle of the seam reaches into.
 
+use super::agenda::{Agenda, Ev};
 use super::recorder::Recorder;
 use super::report::Counters;
 use crate::bus::{Bus, CleanRequest, Core, OutgoingWrite, SharedCache};
@@ -8,7 +9,7 @@ use crate::hart::{Hart, Shape};
 use crate::memory::Controller;
 use crate::seam::{Cause, RemoteEvent, WriteId};
 use crate::spec::MachineSpec;
-use fencepost_kernel::{Addr, CoreId, EventQueue, HartId, Image, LineAddr, LineData, PersistLog, Ps};
+use fencepost_kernel::{Addr, CoreId, HartId, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,38 +24,10 @@ impl Side {
     pub(crate) fn of(line: LineAddr) -> Side {
         if line.is_persistent() { Side::Pm } else { Side::Dram }
     }
-}
-
-/// Events of the machine; two words each, because the queue copies them.
-#[derive(Copy, Clone, Debug)]
-#[repr(u32)]
-pub(crate) enum Ev {
-    /// Dispatch may go on.
-    Dispatch(HartId),
-    /// A load accesses the L1.
-    Load(HartId, u32),
-    /// The store queue may act.
-    Stores(HartId),
-    /// The oldest instruction acts.
-    Head(HartId),
-    /// A miss is granted the bus.
-    Grant(CoreId, u8),
-    /// Data or permission arrives for a miss.
-    Fill(CoreId, u8),
-    /// Accesses that found no free miss register may start over.
-    Starved(CoreId),
-    /// A miss's read reaches its memory controller.
-    ReadSend(Side, ReadFor),
-    /// A clean looks through the hierarchy.
-    Clean(u32),
-    /// A memory controller can make progress.
-    Memory(Side),
-    /// A design's timer.
-    Timer(u64),
-    /// A clean without anything to write is complete.
-    Cleaned(HartId, u64),
-    /// A remote write arrives.
-    Remote(u32),
+    /// The side whose `as u8` this is.
+    pub(crate) fn from_bit(bit: u8) -> Side {
+        if bit == Side::Pm as u8 { Side::Pm } else { Side::Dram }
+    }
 }
 
 /// Whom a memory read is for.
@@ -86,7 +59,7 @@ pub(crate) struct MemoryPort {
 pub struct System {
     pub(crate) spec: MachineSpec,
     pub(crate) shape: Shape,
-    pub(crate) events: EventQueue<Ev>,
+    pub(crate) events: Agenda,
     pub(crate) harts: Vec<Hart>,
     pub(crate) cores: Vec<Core>,
     pub(crate) llc: SharedCache,
@@ -198,14 +171,5 @@ impl System {
             }
             None => h.head_wait = Some((cause, now)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Ev;
-    #[test]
-    fn an_event_is_two_words() {
-        assert_eq!(size_of::<Ev>(), 16);
     }
 }

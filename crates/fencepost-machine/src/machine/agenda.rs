@@ -1,0 +1,164 @@
+//! What is going to happen: the machine's events in the queue, two words each.
+//!
+//! An event is made where it is scheduled, from parts in registers, and stays in registers until the queue writes it:
+//! an enum that is written part by part and copied as a whole would wait for its own parts.
+
+use super::system::{ReadFor, Side};
+use fencepost_kernel::{CoreId, EventQueue, HartId, Ps};
+
+/// Events of the machine.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ev {
+    /// Dispatch may go on.
+    Dispatch(HartId),
+    /// A load accesses the L1.
+    Load(HartId, u32),
+    /// The store queue may act.
+    Stores(HartId),
+    /// The oldest instruction acts.
+    Head(HartId),
+    /// A miss is granted the bus.
+    Grant(CoreId, u8),
+    /// Data or permission arrives for a miss.
+    Fill(CoreId, u8),
+    /// Accesses that found no free miss register may start over.
+    Starved(CoreId),
+    /// A miss's read reaches its memory controller.
+    ReadSend(Side, ReadFor),
+    /// A clean looks through the hierarchy.
+    Clean(u32),
+    /// A memory controller can make progress.
+    Memory(Side),
+    /// A design's timer.
+    Timer(u64),
+    /// A clean without anything to write is complete.
+    Cleaned(HartId, u64),
+    /// A remote write arrives.
+    Remote(u32),
+}
+
+/// An event as the queue holds it: kind (8 bits), who (8 bits), which (32 bits); and a design's tag.
+#[derive(Copy, Clone)]
+struct Packed(u64, u64);
+
+const DISPATCH: u8 = 0;
+const LOAD: u8 = 1;
+const STORES: u8 = 2;
+const HEAD: u8 = 3;
+const GRANT: u8 = 4;
+const FILL: u8 = 5;
+const STARVED: u8 = 6;
+const READ_FOR_MISS: u8 = 7;
+const READ_FOR_DESIGN: u8 = 8;
+const CLEAN: u8 = 9;
+const MEMORY: u8 = 10;
+const TIMER: u8 = 11;
+const CLEANED: u8 = 12;
+const REMOTE: u8 = 13;
+
+impl Packed {
+    #[inline(always)]
+    fn new(kind: u8, who: u8, which: u32, tag: u64) -> Packed {
+        Packed(u64::from(kind) | u64::from(who) << 8 | u64::from(which) << 32, tag)
+    }
+    #[inline(always)]
+    fn pack(ev: Ev) -> Packed {
+        match ev {
+            Ev::Dispatch(h) => Packed::new(DISPATCH, h.0, 0, 0),
+            Ev::Load(h, id) => Packed::new(LOAD, h.0, id, 0),
+            Ev::Stores(h) => Packed::new(STORES, h.0, 0, 0),
+            Ev::Head(h) => Packed::new(HEAD, h.0, 0, 0),
+            Ev::Grant(core, miss) => Packed::new(GRANT, core.0, u32::from(miss), 0),
+            Ev::Fill(core, miss) => Packed::new(FILL, core.0, u32::from(miss), 0),
+            Ev::Starved(core) => Packed::new(STARVED, core.0, 0, 0),
+            Ev::ReadSend(side, ReadFor::Miss(core, miss)) => {
+                let reader = u32::from(core.0) << 8 | u32::from(miss);
+                Packed::new(READ_FOR_MISS, side as u8, reader, 0)
+            }
+            Ev::ReadSend(side, ReadFor::Design(read)) => Packed::new(READ_FOR_DESIGN, side as u8, read, 0),
+            Ev::Clean(slot) => Packed::new(CLEAN, 0, slot, 0),
+            Ev::Memory(side) => Packed::new(MEMORY, side as u8, 0, 0),
+            Ev::Timer(tag) => Packed::new(TIMER, 0, 0, tag),
+            Ev::Cleaned(h, tag) => Packed::new(CLEANED, h.0, 0, tag),
+            Ev::Remote(i) => Packed::new(REMOTE, 0, i, 0),
+        }
+    }
+    #[inline(always)]
+    fn unpack(self) -> Ev {
+        let (who, which, tag) = ((self.0 >> 8) as u8, (self.0 >> 32) as u32, self.1);
+        let (hart, core, side) = (HartId(who), CoreId(who), Side::from_bit(who));
+        match self.0 as u8 {
+            DISPATCH => Ev::Dispatch(hart),
+            LOAD => Ev::Load(hart, which),
+            STORES => Ev::Stores(hart),
+            HEAD => Ev::Head(hart),
+            GRANT => Ev::Grant(core, which as u8),
+            FILL => Ev::Fill(core, which as u8),
+            STARVED => Ev::Starved(core),
+            READ_FOR_MISS => Ev::ReadSend(side, ReadFor::Miss(CoreId((which >> 8) as u8), which as u8)),
+            READ_FOR_DESIGN => Ev::ReadSend(side, ReadFor::Design(which)),
+            CLEAN => Ev::Clean(which),
+            MEMORY => Ev::Memory(side),
+            TIMER => Ev::Timer(tag),
+            CLEANED => Ev::Cleaned(hart, tag),
+            REMOTE => Ev::Remote(which),
+            other => unreachable!("no event is packed as kind {other}"),
+        }
+    }
+}
+
+/// Everything that is going to happen, in order.
+#[derive(Default)]
+pub(crate) struct Agenda(EventQueue<Packed>);
+impl Agenda {
+    /// The present.
+    #[inline]
+    pub fn now(&self) -> Ps {
+        self.0.now()
+    }
+    /// Schedules an event, not in the past.
+    #[inline(always)]
+    pub fn schedule(&mut self, at: Ps, ev: Ev) {
+        self.0.schedule(at, Packed::pack(ev));
+    }
+    /// The earliest event; time moves to it.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<(Ps, Ev)> {
+        self.0.pop().map(|(at, packed)| (at, packed.unpack()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_comes_out_as_it_went_in() {
+        let (hart, core) = (HartId(255), CoreId(254));
+        let events = [
+            Ev::Dispatch(hart),
+            Ev::Load(hart, u32::MAX),
+            Ev::Stores(hart),
+            Ev::Head(hart),
+            Ev::Grant(core, 255),
+            Ev::Fill(core, 7),
+            Ev::Starved(core),
+            Ev::ReadSend(Side::Dram, ReadFor::Miss(core, 255)),
+            Ev::ReadSend(Side::Pm, ReadFor::Design(u32::MAX)),
+            Ev::Clean(u32::MAX),
+            Ev::Memory(Side::Dram),
+            Ev::Memory(Side::Pm),
+            Ev::Timer(u64::MAX),
+            Ev::Cleaned(hart, u64::MAX),
+            Ev::Remote(u32::MAX),
+        ];
+        let mut agenda = Agenda::default();
+        for (i, ev) in events.into_iter().enumerate() {
+            agenda.schedule(Ps(i as u64 / 2), ev);
+        }
+        for (i, ev) in events.into_iter().enumerate() {
+            assert_eq!(agenda.pop(), Some((Ps(i as u64 / 2), ev)));
+        }
+        assert_eq!(agenda.pop(), None);
+    }
+}
