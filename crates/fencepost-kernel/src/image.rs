@@ -1,28 +1,29 @@
 //! Memory images: sparse, paged, copy-on-write. Cloning shares every page.
 
 use crate::log::LineData;
-use crate::units::{Addr, LOG_BASE, LineAddr, PM_BASE, StoreId};
+use crate::units::{Addr, LINE_BYTES, LOG_BASE, LineAddr, PM_BASE, StoreId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-const PAGE_WORDS: usize = 512;
-type Page<T> = Rc<[T; PAGE_WORDS]>;
+/// Elements of a page.
+const PAGE: usize = 512;
+type Page<T> = Rc<[T; PAGE]>;
 
-/// Words of persistent memory from this one on have a page table of their own, so that regions reserved far above the
-/// programs (hardware logs) do not make the table long.
-const FAR: u64 = LOG_BASE.0 / 8;
-
-/// Pages from this one on (16 GiB into a table) lie in a map: a recovery that follows a wild pointer may store
+/// Pages from this one on (16 GiB of words into a table) lie in a map: a recovery that follows a wild pointer may store
 /// anywhere, and must find no memory bill but its own.
 const WILD: usize = 1 << 22;
 
-/// A sparse array of `T` per 8-byte word: page tables for DRAM, persistent memory, and its far end.
+/// Bytes of a word.
+const WORD: u64 = 8;
+
+/// A sparse array of a `T` per `UNIT` bytes of memory: page tables for DRAM, persistent memory, and the far end of
+/// persistent memory, so that regions reserved far above the programs (hardware logs) do not make a table long.
 #[derive(Clone, Debug)]
-struct Paged<T> {
+struct Paged<T, const UNIT: u64> {
     tables: [Vec<Option<Page<T>>>; 3],
     wild: BTreeMap<(usize, usize), Page<T>>,
 }
-impl<T> Default for Paged<T> {
+impl<T, const UNIT: u64> Default for Paged<T, UNIT> {
     fn default() -> Self {
         Paged {
             tables: [Vec::new(), Vec::new(), Vec::new()],
@@ -30,16 +31,17 @@ impl<T> Default for Paged<T> {
         }
     }
 }
-/// Table, page and slot of a word.
-fn place(word: u64) -> (usize, usize, usize) {
-    let (table, w) = match word {
-        w if w >= FAR => (2, w - FAR),
-        w if w >= PM_BASE / 8 => (1, w - PM_BASE / 8),
-        w => (0, w),
-    };
-    (table, (w as usize) / PAGE_WORDS, (w as usize) % PAGE_WORDS)
-}
-impl<T: Copy + Default> Paged<T> {
+impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
+    /// Table, page and slot of an element.
+    #[inline]
+    fn place(element: u64) -> (usize, usize, usize) {
+        let (table, e) = match element {
+            e if e >= LOG_BASE.0 / UNIT => (2, e - LOG_BASE.0 / UNIT),
+            e if e >= PM_BASE / UNIT => (1, e - PM_BASE / UNIT),
+            e => (0, e),
+        };
+        (table, (e as usize) / PAGE, (e as usize) % PAGE)
+    }
     fn page(&self, table: usize, page: usize) -> Option<&Page<T>> {
         match self.tables[table].get(page) {
             Some(p) => p.as_ref(),
@@ -47,20 +49,13 @@ impl<T: Copy + Default> Paged<T> {
             None => None,
         }
     }
-    fn get(&self, word: u64) -> T {
-        let (table, page, slot) = place(word);
+    #[inline]
+    fn get(&self, element: u64) -> T {
+        let (table, page, slot) = Self::place(element);
         self.page(table, page).map_or_else(T::default, |p| p[slot])
     }
-    /// The eight words of a line, which never straddles a page.
-    fn line(&self, line: LineAddr) -> [T; 8] {
-        let (table, page, slot) = place(line.0 * 8);
-        match self.page(table, page) {
-            Some(p) => *p[slot..].first_chunk().expect("a line lies within its page"),
-            None => [T::default(); 8],
-        }
-    }
     #[inline]
-    fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE_WORDS] {
+    fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
         if self.tables[table].get(page).is_none_or(Option::is_none) {
             return self.new_page(table, page);
         }
@@ -69,8 +64,8 @@ impl<T: Copy + Default> Paged<T> {
     }
     /// A page that is not in its table: a new or a wild one.
     #[cold]
-    fn new_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE_WORDS] {
-        let fresh = || Rc::new([T::default(); PAGE_WORDS]);
+    fn new_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
+        let fresh = || Rc::new([T::default(); PAGE]);
         if page >= WILD {
             return Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh));
         }
@@ -80,21 +75,54 @@ impl<T: Copy + Default> Paged<T> {
         }
         Rc::make_mut(table[page].get_or_insert_with(fresh))
     }
-    fn set(&mut self, word: u64, value: T) {
-        let (table, page, slot) = place(word);
-        self.page_mut(table, page)[slot] = value;
+    /// The element, to be changed.
+    #[inline]
+    fn entry(&mut self, element: u64) -> &mut T {
+        let (table, page, slot) = Self::place(element);
+        &mut self.page_mut(table, page)[slot]
+    }
+}
+impl<T: Copy + Default> Paged<T, WORD> {
+    /// The eight words of a line, which never straddles a page.
+    fn line(&self, line: LineAddr) -> [T; 8] {
+        let (table, page, slot) = Self::place(line.0 * 8);
+        match self.page(table, page) {
+            Some(p) => *p[slot..].first_chunk().expect("a line lies within its page"),
+            None => [T::default(); 8],
+        }
     }
     fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
-        let (table, page, slot) = place(line.0 * 8);
+        let (table, page, slot) = Self::place(line.0 * 8);
         self.page_mut(table, page)[slot..slot + 8].copy_from_slice(words);
+    }
+}
+
+/// Something small about every line of memory; the default until it is changed.
+#[derive(Clone, Debug)]
+pub struct LineTable<T>(Paged<T, LINE_BYTES>);
+impl<T> Default for LineTable<T> {
+    fn default() -> Self {
+        LineTable(Paged::default())
+    }
+}
+impl<T: Copy + Default> LineTable<T> {
+    /// What it holds for a line.
+    #[inline]
+    pub fn get(&self, line: LineAddr) -> T {
+        self.0.get(line.0)
+    }
+    /// What it holds for a line, to be changed.
+    #[inline]
+    pub fn entry(&mut self, line: LineAddr) -> &mut T {
+        self.0.entry(line.0)
     }
 }
 
 /// Bytes of memory, by 8-byte word; unwritten memory is zero. Optionally also who wrote each word.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
-    words: Paged<u64>,
-    writers: Option<Paged<Option<StoreId>>>,
+    words: Paged<u64, WORD>,
+    writers: Option<Paged<Option<StoreId>, WORD>>,
 }
 impl Image {
     /// An all-zero image that also remembers the store that wrote each word.
@@ -112,20 +140,20 @@ impl Image {
     /// The aligned word at `addr` (low three address bits are ignored).
     #[inline]
     pub fn word(&self, addr: Addr) -> u64 {
-        self.words.get(addr.0 / 8)
+        self.words.get(addr.0 / WORD)
     }
     /// Overwrites the aligned word at `addr`.
     #[inline]
     pub fn set_word(&mut self, addr: Addr, value: u64, by: Option<StoreId>) {
-        self.words.set(addr.0 / 8, value);
+        *self.words.entry(addr.0 / WORD) = value;
         if let Some(w) = &mut self.writers {
-            w.set(addr.0 / 8, by);
+            *w.entry(addr.0 / WORD) = by;
         }
     }
     /// The store that wrote the word last; `None` before the first, or when writers are not kept.
     #[inline]
     pub fn writer(&self, addr: Addr) -> Option<StoreId> {
-        self.writers.as_ref()?.get(addr.0 / 8)
+        self.writers.as_ref()?.get(addr.0 / WORD)
     }
     /// The line with the writers of its words.
     #[inline]
@@ -149,14 +177,14 @@ impl Image {
     }
     /// Every line of persistent memory that has ever been written, in address order.
     pub fn pm_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        let per_page = PAGE_WORDS as u64 / 8;
+        let per_page = PAGE as u64 * WORD / LINE_BYTES;
         let written = |table: usize, first: u64| {
             let pages = self.words.tables[table].iter().enumerate();
             pages
                 .filter(|(_, p)| p.is_some())
                 .flat_map(move |(i, _)| (0..per_page).map(move |l| LineAddr(first + i as u64 * per_page + l)))
         };
-        written(1, PM_BASE / 64).chain(written(2, FAR / 8))
+        written(1, PM_BASE / LINE_BYTES).chain(written(2, LOG_BASE.0 / LINE_BYTES))
     }
 }
 
@@ -173,6 +201,23 @@ mod tests {
         assert_eq!((a.word(Addr::pm(8)), b.word(Addr::pm(8)), b.word(Addr(64))), (9, 7, 0));
         assert_eq!(b.writer(Addr::pm(8)), StoreId::from_index(0));
         assert_eq!(a.line(Addr::pm(0).line()).words[1], 9);
+    }
+    #[test]
+    fn a_table_by_line_tells_neighbours_apart_in_every_region() {
+        let mut t = LineTable::default();
+        let lines = [
+            LineAddr(0),
+            Addr::pm(0).line(),
+            LOG_BASE.line(),
+            LineAddr(u64::MAX / 64),
+        ];
+        let near = lines.iter().flat_map(|l| [l.0.saturating_sub(1), l.0]);
+        let near: Vec<_> = near.map(LineAddr).collect();
+        for (i, l) in near.iter().enumerate().skip(1) {
+            assert_eq!(t.get(*l), 0);
+            *t.entry(*l) = i;
+        }
+        assert!(near.iter().enumerate().skip(1).all(|(i, l)| t.get(*l) == i));
     }
     #[test]
     fn the_far_end_of_persistent_memory_is_as_good_as_the_near_one() {

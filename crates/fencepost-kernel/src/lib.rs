@@ -18,7 +18,7 @@ pub mod units;
 
 pub use dialect::{Dialect, LogPath, Logging, Pm};
 pub use event::EventQueue;
-pub use image::Image;
+pub use image::{Image, LineTable};
 pub use log::{LineData, PersistLog, PersistRecord, WriteCause};
 pub use mem::{At, Mem, Val};
 pub use ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};

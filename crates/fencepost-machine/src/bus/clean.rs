@@ -12,20 +12,17 @@ impl Machine {
         let Some(c) = self.sys.cleans[slot as usize] else {
             return;
         };
-        if let Some(queue) = self.sys.bus.busy.get_mut(&c.line) {
-            queue.push_back(Behind::Clean(slot));
+        if self.sys.bus.lines.wait(c.line, Behind::Clean(slot)) {
             return;
         }
         let full = |m: &Machine, p: CoreId| {
             m.hooks.holds && m.sys.cores[p.index()].write_back.len() >= m.sys.spec.l1.writeback_buffer as usize
         };
-        let holder =
-            (0..self.sys.cores.len())
-                .map(|i| CoreId(i as u8))
-                .find_map(|p| match self.private_state(p, c.line) {
-                    Some((_, true, meta)) => Some((p, meta)),
-                    _ => None,
-                });
+        let mut holders = self.sys.bus.lines.holders(c.line);
+        let holder = holders.find_map(|p| match self.private_state(p, c.line) {
+            Some((_, true, meta)) => Some((p, meta)),
+            _ => None,
+        });
         if holder.is_some_and(|(p, _)| full(self, p)) {
             self.sys
                 .bus
@@ -59,7 +56,8 @@ impl Machine {
 
     /// Applies the clean to every copy; answers the shared cache's word if that copy was dirty.
     fn settle_copies(&mut self, line: LineAddr, kind: CleanKind) -> Option<u32> {
-        for core in &mut self.sys.cores {
+        for p in self.sys.bus.lines.holders(line) {
+            let core = &mut self.sys.cores[p.index()];
             for t in std::iter::once(&mut core.l1).chain(core.l2.as_mut()) {
                 let Some(w) = t.find(line) else { continue };
                 match kind {

@@ -2,20 +2,17 @@
 
 use crate::machine::Machine;
 use crate::seam::{Cause, Exit, Gate, Level, Way, Why};
-use fencepost_kernel::{CoreId, LineAddr, WriteCause};
+use fencepost_kernel::{LineAddr, WriteCause};
 
 impl Machine {
     /// Whether any cache or write-back buffer holds the line, or its data is under way between them.
     pub(crate) fn held(&self, line: LineAddr) -> bool {
-        let cached = |c: &super::Core| {
-            c.l1.find(line).is_some()
-                || c.l2.as_ref().is_some_and(|t| t.find(line).is_some())
-                || waits(&c.write_back, line)
-        };
-        self.sys.bus.busy.contains_key(&line)
+        let mut holders = self.sys.bus.lines.holders(line);
+        self.sys.bus.lines.is_busy(line)
             || self.sys.llc.tags.find(line).is_some()
             || waits(&self.sys.llc.write_back, line)
-            || self.sys.cores.iter().any(cached)
+            || self.sys.cores.iter().any(|c| waits(&c.write_back, line))
+            || holders.any(|p| self.private_state(p, line).is_some())
     }
 
     /// Whether some holder of the line may not write it to memory yet. A copy that already waits in a write-back buffer
@@ -46,7 +43,8 @@ impl Machine {
                 false => true,
             };
         }
-        for core in &mut self.sys.cores {
+        for p in self.sys.bus.lines.holders(line) {
+            let core = &mut self.sys.cores[p.index()];
             let copies = [core.l1.take(line), core.l2.as_mut().and_then(|t| t.take(line))];
             self.sys.counters.invalidations += u64::from(copies.iter().any(Option::is_some));
         }
@@ -63,7 +61,7 @@ impl Machine {
             meta,
             frozen: false,
         };
-        let private = (0..self.sys.cores.len() as u8).map(CoreId).filter_map(|core| {
+        let private = self.sys.bus.lines.holders(line).filter_map(|core| {
             let (_, dirty, meta) = self.private_state(core, line)?;
             dirty.then(|| (Level::L1(core), way(meta)))
         });

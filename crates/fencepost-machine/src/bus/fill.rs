@@ -27,6 +27,7 @@ impl Machine {
             let (was, meta) = c.l1.find(line).map_or((false, 0), |w| (c.l1.dirty(w), c.l1.meta(w)));
             let state = if was || f.dirty { State::Modified } else { f.state };
             c.l1.insert(line, state, was || f.dirty, if was { meta } else { f.meta });
+            self.sys.bus.lines.add_holder(line, core);
         }
         let m = self.sys.cores[core.index()].misses[usize::from(miss)]
             .take()
@@ -49,12 +50,13 @@ impl Machine {
 
     /// The line's data has arrived: whoever queued up behind it asks again, in order.
     pub(crate) fn line_free(&mut self, line: LineAddr) {
-        let Some(queue) = self.sys.bus.busy.remove(&line) else {
+        let Some((index, mut queue)) = self.sys.bus.lines.set_free(line) else {
             return;
         };
-        for b in queue {
+        for b in queue.drain(..) {
             self.regrant(b);
         }
+        self.sys.bus.lines.put_back(index, queue);
     }
 
     /// Frees a way for `line` in the core's private caches; false if the write-back buffer has no room for the victim.

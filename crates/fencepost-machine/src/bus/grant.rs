@@ -22,11 +22,11 @@ impl Machine {
             .as_ref()
             .expect("a granted miss is open");
         let (line, exclusive, drop_copies, by) = (m.line, m.exclusive, m.drop_copies, m.waiters[0].hart());
-        if let Some(queue) = self.sys.bus.busy.get_mut(&line) {
-            queue.push_back(me);
+        if self.sys.bus.lines.wait(line, me) {
             return;
         }
-        if !drop_copies && self.answered_privately(core, miss, line, exclusive) {
+        let own = self.private_state(core, line);
+        if !drop_copies && self.answered_privately(core, miss, own) {
             return;
         }
         if self.write_path_full() {
@@ -34,7 +34,6 @@ impl Machine {
             self.sys.bus.throttled.push_back(me);
             return;
         }
-        let own = self.private_state(core, line);
         let kind = match (exclusive, own.is_some()) {
             (false, _) => Snoop::Read,
             (true, true) => Snoop::Upgrade,
@@ -84,7 +83,7 @@ impl Machine {
         m.granted = true;
         m.kind = kind;
         m.fill = (!drop_copies).then_some(fill);
-        self.sys.bus.busy.entry(line).or_default();
+        self.sys.bus.lines.set_busy(line);
         self.schedule_data(core, miss, by, line, source);
     }
 
@@ -104,8 +103,12 @@ impl Machine {
     }
 
     /// A hit in the private second level, or a line caught in the core's own write-back buffer.
-    fn answered_privately(&mut self, core: CoreId, miss: u8, line: LineAddr, exclusive: bool) -> bool {
-        let fill = match self.private_state(core, line) {
+    fn answered_privately(&mut self, core: CoreId, miss: u8, own: Option<(State, bool, u32)>) -> bool {
+        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+            .as_ref()
+            .expect("still open");
+        let (line, exclusive) = (m.line, m.exclusive);
+        let fill = match own {
             Some((state, _, meta)) if !exclusive || state.writable() => Some(FillState {
                 state,
                 dirty: false,
@@ -130,7 +133,7 @@ impl Machine {
             .expect("still open");
         m.granted = true;
         m.fill = Some(fill);
-        self.sys.bus.busy.entry(line).or_default();
+        self.sys.bus.lines.set_busy(line);
         let now = self.sys.now();
         self.sys.events.schedule(now, Ev::Fill(core, miss));
         true
@@ -181,11 +184,9 @@ impl Machine {
     /// Takes the line from every other core (or makes it shared there).
     fn move_peers(&mut self, core: CoreId, line: LineAddr, invalidate: bool) -> Taken {
         let mut taken = Taken::default();
-        for p in (0..self.sys.cores.len())
-            .map(|i| CoreId(i as u8))
-            .filter(|p| *p != core)
-        {
+        for p in self.sys.bus.lines.holders(line).filter(|p| *p != core) {
             let Some((state, dirty, mut meta)) = self.private_state(p, line) else {
+                self.sys.bus.lines.drop_holder(line, p);
                 continue;
             };
             taken.supplied |= state.writable();
@@ -214,6 +215,7 @@ impl Machine {
                 self.sys.counters.invalidations += 1;
                 c.l1.take(line);
                 c.l2.as_mut().map(|t| t.take(line));
+                self.sys.bus.lines.drop_holder(line, p);
                 taken.dirty |= keep_dirty;
                 taken.meta = taken.meta.max(if dirty { meta } else { 0 });
             } else {

@@ -9,17 +9,18 @@ mod expel;
 mod fill;
 mod grant;
 mod leave;
+mod lines;
 mod miss;
 mod outgoing;
 mod read;
 
 pub(crate) use leave::level_key;
+use lines::Lines;
 pub(crate) use miss::Lookup;
 
 use crate::cache::Tags;
 use crate::seam::{Cause, CleanKind, Level, Snoop, Way, Why, Write};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
-use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Who waits for a line.
@@ -128,8 +129,7 @@ pub(crate) enum Behind {
 #[derive(Default)]
 pub(crate) struct Bus {
     pub free_at: Ps,
-    /// Lines with data under way, and who queues behind them.
-    pub busy: FxHashMap<LineAddr, VecDeque<Behind>>,
+    pub lines: Lines,
     /// Requests the design delayed.
     pub refused: Vec<(Behind, Cause)>,
     /// Requests that found the write path to memory full.

@@ -240,9 +240,9 @@ impl Machine {
     }
     fn follow_up(&mut self) {
         for line in std::mem::take(&mut self.sys.ddio) {
-            for core in 0..self.sys.cores.len() {
-                self.sys.cores[core].l1.take(line);
-                self.sys.cores[core].l2.as_mut().map(|t| t.take(line));
+            for core in &mut self.sys.cores {
+                core.l1.take(line);
+                core.l2.as_mut().map(|t| t.take(line));
             }
             self.insert_llc(line, true, 0);
             self.design.ddio_filled(&mut self.sys, line);
