@@ -2,6 +2,7 @@
 
 use super::deps::{Deps, Seq};
 use super::filter::{AccessSets, Probe};
+use super::summary::low;
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
@@ -239,14 +240,22 @@ impl PersistBuffer {
             _ => None,
         })
     }
+    /// Whether it holds a persist of any line with the low address bits of this one.
+    #[inline]
+    pub fn may_hold(&self, line: LineAddr) -> bool {
+        self.held[low(line)] > 0
+    }
+    /// The sets of its FENCEs, and those of what it inherited.
+    pub fn all_sets(&self) -> impl Iterator<Item = &AccessSets> {
+        let fences = self.entries.iter().filter_map(|e| match e.kind {
+            Kind::Fence { sets } => Some(&self.sets[sets]),
+            Kind::Persist { .. } => None,
+        });
+        fences.chain(std::iter::once(&self.inherited.sets))
+    }
     /// Whether any entry holds bytes of the line.
     pub fn holds(&self, line: LineAddr) -> bool {
         let same = |e: &Entry| matches!(e.kind, Kind::Persist { line: l, .. } if l == line);
         self.held[low(line)] > 0 && self.entries.iter().any(same)
     }
-}
-
-/// The low address bits of a line.
-fn low(line: LineAddr) -> usize {
-    line.0 as usize % 64
 }

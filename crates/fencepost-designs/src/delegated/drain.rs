@@ -14,12 +14,7 @@ impl Delegated {
         if !self.refused {
             return free;
         }
-        let is_fence = |c: &usize| {
-            let head = self.tracker.ports[*c].entries.front();
-            head.is_some_and(|e| matches!(e.kind, Kind::Fence { .. }))
-        };
-        let fences = (0..self.tracker.ports.len()).filter(is_fence);
-        free & fences.fold(0, |bits, c| bits | 1 << c)
+        free & self.tracker.fence_heads()
     }
     /// The next core to drain.
     fn pick(&self) -> Option<CoreId> {

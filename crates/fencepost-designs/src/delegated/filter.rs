@@ -3,13 +3,24 @@
 use fencepost_kernel::LineAddr;
 use fencepost_kernel::rng::mix;
 
-/// A line's hash, worked out once for looking it up in many sets.
+/// A line with its hash, worked out once for looking it up in many sets.
 #[derive(Copy, Clone, Debug)]
-pub struct Probe(u64);
+pub struct Probe {
+    line: LineAddr,
+    hash: u64,
+}
+impl Probe {
+    /// The line.
+    #[inline]
+    pub fn line(self) -> LineAddr {
+        self.line
+    }
+}
 impl From<LineAddr> for Probe {
     #[inline]
     fn from(line: LineAddr) -> Probe {
-        Probe(mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+        let hash = mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        Probe { line, hash }
     }
 }
 
@@ -31,7 +42,7 @@ impl Bloom {
     #[inline]
     fn bits(&self, probe: Probe) -> impl Iterator<Item = (usize, u64)> + use<> {
         let size = (self.words.len() * 64) as u64;
-        let mut h = probe.0;
+        let mut h = probe.hash;
         (0..self.hashes).map(move |i| {
             if i > 0 {
                 h = mix(h);
@@ -41,6 +52,7 @@ impl Bloom {
         })
     }
     /// Adds a line.
+    #[inline]
     pub fn insert(&mut self, line: impl Into<Probe>) {
         for (w, b) in self.bits(line.into()) {
             self.words[w] |= b;
@@ -83,11 +95,23 @@ impl AccessSets {
         }
     }
     /// Records an access.
-    pub fn record(&mut self, line: LineAddr, is_store: bool) {
-        if self.forgetful && *self.forgotten.get_or_insert(line) == line {
+    #[inline]
+    pub fn record(&mut self, line: impl Into<Probe>, is_store: bool) {
+        let probe = line.into();
+        if self.forgetful && *self.forgotten.get_or_insert(probe.line) == probe.line {
             return;
         }
-        if is_store { &mut self.writes } else { &mut self.reads }.insert(line);
+        if is_store { &mut self.writes } else { &mut self.reads }.insert(probe);
+    }
+    /// Positions of a line in each of the two filters.
+    #[inline]
+    pub fn positions(&self, probe: Probe) -> impl Iterator<Item = usize> + use<> {
+        let bits = self.reads.bits(probe);
+        bits.map(|(word, bit)| word * 64 + bit.trailing_zeros() as usize)
+    }
+    /// The positions that either filter has, a bit each.
+    pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.reads.words.iter().zip(&self.writes.words).map(|(r, w)| r | w)
     }
     /// Whether a request conflicts: a read with the writes, an invalidating request with reads and writes.
     #[inline]

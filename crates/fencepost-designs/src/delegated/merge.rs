@@ -1,7 +1,7 @@
 //! Merging epochs: one epoch pointer per core instead of one boundary for all.
 
 use super::filter::{AccessSets, Probe};
-use fencepost_kernel::{CoreId, LineAddr};
+use fencepost_kernel::CoreId;
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
 
@@ -60,19 +60,26 @@ impl Merge {
         }
         pointer
     }
-    /// The latest epoch not active yet whose FENCE's sets conflict with a request.
-    pub fn conflict(&self, at: CoreId, line: Probe, invalidates: bool, active: Epoch) -> Option<Epoch> {
+    /// The latest epoch after `known` whose FENCE's sets conflict with a request; epochs up to the active one conflict
+    /// with nothing any more.
+    pub fn conflict(&self, at: CoreId, line: Probe, invalidates: bool, known: Epoch) -> Option<Epoch> {
         let list = self.lingering[at.index()].iter().rev();
-        let mut live = list.take_while(|(e, _)| *e > active);
+        let mut live = list.take_while(|(e, _)| *e > known);
         live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)
     }
     /// Records an access of a core whose newest FENCE has drained.
-    pub fn record(&mut self, core: CoreId, line: LineAddr, is_store: bool, active: Epoch) {
-        if let Some((epoch, sets)) = self.lingering[core.index()].back_mut()
-            && *epoch > active
-        {
-            sets.record(line, is_store);
+    /// Answers those sets, if there are any.
+    pub fn record(&mut self, core: CoreId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
+        let (epoch, sets) = self.lingering[core.index()].back_mut()?;
+        if *epoch <= active {
+            return None;
         }
+        sets.record(line, is_store);
+        Some(sets)
+    }
+    /// All sets of a core that are kept.
+    pub fn sets(&self, core: CoreId) -> impl Iterator<Item = &AccessSets> {
+        self.lingering[core.index()].iter().map(|(_, sets)| sets)
     }
     /// A core's pointer, for tests and explanations.
     pub fn pointer(&self, core: CoreId) -> Epoch {

@@ -59,6 +59,7 @@ mod drain;
 mod filter;
 mod mechanism;
 mod merge;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod tracker;

@@ -4,6 +4,7 @@ use super::buffer::{Kind, Newness, PersistBuffer};
 use super::deps::Seq;
 use super::filter::{AccessSets, Probe};
 use super::merge::Merge;
+use super::summary::Summary;
 use super::{DelegatedParams, Fault};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::Epoch;
@@ -35,9 +36,12 @@ pub struct Tracker {
     /// A bit for each line in `handed` (by its low address bits): most stores find none there.
     handed_bits: u64,
     scratch: Vec<(CoreId, Seq, bool)>,
+    summary: Summary,
     /// Cores whose oldest entry may drain as far as dependences go, and cores whose oldest entry waits: a bit each.
     free: u64,
     waiting: u64,
+    /// Cores whose oldest entry is a FENCE: a bit each.
+    fences: u64,
 }
 
 impl Tracker {
@@ -55,17 +59,22 @@ impl Tracker {
             handed: Vec::new(),
             handed_bits: 0,
             scratch: Vec::new(),
+            summary: Summary::new(cores, usize::from(params.filter_bytes) * 8),
             free: 0,
             waiting: 0,
+            fences: 0,
         }
     }
-    fn cores(&self) -> impl Iterator<Item = CoreId> + use<> {
-        (0..self.ports.len()).map(|i| CoreId(i as u8))
+    /// Cores other than `by` that may know something of a line.
+    #[inline]
+    fn others(&self, by: CoreId, probe: Probe) -> impl Iterator<Item = CoreId> + use<> {
+        let sets = &self.ports[by.index()].inherited.sets;
+        cores(self.summary.may_know(probe, sets) & !(1 << by.0))
     }
     /// Whether a core still passes on dependences it received.
     fn passes_on(&self, core: CoreId, active: Epoch) -> bool {
         let deps = &self.ports[core.index()].inherited.deps;
-        !deps.clear_of(&self.drained) || deps.floor > active
+        deps.floor > active || !deps.clear_of(&self.drained)
     }
 
     /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
@@ -81,16 +90,13 @@ impl Tracker {
     fn collect(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let (mut supplied, probe) = (false, Probe::from(line));
         let mut found = std::mem::take(&mut self.scratch);
-        for o in self.cores().filter(|o| *o != by) {
+        for o in self.others(by, probe) {
             supplied |= self.ask_buffer(o, by, (line, probe), invalidates, &mut found);
             if self.forward && self.passes_on(o, active) {
                 self.ask_inherited(o, by, (line, probe), invalidates, &mut found);
             }
-            let lingering = self
-                .merge
-                .as_ref()
-                .and_then(|m| m.conflict(o, probe, invalidates, active));
-            if let Some(epoch) = lingering {
+            let conflict = |m: &Merge| m.conflict(o, probe, invalidates, active.max(self.known_epoch(by, line)));
+            if let Some(epoch) = self.merge.as_ref().and_then(conflict) {
                 self.ports[by.index()].accum.raise(epoch, past(epoch, line));
                 self.inherit_epoch(by, epoch, active);
             }
@@ -106,6 +112,19 @@ impl Tracker {
         }
         self.scratch = found;
         supplied
+    }
+    /// The epoch up to which a conflict on the line tells a core nothing that it does not carry already.
+    fn known_epoch(&self, by: CoreId, line: LineAddr) -> Epoch {
+        let port = &self.ports[by.index()];
+        let (accum, inherited) = (&port.accum, &port.inherited);
+        let ordered = accum
+            .floor
+            .min(Epoch(accum.after_fence.0.saturating_sub(past(Epoch(0), line).0)));
+        match (self.forward, inherited.recording) {
+            (true, true) => ordered.min(inherited.deps.floor),
+            (true, false) => Epoch(0),
+            (false, _) => ordered,
+        }
     }
     /// The persist of the line and the youngest conflicting FENCE of one buffer.
     fn ask_buffer(
@@ -182,7 +201,7 @@ impl Tracker {
     /// copy, and then its next store makes no bus request.
     fn known_elsewhere(&self, by: CoreId, line: LineAddr, active: Epoch) -> bool {
         let probe = Probe::from(line);
-        self.cores().filter(|o| *o != by).any(|o| {
+        self.others(by, probe).any(|o| {
             let port = &self.ports[o.index()];
             let inherits = self.forward && self.passes_on(o, active) && port.inherited.sets.may_have_read(probe);
             let lingers = self
@@ -243,6 +262,7 @@ impl Tracker {
             return Stored::Coalesced;
         }
         let seq = port.push_persist(line, *data, hart, now);
+        self.summary.set_persists(core, line, true);
         self.look_at_head(core);
         Stored::Appended(seq)
     }
@@ -258,7 +278,7 @@ impl Tracker {
             return;
         };
         self.handed.swap_remove(i);
-        for o in self.cores().filter(|o| *o != core) {
+        for o in cores(self.summary.may_persist(line) & !(1 << core.0)) {
             self.ports[o.index()].supersede(line);
         }
     }
@@ -269,15 +289,28 @@ impl Tracker {
     }
     fn record(&mut self, core: CoreId, line: LineAddr, is_store: bool, active: Epoch) {
         let passes_on = self.ports[core.index()].inherited.recording && self.passes_on(core, active);
-        let port = &mut self.ports[core.index()];
+        let (port, probe) = (&mut self.ports[core.index()], Probe::from(line));
         port.inherited.recording = passes_on;
         if passes_on {
-            port.inherited.sets.record(line, is_store);
+            port.inherited.sets.record(probe, is_store);
         }
-        if let Some(sets) = port.newest_fence() {
-            sets.record(line, is_store);
-        } else if let Some(merge) = &mut self.merge {
-            merge.record(core, line, is_store, active);
+        let recorded = match (port.newest_fence(), &mut self.merge) {
+            (Some(sets), _) => {
+                sets.record(probe, is_store);
+                Some(&*sets)
+            }
+            (None, Some(merge)) => merge.record(core, probe, is_store, active),
+            (None, None) => None,
+        };
+        let noted = match recorded {
+            Some(sets) => self.summary.note(core, probe, sets),
+            None if passes_on => self.summary.note(core, probe, &port.inherited.sets),
+            None => false,
+        };
+        if noted {
+            let lingering = self.merge.iter().flat_map(|m| m.sets(core));
+            let all = self.ports[core.index()].all_sets().chain(lingering);
+            self.summary.look_through(core, all);
         }
     }
 
@@ -287,12 +320,20 @@ impl Tracker {
     pub fn free_heads(&self) -> u64 {
         self.free
     }
+    /// Cores whose oldest entry is a FENCE, a bit each.
+    pub fn fence_heads(&self) -> u64 {
+        self.fences
+    }
     /// A core's buffer has another oldest entry, or the entry's dependences drained.
     fn look_at_head(&mut self, core: CoreId) {
         let bit = 1 << core.0;
         self.free &= !bit;
         self.waiting &= !bit;
+        self.fences &= !bit;
         if let Some(head) = self.ports[core.index()].entries.front() {
+            if matches!(head.kind, Kind::Fence { .. }) {
+                self.fences |= bit;
+            }
             let ignore = self.fault == Fault::DrainIgnoresDependences;
             match ignore || head.deps.clear_of(&self.drained) {
                 true => self.free |= bit,
@@ -305,11 +346,13 @@ impl Tracker {
     pub fn drop_head(&mut self, core: CoreId, raise: Option<(Epoch, Epoch)>) -> Option<Kind> {
         let entry = self.ports[core.index()].pop()?;
         self.drained[core.index()] = entry.seq.0;
+        if let Kind::Persist { line, .. } = entry.kind {
+            let any = self.ports[core.index()].may_hold(line);
+            self.summary.set_persists(core, line, any);
+        }
         self.look_at_head(core);
-        let mut waiting = self.waiting;
-        while waiting != 0 {
-            self.look_at_head(CoreId(waiting.trailing_zeros() as u8));
-            waiting &= waiting - 1;
+        for waiting in cores(self.waiting) {
+            self.look_at_head(waiting);
         }
         if let Some((floor, after_fence)) = raise {
             for port in self.ports.iter_mut().filter(|p| p.names >> core.0 & 1 == 1) {
@@ -320,12 +363,21 @@ impl Tracker {
     }
     /// Whether any buffer holds bytes of a line.
     pub fn holds(&self, line: LineAddr) -> bool {
-        self.ports.iter().any(|p| p.holds(line))
+        cores(self.summary.may_persist(line)).any(|c| self.ports[c.index()].holds(line))
     }
     /// Whether all buffers are empty.
     pub fn is_empty(&self) -> bool {
         self.ports.iter().all(|p| p.entries.is_empty())
     }
+}
+
+/// The cores whose bits are set, in order.
+fn cores(mut bits: u64) -> impl Iterator<Item = CoreId> {
+    std::iter::from_fn(move || {
+        let core = (bits != 0).then(|| CoreId(bits.trailing_zeros() as u8));
+        bits &= bits.wrapping_sub(1);
+        core
+    })
 }
 
 /// The bit of a line in a summary of several.

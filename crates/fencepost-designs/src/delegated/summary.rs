@@ -1,0 +1,116 @@
+//! Which cores may know a line: one look instead of one at every buffer and every set.
+
+use super::filter::{AccessSets, Probe};
+use fencepost_kernel::{CoreId, LineAddr};
+
+/// Persist buffers and sets of all cores together, turned on their side: a word of cores for every position. It may name
+/// a core that knows nothing of a line, never the reverse; the hardware asks every port, and so gets the same answers.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// For each position of a filter, the cores one of whose sets may have it.
+    accessed: Vec<u64>,
+    /// For each value of the low address bits, the cores whose buffers hold a persist of such a line.
+    persists: [u64; 64],
+    /// Accesses of each core since its sets were last looked through.
+    notes: Vec<u32>,
+    /// Positions that some set of the core that is looked through has.
+    union: Vec<u64>,
+}
+
+impl Summary {
+    /// Of `cores` without entries, whose filters have `bits` positions each.
+    pub fn new(cores: usize, bits: usize) -> Summary {
+        Summary {
+            accessed: vec![0; bits],
+            persists: [0; 64],
+            notes: vec![0; cores],
+            union: vec![0; bits / 64],
+        }
+    }
+    /// Cores that may hold a persist of the line.
+    #[inline]
+    pub fn may_persist(&self, line: LineAddr) -> u64 {
+        self.persists[low(line)]
+    }
+    /// Cores that may hold a persist of the line or have it in one of their sets.
+    #[inline]
+    pub fn may_know(&self, probe: Probe, sets: &AccessSets) -> u64 {
+        let positions = sets.positions(probe);
+        let accessed = positions.fold(u64::MAX, |cores, p| cores & self.accessed[p]);
+        accessed | self.may_persist(probe.line())
+    }
+    /// A core's buffer holds persists with the low address bits of `line`, or none any more.
+    #[inline]
+    pub fn set_persists(&mut self, core: CoreId, line: LineAddr, any: bool) {
+        let cores = &mut self.persists[low(line)];
+        *cores = *cores & !(1 << core.0) | u64::from(any) << core.0;
+    }
+    /// One of the core's sets has recorded a line. Answers whether its sets should be looked through again: they are
+    /// emptied one by one, and what they held stays here until then.
+    #[inline]
+    pub fn note(&mut self, core: CoreId, probe: Probe, sets: &AccessSets) -> bool {
+        for p in sets.positions(probe) {
+            self.accessed[p] |= 1 << core.0;
+        }
+        let notes = &mut self.notes[core.index()];
+        *notes += 1;
+        *notes as usize > self.accessed.len() / 8
+    }
+    /// Looks through all sets of a core.
+    pub fn look_through<'a>(&mut self, core: CoreId, sets: impl Iterator<Item = &'a AccessSets>) {
+        self.notes[core.index()] = 0;
+        self.union.fill(0);
+        for set in sets {
+            self.union.iter_mut().zip(set.words()).for_each(|(u, w)| *u |= w);
+        }
+        for (word, positions) in self.union.iter().zip(self.accessed.chunks_exact_mut(64)) {
+            for (i, cores) in positions.iter_mut().enumerate() {
+                *cores = *cores & !(1 << core.0) | (word >> i & 1) << core.0;
+            }
+        }
+    }
+}
+
+/// The low address bits of a line.
+#[inline]
+pub fn low(line: LineAddr) -> usize {
+    line.0 as usize % 64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Stream;
+
+    /// Sets of three cores, recorded, emptied and looked through at random: whatever a set holds, the summary names its core.
+    #[test]
+    fn whoever_knows_a_line_is_named() {
+        let mut rng = Stream::new(3, "summary");
+        for round in 0..200 {
+            let mut sets = vec![vec![AccessSets::new(16, 2, false); 3]; 3];
+            let mut summary = Summary::new(3, 128);
+            let mut named = 0;
+            for _ in 0..300 {
+                let (core, set) = (CoreId(rng.below(3) as u8), rng.below(3) as usize);
+                let line = LineAddr(rng.below(400));
+                let mine = &mut sets[core.index()];
+                match rng.below(20) {
+                    0 => mine[set].clear(),
+                    1 => summary.look_through(core, mine.iter()),
+                    _ => {
+                        mine[set].record(line, rng.chance(1, 2));
+                        summary.note(core, Probe::from(line), &mine[set]);
+                    }
+                }
+                let probe = Probe::from(LineAddr(rng.below(400)));
+                let cores = summary.may_know(probe, &sets[0][0]);
+                named += cores.count_ones();
+                for (c, sets) in sets.iter().enumerate() {
+                    let knows = sets.iter().any(|s| s.conflicts(probe, true));
+                    assert!(!knows || cores >> c & 1 == 1, "round {round}");
+                }
+            }
+            assert!(named < 3 * 300, "a summary that always names everybody says nothing");
+        }
+    }
+}
