@@ -1,6 +1,6 @@
 //! Commit: in order, as wide as the core, charging every gap to its cause.
 
-use super::{Progress, StoreState};
+use super::Progress;
 use crate::frontend::{LOG_FENCE, OpKind};
 use crate::machine::{Ev, Machine};
 use fencepost_kernel::{HartId, OpRecord, Ps, TraceKind};
@@ -31,21 +31,19 @@ impl Machine {
                 h.account.commit(at, shape.period * shape.ipc.ceil(slots), e.cause);
             }
             h.committed += 1;
-            let (kind, value, id) = (e.op.kind, e.op.value, e.id);
+            let (kind, value) = (e.op.kind, e.op.value);
             if !matches!(kind, OpKind::Compute | OpKind::Load) {
-                self.committed(hart, kind, value, id, at);
+                self.committed(hart, kind, value, at);
             }
         }
     }
 
     /// What the commit of an operation sets off.
-    fn committed(&mut self, hart: HartId, kind: OpKind, value: u64, id: u32, at: Ps) {
+    fn committed(&mut self, hart: HartId, kind: OpKind, value: u64, at: Ps) {
         let h = &mut self.sys.harts[hart.index()];
         match kind {
             k if k.is_store() => {
-                if let Some((_, s)) = h.stores.by_id(id) {
-                    s.state = StoreState::Committed(at);
-                }
+                h.stores.commit_next(at);
                 let at = at.max(self.sys.now());
                 self.sys.wake_stores(hart, at);
             }

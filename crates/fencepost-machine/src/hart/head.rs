@@ -27,7 +27,7 @@ impl Machine {
             return;
         };
         let (op, id) = (e.op, e.id);
-        let act = match self.must_drain(hart, &op) && self.sys.harts[hart.index()].stores.any_older(id) {
+        let act = match self.must_drain(hart, &op, id) && self.sys.harts[hart.index()].stores.any_older(id) {
             true => Act::Waits(Cause::StoreDrain),
             false => self.act(hart, &op),
         };
@@ -42,15 +42,15 @@ impl Machine {
     }
 
     /// Whether older stores must have performed first.
-    fn must_drain(&self, hart: HartId, op: &Op) -> bool {
+    fn must_drain(&self, hart: HartId, op: &Op, id: u32) -> bool {
         match op.kind {
             OpKind::Fence(Fence::Pcommit) => false,
             OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
                 self.sys.spec.core.store_order == StoreOrder::Tso
-                    || self.sys.harts[hart.index()].stores.forwards(op.addr, u32::MAX / 2)
+                    || self.sys.harts[hart.index()].stores.forwarder(op.addr, id).is_some()
             }
-            OpKind::LoadAcquire => self.sys.harts[hart.index()].stores.forwards(op.addr, u32::MAX / 2),
+            OpKind::LoadAcquire => self.sys.harts[hart.index()].stores.forwarder(op.addr, id).is_some(),
             _ => true,
         }
     }

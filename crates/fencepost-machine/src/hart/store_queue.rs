@@ -41,6 +41,8 @@ impl QueuedStore {
 #[derive(Clone, Debug)]
 pub struct StoreQueue {
     entries: VecDeque<QueuedStore>,
+    /// How many entries, from the oldest, have committed: stores commit in order.
+    committed: usize,
     /// How many entries write words with the same low address bits: most loads find here that no store forwards to them.
     words: [u32; 64],
 }
@@ -48,6 +50,7 @@ impl Default for StoreQueue {
     fn default() -> StoreQueue {
         StoreQueue {
             entries: VecDeque::new(),
+            committed: 0,
             words: [0; 64],
         }
     }
@@ -70,7 +73,16 @@ impl StoreQueue {
         self.words[low(store.op.addr)] += 1;
         self.entries.push_back(store);
     }
+    /// The oldest store that has not committed does so; it may perform from `at` on.
+    pub fn commit_next(&mut self, at: Ps) {
+        if let Some(s) = self.entries.get_mut(self.committed) {
+            debug_assert_eq!(s.state, StoreState::Speculative);
+            s.state = StoreState::Committed(at);
+            self.committed += 1;
+        }
+    }
     /// The store at a position, oldest first.
+    #[inline]
     pub fn get(&self, i: usize) -> Option<&QueuedStore> {
         self.entries.get(i)
     }
@@ -83,27 +95,27 @@ impl StoreQueue {
         self.entries[i].state = state;
     }
     /// Removes a performed store.
-    pub fn remove(&mut self, i: usize) -> Option<QueuedStore> {
-        let gone = self.entries.remove(i);
-        if let Some(s) = &gone {
+    pub fn remove(&mut self, i: usize) {
+        let gone = match i {
+            0 => self.entries.pop_front(),
+            _ => self.entries.remove(i),
+        };
+        if let Some(s) = gone {
             self.words[low(s.op.addr)] -= 1;
+            self.committed -= 1;
         }
-        gone
     }
     /// Whether an older store goes to the same line as the one at `i`.
     pub fn older_on_line(&self, i: usize) -> bool {
         let line = self.entries[i].line();
         self.entries.iter().take(i).any(|s| s.line() == line)
     }
-    /// Whether a store older than operation `id` writes the word of `addr`: a load takes its value from there.
-    pub fn forwards(&self, addr: Addr, id: u32) -> bool {
+    /// The youngest store older than operation `id` that writes the word of `addr`: a load takes its value from there.
+    #[inline]
+    pub fn forwarder(&self, addr: Addr, id: u32) -> Option<&QueuedStore> {
         if self.words[low(addr)] == 0 {
-            return false;
+            return None;
         }
-        self.forwarder(addr, id).is_some()
-    }
-    /// The youngest of those stores.
-    pub fn forwarder(&self, addr: fencepost_kernel::Addr, id: u32) -> Option<&QueuedStore> {
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         let here = |s: &&QueuedStore| s.op.addr.word() == addr.word() && s.is_store();
         self.entries.iter().take_while(older).filter(here).last()

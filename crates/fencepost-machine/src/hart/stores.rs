@@ -22,16 +22,17 @@ impl Machine {
         let in_order = self.sys.spec.core.store_order == StoreOrder::Tso;
         self.sys.harts[hart.index()].store_event = None;
         let mut i = 0;
-        while let Some(s) = self.sys.harts[hart.index()].stores.get(i).copied() {
+        while let Some(s) = self.sys.harts[hart.index()].stores.get(i) {
             match s.state {
                 StoreState::Speculative => break,
                 StoreState::Committed(t) if t > now => {
                     self.sys.wake_stores(hart, t);
                     break;
                 }
-                StoreState::Committed(_) if !self.must_wait(hart, i, &s) => {
+                StoreState::Committed(_) if !self.must_wait(hart, i, s) => {
+                    let s = *s;
                     if let Tried::Performed = self.try_store(hart, i, &s) {
-                        self.store_done(hart, s.id);
+                        self.store_done(hart, i);
                         return;
                     }
                 }
@@ -59,7 +60,7 @@ impl Machine {
             .stores
             .set_state(i, StoreState::Committed(now));
         match self.try_store(hart, i, &s) {
-            Tried::Performed => self.store_done(hart, id),
+            Tried::Performed => self.store_done(hart, i),
             Tried::Waits => {}
         }
     }
@@ -221,14 +222,12 @@ impl Machine {
         }
     }
 
-    /// A store left the queue: whoever waited for that goes on.
-    fn store_done(&mut self, hart: HartId, id: u32) {
+    /// The store at a position of the queue has performed and leaves it: whoever waited for that goes on.
+    fn store_done(&mut self, hart: HartId, i: usize) {
         let port = self.sys.now() + self.sys.shape.period;
         let h = &mut self.sys.harts[hart.index()];
         h.store_port = port;
-        if let Some((i, _)) = h.stores.by_id(id) {
-            h.stores.remove(i);
-        }
+        h.stores.remove(i);
         if let Some(t) = h.stores.next_committed() {
             self.sys.wake_stores(hart, t.max(port));
         }
