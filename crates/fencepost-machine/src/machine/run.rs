@@ -238,6 +238,7 @@ impl Machine {
             self.follow_up();
         }
     }
+    #[inline(never)] // seldom needed, and large: with it inlined every event would save and restore its registers
     fn follow_up(&mut self) {
         for line in std::mem::take(&mut self.sys.ddio) {
             for core in &mut self.sys.cores {
