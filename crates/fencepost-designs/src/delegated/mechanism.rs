@@ -107,11 +107,15 @@ impl Delegated {
         }
     }
     /// Blocks or unblocks the L1 as the buffer's filling says.
+    #[inline]
     pub(super) fn update_block(&mut self, cx: &mut dyn Cx, core: CoreId) {
         let cause = self.full(core);
-        if self.blocked[core.index()] == cause {
-            return;
+        if self.blocked[core.index()] != cause {
+            self.block(cx, core, cause);
         }
+    }
+    #[inline(never)]
+    fn block(&mut self, cx: &mut dyn Cx, core: CoreId, cause: Option<Cause>) {
         self.blocked[core.index()] = cause;
         cx.block_l1(core, cause);
         if cause.is_none() {

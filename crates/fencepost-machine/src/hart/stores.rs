@@ -118,10 +118,16 @@ impl Machine {
     }
 
     /// Where the design wants the store when the way is dirty: in place, or beside a frozen older version.
+    #[inline]
     pub(super) fn version_way(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
+        match self.hooks.versions {
+            true => self.place_store(hart, way),
+            false => Ok(way),
+        }
+    }
+    fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
         let core = self.sys.spec.core_of(hart);
-        let held = self.sys.cores[core.index()].l1.peek(way);
-        let Some(held) = held.filter(|_| self.hooks.versions) else {
+        let Some(held) = self.sys.cores[core.index()].l1.peek(way) else {
             return Ok(way);
         };
         match self.design.place(&mut self.sys, hart, &held.way()) {
