@@ -59,6 +59,7 @@ mod drain;
 mod filter;
 mod mechanism;
 mod merge;
+mod request;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
-//! All persist buffers together: what a bus request learns from them.
+//! All persist buffers together: what they hold, how accesses enter them and how they drain.
 
-use super::buffer::{Kind, Newness, PersistBuffer};
+use super::buffer::{Kind, PersistBuffer};
 use super::deps::Seq;
 use super::filter::{AccessSets, Probe};
 use super::merge::Merge;
@@ -29,14 +29,14 @@ pub struct Tracker {
     pub merge: Option<Merge>,
     /// Dependences received so far.
     pub received: u64,
-    forward: bool,
-    fault: Fault,
+    pub(super) forward: bool,
+    pub(super) fault: Fault,
     /// Lines whose Youngest bit an invalidating request cleared and whose new owner has not stored yet.
-    handed: Vec<LineAddr>,
+    pub(super) handed: Vec<LineAddr>,
     /// A bit for each line in `handed` (by its low address bits): most stores find none there.
-    handed_bits: u64,
-    scratch: Vec<(CoreId, Seq, bool)>,
-    summary: Summary,
+    pub(super) handed_bits: u64,
+    pub(super) scratch: Vec<(CoreId, Seq, bool)>,
+    pub(super) summary: Summary,
     /// Cores whose oldest entry may drain as far as dependences go, and cores whose oldest entry waits: a bit each.
     free: u64,
     waiting: u64,
@@ -63,175 +63,6 @@ impl Tracker {
             free: 0,
             waiting: 0,
             fences: 0,
-        }
-    }
-    /// Cores other than `by` that may know something of a line.
-    #[inline]
-    fn others(&self, by: CoreId, probe: Probe) -> impl Iterator<Item = CoreId> + use<> {
-        let sets = &self.ports[by.index()].inherited.sets;
-        cores(self.summary.may_know(probe, sets) & !(1 << by.0))
-    }
-    /// Whether a core still passes on dependences it received.
-    fn passes_on(&self, core: CoreId, active: Epoch) -> bool {
-        let deps = &self.ports[core.index()].inherited.deps;
-        deps.floor > active || !deps.clear_of(&self.drained)
-    }
-
-    /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
-    /// holds the line. Answers whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
-    pub fn request(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
-        let supplied = self.collect(by, line, invalidates, active);
-        self.ports[by.index()].unwatch(line);
-        if !invalidates && self.known_elsewhere(by, line, active) {
-            self.watch(by, line, active);
-        }
-        supplied
-    }
-    fn collect(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
-        let (mut supplied, probe) = (false, Probe::from(line));
-        let mut found = std::mem::take(&mut self.scratch);
-        for o in self.others(by, probe) {
-            supplied |= self.ask_buffer(o, by, (line, probe), invalidates, &mut found);
-            if self.forward && self.passes_on(o, active) {
-                self.ask_inherited(o, by, (line, probe), invalidates, &mut found);
-            }
-            let conflict = |m: &Merge| m.conflict(o, probe, invalidates, active.max(self.known_epoch(by, line)));
-            if let Some(epoch) = self.merge.as_ref().and_then(conflict) {
-                self.ports[by.index()].accum.raise(epoch, past(epoch, line));
-                self.inherit_epoch(by, epoch, active);
-            }
-        }
-        for (core, seq, is_fence) in found.drain(..) {
-            self.received += 1;
-            self.ports[by.index()].names |= 1 << core.0;
-            self.ports[by.index()].accum.add(core, seq);
-            if is_fence && self.forward {
-                self.start_inheriting(by, active);
-                self.ports[by.index()].inherited.deps.add(core, seq);
-            }
-        }
-        self.scratch = found;
-        supplied
-    }
-    /// The epoch up to which a conflict on the line tells a core nothing that it does not carry already.
-    fn known_epoch(&self, by: CoreId, line: LineAddr) -> Epoch {
-        let port = &self.ports[by.index()];
-        let (accum, inherited) = (&port.accum, &port.inherited);
-        let ordered = accum
-            .floor
-            .min(Epoch(accum.after_fence.0.saturating_sub(past(Epoch(0), line).0)));
-        match (self.forward, inherited.recording) {
-            (true, true) => ordered.min(inherited.deps.floor),
-            (true, false) => Epoch(0),
-            (false, _) => ordered,
-        }
-    }
-    /// The persist of the line and the youngest conflicting FENCE of one buffer.
-    fn ask_buffer(
-        &mut self,
-        at: CoreId,
-        by: CoreId,
-        (line, probe): (LineAddr, Probe),
-        invalidates: bool,
-        found: &mut Vec<(CoreId, Seq, bool)>,
-    ) -> bool {
-        let port = &mut self.ports[at.index()];
-        if port.entries.is_empty() {
-            return false;
-        }
-        let mut supplied = false;
-        if let Some((seq, newness)) = port.current(line) {
-            supplied = *newness == Newness::Youngest;
-            found.push((at, seq, false));
-            if invalidates {
-                *newness = Newness::HandedTo(by);
-                self.note_handed(line);
-            } else if self.fault == Fault::ReadClearsYoungest {
-                *newness = Newness::Superseded;
-            }
-        }
-        if let Some(seq) = self.ports[at.index()].conflicting_fence(probe, invalidates) {
-            found.push((at, seq, true));
-        }
-        supplied
-    }
-    /// What the other core itself received and has to pass on for lines it accessed since.
-    fn ask_inherited(
-        &mut self,
-        at: CoreId,
-        by: CoreId,
-        (line, probe): (LineAddr, Probe),
-        invalidates: bool,
-        found: &mut Vec<(CoreId, Seq, bool)>,
-    ) {
-        let inherited = &self.ports[at.index()].inherited;
-        if !inherited.sets.conflicts(probe, invalidates) {
-            return;
-        }
-        found.extend(
-            inherited
-                .deps
-                .open(&self.drained)
-                .filter(|d| d.0 != by)
-                .map(|(c, s)| (c, s, true)),
-        );
-        let epoch = inherited.deps.floor;
-        self.ports[by.index()].accum.raise(epoch, past(epoch, line));
-        self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
-    }
-    fn inherit_epoch(&mut self, by: CoreId, epoch: Epoch, active: Epoch) {
-        if self.forward {
-            self.start_inheriting(by, active);
-            self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
-        }
-    }
-    fn start_inheriting(&mut self, by: CoreId, active: Epoch) {
-        let live = self.passes_on(by, active);
-        let inherited = &mut self.ports[by.index()].inherited;
-        if !live {
-            inherited.deps.reset();
-            inherited.sets.clear();
-        }
-        inherited.recording = true;
-    }
-
-    // ---- silent upgrades
-
-    /// Whether another port would answer an invalidating request for the line. A read may leave its core with the only
-    /// copy, and then its next store makes no bus request.
-    fn known_elsewhere(&self, by: CoreId, line: LineAddr, active: Epoch) -> bool {
-        let probe = Probe::from(line);
-        self.others(by, probe).any(|o| {
-            let port = &self.ports[o.index()];
-            let inherits = self.forward && self.passes_on(o, active) && port.inherited.sets.may_have_read(probe);
-            let lingers = self
-                .merge
-                .as_ref()
-                .is_some_and(|m| m.conflict(o, probe, true, active).is_some());
-            inherits || lingers || port.holds(line) || port.conflicting_fence(probe, true).is_some()
-        })
-    }
-    fn watch(&mut self, by: CoreId, line: LineAddr, active: Epoch) {
-        if self.ports[by.index()].watched.len() >= self.ports[by.index()].watch_limit {
-            let mut lines = std::mem::take(&mut self.ports[by.index()].watched);
-            lines.retain(|l| self.known_elsewhere(by, *l, active));
-            let port = &mut self.ports[by.index()];
-            port.watch_limit = (2 * lines.len()).max(16);
-            port.watched_bits = 0;
-            lines.into_iter().for_each(|l| port.watch(l));
-        }
-        self.ports[by.index()].watch(line);
-    }
-    fn note_handed(&mut self, line: LineAddr) {
-        if self.handed.len() >= 64 {
-            let mut lines = std::mem::take(&mut self.handed);
-            lines.retain(|l| self.ports.iter_mut().any(|p| p.current(*l).is_some()));
-            self.handed_bits = lines.iter().fold(0, |bits, l| bits | bit(*l));
-            self.handed = lines;
-        }
-        self.handed_bits |= bit(line);
-        if !self.handed.contains(&line) {
-            self.handed.push(line);
         }
     }
 
@@ -372,7 +203,7 @@ impl Tracker {
 }
 
 /// The cores whose bits are set, in order.
-fn cores(mut bits: u64) -> impl Iterator<Item = CoreId> {
+pub(super) fn cores(mut bits: u64) -> impl Iterator<Item = CoreId> {
     std::iter::from_fn(move || {
         let core = (bits != 0).then(|| CoreId(bits.trailing_zeros() as u8));
         bits &= bits.wrapping_sub(1);
@@ -381,16 +212,6 @@ fn cores(mut bits: u64) -> impl Iterator<Item = CoreId> {
 }
 
 /// The bit of a line in a summary of several.
-fn bit(line: LineAddr) -> u64 {
+pub(super) fn bit(line: LineAddr) -> u64 {
     1 << (line.0 % 64)
-}
-
-/// Where a FENCE leads that follows a conflict on `line` with accesses in `epoch`: behind the epoch, if the line may have
-/// been persisted in it.
-fn past(epoch: Epoch, line: LineAddr) -> Epoch {
-    if line.is_persistent() {
-        Epoch(epoch.0 + 1)
-    } else {
-        epoch
-    }
 }
