@@ -3,11 +3,11 @@
 use fencepost_kernel::LineAddr;
 use fencepost_kernel::rng::mix;
 
-/// A line with its hash, worked out once for looking it up in many sets.
+/// A line with its first two hashes, worked out once for looking it up in many sets.
 #[derive(Copy, Clone, Debug)]
 pub struct Probe {
     line: LineAddr,
-    hash: u64,
+    hashes: [u64; 2],
 }
 impl Probe {
     /// The line.
@@ -19,8 +19,9 @@ impl Probe {
 impl From<LineAddr> for Probe {
     #[inline]
     fn from(line: LineAddr) -> Probe {
-        let hash = mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15));
-        Probe { line, hash }
+        let first = mix(line.0.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let hashes = [first, mix(first)];
+        Probe { line, hashes }
     }
 }
 
@@ -42,10 +43,12 @@ impl Bloom {
     #[inline]
     fn bits(&self, probe: Probe) -> impl Iterator<Item = (usize, u64)> + use<> {
         let size = (self.words.len() * 64) as u64;
-        let mut h = probe.hash;
+        let [mut h, second] = probe.hashes;
         (0..self.hashes).map(move |i| {
-            if i > 0 {
-                h = mix(h);
+            match i {
+                0 => {}
+                1 => h = second,
+                _ => h = mix(h),
             }
             let bit = ((h >> 32) * size) >> 32;
             ((bit / 64) as usize, 1 << (bit % 64))

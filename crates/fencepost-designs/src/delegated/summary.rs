@@ -63,9 +63,12 @@ impl Summary {
         for set in sets {
             self.union.iter_mut().zip(set.words()).for_each(|(u, w)| *u |= w);
         }
+        self.accessed.iter_mut().for_each(|cores| *cores &= !(1 << core.0));
         for (word, positions) in self.union.iter().zip(self.accessed.chunks_exact_mut(64)) {
-            for (i, cores) in positions.iter_mut().enumerate() {
-                *cores = *cores & !(1 << core.0) | (word >> i & 1) << core.0;
+            let mut left = *word;
+            while left != 0 {
+                positions[left.trailing_zeros() as usize] |= 1 << core.0;
+                left &= left - 1;
             }
         }
     }
