@@ -74,12 +74,6 @@ pub struct PersistBuffer {
     pub accum: Deps,
     /// See [`Inherited`].
     pub inherited: Inherited,
-    /// Lines read while another port knew them, so that a silent upgrade must look again.
-    pub watched: Vec<LineAddr>,
-    /// A bit for each watched line (by its low address bits): most accesses find none there.
-    pub watched_bits: u64,
-    /// When `watched` is next searched for stale lines.
-    pub watch_limit: usize,
     /// Read and write sets, one pair per FENCE slot.
     pub sets: Vec<AccessSets>,
     free_sets: Vec<usize>,
@@ -102,9 +96,6 @@ impl PersistBuffer {
                 sets: empty.clone(),
                 recording: false,
             },
-            watched: Vec::new(),
-            watched_bits: 0,
-            watch_limit: 16,
             sets: vec![empty.clone(); usize::from(fences)],
             free_sets: (0..usize::from(fences)).rev().collect(),
             appended: 0,
@@ -178,19 +169,6 @@ impl PersistBuffer {
             Kind::Persist { line, .. } => self.held[low(line)] -= 1,
         }
         Some(e)
-    }
-    /// Watches a line.
-    pub fn watch(&mut self, line: LineAddr) {
-        self.watched_bits |= 1 << low(line);
-        self.watched.push(line);
-    }
-    /// Stops watching a line; whether it was watched.
-    pub fn unwatch(&mut self, line: LineAddr) -> bool {
-        if self.watched_bits >> low(line) & 1 == 0 {
-            return false;
-        }
-        let at = self.watched.iter().position(|l| *l == line);
-        at.map(|i| self.watched.swap_remove(i)).is_some()
     }
     /// Entry `seq` of another core has drained: what depends on it learns the epochs it drained into.
     pub fn tell(&mut self, core: CoreId, seq: Seq, (floor, after_fence): (Epoch, Epoch)) {

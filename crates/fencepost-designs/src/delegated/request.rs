@@ -5,7 +5,7 @@ use super::buffer::Newness;
 use super::deps::Seq;
 use super::filter::Probe;
 use super::merge::Merge;
-use super::tracker::{Tracker, bit, cores};
+use super::tracker::{Tracker, cores};
 use fencepost_kernel::{CoreId, LineAddr};
 use fencepost_machine::seam::Epoch;
 
@@ -26,9 +26,9 @@ impl Tracker {
     /// holds the line. Answers whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
     pub fn request(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let supplied = self.collect(by, line, invalidates, active);
-        self.ports[by.index()].unwatch(line);
+        self.unwatch(by, line);
         if !invalidates && self.known_elsewhere(by, line, active) {
-            self.watch(by, line, active);
+            self.watch(by, line);
         }
         supplied
     }
@@ -90,7 +90,7 @@ impl Tracker {
             found.push((at, seq, false));
             if invalidates {
                 *newness = Newness::HandedTo(by);
-                self.note_handed(line);
+                self.hand_over(line);
             } else if self.fault == Fault::ReadClearsYoungest {
                 *newness = Newness::Superseded;
             }
@@ -156,28 +156,24 @@ impl Tracker {
             inherits || lingers || port.holds(line) || port.conflicting_fence(probe, true).is_some()
         })
     }
-    fn watch(&mut self, by: CoreId, line: LineAddr, active: Epoch) {
-        if self.ports[by.index()].watched.len() >= self.ports[by.index()].watch_limit {
-            let mut lines = std::mem::take(&mut self.ports[by.index()].watched);
-            lines.retain(|l| self.known_elsewhere(by, *l, active));
-            let port = &mut self.ports[by.index()];
-            port.watch_limit = (2 * lines.len()).max(16);
-            port.watched_bits = 0;
-            lines.into_iter().for_each(|l| port.watch(l));
-        }
-        self.ports[by.index()].watch(line);
+    /// Watches a line that is not watched.
+    fn watch(&mut self, by: CoreId, line: LineAddr) {
+        self.notes.entry(line).watchers |= 1 << by.0;
+        self.watched[by.index()] += 1;
     }
-    fn note_handed(&mut self, line: LineAddr) {
-        if self.handed.len() >= 64 {
-            let mut lines = std::mem::take(&mut self.handed);
-            lines.retain(|l| self.ports.iter_mut().any(|p| p.current(*l).is_some()));
-            self.handed_bits = lines.iter().fold(0, |bits, l| bits | bit(*l));
-            self.handed = lines;
+    fn hand_over(&mut self, line: LineAddr) {
+        let note = self.notes.entry(line);
+        self.handed += u32::from(!std::mem::replace(&mut note.handed, true));
+    }
+    /// Stops watching a line; whether it was watched.
+    #[inline]
+    pub(super) fn unwatch(&mut self, by: CoreId, line: LineAddr) -> bool {
+        let watched = self.watched[by.index()] > 0 && self.notes.get(line).watchers >> by.0 & 1 == 1;
+        if watched {
+            self.notes.entry(line).watchers &= !(1 << by.0);
+            self.watched[by.index()] -= 1;
         }
-        self.handed_bits |= bit(line);
-        if !self.handed.contains(&line) {
-            self.handed.push(line);
-        }
+        watched
     }
 }
 

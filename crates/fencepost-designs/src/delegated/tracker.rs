@@ -6,7 +6,7 @@ use super::filter::{AccessSets, Probe};
 use super::merge::Merge;
 use super::summary::Summary;
 use super::{DelegatedParams, Fault};
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, LineTable, Ps};
 use fencepost_machine::seam::Epoch;
 
 /// Where a store's bytes went.
@@ -16,6 +16,15 @@ pub enum Stored {
     Appended(Seq),
     /// Into the newest entry.
     Coalesced,
+}
+
+/// What is remembered of a line besides the buffers.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct LineNote {
+    /// Cores that read the line while another port knew it, so that a silent upgrade must look again: a bit each.
+    pub(super) watchers: u64,
+    /// An invalidating request cleared the Youngest bit of an entry, and the line's new owner has not stored yet.
+    pub(super) handed: bool,
 }
 
 /// The persist buffers of all cores.
@@ -31,10 +40,10 @@ pub struct Tracker {
     pub received: u64,
     pub(super) forward: bool,
     pub(super) fault: Fault,
-    /// Lines whose Youngest bit an invalidating request cleared and whose new owner has not stored yet.
-    pub(super) handed: Vec<LineAddr>,
-    /// A bit for each line in `handed` (by its low address bits): most stores find none there.
-    pub(super) handed_bits: u64,
+    pub(super) notes: LineTable<LineNote>,
+    /// How many lines each core watches, and how many are handed over: often none.
+    pub(super) watched: Vec<u32>,
+    pub(super) handed: u32,
     pub(super) scratch: Vec<(CoreId, Seq, bool)>,
     pub(super) summary: Summary,
     /// Cores whose oldest entry may drain as far as dependences go, and cores whose oldest entry waits: a bit each.
@@ -56,8 +65,9 @@ impl Tracker {
             received: 0,
             forward: params.forward,
             fault: params.fault,
-            handed: Vec::new(),
-            handed_bits: 0,
+            notes: LineTable::default(),
+            watched: vec![0; cores],
+            handed: 0,
             scratch: Vec::new(),
             summary: Summary::new(cores, usize::from(params.filter_bytes) * 8),
             free: 0,
@@ -82,7 +92,7 @@ impl Tracker {
         let (now, active) = at;
         self.catch_silent_upgrade(core, line, active);
         self.record(core, line, true, active);
-        if self.handed_bits & bit(line) != 0 {
+        if self.handed > 0 && self.notes.get(line).handed {
             self.replace_handed(core, line);
         }
         let port = &mut self.ports[core.index()];
@@ -105,16 +115,14 @@ impl Tracker {
     }
     /// The new owner of a line stored: entries elsewhere no longer hold its newest bytes.
     fn replace_handed(&mut self, core: CoreId, line: LineAddr) {
-        let Some(i) = self.handed.iter().position(|l| *l == line) else {
-            return;
-        };
-        self.handed.swap_remove(i);
+        self.notes.entry(line).handed = false;
+        self.handed -= 1;
         for o in cores(self.summary.may_persist(line) & !(1 << core.0)) {
             self.ports[o.index()].supersede(line);
         }
     }
     fn catch_silent_upgrade(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
-        if self.ports[core.index()].unwatch(line) {
+        if self.unwatch(core, line) {
             self.collect(core, line, true, active);
         }
     }
@@ -209,9 +217,4 @@ pub(super) fn cores(mut bits: u64) -> impl Iterator<Item = CoreId> {
         bits &= bits.wrapping_sub(1);
         core
     })
-}
-
-/// The bit of a line in a summary of several.
-pub(super) fn bit(line: LineAddr) -> u64 {
-    1 << (line.0 % 64)
 }
