@@ -14,7 +14,19 @@ impl Tracker {
     #[inline]
     fn others(&self, by: CoreId, probe: Probe) -> impl Iterator<Item = CoreId> + use<> {
         let sets = &self.ports[by.index()].inherited.sets;
-        cores(self.summary.may_know(probe, sets) & !(1 << by.0))
+        let others = self.summary.may_know(probe, sets) & !(1 << by.0);
+        debug_assert_eq!(self.all_that_know(by, probe) & !others, 0);
+        cores(others)
+    }
+    /// Cores other than `by` that know something of a line, found by looking everywhere.
+    fn all_that_know(&self, by: CoreId, probe: Probe) -> u64 {
+        let knows = |c: &CoreId| {
+            let lingering = self.merge.iter().flat_map(|m| m.sets(*c));
+            let mut sets = self.ports[c.index()].all_sets().chain(lingering);
+            self.ports[c.index()].holds(probe.line()) || sets.any(|s| s.conflicts(probe, true))
+        };
+        let others = (0..self.ports.len() as u8).map(CoreId).filter(|c| *c != by);
+        others.filter(knows).fold(0, |m, c| m | 1 << c.0)
     }
     /// Whether a core still passes on dependences it received.
     pub(super) fn passes_on(&self, core: CoreId, active: Epoch) -> bool {

@@ -183,6 +183,7 @@ impl Machine {
 
     /// Takes the line from every other core (or makes it shared there).
     fn move_peers(&mut self, core: CoreId, line: LineAddr, invalidate: bool) -> Taken {
+        debug_assert!(self.all_holders_are_noted(line));
         let mut taken = Taken::default();
         for p in self.sys.bus.lines.holders(line).filter(|p| *p != core) {
             let Some((state, dirty, mut meta)) = self.private_state(p, line) else {

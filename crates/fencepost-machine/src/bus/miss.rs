@@ -159,6 +159,15 @@ impl Machine {
         }
     }
 
+    /// Whether the bus has noted every core that holds the line.
+    pub(super) fn all_holders_are_noted(&self, line: LineAddr) -> bool {
+        let noted = self.sys.bus.lines.holders(line).fold(0u64, |m, c| m | 1 << c.0);
+        let cores = (0..self.sys.cores.len() as u8).map(CoreId);
+        cores
+            .filter(|c| noted >> c.0 & 1 == 0)
+            .all(|c| self.private_state(c, line).is_none())
+    }
+
     /// Whether the hart's L1 is blocked by the design.
     pub(crate) fn blocked(&self, hart: HartId) -> Option<Cause> {
         self.sys.cores[self.sys.core_index(hart)].blocked
