@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn wild_addresses_cost_one_page() {
         let mut a = Image::default();
-        for addr in [Addr(u64::MAX & !7), Addr::pm(1 << 62), Addr::pm(1 << 37), Addr(1 << 39)] {
+        for addr in [Addr(!7), Addr::pm(1 << 62), Addr::pm(1 << 37), Addr(1 << 39)] {
             a.set_word(addr, addr.0, None);
             assert_eq!(
                 (a.word(addr), a.line_words(addr.line())[addr.word_in_line()]),

@@ -122,7 +122,7 @@ fn stalls_and_busy_time_add_up_for_every_hart() {
                     m.store(pm(64), Val { v: v.v + 1, dep: v.dep });
                     m.fence(Fence::Dmb);
                     m.unlock(dram(0));
-                    let own = pm(1 << 20 | t << 16 | (k % 300) * 64);
+                    let own = pm(1 << 20 | t << 16 | ((k % 300) * 64));
                     m.store(own, Val::lit(k));
                     m.compute(Site(2));
                 }

@@ -24,7 +24,7 @@ impl Loc {
             || self.flush_wanted
             || self.draining
             || self.pair_entries >= self.cfg.pairs
-            || self.txs.len() >= self.cfg.entries as usize
+            || self.txs.in_use() >= self.cfg.entries as usize
             || space
     }
     /// Closes the window if it is full, or wanted durable, and shares no line with a running transaction.

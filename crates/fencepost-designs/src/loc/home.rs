@@ -73,7 +73,7 @@ impl Loc {
             Store::Log(Some(log)) => log.space() * 4 <= log.capacity() * 3,
             _ => false,
         };
-        let full = self.txs.len() * 2 >= self.cfg.entries as usize;
+        let full = self.txs.in_use() * 2 >= self.cfg.entries as usize;
         self.strict() || self.draining || full || short
     }
     /// Writes the oldest window home, if it is time.

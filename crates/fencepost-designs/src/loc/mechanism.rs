@@ -193,12 +193,12 @@ impl Design for Loc {
         }
     }
     fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
-        if self.phase == Phase::Open && self.txs.len() >= self.cfg.entries as usize {
+        if self.phase == Phase::Open && self.txs.in_use() >= self.cfg.entries as usize {
             cx.count(Stat::TableFull as usize, 1);
             self.maybe_close(cx);
             self.checkpoint_if_needed(cx);
         }
-        if self.phase != Phase::Open || self.txs.len() >= self.cfg.entries as usize {
+        if self.phase != Phase::Open || self.txs.in_use() >= self.cfg.entries as usize {
             return TxStart::Wait(Cause::WindowFull);
         }
         TxStart::Go(self.txs.begin(hart))
@@ -383,7 +383,7 @@ impl Design for Loc {
             self.cfg.degree,
             self.todo.len(),
             self.shared.len(),
-            self.txs.len(),
+            self.txs.in_use(),
             self.cfg.entries,
             self.txs.last_committed,
             self.explain_home(),

@@ -23,6 +23,7 @@ pub(super) enum Phase {
 
 /// Where versions are kept through a power failure.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // a design has one
 pub(super) enum Store {
     /// In memory; the area is known with the first call.
     Log(Option<MemLog>),

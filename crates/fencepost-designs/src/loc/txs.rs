@@ -84,7 +84,7 @@ impl TxTable {
         }
     }
     /// Entries in use.
-    pub fn len(&self) -> usize {
+    pub fn in_use(&self) -> usize {
         self.live.len()
     }
     /// Starts a transaction.

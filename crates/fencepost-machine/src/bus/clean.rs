@@ -165,8 +165,9 @@ impl Machine {
             return;
         }
         // Of several on their way the newest has the newest bytes.
-        if let Some(n) = port.notify.iter_mut().filter(|n| n.2 == line).max_by_key(|n| n.0) {
-            n.1.extend(notify);
+        let writes = port.under_way.iter_mut().filter(|w| w.line == line);
+        if let Some(w) = writes.max_by_key(|w| w.id) {
+            w.notify.extend(notify);
             return;
         }
         let at = self.sys.now() + self.sys.spec.bus.snoop;

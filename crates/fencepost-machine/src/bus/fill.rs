@@ -81,11 +81,11 @@ impl Machine {
             let c = &mut self.sys.cores[core.index()];
             if let Some(mut gone) = c.l2.as_mut().and_then(|l2| l2.remove(victim)) {
                 // The second level includes the first.
-                if let Some(above) = c.l1.take(gone.line) {
-                    if above.dirty {
-                        gone.dirty = true;
-                        gone.meta = above.meta;
-                    }
+                if let Some(above) = c.l1.take(gone.line)
+                    && above.dirty
+                {
+                    gone.dirty = true;
+                    gone.meta = above.meta;
                 }
                 self.leave_l2(core, gone);
             }

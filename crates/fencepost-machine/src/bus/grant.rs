@@ -246,7 +246,7 @@ impl Machine {
         }
         if !exclusive {
             // A dirty copy below that the design has marked must not be overwritten without a bus request.
-            let alone = !taken.shared && !(llc_dirty && llc_meta != 0);
+            let alone = !(taken.shared || llc_dirty && llc_meta != 0);
             let state = if alone { State::Exclusive } else { State::Shared };
             return (
                 FillState {

@@ -121,10 +121,10 @@ impl Machine {
             }
             return;
         }
-        if let Some(gone) = llc.victim(line).and_then(|v| llc.remove(v)) {
-            if gone.dirty {
-                self.leave_llc(gone);
-            }
+        if let Some(gone) = llc.victim(line).and_then(|v| llc.remove(v))
+            && gone.dirty
+        {
+            self.leave_llc(gone);
         }
         self.sys
             .llc
@@ -147,14 +147,13 @@ impl Machine {
             self.sys.llc.write_back.push_back(d);
             return;
         }
-        if self.hooks.leaving {
-            if self
+        if self.hooks.leaving
+            && self
                 .design
                 .leaving(&mut self.sys, Level::Llc, &way, &data, Why::Replaced)
                 == Exit::Drop
-            {
-                return;
-            }
+        {
+            return;
         }
         self.write_out(way.line, data, WriteCause::Eviction, Vec::new(), true);
     }

@@ -20,12 +20,12 @@ impl Machine {
     pub(crate) fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup {
         let core = self.sys.spec.core_of(waiter.hart());
         let c = &mut self.sys.cores[core.index()];
-        if let Some(way) = c.l1.find(line) {
-            if !exclusive || c.l1.state(way).writable() {
-                c.l1.touch(way);
-                self.sys.counters.l1_hits += 1;
-                return Lookup::Hit(way);
-            }
+        if let Some(way) = c.l1.find(line)
+            && (!exclusive || c.l1.state(way).writable())
+        {
+            c.l1.touch(way);
+            self.sys.counters.l1_hits += 1;
+            return Lookup::Hit(way);
         }
         self.sys.counters.l1_misses += 1;
         self.start_miss(core, line, exclusive, false, waiter);

@@ -1,7 +1,7 @@
 //! Writes of the machine's own on their way to memory: admission, then the controller.
 
 use super::OutgoingWrite;
-use crate::machine::{Machine, Side};
+use crate::machine::{Machine, Side, UnderWay};
 use crate::memory::MemEvent;
 use crate::seam::{Cause, Gate, Write, WriteId};
 use fencepost_kernel::{HartId, PersistRecord, Ps};
@@ -45,7 +45,11 @@ impl Machine {
             }
             let out = port.outgoing.remove(i);
             // Also without anyone to tell yet: a clean that finds the line on its way completes when it arrives.
-            port.notify.push((id, out.notify, write.line));
+            port.under_way.push(UnderWay {
+                id,
+                line: write.line,
+                notify: out.notify,
+            });
         }
         self.sys.wake_memory(side);
         for queue in std::mem::take(&mut self.sys.port(side).line_refused) {
@@ -133,10 +137,10 @@ impl Machine {
             }
         }
         let port = self.sys.port(side);
-        let Some(i) = port.notify.iter().position(|n| n.0 == id) else {
+        let Some(i) = port.under_way.iter().position(|w| w.id == id) else {
             return;
         };
-        let (_, notify, _) = port.notify.swap_remove(i);
+        let notify = port.under_way.swap_remove(i).notify;
         self.cleaned_now(&notify, Some(&write.data));
     }
 

@@ -158,10 +158,10 @@ impl Thread {
     }
     /// Runs the thread until it suspends or returns, handing it `answer` if it waits for one.
     pub fn resume(&mut self, answer: Answer) {
-        if let Some(co) = self.coroutine.as_mut() {
-            if let CoroutineResult::Return(()) = co.resume(answer) {
-                self.coroutine = None;
-            }
+        if let Some(co) = self.coroutine.as_mut()
+            && let CoroutineResult::Return(()) = co.resume(answer)
+        {
+            self.coroutine = None;
         }
     }
     /// The next operation to dispatch; the thread runs on when it has handed over none. `None` once it has returned and

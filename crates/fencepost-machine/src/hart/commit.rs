@@ -48,12 +48,9 @@ impl Machine {
                 self.sys.wake_stores(hart, at);
             }
             OpKind::OpBegin => h.stamp = None,
-            OpKind::OpEnd | OpKind::Ack if self.sys.journal.borrow().rolled_back(hart) => {
-                // The operation will run again.
-                if kind == OpKind::OpEnd {
-                    h.thread.next_outcome();
-                }
-            }
+            // An operation that was rolled back will run again.
+            OpKind::OpEnd if self.sys.journal.borrow().rolled_back(hart) => drop(h.thread.next_outcome()),
+            OpKind::Ack if self.sys.journal.borrow().rolled_back(hart) => {}
             OpKind::OpEnd => {
                 let outcome = h.thread.next_outcome();
                 h.ops_done += 1;

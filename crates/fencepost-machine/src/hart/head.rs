@@ -56,10 +56,10 @@ impl Machine {
     }
 
     fn act(&mut self, hart: HartId, op: &Op) -> Act {
-        if matches!(op.kind, OpKind::Rmw | OpKind::Lock) {
-            if let Gate::Wait(cause) = self.design.instr(&mut self.sys, hart, Instr::Locked) {
-                return Act::Refused(cause);
-            }
+        if matches!(op.kind, OpKind::Rmw | OpKind::Lock)
+            && let Gate::Wait(cause) = self.design.instr(&mut self.sys, hart, Instr::Locked)
+        {
+            return Act::Refused(cause);
         }
         match op.kind {
             OpKind::Fence(kind) => {
@@ -194,10 +194,10 @@ impl Machine {
         if let Some(cause) = self.blocked(hart) {
             return Some(Act::Refused(cause));
         }
-        if self.hooks.gates {
-            if let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, op.addr.line(), access) {
-                return Some(Act::Refused(cause));
-            }
+        if self.hooks.gates
+            && let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, op.addr.line(), access)
+        {
+            return Some(Act::Refused(cause));
         }
         None
     }

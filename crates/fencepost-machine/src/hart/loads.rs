@@ -31,13 +31,13 @@ impl Machine {
             h.blocked_loads.push(id);
             return;
         }
-        if self.hooks.gates {
-            if let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, addr.line(), Access::Load) {
-                let h = &mut self.sys.harts[hart.index()];
-                h.window[at].cause = cause;
-                h.refuse(Refused::Load(id));
-                return;
-            }
+        if self.hooks.gates
+            && let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, addr.line(), Access::Load)
+        {
+            let h = &mut self.sys.harts[hart.index()];
+            h.window[at].cause = cause;
+            h.refuse(Refused::Load(id));
+            return;
         }
         match self.access(addr.line(), false, Waiter::Load(hart, id)) {
             Lookup::Hit(way) => {

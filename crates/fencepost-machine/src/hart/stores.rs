@@ -97,10 +97,10 @@ impl Machine {
         if let Some(cause) = self.blocked(hart) {
             return self.store_refused(hart, i, cause);
         }
-        if self.hooks.gates {
-            if let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, s.line(), Access::Store) {
-                return self.store_refused(hart, i, cause);
-            }
+        if self.hooks.gates
+            && let Gate::Wait(cause) = self.design.may_access(&mut self.sys, hart, s.line(), Access::Store)
+        {
+            return self.store_refused(hart, i, cause);
         }
         let Lookup::Hit(way) = self.access(s.line(), true, Waiter::Store(hart, s.id)) else {
             self.sys.harts[hart.index()].stores.set_state(i, StoreState::Fetching);
@@ -139,10 +139,10 @@ impl Machine {
                 self.sys.versions.insert(key, data);
                 self.sys.cores[core.index()].l1.freeze(way);
                 self.sys.counters.versions += 1;
-                if let Some(v) = self.fork_victim(core, held.line) {
-                    if let Some(gone) = self.sys.cores[core.index()].l1.remove(v) {
-                        self.leave_l1(core, gone);
-                    }
+                if let Some(v) = self.fork_victim(core, held.line)
+                    && let Some(gone) = self.sys.cores[core.index()].l1.remove(v)
+                {
+                    self.leave_l1(core, gone);
                 }
                 let llc = &mut self.sys.llc.tags;
                 if let Some(w) = llc.find(held.line) {
@@ -183,10 +183,10 @@ impl Machine {
         let private = &mut self.sys.cores[core];
         private.l1.set_state(way, State::Modified);
         private.l1.set_dirty(way, true);
-        if let Some(l2) = private.l2.as_mut() {
-            if let Some(w) = l2.find(line) {
-                l2.set_state(w, State::Modified);
-            }
+        if let Some(l2) = private.l2.as_mut()
+            && let Some(w) = l2.find(line)
+        {
+            l2.set_state(w, State::Modified);
         }
         self.sys.counters.stores += 1;
         self.notify_access(hart, &s.op, way, Access::Store);

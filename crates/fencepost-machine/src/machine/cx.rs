@@ -68,10 +68,10 @@ impl Cx for System {
         self.events.schedule(at, Ev::Clean(slot as u32));
     }
     fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32) {
-        if let Some(tags) = self.tags(level) {
-            if let Some(w) = tags.find(line) {
-                tags.set_meta(w, meta);
-            }
+        if let Some(tags) = self.tags(level)
+            && let Some(w) = tags.find(line)
+        {
+            tags.set_meta(w, meta);
         }
     }
     fn clear_meta(&mut self, level: Level) {
@@ -84,10 +84,10 @@ impl Cx for System {
     }
     fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
         self.versions.remove(&(level_key(level), line, meta));
-        if let Some(tags) = self.tags(level) {
-            if let Some(w) = tags.find_frozen(line, meta) {
-                tags.remove(w);
-            }
+        if let Some(tags) = self.tags(level)
+            && let Some(w) = tags.find_frozen(line, meta)
+        {
+            tags.remove(w);
         }
     }
     fn coherent(&self, line: LineAddr) -> LineData {

@@ -13,7 +13,7 @@ pub(crate) use agenda::Ev;
 pub use report::{Counters, HartReport, RunReport};
 pub use stuck::Stuck;
 pub use system::System;
-pub(crate) use system::{ReadFor, Side};
+pub(crate) use system::{ReadFor, Side, UnderWay};
 
 use crate::frontend::ThreadBody;
 use crate::memory::MemEvent;

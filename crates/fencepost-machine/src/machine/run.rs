@@ -42,7 +42,7 @@ fn memory_port(name: &'static str, spec: &MemorySpec, plan: &QueuePlan, durable:
         waiting_reads: VecDeque::new(),
         outgoing: Vec::new(),
         line_refused: Vec::new(),
-        notify: Vec::new(),
+        under_way: Vec::new(),
     })
 }
 
@@ -221,7 +221,8 @@ impl Machine {
     fn remote_write(&mut self, i: u32) {
         match self.sys.remote[i as usize].take() {
             Some(RemoteEvent::Write(write, data)) => {
-                if self.design.remote_write(&mut self.sys, write, &data) != crate::seam::Gate::Go {
+                let gate = self.design.remote_write(&mut self.sys, write, &data);
+                if gate != crate::seam::Gate::Go {
                     self.sys.remote[i as usize] = Some(RemoteEvent::Write(write, data));
                     self.sys.remote_refused.push(i);
                 }

@@ -51,8 +51,16 @@ pub(crate) struct MemoryPort {
     pub outgoing: Vec<OutgoingWrite>,
     /// Queues whose writers were refused because an outgoing write to the same line has to go first.
     pub line_refused: Vec<u8>,
-    /// Cleans that wait until a write is accepted.
-    pub notify: Vec<(WriteId, Vec<(HartId, u64)>, LineAddr)>,
+    /// Writes of the machine's own that were admitted and have not arrived.
+    pub under_way: Vec<UnderWay>,
+}
+
+/// An admitted write on its way.
+pub(crate) struct UnderWay {
+    pub id: WriteId,
+    pub line: LineAddr,
+    /// Cleans that wait for its arrival.
+    pub notify: Vec<(HartId, u64)>,
 }
 
 /// The machine without its design.
