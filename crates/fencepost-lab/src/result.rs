@@ -57,6 +57,9 @@ pub struct RunResult {
     /// Set when the design cannot keep its promise on this medium, or is an ideal that keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// Set when something that was asked for has no effect here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The crash check, when asked for.
     pub check: Option<Check>,
     /// Cost on the host; differs from call to call.

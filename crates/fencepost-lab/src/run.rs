@@ -158,6 +158,7 @@ fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult
         counters: counters(report, s.stats),
         histograms: histograms(report, s.histograms),
         warning: warning(resolved),
+        note: note(resolved),
         check,
         host: Host::new(s.spent, report.simulated),
     }
@@ -224,6 +225,17 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
         ("stale_reads", c.stale_reads),
         ("miss_time_ps", c.miss_time.0),
     ]
+}
+
+/// What was asked for and has no effect in this run.
+fn note(resolved: &Resolved) -> Option<String> {
+    let (design, scheme) = (resolved.design.word, resolved.request.log.as_ref()?);
+    let keeper = match resolved.dialect().logging {
+        Logging::Software => return None,
+        Logging::Hardware => "versions are kept by the hardware",
+        Logging::None => "no log is kept",
+    };
+    Some(format!("on `{design}` {keeper}: `--log {scheme}` has no effect"))
 }
 
 /// Why a crash check of this run may fail without anything being wrong with the simulator.

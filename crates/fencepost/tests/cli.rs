@@ -113,6 +113,17 @@ fn a_run_has_every_promised_field_and_adds_up() {
 }
 
 #[test]
+fn a_log_that_nobody_keeps_is_mentioned() {
+    let note =
+        |design: &str| json(&[&["run", "sps", "-d", design, "--log", "redo"][..], &SMALL].concat())["note"].clone();
+    for design in ["loc-wal", "volatile"] {
+        let text = note(design).as_str().map(str::to_owned).unwrap_or_default();
+        assert!(text.contains("--log redo") && text.contains(design), "{text}");
+    }
+    assert!(note("so").is_null());
+}
+
+#[test]
 fn same_seed_same_log_and_another_seed_another() {
     let digest = |seed: &str| {
         let r = json(

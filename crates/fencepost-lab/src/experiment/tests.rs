@@ -41,6 +41,7 @@ fn result(time_ps: u64, flushes: u64) -> RunResult {
         counters: [("flushes".to_string(), flushes)].into(),
         histograms: Default::default(),
         warning: None,
+        note: None,
         check: None,
         host: Host::new(
             Spent {

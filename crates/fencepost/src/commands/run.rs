@@ -43,6 +43,9 @@ fn text(r: &RunResult, asked: u64, out: &Out) -> String {
     if let Some(w) = &r.warning {
         let _ = writeln!(t, "warning: {w}");
     }
+    if let Some(n) = &r.note {
+        let _ = writeln!(t, "note: {n}");
+    }
     if r.ops < asked {
         let _ = writeln!(
             t,
