@@ -1,19 +1,12 @@
 //! The command as users and scripts see it: words, documents, exit codes.
 
+mod common;
+
+use common::{code, fencepost};
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
 
-fn fencepost(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .args(args)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the command starts")
-}
-fn code(o: &Output) -> i32 {
-    o.status.code().expect("an exit code")
-}
 fn stderr(o: &Output) -> String {
     String::from_utf8_lossy(&o.stderr).into_owned()
 }
