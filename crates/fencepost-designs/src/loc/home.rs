@@ -27,9 +27,14 @@ pub(super) struct Checkpoint {
     windows: VecDeque<Window>,
     /// Lines of the oldest window that are not home, while it is being written; and its last position.
     pending: Option<(BTreeSet<LineAddr>, u64)>,
+    /// Of those, the ones that could not set out: no version of theirs was committed and logged.
+    stalled: BTreeSet<LineAddr>,
     /// Lines read back from the log, on their way home.
     queue: VecDeque<(LineAddr, u64, LineData)>,
 }
+/// Lines of a non-volatile cache that are written home together at the end of a run.
+const SWEPT_TOGETHER: usize = 64;
+
 impl Checkpoint {
     /// Whether nothing waits to go home.
     pub(super) fn idle(&self) -> bool {
@@ -94,13 +99,12 @@ impl Loc {
             self.window_home(cx);
         }
         if self.draining {
-            let pending = self.checkpoint.pending.clone();
-            for line in pending.into_iter().flat_map(|p| p.0) {
+            for line in std::mem::take(&mut self.checkpoint.stalled) {
                 self.start_home(cx, line);
             }
         }
     }
-    /// At the end of a run, what the non-volatile cache holds counts as one window.
+    /// At the end of a run, what the non-volatile cache holds counts as windows without transactions.
     fn checkpoint_cache(&mut self) {
         if !self.checkpoint.windows.is_empty() || self.phase != Phase::Open || !self.window.is_empty() {
             return;
@@ -108,10 +112,12 @@ impl Loc {
         let last = self.txs.last_committed;
         let mut lines: Vec<LineAddr> = self.lines.keys().copied().filter(|l| self.behind(*l, last)).collect();
         lines.sort_unstable();
-        if !lines.is_empty() {
-            let keys = Vec::new();
-            self.checkpoint.windows.push_back(Window { keys, lines, last });
-        }
+        let windows = lines.chunks(SWEPT_TOGETHER).map(|lines| Window {
+            keys: Vec::new(),
+            lines: lines.to_vec(),
+            last,
+        });
+        self.checkpoint.windows.extend(windows);
     }
     /// Whether home lacks a version committed at or before `last`.
     fn behind(&self, line: LineAddr, last: u64) -> bool {
@@ -124,7 +130,10 @@ impl Loc {
         if !l.homing.is_empty() || l.moving != Moving::No {
             return;
         }
-        let Some(index) = l.logged(last) else { return };
+        let Some(index) = l.logged(last) else {
+            self.checkpoint.stalled.insert(line);
+            return;
+        };
         if index + 1 == l.chain.len() {
             l.moving = Moving::Home;
             cx.clean(HartId(0), line, CleanKind::KeepExclusive, line.0);
@@ -139,11 +148,13 @@ impl Loc {
             .logged(last)
             .and_then(|i| l.chain[i].captured.as_ref())
             .and_then(|c| c.at);
-        if let Some(at) = at {
-            l.moving = Moving::FromLog;
-            cx.count(Stat::LogReads as usize, 1);
-            cx.read(at, line.0);
-        }
+        let Some(at) = at else {
+            self.checkpoint.stalled.insert(line);
+            return;
+        };
+        l.moving = Moving::FromLog;
+        cx.count(Stat::LogReads as usize, 1);
+        cx.read(at, line.0);
     }
     /// The clean of a line has ended; `found`: its bytes are on their way home.
     pub(super) fn home_cleaned(&mut self, cx: &mut dyn Cx, line: LineAddr, found: bool) {
@@ -231,6 +242,7 @@ impl Loc {
             return;
         }
         self.checkpoint.pending = None;
+        self.checkpoint.stalled.clear();
         let window = self.checkpoint.windows.pop_front();
         window.into_iter().flat_map(|w| w.keys).for_each(|k| self.txs.free(k));
         cx.kick(None);
