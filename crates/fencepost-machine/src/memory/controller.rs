@@ -118,8 +118,9 @@ impl Controller {
     pub fn push_read(&mut self, now: Ps, id: ReadId, line: LineAddr) -> Result<(), ReadQueueFull> {
         if self.writes.forward(line).is_some() {
             self.stats.forwarded += 1;
-            self.forwarded.push_back((now + self.spec.static_latency, (id, line)));
-            self.look_ahead();
+            let at = now + self.spec.static_latency;
+            self.forwarded.push_back((at, (id, line)));
+            self.next = sooner(self.next, Some(at));
             return Ok(());
         }
         if self.reads_in_use >= self.spec.read_queue {
@@ -132,8 +133,8 @@ impl Controller {
         let lane = &mut self.lanes[usize::from(at.channel)];
         if lane.reads.push(request(id.0, line, at, now), &lane.channel, true) {
             lane.wake(&self.timing, now);
+            self.next = sooner(self.next, lane.wake);
         }
-        self.look_ahead();
         Ok(())
     }
     /// Sends a write. It holds an entry of its queue, and counts in its epoch, from now on; it arrives
@@ -156,9 +157,9 @@ impl Controller {
             let position = self.transit.partition_point(|t| t.0 <= at);
             self.transit.insert(position, (at, slot));
         }
+        self.next = sooner(self.next, Some(at));
         self.follow_epochs(now);
         self.watermarks(now);
-        self.look_ahead();
         Ok(())
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
@@ -187,7 +188,7 @@ impl Controller {
     pub fn next_event(&self) -> Option<Ps> {
         self.next
     }
-    /// Works out [`Controller::next_event`].
+    /// Works out [`Controller::next_event`]. Only time that passes can make it later; what comes in makes it at most sooner.
     pub(super) fn look_ahead(&mut self) {
         let mut next = self.drain_check;
         for lane in &self.lanes {
@@ -310,6 +311,7 @@ impl Controller {
         self.wake_lanes(now);
         if let Some(m) = &mut self.module {
             m.look(now);
+            self.next = sooner(self.next, m.next_event());
         }
     }
     fn wake_lanes(&mut self, now: Ps) {
@@ -319,6 +321,7 @@ impl Controller {
             .filter(|l| !l.writes.is_empty() || !l.reads.is_empty())
         {
             lane.wake(&self.timing, now);
+            self.next = sooner(self.next, lane.wake);
         }
     }
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
