@@ -134,6 +134,15 @@ impl fmt::Display for LineAddr {
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CoreId(pub u8);
 impl CoreId {
+    /// The cores whose bits are set in a mask, in order.
+    #[inline]
+    pub fn all_in(mut mask: u64) -> impl Iterator<Item = CoreId> {
+        std::iter::from_fn(move || {
+            let core = (mask != 0).then(|| CoreId(mask.trailing_zeros() as u8));
+            mask &= mask.wrapping_sub(1);
+            core
+        })
+    }
     /// For indexing arrays that have one entry per core.
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -67,8 +67,8 @@ impl Merge {
         let mut live = list.take_while(|(e, _)| *e > known);
         live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)
     }
-    /// Records an access of a core whose newest FENCE has drained.
-    /// Answers those sets, if there are any.
+    /// Records an access of a core whose newest FENCE has drained in the sets of that FENCE; answers them, if they are
+    /// still kept.
     pub fn record(&mut self, core: CoreId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
         let (epoch, sets) = self.lingering[core.index()].back_mut()?;
         if *epoch <= active {

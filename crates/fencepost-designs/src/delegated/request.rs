@@ -5,7 +5,7 @@ use super::buffer::Newness;
 use super::deps::Seq;
 use super::filter::Probe;
 use super::merge::Merge;
-use super::tracker::{Tracker, cores};
+use super::tracker::Tracker;
 use fencepost_kernel::{CoreId, LineAddr};
 use fencepost_machine::seam::Epoch;
 
@@ -16,7 +16,7 @@ impl Tracker {
         let sets = &self.ports[by.index()].inherited.sets;
         let others = self.summary.may_know(probe, sets) & !(1 << by.0);
         debug_assert_eq!(self.all_that_know(by, probe) & !others, 0);
-        cores(others)
+        CoreId::all_in(others)
     }
     /// Cores other than `by` that know something of a line, found by looking everywhere.
     fn all_that_know(&self, by: CoreId, probe: Probe) -> u64 {
@@ -48,9 +48,9 @@ impl Tracker {
         let (mut supplied, probe) = (false, Probe::from(line));
         let mut found = std::mem::take(&mut self.scratch);
         for o in self.others(by, probe) {
-            supplied |= self.ask_buffer(o, by, (line, probe), invalidates, &mut found);
+            supplied |= self.ask_buffer(o, by, probe, invalidates, &mut found);
             if self.forward && self.passes_on(o, active) {
-                self.ask_inherited(o, by, (line, probe), invalidates, &mut found);
+                self.ask_inherited(o, by, probe, invalidates, &mut found);
             }
             let conflict = |m: &Merge| m.conflict(o, probe, invalidates, active.max(self.known_epoch(by, line)));
             if let Some(epoch) = self.merge.as_ref().and_then(conflict) {
@@ -88,11 +88,11 @@ impl Tracker {
         &mut self,
         at: CoreId,
         by: CoreId,
-        (line, probe): (LineAddr, Probe),
+        probe: Probe,
         invalidates: bool,
         found: &mut Vec<(CoreId, Seq, bool)>,
     ) -> bool {
-        let port = &mut self.ports[at.index()];
+        let (port, line) = (&mut self.ports[at.index()], probe.line());
         if port.entries.is_empty() {
             return false;
         }
@@ -117,7 +117,7 @@ impl Tracker {
         &mut self,
         at: CoreId,
         by: CoreId,
-        (line, probe): (LineAddr, Probe),
+        probe: Probe,
         invalidates: bool,
         found: &mut Vec<(CoreId, Seq, bool)>,
     ) {
@@ -133,7 +133,7 @@ impl Tracker {
                 .map(|(c, s)| (c, s, true)),
         );
         let epoch = inherited.deps.floor;
-        self.ports[by.index()].accum.raise(epoch, past(epoch, line));
+        self.ports[by.index()].accum.raise(epoch, past(epoch, probe.line()));
         self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
     }
     fn inherit_epoch(&mut self, by: CoreId, epoch: Epoch, active: Epoch) {

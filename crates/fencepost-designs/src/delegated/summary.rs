@@ -32,7 +32,7 @@ impl Summary {
     pub fn may_persist(&self, line: LineAddr) -> u64 {
         self.persists[low(line)]
     }
-    /// Cores that may hold a persist of the line or have it in one of their sets.
+    /// Cores that may hold a persist of the line or have it in one of their sets. `sets`: any, all place a line alike.
     #[inline]
     pub fn may_know(&self, probe: Probe, sets: &AccessSets) -> u64 {
         let positions = sets.positions(probe);
@@ -46,7 +46,7 @@ impl Summary {
         *cores = *cores & !(1 << core.0) | u64::from(any) << core.0;
     }
     /// One of the core's sets has recorded a line. Answers whether its sets should be looked through again: they are
-    /// emptied one by one, and what they held stays here until then.
+    /// emptied one by one, and what they held stays here until then. How often is a matter of host speed alone.
     #[inline]
     pub fn note(&mut self, core: CoreId, probe: Probe, sets: &AccessSets) -> bool {
         for p in sets.positions(probe) {

@@ -117,7 +117,7 @@ impl Tracker {
     fn replace_handed(&mut self, core: CoreId, line: LineAddr) {
         self.notes.entry(line).handed = false;
         self.handed -= 1;
-        for o in cores(self.summary.may_persist(line) & !(1 << core.0)) {
+        for o in CoreId::all_in(self.summary.may_persist(line) & !(1 << core.0)) {
             self.ports[o.index()].supersede(line);
         }
     }
@@ -190,7 +190,7 @@ impl Tracker {
             self.summary.set_persists(core, line, any);
         }
         self.look_at_head(core);
-        for waiting in cores(self.waiting) {
+        for waiting in CoreId::all_in(self.waiting) {
             self.look_at_head(waiting);
         }
         if let Some((floor, after_fence)) = raise {
@@ -202,19 +202,10 @@ impl Tracker {
     }
     /// Whether any buffer holds bytes of a line.
     pub fn holds(&self, line: LineAddr) -> bool {
-        cores(self.summary.may_persist(line)).any(|c| self.ports[c.index()].holds(line))
+        CoreId::all_in(self.summary.may_persist(line)).any(|c| self.ports[c.index()].holds(line))
     }
     /// Whether all buffers are empty.
     pub fn is_empty(&self) -> bool {
         self.ports.iter().all(|p| p.entries.is_empty())
     }
-}
-
-/// The cores whose bits are set, in order.
-pub(super) fn cores(mut bits: u64) -> impl Iterator<Item = CoreId> {
-    std::iter::from_fn(move || {
-        let core = (bits != 0).then(|| CoreId(bits.trailing_zeros() as u8));
-        bits &= bits.wrapping_sub(1);
-        core
-    })
 }

@@ -27,12 +27,14 @@ pub(super) struct Checkpoint {
     windows: VecDeque<Window>,
     /// Lines of the oldest window that are not home, while it is being written; and its last position.
     pending: Option<(BTreeSet<LineAddr>, u64)>,
-    /// Of those, the ones that could not set out: no version of theirs was committed and logged.
+    /// Lines that could not set out, because no version of theirs was committed and logged or its place in the log is not
+    /// known; tried again while the run ends.
     stalled: BTreeSet<LineAddr>,
     /// Lines read back from the log, on their way home.
     queue: VecDeque<(LineAddr, u64, LineData)>,
 }
-/// Lines of a non-volatile cache that are written home together at the end of a run.
+/// Lines of a non-volatile cache that are written home together at the end of a run, after everything that is measured.
+/// Ours: several for every bank, and few enough not to fill the machine's queues.
 const SWEPT_TOGETHER: usize = 64;
 
 impl Checkpoint {

@@ -74,11 +74,6 @@ impl Lines {
     /// Cores whose private caches may hold the line, in order.
     #[inline]
     pub fn holders(&self, line: LineAddr) -> impl Iterator<Item = CoreId> + use<> {
-        let mut left = self.lines.get(line).holders;
-        std::iter::from_fn(move || {
-            let core = (left != 0).then(|| CoreId(left.trailing_zeros() as u8));
-            left &= left.wrapping_sub(1);
-            core
-        })
+        CoreId::all_in(self.lines.get(line).holders)
     }
 }

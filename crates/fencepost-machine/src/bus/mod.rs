@@ -129,6 +129,7 @@ pub(crate) enum Behind {
 #[derive(Default)]
 pub(crate) struct Bus {
     pub free_at: Ps,
+    /// Who may hold each line, and who waits for its data.
     pub lines: Lines,
     /// Requests the design delayed.
     pub refused: Vec<(Behind, Cause)>,
