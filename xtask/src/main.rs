@@ -1,8 +1,10 @@
 //! Development tasks.
 //!
-//! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`. The tests of this package fail
+//! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`; `digests` compares what a list of
+//! runs yields with what was recorded. The tests of this package fail
 //! when a page is out of date, when a room imports what its floor forbids, or when a file grows out of hand.
 
+mod digests;
 #[cfg(test)]
 mod floors;
 mod generate;
@@ -13,8 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("generate") => {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["generate"] => {
             for (name, text) in generate::pages() {
                 let path = root().join(&name);
                 if let Err(e) = std::fs::write(&path, text) {
@@ -25,8 +28,28 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        ["digests", "--write"] => match digests::write() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("cannot write the list: {e}");
+                ExitCode::from(2)
+            }
+        },
+        ["digests"] => match digests::differences(1) {
+            Ok(wrong) => {
+                for (recorded, now) in &wrong {
+                    println!("recorded {recorded}\n     now {now}");
+                }
+                println!("{} configurations differ", wrong.len());
+                ExitCode::from(u8::from(!wrong.is_empty()))
+            }
+            Err(e) => {
+                eprintln!("cannot read the list: {e}");
+                ExitCode::from(2)
+            }
+        },
         _ => {
-            eprintln!("usage: cargo run -p xtask -- generate");
+            eprintln!("usage: cargo run -p xtask -- generate | digests [--write]");
             ExitCode::from(2)
         }
     }
