@@ -60,8 +60,13 @@ fn line(request: &Request) -> String {
     match run(request) {
         Ok(r) => {
             let counters = r.counters.iter().chain(&r.stalls);
-            let counters = counters.fold(0u64, |h, (_, v)| h.rotate_left(7) ^ v.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            format!("{name},{},{},{},{counters:016x}", r.log_digest, r.time_ps, r.instructions)
+            let counters = counters.fold(0u64, |h, (_, v)| {
+                h.rotate_left(7) ^ v.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            });
+            format!(
+                "{name},{},{},{},{counters:016x}",
+                r.log_digest, r.time_ps, r.instructions
+            )
         }
         Err(e) => format!("{name},{},-,-,-", e.to_string().replace([',', '\n'], ";")),
     }
@@ -83,7 +88,10 @@ fn list(step: usize) -> Vec<String> {
         let threads: Vec<_> = (0..thread::available_parallelism().map_or(1, usize::from))
             .map(|_| s.spawn(work))
             .collect();
-        threads.into_iter().flat_map(|t| t.join().expect("a run does not panic")).collect()
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().expect("a run does not panic"))
+            .collect()
     });
     lines.sort();
     lines.into_iter().map(|l| l.1).collect()
@@ -112,5 +120,9 @@ fn a_sample_of_the_list_is_as_recorded() {
     let wrong = differences(23).expect("the list is there");
     assert!(wrong.is_empty(), "{wrong:#?}");
     let recorded = std::fs::read_to_string(path()).expect("the list is there");
-    assert_eq!(recorded.lines().count(), 1 + configurations().len(), "record the list anew");
+    assert_eq!(
+        recorded.lines().count(),
+        1 + configurations().len(),
+        "record the list anew"
+    );
 }
