@@ -3,7 +3,7 @@
 //! The list holds every design with every program on every machine, and every design on every medium. `digests` compares
 //! it with the tree as it stands; `digests --write` records it anew, after a change that means to change results.
 
-use crate::root;
+use crate::sources::root;
 use fencepost_lab::config::presets::{Kind, names};
 use fencepost_lab::listing;
 use fencepost_lab::request::Request;

@@ -5,7 +5,7 @@ pub use fencepost_lab::reference::pages;
 #[test]
 fn generated_files_are_up_to_date() {
     for (name, text) in pages() {
-        let found = std::fs::read_to_string(crate::root().join(&name)).unwrap_or_default();
+        let found = std::fs::read_to_string(crate::sources::root().join(&name)).unwrap_or_default();
         assert!(
             found == text,
             "{name} is out of date: run `cargo run -p xtask -- generate`"

@@ -1,17 +1,19 @@
 //! Development tasks.
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`; `digests` compares what a list of
-//! runs yields with what was recorded. The tests of this package fail
-//! when a page is out of date, when a room imports what its floor forbids, or when a file grows out of hand.
+//! runs yields with what was recorded; `faults` lists the faults that can be planted. The tests of this package fail when a page
+//! is out of date, when a crate imports what its layer forbids, or when a file grows out of hand.
 
 mod digests;
-#[cfg(test)]
-mod floors;
+mod faults;
 mod generate;
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod size;
+mod sources;
 
-use std::path::{Path, PathBuf};
+use sources::root;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -48,14 +50,15 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["faults"] => {
+            for f in faults::all() {
+                println!("{}\t{}\t{}", f.name, f.breaks, f.place);
+            }
+            ExitCode::SUCCESS
+        }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- generate | digests [--write]");
+            eprintln!("usage: cargo run -p xtask -- generate | digests [--write] | faults");
             ExitCode::from(2)
         }
     }
-}
-
-/// The workspace's root folder.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -1,7 +1,6 @@
 //! Files stay small enough to be read in one sitting.
 
-use crate::floors::rust_files;
-use crate::root;
+use crate::sources::{root, rust_files};
 use std::fs;
 
 /// Lines that no source file may exceed.

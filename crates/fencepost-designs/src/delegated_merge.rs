@@ -27,23 +27,31 @@
 //! The lingering filters are ours: without them a core whose pointer is behind could persist too early after reading what
 //! followed a drained FENCE. With more lingering FENCEs than `fences`, the two oldest share one pair (more order, never less).
 
-use crate::delegated::{Delegated, DelegatedParams, checked, dialect, merge_bill};
-use crate::registry::{DesignInfo, configure};
+use crate::delegated::{Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked, dialect, merge_bill};
+use crate::info::{DesignInfo, Honours, Promise, configure};
 use crate::so::DPO;
 use fencepost_kernel::params::Params as _;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "delegated-merge",
+    name: "delegated-merge",
     summary: "delegated ordering with merged epochs: one epoch pointer per core",
     source: include_str!("delegated_merge.rs"),
     paper: DPO,
-    dialect: |setting| dialect("delegated-merge", setting),
+    dialect: |environment| dialect("delegated-merge", environment),
     contract: |_| "rcbsp",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: true,
+        reorders: true,
+        honours: Honours::ARM_BARRIERS,
+    },
     sound: |_| true,
     params: DelegatedParams::fields,
-    build: |settings, shape| Ok(Box::new(Delegated::new(checked(configure(settings)?)?, shape, true))),
-    cost: |settings, shape| Ok(merge_bill(&configure(settings)?, shape)),
-    relaxed: true,
+    variants: VARIANTS,
+    smallest: SMALLEST,
+    build: |values, shape| Ok(Box::new(Delegated::new(checked(configure(values)?)?, shape, true))),
+    cost: |values, shape| Ok(merge_bill(&configure(values)?, shape)),
+    faults: FAULTS,
     log: None,
 };

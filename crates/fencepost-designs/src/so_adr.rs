@@ -23,7 +23,7 @@
 //! # Deviations
 //! As `so`: every fence waits for the hart's own flushes, and `clflush` is synchronous.
 
-use crate::registry::{DesignInfo, Setting, configure};
+use crate::info::{DesignInfo, Environment, Honours, Promise, configure};
 use crate::so::{DPO, So, SoFault, SoParams, cost};
 use crate::volatile::lock_fences;
 use fencepost_kernel::params::Params as _;
@@ -31,27 +31,35 @@ use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "so-adr",
+    name: "so-adr",
     summary: "clwb and sfence only: assumes that the controller's queue is durable",
     source: include_str!("so_adr.rs"),
     paper: DPO,
     dialect,
     contract: |_| "px86",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::X86,
+    },
     sound: |s| s.durable_on_accept,
     params: AdrParams::fields,
-    build: |settings, shape| {
-        let AdrParams { fault } = configure(settings)?;
+    variants: &[],
+    smallest: &[],
+    build: |values, shape| {
+        let AdrParams { fault } = configure(values)?;
         let params = SoParams {
             fault,
             ..SoParams::default()
         };
         Ok(Box::new(So::new(params, shape)))
     },
-    cost: |settings, shape| {
-        let _: AdrParams = configure(settings)?;
+    cost: |values, shape| {
+        let _: AdrParams = configure(values)?;
         cost(&[], shape)
     },
-    relaxed: true,
+    faults: &[crate::so::SFENCE_IGNORES_FLUSHES],
     log: None,
 };
 
@@ -63,7 +71,7 @@ fencepost_kernel::params! {
     }
 }
 
-fn dialect(setting: Setting) -> Dialect {
+fn dialect(environment: Environment) -> Dialect {
     let barrier: &[Fence] = &[Fence::Sfence];
     Dialect {
         name: "so-adr",
@@ -73,8 +81,8 @@ fn dialect(setting: Setting) -> Dialect {
         log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
-        lock_acquire: lock_fences(setting),
-        unlock_release: lock_fences(setting),
+        lock_acquire: lock_fences(environment),
+        unlock_release: lock_fences(environment),
         order_is_durable: true,
     }
 }

@@ -23,14 +23,14 @@
 //! # Deviations
 //! None known.
 
-use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, no_params};
+use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, Promise, no_params};
 use fencepost_kernel::params::ParamError;
-use fencepost_kernel::{Dialect, Fence, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 use fencepost_machine::seam::Design;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "volatile",
+    name: "volatile",
     summary: "no persistence: structure and locks only, the baseline",
     source: include_str!("volatile.rs"),
     paper: Paper {
@@ -41,11 +41,24 @@ pub const INFO: DesignInfo = DesignInfo {
     },
     dialect,
     contract: |_| "none",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours {
+            flushes: &[Flush::Clwb, Flush::ClflushOpt, Flush::Clflush, Flush::CvAp],
+            fences: &[Fence::Sfence, Fence::Mfence, Fence::Dmb, Fence::DmbSt, Fence::Dsb],
+            nt_stores: true,
+            transactions: false,
+        },
+    },
     sound: |_| true,
     params: Vec::new,
+    variants: &[],
+    smallest: &[],
     build,
     cost,
-    relaxed: true,
+    faults: &[],
     log: None,
 };
 
@@ -55,11 +68,11 @@ pub struct Volatile;
 impl Design for Volatile {}
 
 /// Fences around locks: relaxed cores need a full barrier, total store order does not.
-pub(crate) const fn lock_fences(setting: Setting) -> &'static [Fence] {
-    if setting.tso { &[] } else { &[Fence::Dmb] }
+pub(crate) const fn lock_fences(environment: Environment) -> &'static [Fence] {
+    if environment.tso { &[] } else { &[Fence::Dmb] }
 }
 
-fn dialect(setting: Setting) -> Dialect {
+fn dialect(environment: Environment) -> Dialect {
     Dialect {
         name: "volatile",
         logging: Logging::None,
@@ -68,17 +81,17 @@ fn dialect(setting: Setting) -> Dialect {
         log_path: LogPath::Temporal,
         log_to_data: &[],
         durable: &[],
-        lock_acquire: lock_fences(setting),
-        unlock_release: lock_fences(setting),
+        lock_acquire: lock_fences(environment),
+        unlock_release: lock_fences(environment),
         order_is_durable: false,
     }
 }
-fn build(settings: Settings<'_>, _: MachineShape) -> Result<Box<dyn Design>, ParamError> {
-    no_params(settings)?;
+fn build(values: ParamValues<'_>, _: MachineShape) -> Result<Box<dyn Design>, ParamError> {
+    no_params(values)?;
     Ok(Box::new(Volatile))
 }
-fn cost(settings: Settings<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    no_params(settings)?;
+fn cost(values: ParamValues<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    no_params(values)?;
     Ok(Vec::new())
 }
 

@@ -1,11 +1,12 @@
-//! Floor 0: what every other room speaks.
+//! The lowest layer: what every other crate builds on.
 //!
 //! Units and ids, the event queue, seeded random streams, declared parameters, memory images, the memory
-//! interface that programs are written against, the persist log and the execution trace. Nothing here
+//! interface that programs are written against, the persist log, the execution trace and planted faults. Nothing here
 //! knows a machine, a design, a contract or a program.
 
 pub mod dialect;
 pub mod event;
+pub mod fault;
 pub mod image;
 pub mod log;
 pub mod mem;

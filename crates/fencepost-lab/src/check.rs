@@ -96,7 +96,7 @@ fn causes(report: &RunReport) -> BTreeMap<String, u64> {
 pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
     let word = resolved.contract();
     word.parse()
-        .map_err(|e| LabError::Internal(format!("design `{}`: {e}", resolved.design.word)))
+        .map_err(|e| LabError::Internal(format!("design `{}`: {e}", resolved.design.name)))
 }
 
 fn broken(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport) -> Witness {

@@ -25,7 +25,7 @@ pub struct Citation {
 pub fn cite(word: &str) -> Result<Citation, LabError> {
     let d = find_design(word)?;
     Ok(Citation {
-        design: d.word.into(),
+        design: d.name.into(),
         summary: d.summary.into(),
         paper: d.paper.short.into(),
         title: d.paper.title.into(),

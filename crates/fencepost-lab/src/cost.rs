@@ -34,7 +34,7 @@ pub struct Bill {
 pub fn cost(design: Option<&str>, machine: &str, sets: &[String]) -> Result<Vec<Bill>, LabError> {
     let words: Vec<&str> = match design {
         Some(word) => vec![word],
-        None => fencepost_designs::all().iter().map(|d| d.word).collect(),
+        None => fencepost_designs::all().iter().map(|d| d.name).collect(),
     };
     words.into_iter().map(|word| bill(word, machine, sets)).collect()
 }

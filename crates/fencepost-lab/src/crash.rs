@@ -121,7 +121,7 @@ pub fn dialect_for(contract: ContractKind) -> Option<&'static str> {
         K::Kiln => "kiln",
         K::Commit => "per-task-commit",
     };
-    fencepost_designs::find(wanted).map(|d| d.word)
+    fencepost_designs::find(wanted).map(|d| d.name)
 }
 
 /// Explores a program's crash states.
@@ -289,7 +289,7 @@ impl Explore<'_> {
         CrashOutcome {
             program: self.resolved.request.program.clone(),
             variant: self.resolved.program.variant.word().into(),
-            dialect: self.resolved.design.word.into(),
+            dialect: self.resolved.design.name.into(),
             contract: self.contract.kind.word().into(),
             line_order: line_order_word(self.contract.line_order()).into(),
             grain: grain_bytes(self.contract.params.grain),

@@ -5,7 +5,7 @@ use crate::config::presets::{self, Kind};
 use crate::error::LabError;
 use crate::experiment::spec::{self, Experiment};
 use fencepost_contract::ContractKind;
-use fencepost_designs::Setting;
+use fencepost_designs::Environment;
 use serde::Serialize;
 
 /// One word with its explanation.
@@ -71,12 +71,18 @@ fn entries(kind: &str) -> Result<Vec<Entry>, LabError> {
 
 fn design(d: &fencepost_designs::DesignInfo) -> Entry {
     Entry {
-        word: d.word.into(),
+        word: d.name.into(),
         about: d.summary.into(),
         more: vec![
             ("paper", d.paper.short.into()),
-            ("contract at device", (d.contract)(Setting::new(false, false)).into()),
-            ("contract at controller", (d.contract)(Setting::new(true, false)).into()),
+            (
+                "contract at device",
+                (d.contract)(Environment::new(false, false)).into(),
+            ),
+            (
+                "contract at controller",
+                (d.contract)(Environment::new(true, false)).into(),
+            ),
         ],
     }
 }

@@ -85,7 +85,7 @@ fn designs() -> String {
         "{MARK}# Designs\n\n| word | paper | contract, durable at device / at controller | summary |\n|---|---|---|---|\n"
     );
     let contract =
-        |d: &fencepost_designs::DesignInfo, accept| (d.contract)(fencepost_designs::Setting::new(accept, false));
+        |d: &fencepost_designs::DesignInfo, accept| (d.contract)(fencepost_designs::Environment::new(accept, false));
     for d in fencepost_designs::all() {
         let (device, accept) = (contract(d, false), contract(d, true));
         let _ = writeln!(
@@ -93,18 +93,18 @@ fn designs() -> String {
             "| [`{w}`](#{w}) | {} | `{device}` / `{accept}` | {} |",
             d.paper.short,
             d.summary,
-            w = d.word
+            w = d.name
         );
     }
     for d in fencepost_designs::all() {
         let page = d.page();
-        let _ = write!(out, "\n## {}\n\n{}\n\n", d.word, page.title);
+        let _ = write!(out, "\n## {}\n\n{}\n\n", d.name, page.title);
         for (heading, text) in &page.sections {
             let _ = write!(out, "**{heading}.** {text}\n\n");
         }
         let fields = (d.params)();
         if !fields.is_empty() {
-            let _ = write!(out, "Parameters, section `[design.{}]`:\n\n", d.word);
+            let _ = write!(out, "Parameters, section `[design.{}]`:\n\n", d.name);
             table(&mut out, &fields);
         }
     }
@@ -126,7 +126,7 @@ fn parameters() -> String {
         table(&mut out, &p.fields);
     }
     for d in fencepost_designs::all().iter().filter(|d| !(d.params)().is_empty()) {
-        let _ = write!(out, "## `[design.{}]`\n\n", d.word);
+        let _ = write!(out, "## `[design.{}]`\n\n", d.name);
         table(&mut out, &(d.params)());
     }
     out
@@ -146,7 +146,7 @@ fn stats() -> String {
         };
         for (kind, list) in [("", mechanism.stats()), (" (histogram)", mechanism.histograms())] {
             for s in list {
-                let _ = writeln!(out, "| `{}` | `{}`{kind} | {} | {} |", d.word, s.name, s.unit, s.doc);
+                let _ = writeln!(out, "| `{}` | `{}`{kind} | {} | {} |", d.name, s.name, s.unit, s.doc);
             }
         }
     }
@@ -160,7 +160,7 @@ mod tests {
     fn every_design_program_and_section_has_its_place() {
         let (designs, parameters) = (designs(), parameters());
         for d in fencepost_designs::all() {
-            assert!(designs.contains(&format!("\n## {}\n", d.word)));
+            assert!(designs.contains(&format!("\n## {}\n", d.name)));
         }
         for p in fencepost_programs::programs() {
             assert!(parameters.contains(&format!("`[program.{}]`", p.word)));

@@ -124,7 +124,7 @@ pub fn reproduce(
 
 fn planned(e: &Experiment, o: &Options<'_>) -> Result<Plan, LabError> {
     let programs: Vec<&str> = fencepost_programs::programs().iter().map(|p| p.word).collect();
-    let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.word).collect();
+    let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.name).collect();
     Ok(plan(
         e,
         o.scale,

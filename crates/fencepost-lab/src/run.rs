@@ -229,7 +229,7 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
 
 /// What was asked for and has no effect in this run.
 fn note(resolved: &Resolved) -> Option<String> {
-    let (design, scheme) = (resolved.design.word, resolved.request.log.as_ref()?);
+    let (design, scheme) = (resolved.design.name, resolved.request.log.as_ref()?);
     let keeper = match resolved.dialect().logging {
         Logging::Software => return None,
         Logging::Hardware => "versions are kept by the hardware",
@@ -240,7 +240,7 @@ fn note(resolved: &Resolved) -> Option<String> {
 
 /// Why a crash check of this run may fail without anything being wrong with the simulator.
 pub fn warning(resolved: &Resolved) -> Option<String> {
-    let (design, media) = (resolved.design.word, &resolved.machine.media);
+    let (design, media) = (resolved.design.name, &resolved.machine.media);
     if !resolved.sound() {
         return Some(format!(
             "`{design}` cannot keep its contract `{}` on `{media}`",

@@ -194,12 +194,12 @@ fn every_design_runs_on_every_machine() {
                     machine: machine.into(),
                     threads: Some(u32::from(threads)),
                     ops: 10,
-                    ..request(program, design.word, &[])
+                    ..request(program, design.name, &[])
                 };
                 let check = checked(&r).1;
                 assert!(check.as_expected(), "{r:?}: {:#?}", check.witnesses);
                 assert!(check.conforms == Some(true) || check.expected_violations, "{r:?}");
-                if FAMILY.contains(&design.word) {
+                if FAMILY.contains(&design.name) {
                     clean(&r);
                 }
             }

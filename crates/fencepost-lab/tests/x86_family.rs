@@ -207,10 +207,10 @@ fn every_design_runs_on_the_machine_of_every_paper() {
     for machine in names(Kind::Machine) {
         for design in fencepost_designs::all() {
             for program in ["cq", "sps", "hash"] {
-                let r = run(&request(program, design.word, machine, &[]));
-                assert_eq!(r.ops, 24, "{program} {} {machine}", design.word);
+                let r = run(&request(program, design.name, machine, &[]));
+                assert_eq!(r.ops, 24, "{program} {} {machine}", design.name);
                 match &r.warning {
-                    None if design.word != "x86-ideal" => clean(&r),
+                    None if design.name != "x86-ideal" => clean(&r),
                     _ => assert!(!r.log_digest.is_empty()),
                 }
             }

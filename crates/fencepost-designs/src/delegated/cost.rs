@@ -1,7 +1,7 @@
 //! Storage of delegated ordering: the paper's formula and a count of bits.
 
 use super::DelegatedParams;
-use crate::registry::{CostItem, MachineShape};
+use crate::info::{CostItem, MachineShape};
 
 /// Bits needed to name one of `n` things.
 fn bits_for(n: u64) -> u64 {

@@ -3,7 +3,7 @@
 use super::DelegatedParams;
 use super::deps::Seq;
 use super::tracker::{Stored, Tracker};
-use crate::registry::MachineShape;
+use crate::info::MachineShape;
 use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way,

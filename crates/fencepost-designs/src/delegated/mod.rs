@@ -71,26 +71,78 @@ pub use filter::{AccessSets, Bloom};
 pub use mechanism::Delegated;
 pub use tracker::{Stored, Tracker};
 
-use crate::registry::{CostItem, DesignInfo, MachineShape, Setting, configure};
+use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, PlantedFault, Promise, Values, configure};
 use crate::so::DPO;
 use fencepost_kernel::params::{ParamError, Params};
 use fencepost_kernel::{Dialect, Fence, LogPath, Logging, Ps};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "delegated",
+    name: "delegated",
     summary: "delegated ordering: persist buffers, every drained FENCE closes the epoch",
     source: include_str!("mod.rs"),
     paper: DPO,
-    dialect: |setting| dialect("delegated", setting),
+    dialect: |environment| dialect("delegated", environment),
     contract: |_| "rcbsp",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: true,
+        reorders: true,
+        honours: Honours::ARM_BARRIERS,
+    },
     sound: |_| true,
     params: DelegatedParams::fields,
-    build: |settings, shape| Ok(Box::new(Delegated::new(checked(configure(settings)?)?, shape, false))),
-    cost: |settings, shape| Ok(cost::bill(&configure(settings)?, shape, false)),
-    relaxed: true,
+    variants: VARIANTS,
+    smallest: SMALLEST,
+    build: |values, shape| Ok(Box::new(Delegated::new(checked(configure(values)?)?, shape, false))),
+    cost: |values, shape| Ok(cost::bill(&configure(values)?, shape, false)),
+    faults: FAULTS,
     log: None,
 };
+
+/// Parameters that the paper leaves open change speed, never order.
+pub(crate) const VARIANTS: &[Values] = &[
+    &[("arbitration", "oldest-first")],
+    &[("ordered_issue", "true")],
+    &[("path_slot", "40ns")],
+    &[("path_slot", "0ns")],
+    &[("fences", "1")],
+];
+/// One entry, one FENCE, the smallest filters.
+pub(crate) const SMALLEST: Values = &[
+    ("entries", "1"),
+    ("fences", "1"),
+    ("filter_bytes", "8"),
+    ("filter_hashes", "1"),
+];
+/// The faults of the mechanism. A slow path keeps entries in the buffers, where dependences matter.
+pub(crate) const FAULTS: &[PlantedFault] = &[
+    PlantedFault::order(
+        "delegated.read-clears-youngest",
+        "only an invalidating request clears the Youngest bit",
+        &[("fault", "read-clears-youngest"), ("path_slot", "60ns")],
+    ),
+    PlantedFault::order(
+        "delegated.filter-misses-an-address",
+        "every address accessed after a FENCE is in its sets",
+        &[("fault", "filter-misses-an-address"), ("path_slot", "60ns")],
+    ),
+    PlantedFault::order(
+        "delegated.drain-ignores-dependences",
+        "an entry drains after everything that it depends on",
+        &[("fault", "drain-ignores-dependences"), ("path_slot", "60ns")],
+    ),
+    PlantedFault::order(
+        "delegated.coalesce-with-dependences",
+        "a store joins the newest entry only while AccumDP is empty",
+        &[("fault", "coalesce-with-dependences"), ("path_slot", "60ns")],
+    ),
+    PlantedFault::order(
+        "delegated.epoch-boundary-skipped",
+        "a drained FENCE closes the epoch",
+        &[("fault", "epoch-boundary-skipped"), ("path_slot", "60ns")],
+    ),
+];
 
 fencepost_kernel::param_words! {
     /// Who drains next when several persist buffers can.
@@ -170,7 +222,7 @@ pub(crate) fn checked(params: DelegatedParams) -> Result<DelegatedParams, ParamE
 
 /// What software writes on delegated ordering: no flush, one full barrier wherever persists are ordered, and around
 /// locks in either consistency order, since the FENCE that the barrier leaves carries persist order.
-pub(crate) fn dialect(name: &'static str, _: Setting) -> Dialect {
+pub(crate) fn dialect(name: &'static str, _: Environment) -> Dialect {
     Dialect {
         name,
         logging: Logging::Software,

@@ -2,7 +2,7 @@
 
 use super::config::{Config, PAIR_BYTES};
 use super::format::{DATA_BLOCKS, GROUP_LINES};
-use crate::registry::{CostItem, MachineShape};
+use crate::info::{CostItem, MachineShape};
 
 fn bits_for(n: u64) -> u64 {
     u64::from(u64::BITS - n.saturating_sub(1).leading_zeros()).max(1)

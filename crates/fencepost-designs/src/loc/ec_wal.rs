@@ -32,27 +32,35 @@
 
 use super::config::{Config, EcWalParams};
 use super::{LOC, LOG_BYTES, Loc};
-use crate::registry::{DesignInfo, configure};
+use crate::info::{DesignInfo, Honours, Promise, configure};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "ec-wal",
+    name: "ec-wal",
     summary: "eager commit: log blocks counted at recovery, no commit record",
     source: include_str!("ec_wal.rs"),
     paper: LOC,
     dialect: |s| super::hardware("ec-wal", s, false),
     contract: |_| "loc",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: false,
+        honours: Honours::TRANSACTIONS,
+    },
     sound: |_| true,
     params: EcWalParams::fields,
-    build: |settings, shape| {
-        let cfg = Config::from(configure::<EcWalParams>(settings)?).checked()?;
+    variants: &[&[("in_place", "strict")]],
+    smallest: super::faults::SMALLEST_LOG,
+    build: |values, shape| {
+        let cfg = Config::from(configure::<EcWalParams>(values)?).checked()?;
         Ok(Box::new(Loc::new(cfg, shape.harts)))
     },
-    cost: |settings, shape| {
-        let cfg = Config::from(configure::<EcWalParams>(settings)?).checked()?;
+    cost: |values, shape| {
+        let cfg = Config::from(configure::<EcWalParams>(values)?).checked()?;
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
-    relaxed: false,
+    faults: &[super::faults::IN_PLACE_EARLY, super::faults::GROUP_NOT_ATOMIC],
     log: None,
 };

@@ -33,27 +33,35 @@
 
 use super::config::{Config, HWalParams};
 use super::{LOC, LOG_BYTES, Loc};
-use crate::registry::{DesignInfo, configure};
+use crate::info::{DesignInfo, Honours, Promise, configure};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "h-wal",
+    name: "h-wal",
     summary: "hardware write-ahead log: log, commit record, in place, truncate",
     source: include_str!("h_wal.rs"),
     paper: LOC,
     dialect: |s| super::hardware("h-wal", s, true),
     contract: |_| "loc",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: false,
+        honours: Honours::TRANSACTIONS,
+    },
     sound: |_| true,
     params: HWalParams::fields,
-    build: |settings, shape| {
-        let cfg = Config::from(configure::<HWalParams>(settings)?).checked()?;
+    variants: &[&[("in_place", "lazy")], &[("group_atomic", "false")]],
+    smallest: super::faults::SMALLEST_LOG,
+    build: |values, shape| {
+        let cfg = Config::from(configure::<HWalParams>(values)?).checked()?;
         Ok(Box::new(Loc::new(cfg, shape.harts)))
     },
-    cost: |settings, shape| {
-        let cfg = Config::from(configure::<HWalParams>(settings)?).checked()?;
+    cost: |values, shape| {
+        let cfg = Config::from(configure::<HWalParams>(values)?).checked()?;
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
-    relaxed: false,
+    faults: &[super::faults::IN_PLACE_EARLY],
     log: None,
 };

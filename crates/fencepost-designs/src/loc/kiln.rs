@@ -31,27 +31,35 @@
 
 use super::config::{Config, KilnParams};
 use super::{LOC, LOG_BYTES, Loc};
-use crate::registry::{DesignInfo, configure};
+use crate::info::{DesignInfo, Honours, Promise, configure};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "kiln",
+    name: "kiln",
     summary: "non-volatile last level: a commit moves its lines there",
     source: include_str!("kiln.rs"),
     paper: LOC,
     dialect: |s| super::hardware("kiln", s, true),
     contract: |_| "kiln",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: false,
+        honours: Honours::TRANSACTIONS,
+    },
     sound: |_| true,
     params: KilnParams::fields,
-    build: |settings, shape| {
-        let cfg = Config::from(configure::<KilnParams>(settings)?).checked()?;
+    variants: &[&[("abort_every", "3")]],
+    smallest: &[("tx_entries", "1")],
+    build: |values, shape| {
+        let cfg = Config::from(configure::<KilnParams>(values)?).checked()?;
         Ok(Box::new(Loc::new(cfg, shape.harts)))
     },
-    cost: |settings, shape| {
-        let cfg = Config::from(configure::<KilnParams>(settings)?).checked()?;
+    cost: |values, shape| {
+        let cfg = Config::from(configure::<KilnParams>(values)?).checked()?;
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
-    relaxed: false,
+    faults: &[],
     log: None,
 };

@@ -26,27 +26,35 @@
 
 use super::config::{Config, LocKilnParams};
 use super::{LOC, LOG_BYTES, Loc};
-use crate::registry::{DesignInfo, configure};
+use crate::info::{DesignInfo, Honours, Promise, configure};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "loc-kiln",
+    name: "loc-kiln",
     summary: "loose ordering with the log in a non-volatile last level",
     source: include_str!("loc_kiln.rs"),
     paper: LOC,
     dialect: |s| super::hardware("loc-kiln", s, false),
     contract: |_| "loc",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::TRANSACTIONS,
+    },
     sound: |_| true,
     params: LocKilnParams::fields,
-    build: |settings, shape| {
-        let cfg = Config::from(configure::<LocKilnParams>(settings)?).checked()?;
+    variants: &[&[("speculation_degree", "1")], &[("abort_every", "3")]],
+    smallest: &[("tx_entries", "1")],
+    build: |values, shape| {
+        let cfg = Config::from(configure::<LocKilnParams>(values)?).checked()?;
         Ok(Box::new(Loc::new(cfg, shape.harts)))
     },
-    cost: |settings, shape| {
-        let cfg = Config::from(configure::<LocKilnParams>(settings)?).checked()?;
+    cost: |values, shape| {
+        let cfg = Config::from(configure::<LocKilnParams>(values)?).checked()?;
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
-    relaxed: true,
+    faults: &[super::faults::NO_RESCUE],
     log: None,
 };

@@ -40,27 +40,45 @@
 
 use super::config::{Config, LocWalParams};
 use super::{LOC, LOG_BYTES, Loc};
-use crate::registry::{DesignInfo, configure};
+use crate::info::{DesignInfo, Honours, Promise, configure};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "loc-wal",
+    name: "loc-wal",
     summary: "loose ordering: eager commit and speculative persistence",
     source: include_str!("loc_wal.rs"),
     paper: LOC,
     dialect: |s| super::hardware("loc-wal", s, false),
     contract: |_| "loc",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::TRANSACTIONS,
+    },
     sound: |_| true,
     params: LocWalParams::fields,
-    build: |settings, shape| {
-        let cfg = Config::from(configure::<LocWalParams>(settings)?).checked()?;
+    variants: &[
+        &[("speculation_degree", "1")],
+        &[("speculation_degree", "4")],
+        &[("in_place", "strict")],
+        &[("abort_every", "3")],
+    ],
+    smallest: &[("tx_entries", "1"), ("pair_buffer", "8B"), ("log_buffer", "1")],
+    build: |values, shape| {
+        let cfg = Config::from(configure::<LocWalParams>(values)?).checked()?;
         Ok(Box::new(Loc::new(cfg, shape.harts)))
     },
-    cost: |settings, shape| {
-        let cfg = Config::from(configure::<LocWalParams>(settings)?).checked()?;
+    cost: |values, shape| {
+        let cfg = Config::from(configure::<LocWalParams>(values)?).checked()?;
         Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
     },
-    relaxed: true,
+    faults: &[
+        super::faults::PAIR_FIRST,
+        super::faults::IN_PLACE_EARLY,
+        super::faults::NO_RESCUE,
+        super::faults::GROUP_NOT_ATOMIC,
+    ],
     log: None,
 };

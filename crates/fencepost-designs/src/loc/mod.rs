@@ -10,6 +10,7 @@ mod commit;
 pub mod config;
 pub mod cost;
 pub mod ec_wal;
+mod faults;
 pub mod format;
 pub mod h_wal;
 mod home;
@@ -30,7 +31,7 @@ pub mod txs;
 pub use config::{Config, InPlace, LocFault};
 pub use mechanism::Loc;
 
-use crate::registry::{Paper, Setting};
+use crate::info::{Environment, Paper};
 use fencepost_kernel::{Dialect, LogPath, Logging};
 
 /// The paper of loose ordering.
@@ -44,8 +45,8 @@ pub const LOC: Paper = Paper {
 };
 
 /// The dialect of hardware transactions: plain stores between `tx_begin` and `tx_commit`, `tx_flush` for durability.
-pub(crate) fn hardware(name: &'static str, setting: Setting, commit_is_durable: bool) -> Dialect {
-    let locks = crate::volatile::lock_fences(setting);
+pub(crate) fn hardware(name: &'static str, environment: Environment, commit_is_durable: bool) -> Dialect {
+    let locks = crate::volatile::lock_fences(environment);
     Dialect {
         name,
         logging: Logging::Hardware,

@@ -27,33 +27,41 @@
 //! and invalidates, as the instruction of 2014 did.
 
 use super::LOC;
-use crate::registry::{DesignInfo, Setting, configure};
+use crate::info::{DesignInfo, Environment, Promise, configure};
 use crate::so::{So, SoParams};
 use fencepost_kernel::params::Params;
 use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "s-wal",
+    name: "s-wal",
     summary: "software write-ahead log: redo, clflush, mfence, four strict phases",
     source: include_str!("s_wal.rs"),
     paper: LOC,
     dialect,
     contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: crate::so::HONOURS,
+    },
     sound: |_| true,
     params: SoParams::fields,
-    build: |settings, shape| Ok(Box::new(So::new(configure(settings)?, shape))),
+    variants: crate::so::INFO.variants,
+    smallest: &[],
+    build: |values, shape| Ok(Box::new(So::new(configure(values)?, shape))),
     cost: crate::so::cost,
-    relaxed: true,
+    faults: crate::so::FAULTS,
     log: Some("redo"),
 };
 
-fn dialect(setting: Setting) -> Dialect {
-    let barrier: &[Fence] = match setting.durable_on_accept {
+fn dialect(environment: Environment) -> Dialect {
+    let barrier: &[Fence] = match environment.durable_on_accept {
         true => &[Fence::Mfence],
         false => &[Fence::Mfence, Fence::Pcommit, Fence::Mfence],
     };
-    let locks = crate::volatile::lock_fences(setting);
+    let locks = crate::volatile::lock_fences(environment);
     Dialect {
         name: "s-wal",
         logging: Logging::Software,

@@ -2,7 +2,7 @@
 
 use super::exclusive::CommitRight;
 use super::{PcommitPolicy, SoFault, SoParams};
-use crate::registry::MachineShape;
+use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};

@@ -40,7 +40,9 @@ mod tests;
 
 pub use mechanism::So;
 
-use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, configure};
+use crate::info::{
+    CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, configure,
+};
 use crate::volatile::lock_fences;
 use fencepost_kernel::params::{ParamError, Params};
 use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
@@ -57,19 +59,57 @@ pub const DPO: Paper = Paper {
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "so",
+    name: "so",
     summary: "synchronous ordering: clwb, sfence, pcommit, sfence",
     source: include_str!("mod.rs"),
     paper: DPO,
     dialect,
     contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: HONOURS,
+    },
     sound: |_| true,
     params: SoParams::fields,
-    build: |settings, shape| Ok(Box::new(So::new(configure(settings)?, shape))),
+    variants: &[&[("pcommit", "drain-empty")], &[("pcommit", "exclusive")]],
+    smallest: &[],
+    build: |values, shape| Ok(Box::new(So::new(configure(values)?, shape))),
     cost,
-    relaxed: true,
+    faults: FAULTS,
     log: None,
 };
+
+/// What software may issue: x86's instructions and `pcommit`, and Arm's clean with its barrier.
+pub(crate) const HONOURS: Honours = Honours {
+    flushes: &[Flush::Clwb, Flush::ClflushOpt, Flush::Clflush, Flush::CvAp],
+    fences: &[
+        Fence::Sfence,
+        Fence::Mfence,
+        Fence::Pcommit,
+        Fence::Dmb,
+        Fence::DmbSt,
+        Fence::Dsb,
+    ],
+    nt_stores: true,
+    transactions: false,
+};
+/// A fence that does not wait for flushes.
+pub(crate) const SFENCE_IGNORES_FLUSHES: PlantedFault = PlantedFault::order(
+    "so.sfence-ignores-flushes",
+    "sfence waits for the thread's own flushes",
+    &[("fault", "sfence-ignores-flushes")],
+);
+/// The faults of the mechanism.
+pub(crate) const FAULTS: &[PlantedFault] = &[
+    PlantedFault::order(
+        "so.pcommit-ignores-others",
+        "pcommit waits for the accepted writes of every core",
+        &[("fault", "pcommit-ignores-others")],
+    ),
+    SFENCE_IGNORES_FLUSHES,
+];
 
 fencepost_kernel::param_words! {
     /// What a `pcommit` waits for.
@@ -107,8 +147,8 @@ fencepost_kernel::params! {
     }
 }
 
-fn dialect(setting: Setting) -> Dialect {
-    let barrier: &[Fence] = match setting.durable_on_accept {
+fn dialect(environment: Environment) -> Dialect {
+    let barrier: &[Fence] = match environment.durable_on_accept {
         true => &[Fence::Sfence],
         false => &[Fence::Sfence, Fence::Pcommit, Fence::Sfence],
     };
@@ -120,8 +160,8 @@ fn dialect(setting: Setting) -> Dialect {
         log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
-        lock_acquire: lock_fences(setting),
-        unlock_release: lock_fences(setting),
+        lock_acquire: lock_fences(environment),
+        unlock_release: lock_fences(environment),
         order_is_durable: true,
     }
 }
@@ -129,8 +169,8 @@ fn dialect(setting: Setting) -> Dialect {
 /// Width of an outstanding-flush counter: enough for a reorder buffer of 512 flushes.
 const COUNTER_BITS: u64 = 9;
 
-pub(crate) fn cost(settings: Settings<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    let _: SoParams = configure(settings)?;
+pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    let _: SoParams = configure(values)?;
     let per_core = u64::from(shape.harts.div_ceil(shape.cores.max(1)));
     Ok(vec![CostItem {
         what: "outstanding flush and commit counters, per core".into(),

@@ -250,9 +250,9 @@ fn the_barrier_makes_everything_before_it_durable_under_every_policy_and_queue_s
 /// DPO-SEM12: with a persistent write queue the dialect has no pcommit, and acceptance suffices.
 #[test]
 fn on_a_durable_queue_the_idiom_is_clwb_sfence() {
-    let on_accept = (registry::find("so").unwrap().dialect)(Setting::new(true, false));
+    let on_accept = (registry::find("so").unwrap().dialect)(Environment::new(true, false));
     assert_eq!(on_accept.order, [Fence::Sfence]);
-    let device = (registry::find("so").unwrap().dialect)(Setting::new(false, false));
+    let device = (registry::find("so").unwrap().dialect)(Environment::new(false, false));
     assert_eq!(device.order, [Fence::Sfence, Fence::Pcommit, Fence::Sfence]);
 
     let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 2);
@@ -359,11 +359,11 @@ fn a_stuck_hart_says_what_it_waits_for() {
 fn contract_follows_the_memory_and_so_adr_is_marked_where_it_cannot_hold() {
     let so = registry::find("so").unwrap();
     let adr = registry::find("so-adr").unwrap();
-    assert_eq!((so.contract)(Setting::new(false, true)), "px86-pcommit");
-    assert_eq!((so.contract)(Setting::new(true, true)), "px86");
-    assert_eq!((adr.contract)(Setting::new(false, true)), "px86");
-    assert!(!(adr.sound)(Setting::new(false, true)) && (adr.sound)(Setting::new(true, true)));
-    assert_eq!((adr.dialect)(Setting::new(false, true)).order, [Fence::Sfence]);
+    assert_eq!((so.contract)(Environment::new(false, true)), "px86-pcommit");
+    assert_eq!((so.contract)(Environment::new(true, true)), "px86");
+    assert_eq!((adr.contract)(Environment::new(false, true)), "px86");
+    assert!(!(adr.sound)(Environment::new(false, true)) && (adr.sound)(Environment::new(true, true)));
+    assert_eq!((adr.dialect)(Environment::new(false, true)).order, [Fence::Sfence]);
 }
 
 #[test]

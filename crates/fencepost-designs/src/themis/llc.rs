@@ -29,7 +29,7 @@
 use super::mechanism::{Tag, is_transfer, may_store};
 use super::parked::{HISTOGRAMS, Parked};
 use super::{ThemisFault, ThemisParams, configured, pointer_cost};
-use crate::registry::{CostItem, DesignInfo, MachineShape, Settings};
+use crate::info::{CostItem, DesignInfo, Honours, MachineShape, ParamValues, Promise};
 use crate::x86::stat::STATS;
 use crate::x86::{Paths, THEMIS, dialect, instr, snooped, stat};
 use fencepost_kernel::params::{ParamError, Params as _};
@@ -41,17 +41,25 @@ use std::collections::BTreeMap;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "themis-llc",
+    name: "themis-llc",
     summary: "non-temporal before temporal without a fence, enforced at the shared cache",
     source: include_str!("llc.rs"),
     paper: THEMIS,
     dialect: |s| dialect("themis-llc", s, &[]),
     contract: |_| "themis",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::X86,
+    },
     sound: |s| s.durable_on_accept,
     params: ThemisParams::fields,
-    build: |settings, shape| Ok(Box::new(ThemisLlc::new(configured(settings)?, shape))),
+    variants: super::VARIANTS,
+    smallest: super::SMALLEST,
+    build: |values, shape| Ok(Box::new(ThemisLlc::new(configured(values)?, shape))),
     cost,
-    relaxed: true,
+    faults: super::FAULTS,
     log: None,
 };
 
@@ -188,8 +196,8 @@ impl Design for ThemisLlc {
     }
 }
 
-fn cost(settings: Settings<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    let params = configured(settings)?;
+fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    let params = configured(values)?;
     let (cores, bits) = (u64::from(shape.cores), u64::from(params.pointer_bits));
     let item = |what: &str, lines: u32| CostItem {
         what: what.into(),

@@ -2,7 +2,7 @@
 
 use super::parked::{HISTOGRAMS, Parked};
 use super::{ThemisFault, ThemisParams};
-use crate::registry::MachineShape;
+use crate::info::MachineShape;
 use crate::x86::stat::STATS;
 use crate::x86::{Paths, instr, snooped, stat};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};

@@ -42,26 +42,77 @@ mod tests;
 
 pub use mechanism::Themis;
 
-use crate::registry::{CostItem, DesignInfo, MachineShape, Settings, configure};
+use crate::info::{CostItem, DesignInfo, Honours, MachineShape, ParamValues, PlantedFault, Promise, Values, configure};
 use crate::x86::{ClwbKeeps, THEMIS, X86Fault, X86Params, dialect};
 use fencepost_kernel::Ps;
 use fencepost_kernel::params::{ParamError, Params};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "themis",
+    name: "themis",
     summary: "non-temporal before temporal without a fence, enforced at the L1",
     source: include_str!("mod.rs"),
     paper: THEMIS,
     dialect: |s| dialect("themis", s, &[]),
     contract: |_| "themis",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::X86,
+    },
     sound: |s| s.durable_on_accept,
     params: ThemisParams::fields,
-    build: |settings, shape| Ok(Box::new(Themis::new(configured(settings)?, shape))),
+    variants: VARIANTS,
+    smallest: SMALLEST,
+    build: |values, shape| Ok(Box::new(Themis::new(configured(values)?, shape))),
     cost,
-    relaxed: true,
+    faults: FAULTS,
     log: None,
 };
+
+/// What the paper leaves open, a slow buffer, and pointers that run out soon.
+pub(crate) const VARIANTS: &[Values] = &[
+    &[("clwb_keeps", "shared")],
+    &[("drain_delay", "700ns")],
+    &[("pointer_bits", "4")],
+    &[("ack_latency", "90ns"), ("drain_gap", "30ns"), ("wcb_entries", "2")],
+];
+/// One entry, and the narrowest pointers.
+pub(crate) const SMALLEST: Values = &[("wcb_entries", "1"), ("pointer_bits", "1")];
+/// The faults of the mechanism; a small slow buffer and narrow pointers show them soon.
+pub(crate) const FAULTS: &[PlantedFault] = &[
+    PlantedFault::order(
+        "themis.restore-keeps-tag",
+        "a store to a line that has a tag renews it",
+        &[
+            ("fault", "restore-keeps-tag"),
+            ("wcb_entries", "2"),
+            ("drain_delay", "60ns"),
+            ("pointer_bits", "2"),
+        ],
+    ),
+    PlantedFault::order(
+        "themis.overflow-forgets-wbb",
+        "when the pointers run out, waiting write-backs still wait for the drain",
+        &[
+            ("fault", "overflow-forgets-wbb"),
+            ("wcb_entries", "2"),
+            ("drain_delay", "60ns"),
+            ("pointer_bits", "2"),
+        ],
+    ),
+    PlantedFault::order(
+        "themis.transfer-skips-wbb",
+        "a line that another core asks for waits for older non-temporal stores",
+        &[
+            ("fault", "transfer-skips-wbb"),
+            ("wcb_entries", "2"),
+            ("drain_delay", "60ns"),
+            ("pointer_bits", "2"),
+        ],
+    ),
+];
 
 fencepost_kernel::param_words! {
     /// Planted faults, for tests of the checker.
@@ -115,8 +166,8 @@ impl ThemisParams {
 /// Widest pointer: a tag shares the design's 32-bit word of a line with 16 bits of reset number.
 const POINTER_BITS_MAX: u8 = 15;
 
-fn configured(settings: Settings<'_>) -> Result<ThemisParams, ParamError> {
-    let params: ThemisParams = configure(settings)?;
+fn configured(values: ParamValues<'_>) -> Result<ThemisParams, ParamError> {
+    let params: ThemisParams = configure(values)?;
     params.paths().check()?;
     let least = params.index_bits().max(1);
     if !(least..=POINTER_BITS_MAX).contains(&params.pointer_bits) {
@@ -151,8 +202,8 @@ fn pointer_cost(params: &ThemisParams) -> CostItem {
     }
 }
 
-fn cost(settings: Settings<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    let params = configured(settings)?;
+fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    let params = configured(values)?;
     let (lines, bits) = (u64::from(shape.l1_lines), u64::from(params.pointer_bits));
     Ok(vec![
         CostItem {

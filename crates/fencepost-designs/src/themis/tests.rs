@@ -1,7 +1,8 @@
 use super::llc::ThemisLlc;
 use super::parked::{TRANSFER_DELAY, WBB_DELAY};
 use super::*;
-use crate::registry::{MachineShape, find};
+use crate::info::MachineShape;
+use crate::registry::find;
 use crate::testkit::{Bench, Call, dram_line, filled, pm_line};
 use crate::x86::stat;
 use fencepost_kernel::params::Raw;

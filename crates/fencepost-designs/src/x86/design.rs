@@ -3,7 +3,7 @@
 use super::X86Params;
 use super::paths::Paths;
 use super::stat::STATS;
-use crate::registry::MachineShape;
+use crate::info::MachineShape;
 use fencepost_kernel::{Fence, HartId, LineAddr, LineData};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Gate, Hooks, Instr, Snoop, SnoopAnswer, StatInfo, Write, WriteId,

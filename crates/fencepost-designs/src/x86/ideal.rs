@@ -24,21 +24,29 @@
 //! As `x86-adr`.
 
 use super::{THEMIS, X86, X86Params, configured, cost, dialect};
-use crate::registry::DesignInfo;
+use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_kernel::params::Params as _;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "x86-ideal",
+    name: "x86-ideal",
     summary: "x86 without the fences between log and data: an upper bound, not crash consistent",
     source: include_str!("ideal.rs"),
     paper: THEMIS,
     dialect: |s| dialect("x86-ideal", s, &[]),
     contract: |_| "px86",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::X86,
+    },
     sound: |s| s.durable_on_accept,
     params: X86Params::fields,
-    build: |settings, shape| Ok(Box::new(X86::new(configured(settings)?, shape))),
+    variants: super::VARIANTS,
+    smallest: super::SMALLEST,
+    build: |values, shape| Ok(Box::new(X86::new(configured(values)?, shape))),
     cost,
-    relaxed: true,
+    faults: super::FAULTS,
     log: None,
 };

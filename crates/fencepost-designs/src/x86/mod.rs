@@ -45,7 +45,10 @@ pub(crate) use design::{instr, snooped};
 pub use paths::Paths;
 pub use wcb::Wcb;
 
-use crate::registry::{CostItem, DesignInfo, MachineShape, Paper, Setting, Settings, configure};
+use crate::info::{
+    CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Values,
+    configure,
+};
 use crate::volatile::lock_fences;
 use fencepost_kernel::params::{ParamError, Params};
 use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
@@ -60,19 +63,58 @@ pub const THEMIS: Paper = Paper {
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
-    word: "x86-adr",
+    name: "x86-adr",
     summary: "x86 today: logs past the caches, clwb for data, sfence between them",
     source: include_str!("mod.rs"),
     paper: THEMIS,
     dialect: |s| dialect("x86-adr", s, &[Fence::Sfence]),
     contract: |_| "px86",
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: Honours::X86,
+    },
     sound: |s| s.durable_on_accept,
     params: X86Params::fields,
-    build: |settings, shape| Ok(Box::new(X86::new(configured(settings)?, shape))),
+    variants: VARIANTS,
+    smallest: SMALLEST,
+    build: |values, shape| Ok(Box::new(X86::new(configured(values)?, shape))),
     cost,
-    relaxed: true,
+    faults: FAULTS,
     log: None,
 };
+
+/// What the paper leaves open, and a slow buffer.
+pub(crate) const VARIANTS: &[Values] = &[
+    &[("clwb_keeps", "shared")],
+    &[("drain_delay", "700ns")],
+    &[("ack_latency", "1ns"), ("drain_gap", "0ns")],
+    &[("ack_latency", "90ns"), ("drain_gap", "30ns"), ("wcb_entries", "2")],
+];
+/// One entry.
+pub(crate) const SMALLEST: Values = &[("wcb_entries", "1")];
+/// The faults of the mechanism; a small slow buffer shows them soon.
+pub(crate) const FAULTS: &[PlantedFault] = &[
+    PlantedFault::order(
+        "x86.sfence-ignores-flushes",
+        "sfence waits for the thread's own flushes",
+        &[
+            ("fault", "sfence-ignores-flushes"),
+            ("wcb_entries", "2"),
+            ("drain_delay", "60ns"),
+        ],
+    ),
+    PlantedFault::order(
+        "x86.sfence-ignores-wcb",
+        "sfence waits for the thread's own non-temporal stores",
+        &[
+            ("fault", "sfence-ignores-wcb"),
+            ("wcb_entries", "2"),
+            ("drain_delay", "60ns"),
+        ],
+    ),
+];
 
 fencepost_kernel::param_words! {
     /// What a clwb leaves in the caches.
@@ -124,15 +166,15 @@ impl X86Params {
     }
 }
 
-fn configured(settings: Settings<'_>) -> Result<X86Params, ParamError> {
-    let params: X86Params = configure(settings)?;
+fn configured(values: ParamValues<'_>) -> Result<X86Params, ParamError> {
+    let params: X86Params = configure(values)?;
     params.check()?;
     Ok(params)
 }
 
 /// The dialect of the family; `log_to_data` is what total store order needs between a log entry and its data.
-pub(crate) fn dialect(name: &'static str, setting: Setting, log_to_data: &'static [Fence]) -> Dialect {
-    let program_order: &[Fence] = if setting.tso { &[] } else { &[Fence::DmbSt] };
+pub(crate) fn dialect(name: &'static str, environment: Environment, log_to_data: &'static [Fence]) -> Dialect {
+    let program_order: &[Fence] = if environment.tso { &[] } else { &[Fence::DmbSt] };
     Dialect {
         name,
         logging: Logging::Software,
@@ -145,12 +187,12 @@ pub(crate) fn dialect(name: &'static str, setting: Setting, log_to_data: &'stati
             log_to_data
         },
         durable: &[Fence::Sfence],
-        lock_acquire: lock_fences(setting),
-        unlock_release: lock_fences(setting),
+        lock_acquire: lock_fences(environment),
+        unlock_release: lock_fences(environment),
         order_is_durable: true,
     }
 }
 
-fn cost(settings: Settings<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    configured(settings).map(|_| Vec::new())
+fn cost(values: ParamValues<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    configured(values).map(|_| Vec::new())
 }

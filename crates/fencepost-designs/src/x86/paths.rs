@@ -4,7 +4,7 @@
 use super::stat;
 use super::wcb::{Acked, Placed, Wcb};
 use super::{ClwbKeeps, X86Fault, X86Params};
-use crate::registry::MachineShape;
+use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, Write, WriteId};

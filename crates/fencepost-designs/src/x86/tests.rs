@@ -1,5 +1,6 @@
 use super::*;
-use crate::registry::{MachineShape, find};
+use crate::info::MachineShape;
+use crate::registry::find;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{HartId, LineAddr, Stream};
@@ -171,13 +172,13 @@ fn switches_without_a_fence_are_counted_once() {
 
 #[test]
 fn the_dialects_differ_in_the_fence_between_log_and_data_only() {
-    for setting in Setting::ALL {
-        let of = |word: &str| (find(word).expect("registered").dialect)(setting);
+    for environment in Environment::ALL {
+        let of = |word: &str| (find(word).expect("registered").dialect)(environment);
         let base = of("x86-adr");
         assert_eq!(base.log_to_data, [Fence::Sfence]);
         for word in ["x86-ideal", "themis", "themis-llc"] {
             let d = of(word);
-            let program_order: &[Fence] = if setting.tso { &[] } else { &[Fence::DmbSt] };
+            let program_order: &[Fence] = if environment.tso { &[] } else { &[Fence::DmbSt] };
             assert_eq!(d.log_to_data, program_order, "{word}");
             let same = Dialect {
                 name: base.name,

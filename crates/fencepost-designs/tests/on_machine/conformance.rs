@@ -1,7 +1,7 @@
 //! Mechanism against contract.
 
 use super::harness::{Setup, programs};
-use fencepost_designs::{Setting, find};
+use fencepost_designs::{Environment, find};
 
 /// The designs whose rooms stand in this test's care; the others have a battery of their own.
 const WORDS: [&str; 5] = ["volatile", "so", "so-adr", "delegated", "delegated-merge"];
@@ -11,8 +11,8 @@ fn never_accused(word: &str) {
     let info = find(word).expect("registered");
     let mut reordered = 0;
     for seed in 0..10_000u64 {
-        let mut s = Setup::new(info.word)
-            .durable_on_accept(seed % 3 == 0 || !(info.sound)(Setting::new(false, false)))
+        let mut s = Setup::new(info.name)
+            .durable_on_accept(seed % 3 == 0 || !(info.sound)(Environment::new(false, false)))
             .tso(seed % 4 == 0);
         if seed % 5 == 0 {
             s = s.tiny();
@@ -34,7 +34,10 @@ fn never_accused(word: &str) {
             );
         }
     }
-    assert!(!info.relaxed || reordered > 0, "{word} was never seen to reorder");
+    assert!(
+        !info.promise.reorders || reordered > 0,
+        "{word} was never seen to reorder"
+    );
 }
 #[test]
 fn volatile_is_never_accused() {
@@ -113,7 +116,7 @@ fn planted_faults_are_convicted() {
 #[test]
 fn so_adr_on_a_device_durable_memory_is_convicted() {
     let s = Setup::new("so-adr");
-    assert!(!(s.info.sound)(s.setting()));
+    assert!(!(s.info.sound)(s.environment()));
     let convicted = (0..50).any(|seed| s.judge(&s.run(&programs(seed, 3, 40, 4))).is_err());
     assert!(convicted);
 }
@@ -122,9 +125,9 @@ fn so_adr_on_a_device_durable_memory_is_convicted() {
 #[test]
 fn same_seed_same_log() {
     for info in WORDS.map(|w| find(w).expect("registered")) {
-        let s = Setup::new(info.word);
+        let s = Setup::new(info.name);
         let digest = |seed| s.run(&programs(seed, 3, 40, 4)).log.digest();
-        assert_eq!(digest(1), digest(1), "{}", info.word);
-        assert_ne!(digest(1), digest(2), "{}", info.word);
+        assert_eq!(digest(1), digest(1), "{}", info.name);
+        assert_ne!(digest(1), digest(2), "{}", info.name);
     }
 }

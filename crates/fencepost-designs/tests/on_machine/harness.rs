@@ -1,7 +1,7 @@
 //! Random programs, machines and runs.
 
 use fencepost_contract::{ConformReport, Demands, conform};
-use fencepost_designs::{DesignInfo, MachineShape, Setting, find};
+use fencepost_designs::{DesignInfo, Environment, MachineShape, find};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Addr, At, Bytes, Image, Mem, Pm, Ps, Rmw, Site, Stream, Val, WriteCause};
 use fencepost_machine::memory::DurableAt;
@@ -107,9 +107,9 @@ impl Setup {
         }
         self
     }
-    pub fn setting(&self) -> Setting {
+    pub fn environment(&self) -> Environment {
         let accept = self.spec.pm.controller.durable_at(&self.spec.pm.media) == DurableAt::Accept;
-        Setting::new(accept, self.spec.core.store_order == StoreOrder::Tso)
+        Environment::new(accept, self.spec.core.store_order == StoreOrder::Tso)
     }
     pub fn design(&self) -> Box<dyn Design> {
         let shape = MachineShape {
@@ -139,10 +139,10 @@ impl Setup {
             remote: Vec::new(),
         };
         let machine = Machine::new(&self.spec, self.design(), work).expect("a sound machine");
-        machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.word))
+        machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.name))
     }
     fn body(&self, thread: u64, program: Vec<Statement>) -> ThreadBody {
-        let dialect = (self.info.dialect)(self.setting());
+        let dialect = (self.info.dialect)(self.environment());
         Box::new(move |m: &mut SimMem<'_>| {
             let mut pm = Pm::new(m, dialect);
             for (k, s) in program.into_iter().enumerate() {
@@ -153,11 +153,10 @@ impl Setup {
     /// Whether the run kept the contract of this design in this setting.
     pub fn judge(&self, r: &RunReport) -> Result<ConformReport, String> {
         let demands = Demands {
-            // Delegated ordering persists every store; with the others a store may stay in the caches.
-            complete: self.info.word.starts_with("delegated"),
+            complete: self.info.promise.persists_every_store,
         };
         let trace = r.trace.as_ref().expect("recorded");
-        let contract = self.info.contract_of(self.setting());
+        let contract = self.info.contract_of(self.environment());
         conform(trace, r.log.records(), &contract, demands).map_err(|refusal| refusal.to_string())
     }
 }

@@ -85,7 +85,7 @@ impl Setup {
             remote: Vec::new(),
         };
         let machine = Machine::new(&self.spec, design, work).expect("a sound machine");
-        machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.word))
+        machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.name))
     }
 }
 

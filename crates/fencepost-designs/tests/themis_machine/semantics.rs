@@ -215,7 +215,7 @@ fn transactions(word: &'static str, keeps_up: bool) -> RunReport {
     if keeps_up {
         s.spec.pm.media.write_pulse = Ps::ZERO;
     }
-    let dialect = (s.info.dialect)(fencepost_designs::Setting::new(true, true));
+    let dialect = (s.info.dialect)(fencepost_designs::Environment::new(true, true));
     let thread = move |t: u64| {
         body(move |m| {
             let mut pm_ = fencepost_kernel::Pm::new(m, dialect);

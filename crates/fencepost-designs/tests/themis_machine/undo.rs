@@ -3,7 +3,7 @@
 use super::harness::{Setup, body, judge};
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{CrashCheck, Oracle, ProgramRun, Verdict, check_prefixes};
-use fencepost_designs::{Setting, find};
+use fencepost_designs::{Environment, find};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Dialect, Flow, Image, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation,
     run_thread,
@@ -99,7 +99,7 @@ impl Program for Accounts {
 }
 
 fn dialect(word: &str) -> Dialect {
-    (find(word).expect("registered").dialect)(Setting::new(true, true))
+    (find(word).expect("registered").dialect)(Environment::new(true, true))
 }
 /// Every crash state that a contract allows.
 fn explored(word: &str, contract: ContractKind) -> Verdict {
@@ -149,7 +149,9 @@ fn thm_sem7_a_slow_write_combining_buffer_breaks_ideal_in_a_run() {
         for delay in ["0ns", "500ns"] {
             let r = simulated(word, delay);
             assert_eq!(prefixes(&r), Verdict::Clean, "{word}, {delay}");
-            let contract = find(word).expect("registered").contract_of(Setting::new(true, true));
+            let contract = find(word)
+                .expect("registered")
+                .contract_of(Environment::new(true, true));
             judge(&r, contract.kind).unwrap();
         }
     }

@@ -81,24 +81,24 @@ impl Resolved {
         shape(&self.machine)
     }
     /// What dialect and contract depend on.
-    pub fn setting(&self) -> fencepost_designs::Setting {
+    pub fn environment(&self) -> fencepost_designs::Environment {
         let spec = &self.machine.spec;
-        fencepost_designs::Setting {
+        fencepost_designs::Environment {
             durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
             tso: spec.core.store_order == StoreOrder::Tso,
         }
     }
     /// What software writes in this run.
     pub fn dialect(&self) -> Dialect {
-        (self.design.dialect)(self.setting())
+        (self.design.dialect)(self.environment())
     }
     /// Word of the contract that the run is held to.
     pub fn contract(&self) -> &'static str {
-        (self.design.contract)(self.setting())
+        (self.design.contract)(self.environment())
     }
     /// Whether the design can keep its promise on this machine.
     pub fn sound(&self) -> bool {
-        (self.design.sound)(self.setting())
+        (self.design.sound)(self.environment())
     }
     /// Every parameter of the design with its value here.
     pub fn design_values(&self) -> Vec<(Field, String)> {
@@ -191,7 +191,7 @@ impl Resolved {
             let info = word.map_or(Ok(self.design), find_design).map_err(at_key)?;
             (
                 (info.params)(),
-                info.word == self.design.word,
+                info.name == self.design.name,
                 &mut self.design_settings,
             )
         } else {
@@ -211,7 +211,7 @@ impl Resolved {
         }
         if mine {
             let section = if kind == "design" {
-                format!("design.{}", self.design.word)
+                format!("design.{}", self.design.name)
             } else {
                 format!("program.{}", self.about.word)
             };
@@ -228,7 +228,7 @@ impl Resolved {
 
     fn refused(&self, kind: &str, e: &ParamError) -> BadInput {
         let word = if kind == "design" {
-            self.design.word
+            self.design.name
         } else {
             self.about.word
         };
@@ -273,7 +273,7 @@ pub fn shape(machine: &MachineConfig) -> MachineShape {
 
 /// The design with this word, or the nearest ones.
 pub fn find_design(word: &str) -> Result<&'static DesignInfo, BadInput> {
-    let known = || fencepost_designs::all().iter().map(|d| d.word);
+    let known = || fencepost_designs::all().iter().map(|d| d.name);
     fencepost_designs::find(word).ok_or_else(|| BadInput::unknown("design", word, known()))
 }
 /// The program with this word, or the nearest ones.

@@ -51,11 +51,11 @@ impl Paths {
             remote: Vec::new(),
         };
         let machine = Machine::new(&r.machine.spec, design, work).map_err(|e| e.to_string())?;
-        let report = machine.run().map_err(|e| format!("{}: {e}", r.design.word))?;
+        let report = machine.run().map_err(|e| format!("{}: {e}", r.design.name))?;
         let trace = report.trace.as_ref().ok_or("the run was not recorded")?;
-        let contract = r.design.contract_of(r.setting());
+        let contract = r.design.contract_of(r.environment());
         conform(trace, report.log.records(), &contract, Demands::default())
-            .map_err(|e| format!("{} breaks its contract: {e}", r.design.word))?;
+            .map_err(|e| format!("{} breaks its contract: {e}", r.design.name))?;
         Ok(report)
     }
     /// Runs these threads: which of the lines [`FIRST`] and [`SECOND`] was durable first.

@@ -7,7 +7,7 @@ mod rules;
 mod walkthrough;
 
 use super::{Delegated, DelegatedParams, Entry, Kind, Newness, checked};
-use crate::registry::MachineShape;
+use crate::info::MachineShape;
 use crate::testkit::Bench;
 use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, Ps};
 use fencepost_machine::seam::{Cx as _, Gate, Instr};

@@ -1,11 +1,11 @@
 //! Who may import whom.
 
-use crate::root;
+use crate::sources::{root, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Rooms of the house and the rooms that each may use. The checker (`contract`) and the programs never see the machine.
+/// The crates and what each may use. The checker (`contract`) and the programs never see the machine.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-kernel", &[]),
     ("fencepost-contract", &["fencepost-kernel"]),
@@ -30,19 +30,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost", &["fencepost-lab"]),
     ("fencepost-py", &["fencepost", "fencepost-lab"]),
 ];
-/// Libraries that live in one room only.
-const LIVES_IN: &[(&str, &str)] = &[
+/// Libraries that only one crate may use.
+const ONLY_IN: &[(&str, &str)] = &[
     ("clap", "fencepost"),
     ("miette", "fencepost"),
     ("indicatif", "fencepost"),
     ("pyo3", "fencepost-py"),
 ];
 
-fn allowed(room: &str) -> &'static [&'static str] {
+fn allowed(krate: &str) -> &'static [&'static str] {
     MAY_USE
         .iter()
-        .find(|r| r.0 == room)
-        .unwrap_or_else(|| panic!("room `{room}` has no floor: add it to the table"))
+        .find(|r| r.0 == krate)
+        .unwrap_or_else(|| panic!("crate `{krate}` has no layer: add it to the table"))
         .1
 }
 
@@ -75,55 +75,40 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     found
 }
 
-/// Rooms that a source text names: every `fencepost_xyz` outside comments.
+/// Crates that a source text names: every `fencepost_xyz` outside comments.
 fn imports(source: &str) -> BTreeSet<String> {
     let code = source.lines().map(|l| l.split("//").next().unwrap_or(""));
-    let words = code.flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    words
+    let names = code.flat_map(|l| l.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    names
         .filter(|w| w.starts_with("fencepost_"))
         .map(|w| w.replace('_', "-"))
         .collect()
 }
 
-fn violations(room: &str, manifest: &str, sources: &BTreeMap<String, String>) -> Vec<String> {
-    let rooms: BTreeSet<&str> = MAY_USE.iter().map(|r| r.0).collect();
-    let may = allowed(room);
+fn violations(krate: &str, manifest: &str, sources: &BTreeMap<String, String>) -> Vec<String> {
+    let crates: BTreeSet<&str> = MAY_USE.iter().map(|r| r.0).collect();
+    let may = allowed(krate);
     let mut wrong = Vec::new();
     for d in dependencies(manifest) {
-        if rooms.contains(d.as_str()) && !may.contains(&d.as_str()) {
-            wrong.push(format!("{room}/Cargo.toml depends on {d}"));
+        if crates.contains(d.as_str()) && !may.contains(&d.as_str()) {
+            wrong.push(format!("{krate}/Cargo.toml depends on {d}"));
         }
-        if let Some((_, home)) = LIVES_IN.iter().find(|l| l.0 == d && l.1 != room) {
-            wrong.push(format!("{room}/Cargo.toml depends on {d}, which lives in {home}"));
+        if let Some((_, owner)) = ONLY_IN.iter().find(|l| l.0 == d && l.1 != krate) {
+            wrong.push(format!("{krate}/Cargo.toml depends on {d}, which only {owner} may"));
         }
     }
     for (file, text) in sources {
         for i in imports(text) {
-            if i != room && rooms.contains(i.as_str()) && !may.contains(&i.as_str()) {
-                wrong.push(format!("{room}/{file} uses {i}"));
+            if i != krate && crates.contains(i.as_str()) && !may.contains(&i.as_str()) {
+                wrong.push(format!("{krate}/{file} uses {i}"));
             }
         }
     }
     wrong
 }
 
-/// Rust files below a folder, by path.
-pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(dir) else {
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a readable folder").path()).collect();
-    paths.sort();
-    let nested = |p: PathBuf| if p.is_dir() { rust_files(&p) } else { vec![p] };
-    paths
-        .into_iter()
-        .flat_map(nested)
-        .filter(|p| p.extension().is_some_and(|x| x == "rs"))
-        .collect()
-}
-
 #[test]
-fn no_room_imports_what_its_floor_forbids() {
+fn no_crate_imports_what_its_layer_forbids() {
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
     for entry in fs::read_dir(root().join("crates")).expect("the crates folder") {
@@ -131,17 +116,17 @@ fn no_room_imports_what_its_floor_forbids() {
         let Ok(manifest) = fs::read_to_string(dir.join("Cargo.toml")) else {
             continue;
         };
-        let room = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let krate = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let read = |p: PathBuf| {
             let text = fs::read_to_string(&p).expect("a readable source");
             (p.strip_prefix(&dir).unwrap_or(&p).to_string_lossy().into_owned(), text)
         };
         wrong.extend(violations(
-            &room,
+            &krate,
             &manifest,
             &rust_files(&dir).into_iter().map(read).collect(),
         ));
-        seen.insert(room);
+        seen.insert(krate);
     }
     assert!(
         seen.contains("fencepost-kernel") && seen.contains("fencepost"),

@@ -1,0 +1,188 @@
+//! Planted faults: switches that break one rule of the code on purpose, so that a test can show that the break is noticed.
+//!
+//! A fault is planted where the rule is kept, with one line:
+//!
+//! ```
+//! # let dirty = true;
+//! if dirty && !fencepost_kernel::planted!("hierarchy.snoop-unanswered", "a dirty copy answers every snoop") {
+//!     // answer
+//! }
+//! ```
+//!
+//! The name is `place.what-goes-wrong`; the second text is the rule that the fault breaks. Both are literals, so that
+//! `xtask faults` lists every planted fault with its file and line from the sources; its tests make sure that no name is used for
+//! two rules and that every name occurs in a test or in a design's declaration. The macro may stand in the kernel, the machine,
+//! the designs, the programs, the checker and the lab. The same name may be planted at several places that keep the same rule.
+//!
+//! **Cost.** In a release build without the feature `faults` the macro is the constant `false`, and nothing of it remains in the
+//! code. In test and debug builds, and with the feature (`--features faults` of `fencepost`, `fencepost-lab` or `xtask`), it is
+//! one load of a process-wide flag while no fault is on.
+//!
+//! **Switching on.** [`with`] turns faults on for the calling thread while a closure runs, and says whether a planted line was
+//! reached at all: a fault that is never asked about proves nothing. Tests that run side by side do not disturb each other. The
+//! environment variable `FENCEPOST_FAULT=NAME[,NAME]` turns them on for the whole process, for a look at one fault by hand. A
+//! thread pool hands the faults of the caller on: take [`current`] before the threads start, and [`Faults::enter`] it in each.
+//!
+//! What a user may choose stays a parameter: a design whose semantic claims are checked in releases by breaking a rule keeps
+//! its `fault` parameter, and declares both in its list of faults.
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Whether faults can be switched on in this build.
+pub const ENABLED: bool = cfg!(any(debug_assertions, feature = "faults"));
+
+/// How many threads, and whether the process, have faults on; `UNREAD` until the environment was looked at.
+static ACTIVE: AtomicUsize = AtomicUsize::new(UNREAD);
+const UNREAD: usize = usize::MAX / 2;
+
+/// The faults of the environment, on in every thread.
+static PROCESS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let names = std::env::var("FENCEPOST_FAULT").unwrap_or_default();
+    let names: Vec<String> = names
+        .split(',')
+        .map(|n| n.trim().to_owned())
+        .filter(|n| !n.is_empty())
+        .collect();
+    // Guards look first too, so nothing else has been counted yet.
+    ACTIVE.fetch_sub(UNREAD - usize::from(!names.is_empty()), Ordering::Relaxed);
+    names
+});
+
+thread_local! {
+    static THREAD: RefCell<Vec<Planted>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Planted {
+    name: String,
+    reached: bool,
+}
+
+/// Whether the fault with this name is on in the calling thread. Use [`planted!`](crate::planted!), which also lists the fault.
+#[inline]
+pub fn on(name: &str) -> bool {
+    ENABLED && ACTIVE.load(Ordering::Relaxed) != 0 && look(name)
+}
+
+#[cold]
+fn look(name: &str) -> bool {
+    let everywhere = PROCESS.iter().any(|n| n == name);
+    THREAD.with_borrow_mut(|faults| {
+        let here = faults.iter_mut().rev().find(|f| f.name == name);
+        here.map(|f| f.reached = true).is_some() || everywhere
+    })
+}
+
+/// Faults that are on, to be handed to another thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Faults(Vec<String>);
+
+/// The faults that [`with`] and [`Faults::enter`] turned on in the calling thread.
+pub fn current() -> Faults {
+    THREAD.with_borrow(|faults| Faults(faults.iter().map(|f| f.name.clone()).collect()))
+}
+
+impl Faults {
+    /// The faults with these names.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Faults {
+        Faults(names.into_iter().map(str::to_owned).collect())
+    }
+    /// Turns them on in the calling thread until the guard is dropped.
+    #[must_use = "the faults are on while the guard lives"]
+    pub fn enter(&self) -> Guard {
+        LazyLock::force(&PROCESS);
+        ACTIVE.fetch_add(1, Ordering::Relaxed);
+        THREAD.with_borrow_mut(|faults| {
+            let before = faults.len();
+            let planted = |name: &String| Planted {
+                name: name.clone(),
+                reached: false,
+            };
+            faults.extend(self.0.iter().map(planted));
+            Guard {
+                before,
+                _not_send: std::marker::PhantomData,
+            }
+        })
+    }
+}
+
+/// Keeps faults on in the thread that made it. Guards are dropped in the opposite order of their making.
+#[derive(Debug)]
+pub struct Guard {
+    before: usize,
+    _not_send: std::marker::PhantomData<*const ()>,
+}
+impl Guard {
+    /// Whether a planted line of one of this guard's faults was reached by this thread.
+    pub fn reached(&self) -> bool {
+        THREAD.with_borrow(|faults| faults[self.before..].iter().any(|f| f.reached))
+    }
+}
+impl Drop for Guard {
+    fn drop(&mut self) {
+        THREAD.with_borrow_mut(|faults| faults.truncate(self.before));
+        ACTIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs `f` with one fault on in this thread, and says whether its planted line was reached there.
+pub fn with<R>(name: &str, f: impl FnOnce() -> R) -> (R, bool) {
+    let guard = Faults::named([name]).enter();
+    let result = f();
+    (result, guard.reached())
+}
+
+/// Whether the fault with this name is on: `planted!("place.what-goes-wrong", "the rule that it breaks")`. See [`mod@crate::fault`].
+#[macro_export]
+macro_rules! planted {
+    ($name:literal, $breaks:literal $(,)?) => {
+        $crate::fault::ENABLED && $crate::fault::on($name)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken() -> bool {
+        crate::planted!("kernel.example", "an example of a rule that is broken on purpose")
+    }
+
+    #[test]
+    fn a_fault_is_on_while_its_closure_runs_and_in_its_thread_only() {
+        assert!(!broken());
+        let (seen, reached) = with("kernel.example", || {
+            let elsewhere = std::thread::spawn(broken).join().expect("no panic");
+            (broken(), elsewhere)
+        });
+        assert_eq!((seen, reached), ((true, false), true));
+        assert!(!broken());
+    }
+
+    #[test]
+    fn a_fault_that_no_line_asks_about_is_reported_as_not_reached() {
+        assert_eq!(with("kernel.no-such-fault", broken), (false, false));
+    }
+
+    #[test]
+    fn faults_are_handed_to_other_threads() {
+        let (seen, _) = with("kernel.example", || {
+            let faults = current();
+            let work = move || {
+                let guard = faults.enter();
+                (broken(), guard.reached())
+            };
+            std::thread::spawn(work).join().expect("no panic")
+        });
+        assert_eq!(seen, (true, true));
+    }
+
+    #[test]
+    fn a_panic_switches_the_fault_off() {
+        let panics = || with("kernel.example", || panic!("on purpose"));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert!(!broken());
+    }
+}

@@ -1,0 +1,90 @@
+//! The list of planted faults, read from the sources: every `planted!("name", "rule")`.
+
+use crate::sources::of_crates;
+
+/// One planted line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planted {
+    /// Its name.
+    pub name: String,
+    /// The rule that it breaks.
+    pub breaks: String,
+    /// File and line.
+    pub place: String,
+}
+
+/// The text of the string literal that comes next, and what follows it.
+fn literal(text: &str) -> Option<(&str, &str)> {
+    let (_, rest) = text.split_once('"')?;
+    rest.split_once('"')
+}
+
+/// The planted lines of one source; comments and the macro's own definition and tests do not count.
+fn planted_in(file: &str, source: &str) -> Vec<Planted> {
+    let mut found = Vec::new();
+    for (at, _) in source.match_indices("planted!(") {
+        let line = source[..at].rfind('\n').map_or(0, |n| n + 1);
+        let comment = source[line..at].contains("//");
+        let names = literal(&source[at..]).and_then(|(name, rest)| Some((name, literal(rest)?.0)));
+        if let (false, Some((name, breaks))) = (comment, names) {
+            found.push(Planted {
+                name: name.to_owned(),
+                breaks: breaks.split_whitespace().collect::<Vec<_>>().join(" "),
+                place: format!("{file}:{}", source[..at].matches('\n').count() + 1),
+            });
+        }
+    }
+    found
+}
+
+/// Every planted line of the workspace, by name.
+pub fn all() -> Vec<Planted> {
+    let mut found: Vec<Planted> = (of_crates().iter())
+        .filter(|s| !s.0.ends_with("fencepost-kernel/src/fault.rs"))
+        .flat_map(|(file, text)| planted_in(file, text))
+        .collect();
+    found.sort_by(|a, b| (&a.name, &a.place).cmp(&(&b.name, &b.place)));
+    found
+}
+
+#[test]
+fn names_are_dotted_and_mean_one_rule() {
+    let all = all();
+    for p in &all {
+        let (place, what) = p.name.split_once('.').unwrap_or_default();
+        assert!(
+            !place.is_empty() && !what.is_empty(),
+            "{}: `{}` is not place.what",
+            p.place,
+            p.name
+        );
+        assert!(!p.breaks.is_empty(), "{}", p.place);
+    }
+    for two in all.windows(2).filter(|w| w[0].name == w[1].name) {
+        assert_eq!(two[0].breaks, two[1].breaks, "{} and {}", two[0].place, two[1].place);
+    }
+}
+
+/// A fault that nobody switches on proves nothing: its name stands in a test or in a design's declaration as well.
+#[test]
+fn every_planted_fault_is_switched_on_somewhere() {
+    let sources = of_crates();
+    for p in all() {
+        let quoted = format!("\"{}\"", p.name);
+        let named: usize = sources.iter().map(|s| s.1.matches(&quoted).count()).sum();
+        let planted = all().iter().filter(|q| q.name == p.name).count();
+        assert!(named > planted, "{}: no test names {quoted}", p.place);
+    }
+}
+
+#[test]
+fn planted_lines_are_found() {
+    let source =
+        "// planted!(\"a.comment\", \"x\")\nif fencepost_kernel::planted!(\n    \"core.x\",\n    \"a rule\") {}\n";
+    let one = Planted {
+        name: "core.x".into(),
+        breaks: "a rule".into(),
+        place: "a.rs:2".into(),
+    };
+    assert_eq!(planted_in("a.rs", source), [one]);
+}
