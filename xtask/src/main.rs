@@ -2,8 +2,10 @@
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`; `digests` compares what a list of
 //! runs yields with what was recorded; `faults` lists the faults that can be planted. The tests of this package fail when a page
-//! is out of date, when a crate imports what its layer forbids, or when a file grows out of hand.
+//! is out of date, when a crate imports what its layer forbids, when files come to depend on each other in a circle, or when a
+//! file grows out of hand. `circles` shows the circles that are left.
 
+mod circles;
 mod digests;
 mod faults;
 mod generate;
@@ -11,6 +13,7 @@ mod generate;
 mod layers;
 #[cfg(test)]
 mod size;
+mod source_text;
 mod sources;
 
 use sources::root;
@@ -50,6 +53,14 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["circles"] => circles(),
+        ["circles", "--write"] => match circles::write() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("cannot write the numbers: {e}");
+                ExitCode::from(2)
+            }
+        },
         ["faults"] => {
             for f in faults::all() {
                 println!("{}\t{}\t{}", f.name, f.breaks, f.place);
@@ -57,8 +68,33 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- generate | digests [--write] | faults");
+            eprintln!("usage: cargo run -p xtask -- generate | digests [--write] | faults | circles [--write]");
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints the circles among the files of each crate.
+fn circles() -> ExitCode {
+    let all = match circles::all() {
+        Ok(all) => all,
+        Err(e) => {
+            eprintln!("cannot read the sources: {e}");
+            return ExitCode::from(2);
+        }
+    };
+    for (name, circles) in all {
+        println!(
+            "{name}: {} files in {} circles",
+            circles.iter().map(|c| c.len()).sum::<usize>(),
+            circles.len()
+        );
+        for circle in circles {
+            for (file, uses) in circle {
+                println!("    {file} uses {}", Vec::from_iter(uses).join(", "));
+            }
+            println!();
+        }
+    }
+    ExitCode::SUCCESS
 }
