@@ -1,6 +1,7 @@
 //! A design that logs every hook call and passes it on.
 
 use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, QueueId};
+use fencepost_machine::memory::Scheduler;
 use fencepost_machine::seam::{
     Access, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, QueuePlan, RemoteWrite, Snoop, SnoopAnswer, StatInfo,
     TxStart, Way, Why, Write, WriteId,
@@ -134,6 +135,9 @@ impl<D: Design> Design for Recorder<D> {
     fn queue_plan(&self) -> QueuePlan {
         self.saw(Hook::QueuePlan);
         self.inner.queue_plan()
+    }
+    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+        self.inner.scheduler()
     }
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         self.saw(Hook::Instr);

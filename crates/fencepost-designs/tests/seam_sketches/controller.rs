@@ -114,7 +114,7 @@ impl Design for FgcSketch {
         QueuePlan {
             queues: 9,
             entries_each: Some(8),
-            ordered_issue: false,
+            ..QueuePlan::default()
         }
     }
     fn bind(&mut self, _: &mut dyn Cx, _: HartId, base: Addr, len: u64) -> QueueId {

@@ -10,7 +10,7 @@ use crate::bus::{Bus, Core, SharedCache};
 use crate::cache::Tags;
 use crate::frontend::{Journal, Thread};
 use crate::hart::{Account, Hart, Refused, Shape};
-use crate::memory::Controller;
+use crate::memory::{Controller, Scheduler};
 use crate::seam::{Design, QueuePlan, RemoteEvent};
 use crate::spec::{MachineSpec, MemorySpec};
 use fencepost_kernel::{HartId, PersistLog, Ps};
@@ -32,11 +32,20 @@ pub(crate) struct Start {
 /// Events at one moment beyond which the machine is taken to be going round in circles.
 const LIVELOCK: u64 = 4_000_000;
 
-fn memory_port(name: &'static str, spec: &MemorySpec, plan: &QueuePlan, durable: bool) -> Result<MemoryPort, RunError> {
+fn memory_port(
+    name: &'static str,
+    spec: &MemorySpec,
+    plan: &QueuePlan,
+    scheduler: Option<Box<dyn Scheduler>>,
+    durable: bool,
+) -> Result<MemoryPort, RunError> {
     let controller =
         Controller::new(&spec.controller, &spec.media, plan, durable).map_err(|e| RunError::Memory(name, e))?;
     Ok(MemoryPort {
-        controller,
+        controller: match scheduler {
+            Some(s) => controller.with_scheduler(s),
+            None => controller,
+        },
         scheduled: None,
         reads: Vec::new(),
         waiting_reads: VecDeque::new(),
@@ -76,7 +85,7 @@ impl Machine {
             write_back: VecDeque::new(),
             stuck_fills: Vec::new(),
         };
-        let plan = design.queue_plan();
+        let (plan, scheduler) = (design.queue_plan(), design.scheduler());
         let sys = System {
             shape: Shape::new(&spec.core),
             events: Agenda::default(),
@@ -88,8 +97,8 @@ impl Machine {
                 write_back: VecDeque::new(),
             },
             bus: Bus::default(),
-            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), false)?,
-            pm: memory_port("pm", &spec.pm, &plan, true)?,
+            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), None, false)?,
+            pm: memory_port("pm", &spec.pm, &plan, scheduler, true)?,
             locks: Locks::default(),
             functional,
             coherent: with_writers(&work.initial, work.record),

@@ -1,14 +1,12 @@
 //! The memory controller: what its user calls, and the order in which things happen at one moment.
 
 use super::drain::Drain;
-use super::lane::Lane;
-use super::lists::{Request, Touched};
 use super::map::{AddressMap, Location};
 use super::module::Module;
-use super::sched::sooner;
-use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError};
+use super::schedule::{ChannelScheduler, Context, Issued, Request, RowState, Scheduler, sooner};
+use super::spec::{ControllerSpec, DurableAt, MediaSpec, SlotFreed, SpecError};
 use super::stats::MemStats;
-use super::timing::Timing;
+use super::timing::{Direction, Timing};
 use super::writes::{Arrival, Refusal, Slot, Writes};
 use super::{CommandRecord, MemEvent, ReadId};
 use crate::seam::{QueuePlan, Write, WriteId};
@@ -30,7 +28,7 @@ pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
 ///
 /// A refused push is repeated after [`MemEvent::SlotFree`] / [`MemEvent::ReadSlotFree`], which are sent only when
 /// something was refused before.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Controller {
     pub(super) spec: ControllerSpec,
     pub(super) timing: Timing,
@@ -41,7 +39,9 @@ pub struct Controller {
     pub(super) accept_is_durable: bool,
     pub(super) answers_on_accept: bool,
     pub(super) writes: Writes,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) channels: Vec<ChannelScheduler>,
+    /// The design's own scheduler of writes; first ready, first come, first served without.
+    scheduler: Option<Box<dyn Scheduler>>,
     /// Pushed writes that have not arrived, by time of arrival.
     transit: VecDeque<(Ps, Slot)>,
     /// Reads whose data is on its way, and reads answered from the write queue.
@@ -52,11 +52,10 @@ pub struct Controller {
     pub(super) reads_in_use: u16,
     read_refused: bool,
     write_refused: Vec<bool>,
-    pub(super) high: u16,
-    pub(super) low: u16,
-    /// A queue is at or above the high mark; every queue is at or below the low mark.
-    pub(super) pressed: bool,
-    pub(super) relaxed: bool,
+    /// High and low mark of every write queue.
+    watermarks: Vec<(u16, u16)>,
+    above_high_watermark: bool,
+    below_low_watermark: bool,
     pub(super) drains: Vec<Drain>,
     pub(super) drain_check: Option<Ps>,
     /// The earliest time at which anything is due; kept up to date by everything that changes it.
@@ -79,9 +78,12 @@ impl Controller {
         media.validate()?;
         let durable_on_accept = durable_region && spec.durable_at(media) == DurableAt::Accept;
         let writes = Writes::new(plan, spec.write_queue, durable_on_accept, spec.coalesce);
-        let capacity = u32::from(writes.capacity(0));
-        let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
-        let low = (capacity * u32::from(spec.drain_low) / 100) as u16;
+        let watermarks = |queue| {
+            let capacity = u32::from(writes.capacity(queue));
+            let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
+            let low = (capacity * u32::from(spec.drain_low) / 100) as u16;
+            (high, low.min(high - 1))
+        };
         Ok(Controller {
             timing: Timing::new(media),
             map: AddressMap::new(media),
@@ -89,7 +91,8 @@ impl Controller {
             durable_region,
             accept_is_durable: durable_on_accept,
             answers_on_accept: durable_on_accept,
-            lanes: (0..media.channels).map(|_| Lane::new(media)).collect(),
+            channels: (0..media.channels).map(|i| ChannelScheduler::new(media, i)).collect(),
+            scheduler: None,
             transit: VecDeque::with_capacity(64),
             returning: VecDeque::with_capacity(usize::from(spec.read_queue)),
             forwarded: VecDeque::with_capacity(16),
@@ -97,10 +100,9 @@ impl Controller {
             reads_in_use: 0,
             read_refused: false,
             write_refused: vec![false; usize::from(writes.queues())],
-            high,
-            low: low.min(high - 1),
-            pressed: false,
-            relaxed: true,
+            watermarks: (0..writes.queues()).map(watermarks).collect(),
+            above_high_watermark: false,
+            below_low_watermark: true,
             drains: Vec::new(),
             drain_check: None,
             next: None,
@@ -110,6 +112,12 @@ impl Controller {
             spec: spec.clone(),
             writes,
         })
+    }
+
+    /// Has a scheduler of the design's own choose among writes; for a controller still unused.
+    pub fn with_scheduler(mut self, scheduler: Box<dyn Scheduler>) -> Controller {
+        self.scheduler = Some(scheduler);
+        self
     }
 
     // ---- requests
@@ -130,10 +138,10 @@ impl Controller {
         }
         self.reads_in_use += 1;
         let at = self.map.locate(line);
-        let lane = &mut self.lanes[usize::from(at.channel)];
-        if lane.reads.push(request(id.0, line, at, now), &lane.channel, true) {
-            lane.wake(&self.timing, now);
-            self.next = sooner(self.next, lane.wake);
+        let channel = &mut self.channels[usize::from(at.channel)];
+        if channel.reads.push(request(id.0, line, at, now), &channel.channel, true) {
+            channel.wake(&self.timing, now);
+            self.next = sooner(self.next, channel.wake);
         }
         Ok(())
     }
@@ -191,8 +199,8 @@ impl Controller {
     /// Works out [`Controller::next_event`]. Only time that passes can make it later; what comes in makes it at most sooner.
     pub(super) fn look_ahead(&mut self) {
         let mut next = self.drain_check;
-        for lane in &self.lanes {
-            next = sooner(next, lane.wake);
+        for channel in &self.channels {
+            next = sooner(next, channel.wake);
         }
         next = sooner(next, self.transit.front().map(|x| x.0));
         next = sooner(next, self.storing.front().map(|x| x.0));
@@ -228,10 +236,78 @@ impl Controller {
             self.run_module(now, filter, out);
         }
         self.answer_drains(out);
-        for lane in 0..self.lanes.len() {
-            if self.lanes[lane].wake.is_some_and(|w| w <= now) {
-                self.run_lane(lane, now, filter, out);
+        for channel in 0..self.channels.len() {
+            if self.channels[channel].wake.is_some_and(|w| w <= now) {
+                self.run_channel(channel, now, filter, out);
             }
+        }
+    }
+    /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
+    fn run_channel(&mut self, index: usize, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        // With a module, the filter was asked when the write left the controller.
+        let filter = filter.filter(|_| self.module.is_none());
+        let (channel, mut cx) = self.channel(index, filter);
+        let mut busy = channel.begin(now, &mut cx);
+        while busy {
+            let (channel, mut cx) = self.channel(index, filter);
+            let issued = channel.step(now, &mut cx);
+            busy = issued.is_some();
+            if let Some(Issued::Column(direction, request)) = issued {
+                self.transfer(now, direction, &request, out);
+            }
+        }
+    }
+    fn channel<'a>(
+        &'a mut self,
+        index: usize,
+        filter: Option<IssueFilter<'a>>,
+    ) -> (&'a mut ChannelScheduler, Context<'a>) {
+        let cx = Context {
+            timing: &self.timing,
+            spec: &self.spec,
+            queues: &self.writes,
+            above_high_watermark: self.above_high_watermark,
+            below_low_watermark: self.below_low_watermark,
+            scheduler: self.scheduler.as_deref_mut(),
+            filter,
+            commands: self.commands.as_mut(),
+            stats: &mut self.stats,
+        };
+        (&mut self.channels[index], cx)
+    }
+    /// A line crosses the bus.
+    fn transfer(&mut self, now: Ps, direction: Direction, r: &Request, out: &mut Vec<MemEvent>) {
+        if direction == Direction::Read {
+            let at = now + self.timing.read_data + self.spec.static_latency;
+            self.returning.push_back((at, (ReadId(r.key), r.line)));
+            return;
+        }
+        let slot = r.key as Slot;
+        let (id, queue) = (self.writes.id(slot), self.writes.write(slot).queue);
+        out.push(MemEvent::Issued { id });
+        let free = self.spec.slot_freed == SlotFreed::Issue;
+        self.writes.issue(slot, free);
+        self.tell_scheduler(now, slot, |s, bank, id, write| s.issued(now, bank, id, write));
+        self.follow_epochs(now);
+        if free {
+            self.slot_free(queue, out);
+            self.watermarks(now);
+        }
+        self.storing.push_back((now + self.timing.write_done, slot));
+    }
+    /// Tells the design's scheduler what happened to a write; every channel waits for its decision.
+    fn tell_scheduler(&mut self, now: Ps, slot: Slot, tell: impl FnOnce(&mut dyn Scheduler, u16, WriteId, &Write)) {
+        let Some(scheduler) = self.scheduler.as_deref_mut() else {
+            return;
+        };
+        let write = self.writes.write(slot);
+        let at = self.map.locate(write.line);
+        let bank = at.channel * self.banks_per_channel + at.bank;
+        tell(scheduler, bank, self.writes.id(slot), write);
+        let decided = now + scheduler.delay();
+        for channel in &mut self.channels {
+            channel.reconsider(&self.timing, decided);
+            self.next = sooner(self.next, channel.wake);
         }
     }
     fn finish_reads(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
@@ -259,10 +335,13 @@ impl Controller {
                 self.slot_free(write.queue, out);
                 self.watermarks(now);
             }
-            Arrival::Queued => match &mut self.module {
-                Some(m) => m.wait(now, slot),
-                None => self.send_to_medium(now, slot),
-            },
+            Arrival::Queued => {
+                self.tell_scheduler(now, slot, |s, bank, id, write| s.arrived(now, bank, id, write));
+                match &mut self.module {
+                    Some(m) => m.wait(now, slot),
+                    None => self.send_to_medium(now, slot),
+                }
+            }
         }
     }
     /// A write waits for its bank.
@@ -270,12 +349,13 @@ impl Controller {
         let line = self.writes.write(slot).line;
         let at = self.map.locate(line);
         let eligible = self.writes.eligible(slot);
-        let lane = &mut self.lanes[usize::from(at.channel)];
-        if lane
-            .writes
-            .push(request(slot.into(), line, at, now), &lane.channel, eligible)
-        {
-            lane.wake(&self.timing, now);
+        let channel = &mut self.channels[usize::from(at.channel)];
+        let request = request(slot.into(), line, at, now);
+        if channel.writes.push(request, &channel.channel, eligible) {
+            channel.wake(&self.timing, now);
+        }
+        if self.scheduler.is_some() {
+            channel.reconsider(&self.timing, now);
         }
     }
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
@@ -292,6 +372,7 @@ impl Controller {
                 out.push(MemEvent::Durable { id, write, record });
             }
         }
+        self.tell_scheduler(now, slot, |s, bank, id, write| s.stored(now, bank, id, write));
         self.count_drains(write.queue, self.writes.accepted_at(slot));
         self.writes.finish(slot);
         self.leave_module(now, slot, write.queue);
@@ -307,21 +388,17 @@ impl Controller {
     }
     /// Other writes than before may issue.
     fn eligibility_changed(&mut self, now: Ps) {
-        self.lanes.iter_mut().for_each(|l| l.writes.all_changed());
-        self.wake_lanes(now);
+        self.channels.iter_mut().for_each(|c| c.writes.all_changed());
+        self.wake_channels(now);
         if let Some(m) = &mut self.module {
             m.look(now);
             self.next = sooner(self.next, m.next_event());
         }
     }
-    fn wake_lanes(&mut self, now: Ps) {
-        for lane in self
-            .lanes
-            .iter_mut()
-            .filter(|l| !l.writes.is_empty() || !l.reads.is_empty())
-        {
-            lane.wake(&self.timing, now);
-            self.next = sooner(self.next, lane.wake);
+    fn wake_channels(&mut self, now: Ps) {
+        for channel in self.channels.iter_mut().filter(|c| !c.is_empty()) {
+            channel.wake(&self.timing, now);
+            self.next = sooner(self.next, channel.wake);
         }
     }
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
@@ -331,12 +408,15 @@ impl Controller {
     }
     /// Recomputes the fill marks; a change may turn every channel.
     pub(super) fn watermarks(&mut self, now: Ps) {
-        let used = (0..self.writes.queues()).map(|q| self.writes.used(q));
-        let used = used.max().unwrap_or(0);
-        let (pressed, relaxed) = (used >= self.high, used <= self.low);
-        if (pressed, relaxed) != (self.pressed, self.relaxed) {
-            (self.pressed, self.relaxed) = (pressed, relaxed);
-            self.wake_lanes(now);
+        let (mut high, mut low) = (false, true);
+        for (queue, marks) in self.watermarks.iter().enumerate() {
+            let used = self.writes.used(queue as u8);
+            high |= used >= marks.0;
+            low &= used <= marks.1;
+        }
+        if (high, low) != (self.above_high_watermark, self.below_low_watermark) {
+            (self.above_high_watermark, self.below_low_watermark) = (high, low);
+            self.wake_channels(now);
         }
     }
 }
@@ -354,6 +434,6 @@ fn request(key: u64, line: LineAddr, at: Location, since: Ps) -> Request {
         bank: at.bank as u8,
         row: at.row,
         since,
-        touched: Touched::Hit,
+        found: RowState::Hit,
     }
 }

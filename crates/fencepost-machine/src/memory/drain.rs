@@ -2,7 +2,7 @@
 
 use super::MemEvent;
 use super::controller::Controller;
-use super::sched::sooner;
+use super::schedule::sooner;
 use crate::seam::{DrainScope, Epoch};
 use fencepost_kernel::Ps;
 

@@ -11,8 +11,7 @@ impl Writes {
         let older_left = e
             .older
             .is_none_or(|o| matches!(state(o), State::Left | State::Parked | State::Issued));
-        let queue = &self.queues[usize::from(e.write.queue)];
-        older_left && (!e.in_epoch || e.write.epoch == queue.issuing)
+        older_left && self.epoch_may_issue(e)
     }
     /// A queued write leaves for the memory module; its place in the controller's queue is free.
     pub fn leave(&mut self, slot: Slot) {

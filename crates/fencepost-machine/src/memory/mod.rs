@@ -3,18 +3,16 @@
 //! [`MediaSpec`] says what the medium is (geometry and timing), [`ControllerSpec`] how the controller uses it, a
 //! design's [`QueuePlan`](crate::seam::QueuePlan) how its write queue is divided. [`Controller`] does the work: bounded
 //! queues, epochs and same-line order ([`Writes`](writes::Writes)), first-ready first-come-first-served commands
-//! ([`sched`]), bank, rank and bus timing with refresh ([`timing`]).
+//! ([`schedule`]), bank, rank and bus timing with refresh ([`timing`]).
 
 mod controller;
 mod drain;
 mod epochs;
-mod lane;
 mod leaving;
-mod lists;
 mod map;
 mod module;
 mod preset;
-mod sched;
+mod schedule;
 mod spec;
 mod stats;
 mod timing;
@@ -26,6 +24,7 @@ pub use controller::{Controller, IssueFilter, ReadQueueFull};
 pub use map::{AddressMap, Location};
 pub use module::ModuleSpec;
 pub use preset::{Mark, MediaPreset, Origin};
+pub use schedule::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 pub use spec::{
     ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, WritePolicy,
 };

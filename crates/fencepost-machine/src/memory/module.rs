@@ -12,7 +12,7 @@
 
 use super::MemEvent;
 use super::controller::{Controller, IssueFilter};
-use super::sched::sooner;
+use super::schedule::sooner;
 use super::spec::SpecError;
 use super::writes::Slot;
 use fencepost_kernel::units::LINE_BYTES;

@@ -11,6 +11,15 @@ pub enum Direction {
     /// To the medium.
     Write,
 }
+impl Direction {
+    /// The opposite direction.
+    pub fn other(self) -> Direction {
+        match self {
+            Direction::Read => Direction::Write,
+            Direction::Write => Direction::Read,
+        }
+    }
+}
 
 /// Delays between commands, derived once from a [`MediaSpec`].
 #[derive(Clone, Debug)]

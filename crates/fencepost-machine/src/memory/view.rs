@@ -14,12 +14,12 @@ impl Controller {
     }
     /// Number of banks, over all channels and ranks.
     pub fn banks(&self) -> u16 {
-        self.lanes.len() as u16 * self.banks_per_channel
+        self.channels.len() as u16 * self.banks_per_channel
     }
     /// Whether a bank is opening or closing a row, or storing a write, at `now`.
     pub fn bank_busy(&self, now: Ps, bank: u16) -> bool {
-        let lane = &self.lanes[usize::from(bank / self.banks_per_channel)];
-        lane.channel.ready_at(usize::from(bank % self.banks_per_channel)) > now
+        let channel = &self.channels[usize::from(bank / self.banks_per_channel)];
+        channel.channel.ready_at(usize::from(bank % self.banks_per_channel)) > now
     }
     /// Writes sent to a queue and not yet in the medium.
     pub fn queued(&self, queue: u8) -> u16 {
@@ -66,8 +66,8 @@ impl Controller {
                 self.writes.open_epoch(q).0
             );
         }
-        for (i, lane) in self.lanes.iter().enumerate() {
-            for (what, list) in [("read", &lane.reads), ("write", &lane.writes)] {
+        for (i, channel) in self.channels.iter().enumerate() {
+            for (what, list) in [("read", &channel.reads), ("write", &channel.writes)] {
                 if let Some(r) = list.oldest() {
                     let blocked = what == "write" && !self.writes.eligible(r.key as Slot);
                     let why = if blocked { ", held by epoch or line order" } else { "" };

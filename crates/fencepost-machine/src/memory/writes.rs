@@ -84,6 +84,8 @@ pub struct Writes {
     pub(super) queues: Vec<Queue>,
     newest: FxHashMap<LineAddr, Slot>,
     ordered_issue: bool,
+    /// The design's scheduler keeps epochs in order.
+    scheduler_orders: bool,
     /// Durable on arrival: epochs end there.
     pub(super) durable_on_accept: bool,
     coalesce: bool,
@@ -95,13 +97,18 @@ impl Writes {
     pub fn new(plan: &QueuePlan, entries: u16, durable_on_accept: bool, coalesce: bool) -> Writes {
         let queues = u16::from(plan.queues.max(1));
         let capacity = plan.entries_each.unwrap_or(entries / queues).max(1);
-        let queue = Queue::new(capacity);
+        let mut all = vec![Queue::new(capacity); usize::from(queues)];
+        if let Some(entries) = plan.default_entries {
+            all[0] = Queue::new(entries.max(1));
+        }
+        let entries = all.iter().map(|q| usize::from(q.capacity)).sum();
         Writes {
-            entries: Vec::with_capacity(usize::from(capacity * queues)),
-            free: Vec::with_capacity(usize::from(capacity * queues)),
-            queues: vec![queue; usize::from(queues)],
+            entries: Vec::with_capacity(entries),
+            free: Vec::with_capacity(entries),
+            queues: all,
             newest: FxHashMap::default(),
             ordered_issue: plan.ordered_issue,
+            scheduler_orders: plan.scheduler_orders,
             durable_on_accept,
             coalesce,
             accepted: 0,
@@ -255,8 +262,11 @@ impl Writes {
     /// Whether epochs and same-line order let a queued write issue.
     pub fn eligible(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
-        let its_turn = !e.in_epoch || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing;
-        its_turn && e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued)
+        self.epoch_may_issue(e) && e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued)
+    }
+    /// Whether the epoch of an entry has its turn.
+    pub(super) fn epoch_may_issue(&self, e: &Entry) -> bool {
+        !e.in_epoch || self.scheduler_orders || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing
     }
     /// Whether other epochs than at the last call may issue.
     pub fn epochs_moved(&mut self) -> bool {

@@ -4,6 +4,7 @@ use super::{
     Access, Cx, Exit, Gate, Hooks, Instr, Level, Place, QueuePlan, RemoteWrite, Snoop, SnoopAnswer, StatInfo, TxStart,
 };
 use super::{Way, Why, Write, WriteId};
+use crate::memory::Scheduler;
 use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
@@ -16,6 +17,12 @@ pub trait Design {
     /// Write queues at the persistent-memory controller. Read once.
     fn queue_plan(&self) -> QueuePlan {
         QueuePlan::default()
+    }
+
+    /// The design's own scheduler of writes at the persistent-memory controller; first ready, first come, first served
+    /// without. Asked for once. What both must know they share (an `Rc`), or the scheduler reads it off the writes.
+    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+        None
     }
 
     // ---- core side

@@ -260,15 +260,21 @@ pub struct QueuePlan {
     pub queues: u8,
     /// Entries of each queue; `None` divides the controller's write queue evenly.
     pub entries_each: Option<u16>,
+    /// Entries of queue 0, where they differ: the queue of everything that no other queue takes.
+    pub default_entries: Option<u16>,
     /// Whether an epoch's writes may issue before the previous epoch is durable, provided none can complete first.
     pub ordered_issue: bool,
+    /// The design's own scheduler keeps epochs in order; the controller counts them, and offers it every write.
+    pub scheduler_orders: bool,
 }
 impl Default for QueuePlan {
     fn default() -> Self {
         QueuePlan {
             queues: 1,
             entries_each: None,
+            default_entries: None,
             ordered_issue: false,
+            scheduler_orders: false,
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Every command of random traffic against the rules of the standard, pair by pair, written down independently of the
 //! controller's own bookkeeping.
 
-mod memory_util;
+use super::util::*;
 use fencepost_kernel::{LineAddr, Ps, Stream};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::WriteId;
-use memory_util::*;
 use std::collections::BTreeMap;
 
 /// Checks a whole command list of one medium; every violation is a panic with the pair that shows it.

@@ -1,11 +1,10 @@
 //! The module stage: its queues hold writes until the medium stored them, and what its volatile cache parks is not
 //! durable.
 
-mod memory_util;
+use super::util::*;
 use fencepost_kernel::{Bytes, LineAddr, Ps};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{DrainScope, QueuePlan, Write, WriteId};
-use memory_util::*;
 
 const TRANSFER: u64 = 30_000;
 

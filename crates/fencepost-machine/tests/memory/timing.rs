@@ -1,10 +1,9 @@
 //! Closed-form timing of the memory controller: one test for each rule, expected values from the rule's own formula.
 
-mod memory_util;
+use super::util::round::*;
+use super::util::*;
 use fencepost_kernel::Ps;
 use fencepost_machine::memory::*;
-use memory_util::round::*;
-use memory_util::*;
 
 fn harness(media: &MediaSpec) -> Harness {
     Harness::new(&bare(), media)

@@ -1,7 +1,7 @@
-//! First-ready, first-come-first-served scheduling of one channel's commands.
+//! First ready: which bank's next request has the command bus.
 
-use super::lists::{BankLists, Node};
-use super::timing::{Channel, Direction};
+use super::{BankQueues, Handle};
+use crate::memory::timing::{Channel, Direction};
 use fencepost_kernel::Ps;
 
 /// A command for one request.
@@ -15,11 +15,11 @@ pub enum Command {
     Precharge,
 }
 
-/// The scheduler's decision.
+/// What a channel can do for the requests of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Pick {
     /// A request, and the command to issue for it now.
-    pub now: Option<(Node, Command)>,
+    pub now: Option<(Handle, Command)>,
     /// Otherwise the earliest time at which a command becomes possible.
     pub wake: Option<Ps>,
 }
@@ -43,36 +43,32 @@ fn each(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Chooses among the candidates of all banks but `avoid`: the oldest request whose row is open and ready; else the
-/// oldest for which a row can be opened or, where no request wants the row now open, closed.
-pub fn pick(channel: &Channel, lists: &BankLists, direction: Direction, now: Ps, avoid: u64) -> Pick {
+/// Chooses among the next requests of all banks but `avoid`: the first in rank whose row is open and ready; else the
+/// first for which a row can be opened or closed.
+pub fn pick(channel: &Channel, queues: &BankQueues, direction: Direction, now: Ps, avoid: u64) -> Pick {
     let mut p = Pick::default();
     let mut best = u64::MAX;
-    let mut offer = |p: &mut Pick, at: Ps, node: Node, command: Command| {
+    let mut offer = |p: &mut Pick, at: Ps, bank: usize, command: Command| {
+        let choice = queues.choice(bank);
         if at > now {
             p.wake = sooner(p.wake, Some(at));
-        } else if lists.age(node) < best {
-            best = lists.age(node);
-            p.now = Some((node, command));
+        } else if p.now.is_none() || choice.rank < best {
+            best = choice.rank;
+            p.now = Some((choice.handle, command));
         }
     };
-    for bank in each(lists.hits() & !avoid) {
-        offer(
-            &mut p,
-            channel.column_at(bank, direction),
-            lists.hit(bank),
-            Command::Column,
-        );
+    for bank in each(queues.hits() & !avoid) {
+        offer(&mut p, channel.column_at(bank, direction), bank, Command::Column);
     }
     if p.now.is_some() {
         return p;
     }
-    for bank in each(lists.misses() & !avoid) {
+    for bank in each(queues.misses() & !avoid) {
         let (command, at) = match channel.banks[bank].row {
             None => (Command::Activate, channel.activate_at(bank)),
             Some(_) => (Command::Precharge, channel.precharge_at(bank)),
         };
-        offer(&mut p, at, lists.miss(bank), command);
+        offer(&mut p, at, bank, command);
     }
     p
 }

@@ -1,10 +1,9 @@
 //! The controller's policies: how hits, drains and waiting writes take turns.
 
-mod memory_util;
+use super::util::round::*;
+use super::util::*;
 use fencepost_kernel::Ps;
 use fencepost_machine::memory::*;
-use memory_util::round::*;
-use memory_util::*;
 
 #[test]
 fn row_hits_pass_an_older_conflict_only_so_often() {

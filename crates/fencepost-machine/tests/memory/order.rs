@@ -1,10 +1,9 @@
 //! Order by example: epochs, same-line writes, coalescing, drains, gates, durable queues, queues of size one.
 
-mod memory_util;
+use super::util::*;
 use fencepost_kernel::{Bytes, HartId, LineAddr, Ps, Stream, WriteCause};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{DrainScope, Epoch, QueuePlan, Write, WriteId};
-use memory_util::*;
 
 fn pcm() -> MediaSpec {
     MediaSpec::preset("pcm").unwrap()
@@ -14,6 +13,7 @@ fn plan(queues: u8, each: u16, ordered_issue: bool) -> QueuePlan {
         queues,
         entries_each: Some(each),
         ordered_issue,
+        ..QueuePlan::default()
     }
 }
 

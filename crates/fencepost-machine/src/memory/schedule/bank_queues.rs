@@ -1,12 +1,13 @@
-//! Queued requests of one direction on one channel, by bank and age, with the candidates of each bank kept ready.
+//! Queued requests of one direction on one channel, by bank and age, with the choice of each bank kept ready.
 
-use super::timing::Channel;
+use super::{Choice, Handle};
+use crate::memory::timing::Channel;
 use fencepost_kernel::{LineAddr, Ps};
 use std::collections::VecDeque;
 
 /// What had to be done to a bank for a request.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Touched {
+pub enum RowState {
     /// Nothing: its row was open.
     Hit,
     /// The row was opened for it.
@@ -29,11 +30,11 @@ pub struct Request {
     /// When it entered the queue.
     pub since: Ps,
     /// What was done for it so far.
-    pub touched: Touched,
+    pub found: RowState,
 }
 
 /// Index of a request while it is queued.
-pub type Node = u16;
+type Node = u16;
 
 #[derive(Clone, Debug)]
 struct Queued {
@@ -45,44 +46,49 @@ struct Queued {
     live: bool,
 }
 
-/// The requests that a bank could be given next.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug)]
 struct Bank {
     head: Option<Node>,
     tail: Option<Node>,
-    /// Oldest eligible request for the open row, and oldest eligible request for another row.
-    hit: Node,
-    other: Node,
+    choice: Choice,
 }
 
 /// Requests of one direction, oldest first in every bank.
 #[derive(Clone, Debug)]
-pub struct BankLists {
+pub struct BankQueues {
     nodes: Vec<Queued>,
     free: Vec<Node>,
     banks: Vec<Bank>,
-    /// A bit per bank: holds requests; candidates must be looked for again; has a hit; has another row's request.
+    /// A bit per bank: holds requests; must be chosen for again; has a choice for its open row; for another row.
     occupied: u64,
     stale: u64,
     hits: u64,
-    others: u64,
+    misses: u64,
     /// In order of arrival; requests that left are dropped when they come to the front.
     arrivals: VecDeque<(Node, u64)>,
     len: usize,
     order: u64,
 }
 
-impl BankLists {
+impl BankQueues {
     /// No requests, for this many banks.
-    pub fn new(banks: usize) -> BankLists {
-        BankLists {
+    pub fn new(banks: usize) -> BankQueues {
+        let empty = Bank {
+            head: None,
+            tail: None,
+            choice: Choice {
+                handle: Handle(0),
+                rank: 0,
+            },
+        };
+        BankQueues {
             nodes: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
-            banks: vec![Bank::default(); banks],
+            banks: vec![empty; banks],
             occupied: 0,
             stale: 0,
             hits: 0,
-            others: 0,
+            misses: 0,
             arrivals: VecDeque::with_capacity(64),
             len: 0,
             order: 0,
@@ -98,22 +104,15 @@ impl BankLists {
     }
     /// The request that has waited longest.
     pub fn oldest(&self) -> Option<&Request> {
-        self.arrivals.front().map(|(n, _)| &self.get(*n).request)
+        self.arrivals.front().map(|(n, _)| &self.nodes[usize::from(*n)].request)
     }
     /// A queued request.
-    pub fn request(&mut self, node: Node) -> &mut Request {
-        &mut self.nodes[usize::from(node)].request
-    }
-    fn get(&self, node: Node) -> &Queued {
-        &self.nodes[usize::from(node)]
-    }
-    /// Age of a queued request: smaller is older.
-    pub fn age(&self, node: Node) -> u64 {
-        self.get(node).order
+    pub fn request(&mut self, handle: Handle) -> &mut Request {
+        &mut self.nodes[usize::from(handle.0)].request
     }
 
     /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Answers whether the
-    /// scheduler has to look: not if the request is no candidate of its bank, because an older one is.
+    /// channel has to look: not if the bank's choice is an older request that stays the choice first come, first served.
     pub fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
         let bank = usize::from(request.bank);
         let previous = self.banks[bank].tail;
@@ -145,16 +144,16 @@ impl BankLists {
         let bit = 1u64 << bank;
         self.occupied |= bit;
         let is_hit = channel.banks[bank].row == Some(request.row);
-        let settled = self.stale & bit == 0 && (self.hits & bit != 0 || (self.others & bit != 0 && !is_hit));
+        let settled = self.stale & bit == 0 && (self.hits & bit != 0 || (self.misses & bit != 0 && !is_hit));
         if eligible && !settled {
             self.stale |= bit;
         }
         self.len == 1 || (eligible && !settled)
     }
     /// Takes a request out.
-    pub fn remove(&mut self, node: Node) -> Request {
+    pub fn remove(&mut self, handle: Handle) -> Request {
         let (request, next, previous) = {
-            let q = &mut self.nodes[usize::from(node)];
+            let q = &mut self.nodes[usize::from(handle.0)];
             q.live = false;
             (q.request, q.next, q.previous)
         };
@@ -172,7 +171,7 @@ impl BankLists {
             self.occupied &= !bit;
         }
         self.stale |= bit;
-        self.free.push(node);
+        self.free.push(handle.0);
         self.len -= 1;
         while let Some((n, order)) = self.arrivals.front() {
             let q = &self.nodes[usize::from(*n)];
@@ -193,73 +192,56 @@ impl BankLists {
         self.stale = u64::MAX;
     }
 
-    /// Brings the candidates up to date. A hit does not count when an older request wants another row and the open
-    /// one has had `hits_max` hits already (0: never so).
-    pub fn find_candidates(&mut self, channel: &Channel, hits_max: u16, eligible: impl Fn(&Request) -> bool) {
+    /// Brings the choices up to date: `choose` is asked about every bank for which something changed, with its
+    /// requests from the oldest on.
+    pub fn choose(&mut self, channel: &Channel, mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>) {
         let mut stale = std::mem::take(&mut self.stale);
         self.hits &= !stale;
-        self.others &= !stale;
+        self.misses &= !stale;
         stale &= self.occupied;
         while stale != 0 {
             let bank = stale.trailing_zeros() as usize;
             stale &= stale - 1;
-            let (hit, other) = self.search(bank, channel, hits_max, &eligible);
-            if let Some(node) = hit {
-                self.banks[bank].hit = node;
-                self.hits |= 1 << bank;
-            }
-            if let Some(node) = other {
-                self.banks[bank].other = node;
-                self.others |= 1 << bank;
-            }
-        }
-    }
-    fn search(
-        &self,
-        bank: usize,
-        channel: &Channel,
-        hits_max: u16,
-        eligible: impl Fn(&Request) -> bool,
-    ) -> (Option<Node>, Option<Node>) {
-        let open = &channel.banks[bank];
-        let worn = hits_max > 0 && open.hits >= hits_max;
-        let (mut other, mut next) = (None, self.banks[bank].head);
-        while let Some(node) = next {
-            let q = self.get(node);
-            next = q.next;
-            let is_hit = open.row == Some(q.request.row);
-            if (!is_hit && other.is_some()) || !eligible(&q.request) {
+            let requests = BankRequests {
+                nodes: &self.nodes,
+                next: self.banks[bank].head,
+            };
+            let Some(choice) = choose(bank, requests) else {
                 continue;
-            }
-            if is_hit {
-                // The oldest hit decides: with one there is no need to look on, unless it must give way.
-                return if worn && other.is_some() {
-                    (None, other)
-                } else {
-                    (Some(node), other)
-                };
-            }
-            other = Some(node);
-            if open.row.is_none() {
-                break;
+            };
+            self.banks[bank].choice = choice;
+            let row = self.nodes[usize::from(choice.handle.0)].request.row;
+            match channel.banks[bank].row == Some(row) {
+                true => self.hits |= 1 << bank,
+                false => self.misses |= 1 << bank,
             }
         }
-        (None, other)
     }
-    /// Banks with a candidate for their open row.
+    /// Banks whose next request wants the open row.
     pub fn hits(&self) -> u64 {
         self.hits
     }
-    /// Banks with candidates only for rows that are not open.
+    /// Banks whose next request wants another row.
     pub fn misses(&self) -> u64 {
-        self.others & !self.hits
+        self.misses
     }
-    /// The candidate of a bank in [`BankLists::hits`].
-    pub fn hit(&self, bank: usize) -> Node {
-        self.banks[bank].hit
+    /// The choice of a bank in [`BankQueues::hits`] or [`BankQueues::misses`].
+    pub fn choice(&self, bank: usize) -> Choice {
+        self.banks[bank].choice
     }
-    /// The candidate of a bank in [`BankLists::misses`].
-    pub fn miss(&self, bank: usize) -> Node {
-        self.banks[bank].other
+}
+
+/// The requests of a bank, oldest first, with their places in the order of arrival.
+pub struct BankRequests<'a> {
+    nodes: &'a [Queued],
+    next: Option<Node>,
+}
+impl<'a> Iterator for BankRequests<'a> {
+    type Item = (Handle, u64, &'a Request);
+    fn next(&mut self) -> Option<Self::Item> {
+        let node = self.next?;
+        let q = &self.nodes[usize::from(node)];
+        self.next = q.next;
+        Some((Handle(node), q.order, &q.request))
     }
 }

@@ -1,10 +1,9 @@
 //! `next_event` is exact: looking at every instant finds nothing that looking only then misses, and nothing earlier.
 
-mod memory_util;
+use super::util::*;
 use fencepost_kernel::{Bytes, LineAddr, Ps, Stream};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{QueuePlan, Write, WriteId};
-use memory_util::*;
 
 /// Smallest unit of every time below.
 const TICK: u64 = 500;
@@ -194,11 +193,15 @@ fn looking_at_every_instant_finds_the_same_events() {
             queues,
             entries_each: rng.chance(1, 2).then(|| 1 + rng.below(8) as u16),
             ordered_issue: rng.chance(1, 2),
+            ..QueuePlan::default()
         };
         let script = script(&mut rng, queues);
-        let c = Controller::new(&spec, &media, &plan, true).unwrap();
-        let c = c.with_module(&random_module(&mut rng, queues)).unwrap();
-        let (events, ticks) = (by_events(c.clone(), &script), by_ticks(c, &script));
+        let module = random_module(&mut rng, queues);
+        let controller = || {
+            let c = Controller::new(&spec, &media, &plan, true).unwrap();
+            c.with_module(&module).unwrap()
+        };
+        let (events, ticks) = (by_events(controller(), &script), by_ticks(controller(), &script));
         total += events.len();
         for (i, (a, b)) in events.iter().zip(&ticks).enumerate() {
             assert_eq!(a, b, "seed {seed}, event {i}");
@@ -217,15 +220,15 @@ fn advancing_late_gives_the_same_order_of_events() {
         let mut rng = Stream::new(seed, "late");
         let (media, spec) = (random_media(&mut rng), random_spec(&mut rng));
         let script = script(&mut rng, 1);
-        let c = Controller::new(&spec, &media, &QueuePlan::default(), true).unwrap();
-        let mut late = c.clone();
+        let controller = || Controller::new(&spec, &media, &QueuePlan::default(), true).unwrap();
+        let mut late = controller();
         let mut out = Vec::new();
         for (i, (now, r)) in script.iter().enumerate() {
             late.advance(Ps(*now), None, &mut out);
             push(&mut late, *now, i as u64, r);
         }
         late.advance(Ps(1_000_000_000), None, &mut out);
-        let events: Vec<_> = by_events(c, &script).into_iter().map(|e| e.1).collect();
+        let events: Vec<_> = by_events(controller(), &script).into_iter().map(|e| e.1).collect();
         assert_eq!(events, out, "seed {seed}");
     }
 }

@@ -1,10 +1,9 @@
 //! Order on random traffic: every rule of epochs and lines checked at every event.
 
-mod memory_util;
+use super::util::*;
 use fencepost_kernel::{LineAddr, Ps, Stream};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{Epoch, QueuePlan, Write, WriteId};
-use memory_util::*;
 use std::collections::BTreeMap;
 
 fn pcm() -> MediaSpec {
@@ -15,6 +14,7 @@ fn plan(queues: u8, each: u16, ordered_issue: bool) -> QueuePlan {
         queues,
         entries_each: Some(each),
         ordered_issue,
+        ..QueuePlan::default()
     }
 }
 

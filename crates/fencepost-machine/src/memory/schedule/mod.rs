@@ -1,0 +1,85 @@
+//! Which request next: the interface of a scheduler, the default one, and the channels that issue what was chosen.
+
+mod bank_queues;
+mod channel;
+mod command;
+mod fr_fcfs;
+
+pub use bank_queues::{BankQueues, Request, RowState};
+pub use channel::{ChannelScheduler, Context, Issued};
+pub use command::sooner;
+pub use fr_fcfs::FrFcfs;
+
+use crate::seam::{Write, WriteId};
+use fencepost_kernel::{LineAddr, Ps};
+use std::fmt::Debug;
+
+/// Names a request while it waits for its bank.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Handle(pub(in crate::memory) u16);
+
+/// The row buffer of a bank, as a scheduler sees it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct OpenRow {
+    /// Bank, counted over all channels and ranks as [`Controller::bank`](super::Controller::bank) counts.
+    pub bank: u16,
+    /// The open row.
+    pub row: Option<u64>,
+    /// Column accesses since it was opened.
+    pub hits: u16,
+}
+
+/// A request that waits for its bank.
+#[derive(Copy, Clone, Debug)]
+pub struct Waiting<'a> {
+    /// Names it in the answer.
+    pub handle: Handle,
+    /// Its line.
+    pub line: LineAddr,
+    /// Its row.
+    pub row: u64,
+    /// When it came to the bank.
+    pub since: Ps,
+    /// Its place in the order of arrival at the banks of its channel; smaller is older.
+    pub order: u64,
+    /// Of a write: its id, and what it writes.
+    pub write: Option<(WriteId, &'a Write)>,
+}
+
+/// The request that is next for its bank.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Which.
+    pub handle: Handle,
+    /// Among the banks that are ready at the same moment, the smallest rank has the command bus first.
+    pub rank: u64,
+}
+
+/// Chooses the next request of every bank.
+///
+/// The channel decides when: it issues a column command as soon as the open row is the right one and ready, else
+/// the commands that open the row, and serves the banks that are ready together by [`Choice::rank`]. The queues
+/// decide what may go at all: a write is offered when no older write to its line waits and its epoch has its turn
+/// (unless [`QueuePlan::scheduler_orders`](crate::seam::QueuePlan::scheduler_orders)).
+///
+/// [`FrFcfs`] serves reads always, and writes unless the design supplies a scheduler of its own
+/// ([`Design::scheduler`](crate::seam::Design::scheduler)); one object then serves all channels.
+pub trait Scheduler: Debug {
+    /// Of the requests that wait for a bank and may go, oldest first, the one to serve next. `None`: none of them now.
+    /// Asked again for every bank after each of the other calls, and after any command to the bank.
+    fn next(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice>;
+    /// A write was accepted in an entry of its own (not merged into another); `bank` as in [`OpenRow::bank`].
+    fn arrived(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}
+    /// The data of a write goes to the medium.
+    fn issued(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}
+    /// The medium has stored a write.
+    fn stored(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}
+    /// Time from one of these calls to the answer of [`Scheduler::next`]; no write issues meanwhile.
+    fn delay(&self) -> Ps {
+        Ps::ZERO
+    }
+    /// When to ask again although nothing has happened, if the answers depend on time.
+    fn wake(&self, _now: Ps) -> Option<Ps> {
+        None
+    }
+}

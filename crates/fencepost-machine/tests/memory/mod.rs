@@ -1,0 +1,12 @@
+//! The memory controller and its media, driven alone.
+
+mod events;
+mod jedec;
+mod module;
+mod order;
+mod policy;
+mod scheduler;
+mod timing;
+mod trace;
+mod traffic;
+mod util;
