@@ -45,6 +45,7 @@ pub fn compare(
             program: program.clone(),
             point: design.clone(),
             media: media.clone(),
+            choice: String::new(),
         },
         request: Request {
             program: program.clone(),

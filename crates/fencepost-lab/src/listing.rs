@@ -3,6 +3,7 @@
 use crate::config::machine::MachineConfig;
 use crate::config::presets::{self, Kind};
 use crate::error::LabError;
+use crate::experiment::readings::{Input, Readings};
 use crate::experiment::spec::{self, Experiment};
 use fencepost_contract::ContractKind;
 use fencepost_designs::Environment;
@@ -30,7 +31,15 @@ pub struct Section {
 }
 
 /// Kinds that can be listed.
-pub const KINDS: [&str; 6] = ["designs", "programs", "machines", "media", "contracts", "experiments"];
+pub const KINDS: [&str; 7] = [
+    "designs",
+    "programs",
+    "machines",
+    "media",
+    "contracts",
+    "experiments",
+    "readings",
+];
 
 /// Lists one kind, or all.
 pub fn list(kind: Option<&str>) -> Result<Vec<Section>, LabError> {
@@ -65,8 +74,32 @@ fn entries(kind: &str) -> Result<Vec<Entry>, LabError> {
             .map(medium)
             .collect::<Result<_, _>>()?,
         "contracts" => ContractKind::ALL.into_iter().map(contract).collect(),
+        "readings" => {
+            let papers: Vec<Vec<Entry>> = spec::names().into_iter().map(open_inputs).collect::<Result<_, _>>()?;
+            papers.concat()
+        }
         _ => spec::names().into_iter().map(experiment).collect::<Result<_, _>>()?,
     })
+}
+
+/// The open inputs of a paper, each with its readings and where the primary comes from.
+fn open_inputs(paper: &str) -> Result<Vec<Entry>, LabError> {
+    let e: Experiment = spec::read(paper, "experiment.toml")?;
+    let entry = |i: &Input| {
+        let names: Vec<&str> = i.reading.iter().map(|r| r.name.as_str()).collect();
+        let mut more = vec![
+            ("readings", names.join(", ")),
+            ("primary", format!("{} (rule {} of precedence)", i.primary, i.rule)),
+            ("source", i.source.clone()),
+        ];
+        more.extend((!i.against.is_empty()).then(|| ("against", i.against.clone())));
+        Entry {
+            word: format!("{paper} {}", i.name),
+            about: i.about.clone(),
+            more,
+        }
+    };
+    Ok(Readings::of_paper(paper, &e)?.input.iter().map(entry).collect())
 }
 
 fn design(d: &fencepost_designs::DesignInfo) -> Entry {

@@ -321,6 +321,12 @@ pub struct ReproduceArgs {
     /// How much work.
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
+    /// Run every other reading of what the paper leaves open besides, each alone (at full scale joint readings too).
+    #[arg(long)]
+    pub readings: bool,
+    /// Take this reading of an open input instead of the primary one. May be given several times; see `list readings`.
+    #[arg(long, value_name = "INPUT=READING")]
+    pub reading: Vec<String>,
     /// Runs at a time. Default: one per host core.
     #[arg(long)]
     pub jobs: Option<usize>,

@@ -4,7 +4,7 @@ use super::runs::{Cell, Job};
 use crate::error::LabError;
 use crate::result::{RunResult, SCHEMA};
 use crate::store::Store;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -51,22 +51,24 @@ impl Engine<'_> {
     /// input costs nothing. The first error stops the rest; what finished stays.
     pub fn execute(&self, jobs: &[Job]) -> Result<Finished, LabError> {
         let keys: Vec<(String, String)> = jobs.iter().map(|j| (self.key)(j)).collect::<Result<_, _>>()?;
+        let groups = alike(&keys);
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let done: Mutex<Result<Finished, LabError>> = Mutex::new(Ok(Finished::default()));
         std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, jobs.len().max(1)) {
+            for _ in 0..self.jobs.clamp(1, groups.len().max(1)) {
                 scope.spawn(|| {
                     while !stop.load(Ordering::Relaxed) {
                         let i = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(job) = jobs.get(i) else { break };
-                        let outcome = self.one(job, &keys[i]);
+                        let Some(group) = groups.get(i) else { break };
+                        let outcome = self.one(&jobs[group[0]], &keys[group[0]]);
                         let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
                         match outcome {
                             Ok((result, step)) => {
-                                (self.progress)(&job.cell, step);
+                                group.iter().for_each(|j| (self.progress)(&jobs[*j].cell, step));
                                 if let Ok(f) = done.as_mut() {
-                                    f.by_cell.insert(job.cell.clone(), result);
+                                    f.by_cell
+                                        .extend(group.iter().map(|j| (jobs[*j].cell.clone(), result.clone())));
                                     f.ran += usize::from(step == Step::Ran);
                                     f.resumed += usize::from(step == Step::Resumed);
                                 }
@@ -107,6 +109,20 @@ impl Engine<'_> {
         store.write(&file, text.as_bytes())?;
         Ok((result, Step::Ran))
     }
+}
+
+/// Jobs by key, in the order of their first occurrence: jobs that ask for one run share it.
+fn alike(keys: &[(String, String)]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    for (i, (key, _)) in keys.iter().enumerate() {
+        let at = *place.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[at].push(i);
+    }
+    groups
 }
 
 /// The message of a caught panic.

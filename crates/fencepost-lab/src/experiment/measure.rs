@@ -17,6 +17,10 @@ pub struct Measured {
     pub note: String,
     /// Programs that the claim is about but that were not run.
     pub missing: Vec<String>,
+    /// Least and greatest value that the claim can still take, whatever the missing programs give; `None`: any.
+    pub reach: Option<[f64; 2]>,
+    /// An order that is broken already, whatever the missing programs give.
+    pub broken: bool,
 }
 
 /// A value per program.
@@ -152,17 +156,24 @@ fn built(runs: &Runs, programs: &[String]) -> Measured {
 pub(super) fn number(value: f64, note: String, missing: Vec<String>) -> Measured {
     Measured {
         value: Some(value),
-        holds: None,
         note,
         missing,
+        ..Measured::default()
     }
 }
 pub(super) fn verdict(holds: bool, note: String, missing: Vec<String>) -> Measured {
     Measured {
-        value: None,
         holds: Some(holds),
         note,
         missing,
+        ..Measured::default()
+    }
+}
+/// The same, and whether no missing program could mend it.
+pub(super) fn verdict_for_good(holds: bool, broken: bool, note: String, missing: Vec<String>) -> Measured {
+    Measured {
+        broken,
+        ..verdict(holds, note, missing)
     }
 }
 pub(super) fn each(values: &PerProgram) -> String {
@@ -234,8 +245,25 @@ fn slowdown(
     }
     let shaped: PerProgram = values.iter().map(|(p, r)| (p.clone(), shape(form, *r))).collect();
     // Percentages are taken of the aggregated ratio, not aggregated themselves: a geometric mean needs positive values.
-    let value = shape(form, aggregate(over, &values)?);
-    Some(number(value, each(&shaped), missing(runs, only)))
+    let value = aggregate(over, &values)?;
+    let missing = missing(runs, only);
+    let mut reach = reach(over, value, values.len(), missing.len() * media.len()).map(|v| shape(form, v));
+    reach.sort_by(f64::total_cmp);
+    Some(Measured {
+        reach: Some(reach),
+        ..number(shape(form, value), each(&shaped), missing)
+    })
+}
+
+/// Between which values an aggregate of positive ratios can end up when `more` are added to the `n` that gave `value`.
+fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
+    match over {
+        _ if more == 0 => [value, value],
+        Over::Max => [value, f64::INFINITY],
+        Over::Min => [0.0, value],
+        Over::Mean => [value * n as f64 / (n + more) as f64, f64::INFINITY],
+        Over::Geomean => [0.0, f64::INFINITY],
+    }
 }
 
 fn shape(form: Form, ratio: f64) -> f64 {
@@ -298,7 +326,8 @@ fn rate_order(
     let rates: PerProgram = (programs.iter())
         .filter_map(|p| rate(runs, tag, name, points, media, p).map(|r| (p.clone(), r * 1e6)))
         .collect();
-    let holds = rates.len() > 1 && rates.windows(2).all(|w| w[0].1 > w[1].1);
+    let falls = rates.windows(2).all(|w| w[0].1 > w[1].1);
     let note = format!("events per microsecond and core: {}", each(&rates));
-    Some(verdict(holds, note, missing(runs, programs)))
+    let holds = rates.len() > 1 && falls;
+    Some(verdict_for_good(holds, !falls, note, missing(runs, programs)))
 }

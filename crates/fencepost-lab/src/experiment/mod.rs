@@ -3,8 +3,10 @@
 pub mod engine;
 mod histograms;
 pub mod implied;
+pub mod kinds;
 pub mod measure;
 mod orders;
+pub mod readings;
 pub mod rule;
 pub mod runs;
 pub mod score;

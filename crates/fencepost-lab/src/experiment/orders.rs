@@ -1,6 +1,6 @@
 //! Orders and trends among programs, media and design points.
 
-use super::measure::{Measured, PerProgram, aggregate, each, missing, ratios, verdict};
+use super::measure::{Measured, PerProgram, aggregate, each, missing, ratios, verdict, verdict_for_good};
 use super::rule::{End, Over};
 use super::runs::Runs;
 
@@ -12,7 +12,7 @@ pub(super) fn extreme(
     end: End,
     expect: &str,
 ) -> Option<Measured> {
-    let (mut holds, mut notes) = (true, Vec::new());
+    let (mut holds, mut broken, mut notes) = (true, false, Vec::new());
     for (point, m) in points.iter().flat_map(|p| media.iter().map(move |m| (p, m))) {
         let values = ratios(runs, tag, [point, base], m);
         let by = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
@@ -21,9 +21,10 @@ pub(super) fn extreme(
             End::Least => values.iter().min_by(by),
         }?;
         holds &= found.0 == expect;
+        broken |= found.0 != expect && values.iter().any(|v| v.0 == expect);
         notes.push(format!("{point} {m}: {}", each(&values)));
     }
-    Some(verdict(holds, notes.join("; "), missing(runs, &[])))
+    Some(verdict_for_good(holds, broken, notes.join("; "), missing(runs, &[])))
 }
 
 pub(super) fn wins(
@@ -57,11 +58,11 @@ pub(super) fn wins(
             losses.join(", ")
         }
     );
-    Some(verdict(
-        all && f64::from(won) >= share * f64::from(cases),
-        note,
-        missing(runs, &[]),
-    ))
+    let missing = missing(runs, &[]);
+    let to_come = (missing.len() * media.len()) as f64;
+    let enough = |more: f64| f64::from(won) + more >= share * (f64::from(cases) + more);
+    let broken = !all || !enough(to_come);
+    Some(verdict_for_good(all && enough(0.0), broken, note, missing))
 }
 
 pub(super) fn rises(runs: &Runs, tag: &str, points: [&String; 2], media: &[String]) -> Option<Measured> {
@@ -79,7 +80,7 @@ pub(super) fn rises(runs: &Runs, tag: &str, points: [&String; 2], media: &[Strin
             chain.iter().map(|x| format!("{x:.2}")).collect::<Vec<_>>().join(" < ")
         ));
     }
-    Some(verdict(holds, notes.join("; "), missing(runs, &[])))
+    Some(verdict_for_good(holds, !holds, notes.join("; "), missing(runs, &[])))
 }
 
 pub(super) fn two_alike(

@@ -235,6 +235,34 @@ pub enum Rule {
     },
 }
 
+impl Rule {
+    /// The experiment whose runs the rule looks at, if it looks at runs.
+    pub fn tag(&self) -> Option<&str> {
+        match self {
+            Rule::Slowdown { tag, .. }
+            | Rule::Extreme { tag, .. }
+            | Rule::Wins { tag, .. }
+            | Rule::RisesAlongMedia { tag, .. }
+            | Rule::TwoAlikeThirdApart { tag, .. }
+            | Rule::Ordered { tag, .. }
+            | Rule::Trend { tag, .. }
+            | Rule::Knee { tag, .. }
+            | Rule::CounterGain { tag, .. }
+            | Rule::PerKilocycle { tag, .. }
+            | Rule::RateOrder { tag, .. }
+            | Rule::Histogram { tag, .. }
+            | Rule::SameTime { tag, .. } => Some(tag),
+            Rule::Cost { .. }
+            | Rule::Costs { .. }
+            | Rule::Parameter { .. }
+            | Rule::Programs { .. }
+            | Rule::Check { .. }
+            | Rule::Quoted { .. }
+            | Rule::NotRun { .. } => None,
+        }
+    }
+}
+
 fn one() -> f64 {
     1.0
 }

@@ -15,8 +15,10 @@ pub struct Cell {
     pub program: String,
     /// Label of the design point.
     pub point: String,
-    /// Media preset.
+    /// Media preset, as the experiment names it.
     pub media: String,
+    /// Label of the choice of readings; empty for the primaries.
+    pub choice: String,
 }
 
 /// A planned run.
@@ -33,9 +35,9 @@ pub struct Job {
 pub struct Plan {
     /// Runs, in order.
     pub jobs: Vec<Job>,
-    /// Program words that no room has built yet.
+    /// Program words that are not yet built.
     pub missing_programs: BTreeSet<String>,
-    /// Design words that no room has built yet.
+    /// Design words that are not yet built.
     pub missing_designs: BTreeSet<String>,
 }
 
@@ -102,17 +104,20 @@ fn add_job(
             program: program.clone(),
             point: label.clone(),
             media: media.clone(),
+            choice: String::new(),
         },
         request: Request {
             program: program.clone(),
             design: design.clone(),
             machine: e.machine.clone(),
-            media: Some(media.clone()),
+            media: Some(m.media_as.get(media).unwrap_or(media).clone()),
             threads: Some(m.threads),
             ops: work.ops,
             warmup: work.warmup,
             seed,
-            log: point.log.clone().or_else(|| m.logs.get(program).cloned()),
+            log: (point.log.clone())
+                .or_else(|| m.logs.get(program).cloned())
+                .or_else(|| m.log.clone()),
             sets: m.set.iter().chain(&point.set).chain(here).cloned().collect(),
             check: m.check,
             ..Request::default()
@@ -141,6 +146,7 @@ impl Runs {
             program: program.to_owned(),
             point: point.to_owned(),
             media: media.to_owned(),
+            choice: String::new(),
         })
     }
     /// The programs that were run, in the experiment's order.

@@ -1,6 +1,8 @@
 //! Scores claims: match, miss, quoted or not run, and why.
 
+use super::kinds::Kind;
 use super::measure::{Measured, measure};
+use super::readings::Spread;
 use super::rule::{Rule, Rules};
 use super::runs::Runs;
 use super::semantics::Checks;
@@ -40,6 +42,8 @@ pub struct Row {
     pub id: String,
     /// The paper's value.
     pub paper: String,
+    /// What stands behind the row: a measurement, a rule that was tested, storage, or an input repeated.
+    pub kind: Kind,
     /// Ours.
     pub measured: String,
     /// Unit of both.
@@ -48,8 +52,47 @@ pub struct Row {
     pub ratio: String,
     /// Verdict.
     pub verdict: Verdict,
+    /// Least value over the readings that were run; empty where only the primaries were.
+    pub low: String,
+    /// Greatest value over the readings that were run.
+    pub high: String,
+    /// Share of the readings under which the claim is met.
+    pub holds: String,
+    /// The open input with the largest main effect.
+    pub decided_by: String,
     /// Reason, test, or values per program.
     pub note: String,
+}
+impl Row {
+    /// Enters what the claim is worth over the readings.
+    pub fn enter(&mut self, spread: &Spread, seen: bool) {
+        let text = |v: Option<f64>| v.map_or_else(String::new, short);
+        (self.low, self.high) = (text(spread.low), text(spread.high));
+        self.holds = short(spread.holds);
+        self.decided_by = spread.decided_by.clone().unwrap_or_default();
+        if spread.out_of_reach() {
+            self.remark("out of reach of the declared inputs");
+        }
+        let of_decider =
+            |o: &&super::readings::Outcome| o.choice.split_once('=').is_some_and(|c| c.0 == self.decided_by);
+        if seen {
+            let one = |o: &super::readings::Outcome| {
+                let met = if o.met { "holds" } else { "fails" };
+                format!("{} {}", o.choice, o.value.map_or_else(|| met.to_owned(), short))
+            };
+            let all: Vec<String> = spread.outcomes.iter().filter(of_decider).map(one).collect();
+            self.remark(&format!(
+                "decided by an input whose results were known: {}",
+                all.join(", ")
+            ));
+        }
+    }
+    fn remark(&mut self, text: &str) {
+        if !self.note.is_empty() {
+            self.note.push_str("; ");
+        }
+        self.note.push_str(text);
+    }
 }
 
 /// A number matches within this share of the paper's value.
@@ -77,9 +120,14 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
         id: claim.id.clone(),
         paper: claim.value.clone(),
         measured: String::new(),
+        kind: super::kinds::of(&claim.id),
         unit: claim.unit.clone(),
         ratio: String::new(),
         verdict,
+        low: String::new(),
+        high: String::new(),
+        holds: String::new(),
+        decided_by: String::new(),
         note,
     };
     match rule {
@@ -128,8 +176,39 @@ fn not_measured(runs: &Runs) -> String {
     format!("depends on programs not yet built ({})", list(&runs.missing_programs))
 }
 
+/// The value of a claim under some runs, and whether it is met; `None` when nothing of it was measured.
+pub fn outcome(claim: &Claim, rule: &Rule, runs: &Runs) -> Option<(Option<f64>, bool)> {
+    let m = measure(rule, runs)?;
+    let met = match m.value {
+        Some(v) => meets(claim, v, NUMBER_TOLERANCE),
+        None => m.holds == Some(true),
+    };
+    Some((m.value, met))
+}
+
+/// Whether a value meets a claim: near its number, within its bound or range.
+fn meets(claim: &Claim, value: f64, tolerance: f64) -> bool {
+    match claim.number() {
+        Some(paper) => (value / paper - 1.0).abs() <= tolerance,
+        None => bound(&claim.value, value),
+    }
+}
+
+/// Whether no value of the missing programs can still make the claim true.
+fn beyond_rescue(claim: &Claim, m: &Measured) -> bool {
+    match (m.reach, claim.number()) {
+        (Some([low, high]), Some(paper)) => {
+            let mut near = [paper * (1.0 - NUMBER_TOLERANCE), paper * (1.0 + NUMBER_TOLERANCE)];
+            near.sort_by(f64::total_cmp);
+            low > near[1] || high < near[0]
+        }
+        _ => m.broken,
+    }
+}
+
 fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Verdict, String) -> Row) -> Row {
     let partial = !m.missing.is_empty();
+    let lost = partial && beyond_rescue(claim, &m);
     let mut row = match (m.value, m.holds) {
         (Some(v), _) => number_row(claim, v, m.note, blank, NUMBER_TOLERANCE),
         (None, holds) => {
@@ -143,12 +222,20 @@ fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Verdict, String) -> R
         }
     };
     if partial {
-        row.verdict = Verdict::NotRun;
-        row.note = format!(
-            "partial: depends on programs not yet built ({}); so far {}",
-            m.missing.join(", "),
-            row.note
-        );
+        let rest = m.missing.join(", ");
+        (row.verdict, row.note) = match lost {
+            true => (
+                Verdict::Miss,
+                format!("whatever the programs not yet built ({rest}) give: {}", row.note),
+            ),
+            false => {
+                let note = format!(
+                    "partial: depends on programs not yet built ({rest}); so far {}",
+                    row.note
+                );
+                (Verdict::NotRun, note)
+            }
+        };
     }
     row
 }
@@ -156,15 +243,18 @@ fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Verdict, String) -> R
 fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Verdict, String) -> Row, tolerance: f64) -> Row {
     let Some(paper) = claim.number() else {
         // Claims such as ">50" or "77.4-87" are bounds or ranges.
-        let holds = bound(&claim.value, value);
-        let verdict = if holds { Verdict::Match } else { Verdict::Miss };
+        let verdict = if bound(&claim.value, value) {
+            Verdict::Match
+        } else {
+            Verdict::Miss
+        };
         return Row {
             measured: short(value),
             ..blank(verdict, note)
         };
     };
     let ratio = value / paper;
-    let verdict = if (ratio - 1.0).abs() <= tolerance {
+    let verdict = if meets(claim, value, tolerance) {
         Verdict::Match
     } else {
         Verdict::Miss
@@ -187,7 +277,7 @@ fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn
     number_row(claim, scored, note, blank, 0.005)
 }
 
-/// Several lines of a bill, joined as the claim joins them.
+/// Several lines of the cost table, joined as the claim joins them.
 fn costs_row(
     claim: &Claim,
     design: &str,
@@ -273,11 +363,33 @@ pub fn short(v: f64) -> String {
     }
 }
 
-/// The rows' `kind`s that count as work done: everything but `not-run`.
+/// Number of rows per verdict.
 pub fn tally(rows: &[Row]) -> [(Verdict, usize); 4] {
     [Verdict::Match, Verdict::Miss, Verdict::Quoted, Verdict::NotRun]
         .map(|v| (v, rows.iter().filter(|r| r.verdict == v).count()))
 }
+
+/// Rows per kind and verdict: kinds are never added up, because only measurements and rules say how good a reproduction is.
+pub fn tally_by_kind(rows: &[Row]) -> Vec<(Kind, [(Verdict, usize); 4])> {
+    let of = |k: Kind| rows.iter().filter(|r| r.kind == k).cloned().collect::<Vec<_>>();
+    Kind::ALL.iter().map(|k| (*k, tally(&of(*k)))).collect()
+}
+
+/// Columns of the scoreboard.
+const COLUMNS: [&str; 12] = [
+    "id",
+    "paper",
+    "kind",
+    "measured",
+    "unit",
+    "ratio",
+    "verdict",
+    "low",
+    "high",
+    "holds",
+    "decided_by",
+    "note",
+];
 
 /// The scoreboard as CSV.
 pub fn to_csv(rows: &[Row]) -> Vec<u8> {
@@ -286,7 +398,7 @@ pub fn to_csv(rows: &[Row]) -> Vec<u8> {
         w.serialize(r).expect("rows are plain text");
     }
     if rows.is_empty() {
-        let _ = w.write_record(["id", "paper", "measured", "unit", "ratio", "verdict", "note"]);
+        let _ = w.write_record(COLUMNS);
     }
     w.into_inner().unwrap_or_default()
 }

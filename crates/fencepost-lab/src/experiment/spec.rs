@@ -114,6 +114,12 @@ pub struct Matrix {
     /// Logging of single programs, where a point does not say otherwise and it is not the program's default.
     #[serde(default)]
     pub logs: BTreeMap<String, String>,
+    /// Logging of every point and program that does not say otherwise; a reading sets it.
+    #[serde(skip)]
+    pub log: Option<String>,
+    /// Media presets that stand in for those named; a reading sets them.
+    #[serde(skip)]
+    pub media_as: BTreeMap<String, String>,
     /// Whether every durable event is also a crash point that is examined, up to the budget.
     #[serde(default)]
     pub check: bool,

@@ -58,6 +58,7 @@ fn cell(program: &str, point: &str, media: &str) -> Cell {
         program: program.into(),
         point: point.into(),
         media: media.into(),
+        choice: String::new(),
     }
 }
 /// Volatile takes 100 everywhere; `so` 200 and 800 on the slow medium (geometric mean 4), 120 and 130 on the fast.

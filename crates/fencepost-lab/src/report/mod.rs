@@ -1,14 +1,18 @@
-//! The one-page report of a reproduction: scoreboard, slowdown chart, stall breakdown. No network, no scripts.
+//! The one-page report of a reproduction: scoreboard, slowdown chart, stall breakdown. No network; one short script shows the
+//! readings behind a point of the claim map.
 
+mod claim_map;
 mod histograms;
 mod svg;
 
+use crate::claims::Claim;
 use crate::error::LabError;
 use crate::experiment::implied::ImpliedRow;
 use crate::experiment::measure::{aggregate, ratios};
+use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Over;
 use crate::experiment::runs::{Plan, Runs};
-use crate::experiment::score::{Row, short, tally};
+use crate::experiment::score::{Row, short, tally_by_kind};
 use crate::experiment::spec::{Experiment, Matrix};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +36,14 @@ pub struct Report<'a> {
     pub rows: &'a [Row],
     /// Diagnostic: work between persists.
     pub implied: &'a [ImpliedRow],
+    /// Readings taken instead of the primaries.
+    pub asked: &'a [String],
+    /// The paper's claims.
+    pub claims: &'a [Claim],
+    /// Its open inputs.
+    pub readings: &'a Readings,
+    /// What the claims of the headline are worth over the readings.
+    pub worth: &'a BTreeMap<String, Spread>,
 }
 
 /// What the template is filled with.
@@ -42,7 +54,11 @@ struct Page<'a> {
     machine: &'a str,
     scale: &'a str,
     seed: u64,
-    counts: BTreeMap<&'static str, usize>,
+    version: &'static str,
+    asked: &'a [String],
+    counts: Vec<KindLine>,
+    claim_map: String,
+    inputs: Vec<InputLine<'a>>,
     rows: &'a [Row],
     implied: &'a [ImpliedRow],
     slowdowns: Vec<String>,
@@ -51,6 +67,26 @@ struct Page<'a> {
     runs: Vec<RunLine>,
     missing_programs: &'a BTreeSet<String>,
     missing_designs: &'a BTreeSet<String>,
+}
+
+/// Rows of one kind by verdict.
+#[derive(Serialize)]
+struct KindLine {
+    kind: &'static str,
+    verdicts: BTreeMap<&'static str, usize>,
+}
+
+/// One open input with its readings.
+#[derive(Serialize)]
+struct InputLine<'a> {
+    name: &'a str,
+    about: &'a str,
+    primary: &'a str,
+    rule: u8,
+    source: &'a str,
+    against: &'a str,
+    seen: bool,
+    readings: Vec<[&'a str; 2]>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +114,11 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
         machine: &r.experiment.machine,
         scale: r.scale,
         seed: r.seed,
-        counts: tally(r.rows).iter().map(|(v, n)| (v.word(), *n)).collect(),
+        version: env!("CARGO_PKG_VERSION"),
+        asked: r.asked,
+        counts: kind_lines(r.rows),
+        claim_map: claim_map::render(r.claims, r.worth),
+        inputs: r.readings.input.iter().map(input_line).collect(),
         rows: r.rows,
         implied: r.implied,
         slowdowns: timed(r)
@@ -92,6 +132,30 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
     };
     let template = env.get_template("report.html").map_err(internal)?;
     template.render(minijinja::value::Serde(&page)).map_err(internal)
+}
+
+fn kind_lines(rows: &[Row]) -> Vec<KindLine> {
+    let line = |(kind, verdicts): (crate::experiment::kinds::Kind, [(_, usize); 4])| KindLine {
+        kind: kind.name(),
+        verdicts: verdicts
+            .iter()
+            .map(|(v, n): &(crate::experiment::score::Verdict, usize)| (v.word(), *n))
+            .collect(),
+    };
+    tally_by_kind(rows).into_iter().map(line).collect()
+}
+
+fn input_line(i: &crate::experiment::readings::Input) -> InputLine<'_> {
+    InputLine {
+        name: &i.name,
+        about: &i.about,
+        primary: &i.primary,
+        rule: i.rule,
+        source: &i.source,
+        against: &i.against,
+        seen: i.seen,
+        readings: i.reading.iter().map(|r| [r.name.as_str(), r.reason.as_str()]).collect(),
+    }
 }
 
 fn internal(e: minijinja::Error) -> LabError {

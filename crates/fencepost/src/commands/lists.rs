@@ -16,7 +16,7 @@ pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
             let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, s.kind);
             for e in &s.entries {
                 let _ = writeln!(text, "  {:width$}  {}", e.word, e.about);
-                for (name, value) in e.more.iter().filter(|_| out.verbose > 0) {
+                for (name, value) in e.more.iter().filter(|_| out.verbose > 0 || s.kind == "readings") {
                     let _ = writeln!(text, "  {:width$}    {name}: {value}", "");
                 }
             }

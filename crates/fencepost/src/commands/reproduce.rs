@@ -22,6 +22,11 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
         },
     };
     let several = papers.len() > 1;
+    if several && !args.reading.is_empty() {
+        return Err(BadInput::new("--reading belongs to one paper")
+            .hint("name it: `fencepost reproduce dpo --reading ...`")
+            .into());
+    }
     let mut done = Vec::new();
     for paper in papers {
         let root = match (&args.output, several) {
@@ -39,6 +44,8 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
             paper,
             scale,
             seed: args.seed,
+            asked: &args.reading,
+            readings: args.readings,
             jobs: jobs(args.jobs)?,
             store: &store,
         };
@@ -54,6 +61,20 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
     })?;
     let clean = done.iter().all(|r| r.unexpected.is_empty());
     Ok(if clean { CLEAN } else { VIOLATION })
+}
+
+/// What a claim is worth over the readings, in a few words.
+fn range(x: &fencepost_lab::experiment::score::Row) -> String {
+    let by = if x.decided_by.is_empty() {
+        String::new()
+    } else {
+        format!(" by {}", x.decided_by)
+    };
+    match (x.holds.as_str(), x.low.as_str()) {
+        ("", _) => String::new(),
+        (holds, "") => format!("holds {holds}{by}"),
+        (holds, low) => format!("{low} to {}, holds {holds}{by}", x.high),
+    }
 }
 
 fn text(r: &Reproduction, out: &Out) -> String {
@@ -103,18 +124,24 @@ fn text(r: &Reproduction, out: &Out) -> String {
             };
             vec![
                 x.id.clone(),
+                x.kind.name().into(),
                 x.paper.clone(),
                 x.measured.clone(),
                 x.ratio.clone(),
                 x.verdict.word().into(),
+                range(x),
                 note,
             ]
         };
-        let head = ["claim", "paper", "measured", "ratio", "verdict", "note"];
+        let head = [
+            "claim", "kind", "paper", "measured", "ratio", "verdict", "readings", "note",
+        ];
         t.push_str(&table(&head, &r.rows.iter().map(row).collect::<Vec<_>>()));
     }
-    let counts: Vec<String> = r.counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
-    let _ = writeln!(t, "{}: {}", r.paper, counts.join(", "));
+    for (kind, verdicts) in &r.counts {
+        let counts: Vec<String> = verdicts.iter().map(|(word, n)| format!("{n} {word}")).collect();
+        let _ = writeln!(t, "{} {kind}: {}", r.paper, counts.join(", "));
+    }
     for u in &r.unexpected {
         let _ = writeln!(t, "UNEXPECTED: {u}");
     }
