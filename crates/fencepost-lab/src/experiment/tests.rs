@@ -266,7 +266,7 @@ fn short_keeps_three_digits_and_csv_quotes() {
     let text = String::from_utf8(to_csv(&[row])).unwrap();
     assert_eq!(
         text,
-        "id,paper,measured,unit,ratio,verdict,note\nC,4,,x,,quoted,\"a, \"\"b\"\"\"\n"
+        "id,paper,kind,measured,unit,ratio,verdict,low,high,holds,decided_by,note\nC,4,measured,,x,,quoted,,,,,\"a, \"\"b\"\"\"\n"
     );
 }
 
@@ -279,6 +279,35 @@ fn job(program: &str) -> Job {
         },
     }
 }
+/// Of three programs one is missing: what it can still give decides between `not-run` and `miss`.
+#[test]
+fn a_partial_row_is_a_miss_once_nothing_can_rescue_it() {
+    let partial = || Runs {
+        programs: vec!["a".into(), "b".into(), "c".into()],
+        missing_programs: ["c".to_owned()].into(),
+        ..runs()
+    };
+    let verdict = |paper: &str, rule| score_one(paper, Some(rule), &partial(), &Checks::default()).verdict;
+    // Ratios 2 and 8: the mean of three is above 10 / 3, the maximum at least 8, the minimum at most 2.
+    assert_eq!(verdict("2", slowdown(Over::Mean, Form::Ratio)), Verdict::Miss);
+    assert_eq!(verdict("5", slowdown(Over::Mean, Form::Ratio)), Verdict::NotRun);
+    assert_eq!(verdict("6", slowdown(Over::Max, Form::Ratio)), Verdict::Miss);
+    assert_eq!(verdict("20", slowdown(Over::Max, Form::Ratio)), Verdict::NotRun);
+    assert_eq!(verdict("3", slowdown(Over::Min, Form::Ratio)), Verdict::Miss);
+    assert_eq!(verdict("1", slowdown(Over::Geomean, Form::Ratio)), Verdict::NotRun);
+    let extreme = |end, expect: &str| Rule::Extreme {
+        tag: s("E"),
+        points: vec![s("so")],
+        base: s("volatile"),
+        media: vec![s("slow")],
+        end,
+        expect: s(expect),
+    };
+    assert_eq!(verdict("x", extreme(End::Most, "a")), Verdict::Miss);
+    assert_eq!(verdict("x", extreme(End::Most, "b")), Verdict::NotRun);
+    assert_eq!(verdict("x", extreme(End::Most, "c")), Verdict::NotRun);
+}
+
 #[test]
 fn finished_runs_are_not_repeated_and_errors_keep_what_finished() {
     let dir = std::env::temp_dir().join(format!("fencepost-engine-{}", std::process::id()));
