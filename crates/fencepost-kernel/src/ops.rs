@@ -33,6 +33,19 @@ pub enum Fence {
     /// Start of a new strand (strand persistency).
     NewStrand,
 }
+impl Fence {
+    /// Every kind, in the order of their discriminants.
+    pub const ALL: [Fence; 8] = [
+        Fence::Sfence,
+        Fence::Mfence,
+        Fence::Dmb,
+        Fence::DmbSt,
+        Fence::Dsb,
+        Fence::Pcommit,
+        Fence::PersistBarrier,
+        Fence::NewStrand,
+    ];
+}
 
 /// Atomic read-modify-write operations; each returns the old value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

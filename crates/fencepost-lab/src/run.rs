@@ -64,7 +64,6 @@ pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> R
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
         warm_up: r.warmup.into(),
         record,
-        remote: Vec::new(),
     };
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
     let begun = Stopwatch::start();

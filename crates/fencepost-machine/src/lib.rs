@@ -16,6 +16,4 @@ mod spec;
 pub use frontend::{SimMem, ThreadBody};
 pub use hart::Account;
 pub use machine::{Counters, HartReport, Machine, RunError, RunReport, Stuck, System, Workload};
-pub use spec::{
-    BusSpec, CacheSpec, CoreSpec, FenceExecution, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder,
-};
+pub use spec::{BusSpec, CacheSpec, CoreSpec, Fences, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};

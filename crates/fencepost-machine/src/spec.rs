@@ -1,6 +1,7 @@
 //! What a machine is made of: immutable parameters, declared once.
 
 use crate::memory::{ControllerSpec, MediaSpec};
+use crate::seam::FenceExecution;
 use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
 
 fencepost_kernel::param_words! {
@@ -23,12 +24,27 @@ fencepost_kernel::param_words! {
 }
 
 fencepost_kernel::param_words! {
-    /// What instructions behind a fence may do before it completes.
-    pub enum FenceExecution {
-        /// Execute, but not retire; loads wait behind full fences only.
+    /// Who says how fences execute.
+    pub enum Fences {
+        /// The design, for each kind of fence.
+        Declared = "declared",
+        /// Every fence holds up retirement behind it.
         Retire = "retire",
-        /// Nothing: a fence serialises dispatch, as barriers of some simulators do.
+        /// Nothing behind any fence is dispatched before it commits.
         Serialize = "serialize",
+        /// Every fence that waits for stores does so in the store queue.
+        Buffered = "buffered",
+    }
+}
+impl Fences {
+    /// How a fence executes for which the design declares `declared`.
+    pub fn execution(self, declared: FenceExecution) -> FenceExecution {
+        match self {
+            Fences::Declared => declared,
+            Fences::Retire => FenceExecution::Retire,
+            Fences::Serialize => FenceExecution::Serialize,
+            Fences::Buffered => FenceExecution::Buffered,
+        }
     }
 }
 
@@ -52,7 +68,7 @@ params! {
         /// Sustained instructions per cycle between memory operations (their own dependences limit them).
         compute_ipc: u32 = 2,
         /// What instructions behind a fence may do before it completes.
-        fence_execution: FenceExecution = FenceExecution::Retire,
+        fence_execution: Fences = Fences::Declared,
         /// Reorder buffer entries.
         rob: u32 = 40,
         /// Load queue entries.

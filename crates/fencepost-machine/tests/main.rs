@@ -1,3 +1,4 @@
 //! The crate's integration tests, in one binary.
 
+mod machine;
 mod memory;

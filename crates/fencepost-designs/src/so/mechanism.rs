@@ -262,7 +262,7 @@ impl Design for So {
         let write = Write {
             line,
             data: *data,
-            queue: self.route(line),
+            queue: 0,
             epoch: None,
             cause: WriteCause::NonTemporal,
             hart: Some(hart),

@@ -11,14 +11,10 @@ pub enum Call {
     Timer(Ps, u64),
     /// `kick`
     Kick(Option<HartId>),
-    /// `kick_writes`
-    KickWrites,
     /// `block_l1`
     BlockL1(CoreId, Option<Cause>),
     /// `clean`
     Clean(CleanRequest),
-    /// `set_meta`
-    SetMeta(Level, LineAddr, u32),
     /// `clear_meta`
     ClearMeta(Level),
     /// `drop_version`
@@ -29,18 +25,12 @@ pub enum Call {
     EndEpoch(u8, Epoch),
     /// `when_drained`
     WhenDrained(DrainScope, u64),
-    /// `gate_queue`
-    GateQueue(u8, bool),
     /// `read`
     Read(LineAddr, u64),
     /// `durable_elsewhere`
     DurableElsewhere(LineAddr, Box<LineData>),
     /// `roll_back`
     RollBack(HartId, TxId),
-    /// `acknowledge_remote`
-    AcknowledgeRemote(u8, u64),
-    /// `ddio_fill`
-    DdioFill(LineAddr),
 }
 
 /// A `clean` that the test has not finished yet.
@@ -85,7 +75,6 @@ pub(super) struct MockQueue {
     pub entries: usize,
     pub open: Epoch,
     pub open_used: bool,
-    pub is_open: bool,
     pub refused: bool,
 }
 /// A drain that is not satisfied yet.
@@ -143,7 +132,6 @@ impl MockCx {
             entries,
             open: Epoch(0),
             open_used: false,
-            is_open: true,
             refused: false,
         };
         MockCx {
@@ -210,9 +198,6 @@ impl Cx for MockCx {
         }
         self.calls.push(Call::Kick(hart));
     }
-    fn kick_writes(&mut self) {
-        self.calls.push(Call::KickWrites);
-    }
     fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
         self.blocked[core.index()] = cause;
         self.calls.push(Call::BlockL1(core, cause));
@@ -221,9 +206,6 @@ impl Cx for MockCx {
         let request = CleanRequest { hart, line, kind, tag };
         self.cleans.push(request);
         self.calls.push(Call::Clean(request));
-    }
-    fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32) {
-        self.calls.push(Call::SetMeta(level, line, meta));
     }
     fn clear_meta(&mut self, level: Level) {
         self.calls.push(Call::ClearMeta(level));
@@ -241,7 +223,7 @@ impl Cx for MockCx {
     fn write(&mut self, write: Write) -> Result<WriteId, Cause> {
         let room = self.occupied(write.queue) < self.queues[usize::from(write.queue)].entries;
         let queue = &mut self.queues[usize::from(write.queue)];
-        let answer = if room && queue.is_open {
+        let answer = if room {
             queue.open_used |= write.epoch == Some(queue.open);
             let id = WriteId(self.writes.len() as u64);
             self.writes.push(MockWrite {
@@ -284,22 +266,9 @@ impl Cx for MockCx {
         self.drains.push(MockDrain { scope, waits_for, tag });
         self.calls.push(Call::WhenDrained(scope, tag));
     }
-    fn gate_queue(&mut self, queue: u8, open: bool) {
-        self.queues[usize::from(queue)].is_open = open;
-        self.calls.push(Call::GateQueue(queue, open));
-    }
     fn read(&mut self, line: LineAddr, tag: u64) {
         self.reads.push((line, tag));
         self.calls.push(Call::Read(line, tag));
-    }
-    fn bank(&self, line: LineAddr) -> u16 {
-        (line.0 % u64::from(self.banks())) as u16
-    }
-    fn banks(&self) -> u16 {
-        8
-    }
-    fn queued(&self, queue: u8) -> u16 {
-        self.occupied(queue) as u16
     }
     fn durable_on_accept(&self) -> bool {
         self.durable_on_accept
@@ -312,13 +281,6 @@ impl Cx for MockCx {
     }
     fn log_area(&self) -> (Addr, u64) {
         (fencepost_kernel::units::LOG_BASE, 32 << 20)
-    }
-    fn acknowledge_remote(&mut self, channel: u8, sequence: u64) {
-        self.calls.push(Call::AcknowledgeRemote(channel, sequence));
-    }
-    fn ddio_fill(&mut self, line: LineAddr, data: &LineData) {
-        self.lines.insert(line, *data);
-        self.calls.push(Call::DdioFill(line));
     }
     fn count(&mut self, stat: usize, n: u64) {
         *self.counters.entry(stat).or_default() += n;

@@ -1,9 +1,9 @@
 //! A design that logs every hook call and passes it on.
 
-use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, QueueId};
+use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, LineData, QueueId};
 use fencepost_machine::memory::Scheduler;
 use fencepost_machine::seam::{
-    Access, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, QueuePlan, RemoteWrite, Snoop, SnoopAnswer, StatInfo,
+    Access, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo,
     TxStart, Way, Why, Write, WriteId,
 };
 use std::cell::RefCell;
@@ -45,38 +45,20 @@ hooks! {
     MayLeave,
     /// `leaving`
     Leaving,
-    /// `victim`
-    Victim,
     /// `cleaned`
     Cleaned,
     /// `read_missed`
     ReadMissed,
-    /// `route`
-    Route,
-    /// `admit`
-    Admit,
     /// `accepted`
     Accepted,
-    /// `may_issue`
-    MayIssue,
     /// `durable`
     Durable,
-    /// `module_accepted`
-    ModuleAccepted,
     /// `write_room`
     WriteRoom,
     /// `drained`
     Drained,
     /// `read_done`
     ReadDone,
-    /// `owned_read`
-    OwnedRead,
-    /// `remote_write`
-    RemoteWrite,
-    /// `ddio_filled`
-    DdioFilled,
-    /// `remote_lost`
-    RemoteLost,
     /// `timer`
     Timer,
     /// `drain`
@@ -129,7 +111,6 @@ impl<D: Design> Design for Recorder<D> {
             versions: true,
             reads: true,
             writes: true,
-            issue: true,
         }
     }
     fn queue_plan(&self) -> QueuePlan {
@@ -138,6 +119,9 @@ impl<D: Design> Design for Recorder<D> {
     }
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         self.inner.scheduler()
+    }
+    fn fence(&self, kind: Fence) -> FenceAction {
+        self.inner.fence(kind)
     }
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         self.saw(Hook::Instr);
@@ -187,10 +171,6 @@ impl<D: Design> Design for Recorder<D> {
         self.saw(Hook::Leaving);
         self.inner.leaving(cx, from, way, data, why)
     }
-    fn victim(&mut self, level: Level, ways: &[Way]) -> Option<usize> {
-        self.saw(Hook::Victim);
-        self.inner.victim(level, ways)
-    }
     fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
         self.saw(Hook::Cleaned);
         self.inner.cleaned(cx, hart, tag, found);
@@ -199,29 +179,13 @@ impl<D: Design> Design for Recorder<D> {
         self.saw(Hook::ReadMissed);
         self.inner.read_missed(cx, hart, line)
     }
-    fn route(&self, line: LineAddr) -> u8 {
-        self.saw(Hook::Route);
-        self.inner.route(line)
-    }
-    fn admit(&mut self, cx: &mut dyn Cx, write: &Write) -> Gate {
-        self.saw(Hook::Admit);
-        self.inner.admit(cx, write)
-    }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.saw(Hook::Accepted);
         self.inner.accepted(cx, id, write);
     }
-    fn may_issue(&self, id: WriteId, write: &Write) -> bool {
-        self.saw(Hook::MayIssue);
-        self.inner.may_issue(id, write)
-    }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.saw(Hook::Durable);
         self.inner.durable(cx, id, write);
-    }
-    fn module_accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
-        self.saw(Hook::ModuleAccepted);
-        self.inner.module_accepted(cx, id, write);
     }
     fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
         self.saw(Hook::WriteRoom);
@@ -234,22 +198,6 @@ impl<D: Design> Design for Recorder<D> {
     fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {
         self.saw(Hook::ReadDone);
         self.inner.read_done(cx, tag, line, data);
-    }
-    fn owned_read(&mut self, cx: &mut dyn Cx, line: LineAddr) -> Option<LineData> {
-        self.saw(Hook::OwnedRead);
-        self.inner.owned_read(cx, line)
-    }
-    fn remote_write(&mut self, cx: &mut dyn Cx, write: RemoteWrite, data: &[LineData]) -> Gate {
-        self.saw(Hook::RemoteWrite);
-        self.inner.remote_write(cx, write, data)
-    }
-    fn ddio_filled(&mut self, cx: &mut dyn Cx, line: LineAddr) {
-        self.saw(Hook::DdioFilled);
-        self.inner.ddio_filled(cx, line);
-    }
-    fn remote_lost(&mut self, cx: &mut dyn Cx, channel: u8) {
-        self.saw(Hook::RemoteLost);
-        self.inner.remote_lost(cx, channel);
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw(Hook::Timer);

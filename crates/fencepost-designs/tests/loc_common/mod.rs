@@ -96,7 +96,6 @@ pub fn run_on(spec: &MachineSpec, design: Box<dyn Design>, threads: Vec<ThreadBo
         sites: Rc::from([1u32, 20]),
         warm_up: 0,
         record: true,
-        remote: Vec::new(),
     };
     let machine = Machine::new(spec, design, work).unwrap_or_else(|e| panic!("{e}"));
     machine.run().unwrap_or_else(|e| panic!("{e}"))

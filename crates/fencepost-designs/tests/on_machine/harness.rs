@@ -136,7 +136,6 @@ impl Setup {
             sites: Rc::from([20]),
             warm_up: 0,
             record: true,
-            remote: Vec::new(),
         };
         let machine = Machine::new(&self.spec, self.design(), work).expect("a sound machine");
         machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.name))

@@ -82,7 +82,6 @@ impl Setup {
             sites: Rc::from([20, 200]),
             warm_up: 0,
             record: true,
-            remote: Vec::new(),
         };
         let machine = Machine::new(&self.spec, design, work).expect("a sound machine");
         machine.run().unwrap_or_else(|e| panic!("{}: {e}", self.info.name))

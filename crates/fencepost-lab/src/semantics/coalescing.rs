@@ -71,7 +71,6 @@ fn persists(between: Between, fault: &str) -> Result<(u64, bool), String> {
         sites: SITES.into(),
         warm_up: 0,
         record: true,
-        remote: Vec::new(),
     };
     let design = crate::run::build_design(&resolved).map_err(|e| e.to_string())?;
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(|e| e.to_string())?;

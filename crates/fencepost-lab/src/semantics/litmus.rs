@@ -190,7 +190,6 @@ fn run(shape: &Litmus, resolved: &Resolved, seed: u64) -> Result<RunReport, Stri
         sites: DELAYS.into(),
         warm_up: 0,
         record: true,
-        remote: Vec::new(),
     };
     let design = crate::run::build_design(resolved).map_err(|e| e.to_string())?;
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(|e| e.to_string())?;

@@ -48,7 +48,6 @@ impl Paths {
             sites: [].into(),
             warm_up: 0,
             record: true,
-            remote: Vec::new(),
         };
         let machine = Machine::new(&r.machine.spec, design, work).map_err(|e| e.to_string())?;
         let report = machine.run().map_err(|e| format!("{}: {e}", r.design.name))?;

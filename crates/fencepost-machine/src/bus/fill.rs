@@ -65,7 +65,7 @@ impl Machine {
             let c = &m.sys.cores[core.index()];
             !m.hooks.holds || c.write_back.len() < m.sys.spec.l1.writeback_buffer as usize
         };
-        if let Some(victim) = self.l1_victim(core, line) {
+        if let Some(victim) = self.sys.cores[core.index()].l1.victim(line) {
             if !room(self) {
                 return false;
             }
@@ -91,17 +91,6 @@ impl Machine {
             }
         }
         true
-    }
-
-    fn l1_victim(&mut self, core: CoreId, line: LineAddr) -> Option<crate::cache::WayRef> {
-        let l1 = &self.sys.cores[core.index()].l1;
-        let default = l1.victim(line)?;
-        if !self.hooks.versions {
-            return Some(default);
-        }
-        let (refs, ways): (Vec<_>, Vec<_>) = l1.set_ways(line).map(|(r, e)| (r, e.way())).unzip();
-        let chosen = self.design.victim(crate::seam::Level::L1(core), &ways);
-        Some(chosen.and_then(|i| refs.get(i).copied()).unwrap_or(default))
     }
 
     /// Tries fills again that found the write-back buffer full.

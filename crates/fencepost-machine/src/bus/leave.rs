@@ -193,16 +193,11 @@ impl Machine {
             WriteCause::Eviction => self.sys.spec.bus.to_memory,
             _ => self.clean_path(llc),
         };
-        let queue = if line.is_persistent() {
-            self.design.route(line)
-        } else {
-            0
-        };
         let hart = notify.first().map(|n| n.0);
         let write = Write {
             line,
             data,
-            queue,
+            queue: 0,
             epoch: None,
             cause,
             hart,

@@ -3,7 +3,7 @@
 use super::OutgoingWrite;
 use crate::machine::{Machine, Side, UnderWay};
 use crate::memory::MemEvent;
-use crate::seam::{Cause, Gate, Write, WriteId};
+use crate::seam::{Cause, Write, WriteId};
 use fencepost_kernel::{HartId, PersistRecord, Ps};
 
 impl Machine {
@@ -33,13 +33,9 @@ impl Machine {
                 continue;
             }
             let id = self.sys.new_write_id();
-            let refused = self.admit(side, &write).or_else(|| {
-                let pushed = self.sys.port(side).controller.push_write(now, id, write);
-                pushed.err().map(|_| Cause::WriteQueueFull)
-            });
             let port = self.sys.port(side);
-            if refused.is_some() {
-                port.outgoing[i].refused = refused;
+            if port.controller.push_write(now, id, write).is_err() {
+                port.outgoing[i].refused = Some(Cause::WriteQueueFull);
                 i += 1;
                 continue;
             }
@@ -60,30 +56,13 @@ impl Machine {
         }
     }
 
-    fn admit(&mut self, side: Side, write: &Write) -> Option<Cause> {
-        if side == Side::Dram || !self.hooks.writes {
-            return None;
-        }
-        match self.design.admit(&mut self.sys, write) {
-            Gate::Go => None,
-            Gate::Wait(cause) => Some(cause),
-        }
-    }
-
     /// A memory controller makes progress.
     pub(crate) fn memory(&mut self, side: Side) {
         let now = self.sys.now();
         let mut events = std::mem::take(&mut self.mem_events);
-        let design = &self.design;
-        let filter = |id: WriteId, w: &Write| design.may_issue(id, w);
-        let filter: Option<crate::memory::IssueFilter<'_>> = if side == Side::Pm && self.hooks.issue {
-            Some(&filter)
-        } else {
-            None
-        };
         let port = self.sys.port(side);
         port.scheduled = None;
-        port.controller.advance(now, filter, &mut events);
+        port.controller.advance(now, None, &mut events);
         if side == Side::Pm {
             for e in &events {
                 if let MemEvent::Durable { write, .. } = e {
@@ -104,12 +83,7 @@ impl Machine {
         match *event {
             MemEvent::ReadDone { id, .. } => self.read_done(side, id.0),
             MemEvent::Accepted { id, ref write } => self.accepted(side, id, write),
-            MemEvent::Issued { .. } => {}
-            MemEvent::ModuleAccepted { id, ref write } => {
-                if self.hooks.writes {
-                    self.design.module_accepted(&mut self.sys, id, write);
-                }
-            }
+            MemEvent::Issued { .. } | MemEvent::ModuleAccepted { .. } => {}
             MemEvent::Durable { id, ref write, record } => self.durable(id, write, record),
             MemEvent::SlotFree { queue } => {
                 self.try_outgoing(side);

@@ -78,10 +78,6 @@ impl Machine {
             }
             ReadFor::Design(slot) => {
                 let (line, _) = self.sys.design_reads[slot as usize].expect("a read under way is known");
-                if let Some(data) = self.design.owned_read(&mut self.sys, line) {
-                    self.design_read_done(slot, &data);
-                    return;
-                }
                 line
             }
         };

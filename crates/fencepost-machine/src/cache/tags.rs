@@ -196,11 +196,6 @@ impl Tags {
         set.min_by_key(|i| (self.keys[*i].is_some_and(Key::frozen), self.slots[*i].used))
             .map(|i| WayRef(i as u32))
     }
-    /// Every way of the set of `line`, in order; used by designs that choose their own victims.
-    pub fn set_ways(&self, line: LineAddr) -> impl Iterator<Item = (WayRef, Evicted)> + '_ {
-        self.set(line)
-            .filter_map(|i| self.taken(i).map(|e| (WayRef(i as u32), e)))
-    }
     /// Inserts `line` into a free way of its set (or its present way) and returns the way. The caller has made room.
     pub fn insert(&mut self, line: LineAddr, state: State, dirty: bool, meta: u32) -> WayRef {
         let free = || {

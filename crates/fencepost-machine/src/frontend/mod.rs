@@ -41,6 +41,8 @@ pub enum OpKind {
     LoadAcquire,
     /// Releasing store; suspends the thread.
     StoreRelease,
+    /// A fence that waits in the store queue: dispatch makes it of a `Fence` that is declared so.
+    QueuedFence(Fence),
     /// Lock; suspends the thread.
     Lock,
     /// Unlock.

@@ -46,6 +46,9 @@ impl Machine {
                 h.stores.commit_next(at);
                 let at = at.max(self.sys.now());
                 self.sys.wake_stores(hart, at);
+                if matches!(kind, OpKind::QueuedFence(_)) && value == LOG_FENCE {
+                    self.count_log_fence(hart);
+                }
             }
             OpKind::OpBegin => h.stamp = None,
             // An operation that was rolled back will run again.
@@ -68,15 +71,19 @@ impl Machine {
                 self.record(hart, TraceKind::OpEnd(value as u32));
                 self.warm_up_check(hart);
             }
-            OpKind::Fence(_) if value == LOG_FENCE => {
-                // What lies between two of them, neither counted.
-                let fences = h.log_fence.replace(h.instructions);
-                if let Some(distance) = fences.map(|before| h.instructions - before - 1) {
-                    *self.sys.log_fence_distances.entry(distance).or_insert(0) += 1;
-                }
-            }
+            OpKind::Fence(_) if value == LOG_FENCE => self.count_log_fence(hart),
             OpKind::Ack => self.record(hart, TraceKind::Ack(value as u32)),
             _ => {}
+        }
+    }
+
+    /// A fence between log entries and data committed: how many instructions lie between it and the one before, neither
+    /// counted.
+    fn count_log_fence(&mut self, hart: HartId) {
+        let h = &mut self.sys.harts[hart.index()];
+        let before = h.log_fence.replace(h.instructions);
+        if let Some(distance) = before.map(|before| h.instructions - before - 1) {
+            *self.sys.log_fence_distances.entry(distance).or_insert(0) += 1;
         }
     }
 

@@ -13,7 +13,7 @@ impl OpKind {
     pub(crate) fn is_store(self) -> bool {
         matches!(
             self,
-            OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_)
+            OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_) | OpKind::QueuedFence(_)
         )
     }
     #[inline]
@@ -28,10 +28,15 @@ impl OpKind {
             Rmw | LoadAcquire | StoreRelease | Lock | TxBegin | TxAbort | TxFlush | Bind
         )
     }
-    /// Whether younger loads must wait for it.
+    /// Whether younger loads must wait for it at the head of the reorder buffer.
     #[inline]
     pub(crate) fn is_full_fence(self) -> bool {
         matches!(self, OpKind::Fence(Fence::Mfence | Fence::Dmb | Fence::Dsb))
+    }
+    /// Whether younger loads must wait for it in the store queue.
+    #[inline]
+    pub(crate) fn is_queued_full_fence(self) -> bool {
+        matches!(self, OpKind::QueuedFence(Fence::Mfence | Fence::Dmb | Fence::Dsb))
     }
 }
 
@@ -41,7 +46,12 @@ impl Machine {
         let clock = self.dispatch_clock();
         loop {
             let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
-            let Some(op) = h.next_op(clock) else { return };
+            let Some(mut op) = h.next_op(clock) else { return };
+            if let OpKind::Fence(kind) = op.kind
+                && shape.is_buffered(kind)
+            {
+                op.kind = OpKind::QueuedFence(kind);
+            }
             let room = match op.kind {
                 OpKind::Compute => h.compute_room(shape, op.value as u32),
                 kind if kind.is_marker() => h.marker_room(shape),
@@ -90,7 +100,7 @@ impl Machine {
                 h.window[at].progress = Progress::Issued;
                 self.with_operands(hart, at);
             }
-            OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::Flush(_) => {
+            kind if kind.is_store() => {
                 h.window[at].progress = Progress::Issued;
                 let (tx, state) = (h.tx, StoreState::Speculative);
                 h.stores.push(QueuedStore { op, id, tx, state });
@@ -101,7 +111,7 @@ impl Machine {
                 h.open_fences += u32::from(kind.is_full_fence());
                 if kind.suspends() {
                     h.stopped = Some(Stopped::Answer);
-                } else if shape.fences_serialize && matches!(kind, OpKind::Fence(_)) {
+                } else if matches!(kind, OpKind::Fence(kind) if shape.serializes(kind)) {
                     h.stopped = Some(Stopped::Fence);
                 }
                 if matches!(kind, OpKind::TxCommit | OpKind::TxAbort) {
@@ -174,6 +184,15 @@ impl Machine {
                 break;
             }
             if e.progress == Progress::Fence {
+                self.with_operands(hart, i);
+            }
+        }
+    }
+
+    /// A full fence left the store queue: loads behind no other one go on.
+    pub(crate) fn leave_queued_fence(&mut self, hart: HartId) {
+        for i in 0..self.sys.harts[hart.index()].window.len() {
+            if self.sys.harts[hart.index()].window[i].progress == Progress::Fence {
                 self.with_operands(hart, i);
             }
         }
@@ -319,8 +338,9 @@ impl Hart {
     /// Whether a full fence older than the entry has not completed.
     fn behind_fence(&self, at: usize) -> bool {
         // Behind the youngest entry there is none that could be younger than it.
-        self.open_fences > 0
+        (self.open_fences > 0
             && (at + 1 == self.window.len()
-                || (0..at).any(|i| self.window[i].op.kind.is_full_fence() && !self.window[i].done()))
+                || (0..at).any(|i| self.window[i].op.kind.is_full_fence() && !self.window[i].done())))
+            || self.stores.full_fence_before(self.window[at].id)
     }
 }

@@ -44,15 +44,26 @@ impl Machine {
     /// Whether older stores must have performed first.
     fn must_drain(&self, hart: HartId, op: &Op, id: u32) -> bool {
         match op.kind {
-            OpKind::Fence(Fence::Pcommit) => false,
+            OpKind::Fence(kind) => self.sys.shape.after_stores(kind),
             OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
-                self.sys.spec.core.store_order == StoreOrder::Tso
-                    || self.sys.harts[hart.index()].stores.forwarder(op.addr, id).is_some()
+                self.sys.spec.core.store_order == StoreOrder::Tso || self.stores_hold_up(hart, op, id)
             }
-            OpKind::LoadAcquire => self.sys.harts[hart.index()].stores.forwarder(op.addr, id).is_some(),
+            OpKind::LoadAcquire => self.stores_hold_up(hart, op, id),
             _ => true,
         }
+    }
+
+    /// Whether the store queue holds a store to the same word, or a fence.
+    fn stores_hold_up(&self, hart: HartId, op: &Op, id: u32) -> bool {
+        let stores = &self.sys.harts[hart.index()].stores;
+        stores.has_fence() || stores.forwarder(op.addr, id).is_some()
+    }
+
+    /// A fence has taken effect.
+    pub(super) fn fence_acted(&mut self, hart: HartId, kind: Fence) {
+        self.sys.counters.fences += 1;
+        self.record(hart, TraceKind::Fence(kind));
     }
 
     fn act(&mut self, hart: HartId, op: &Op) -> Act {
@@ -65,8 +76,7 @@ impl Machine {
             OpKind::Fence(kind) => {
                 let act = self.instruct(hart, Instr::Fence(kind));
                 if matches!(act, Act::Done(_)) {
-                    self.sys.counters.fences += 1;
-                    self.record(hart, TraceKind::Fence(kind));
+                    self.fence_acted(hart, kind);
                 }
                 act
             }
@@ -144,15 +154,6 @@ impl Machine {
         }
         match self.design.tx_begin(&mut self.sys, hart) {
             TxStart::Wait(cause) => Act::Refused(cause),
-            TxStart::RolledBack => {
-                let rolled_back = self
-                    .sys
-                    .journal
-                    .borrow_mut()
-                    .take_pending(hart)
-                    .or(Some(op.value as u32));
-                Act::Done(Answer { value: 0, rolled_back })
-            }
             TxStart::Go(tx) => {
                 self.sys.journal.borrow_mut().begin(hart, tx, op.value as u32);
                 let h = &mut self.sys.harts[hart.index()];

@@ -1,7 +1,8 @@
 //! What dispatch and commit need of a core's specification, ready for use.
 
-use crate::spec::{CoreSpec, FenceExecution, Pipeline};
-use fencepost_kernel::{Divider, Ps};
+use crate::seam::{FenceAction, FenceExecution};
+use crate::spec::{CoreSpec, Pipeline};
+use fencepost_kernel::{Divider, Fence, Ps};
 
 /// Sizes and rates of a core.
 ///
@@ -17,8 +18,8 @@ pub(crate) struct Shape {
     pub store_queue: u32,
     /// Entries that instructions streaming through an otherwise idle buffer hold at a time.
     pub streaming: u32,
-    /// Whether nothing behind a fence is dispatched before it completes.
-    pub fences_serialize: bool,
+    /// What each kind of fence does.
+    fences: [FenceAction; Fence::ALL.len()],
     /// Clock period.
     pub period: Ps,
     /// Picoseconds to cycles.
@@ -38,7 +39,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The shape of a validated core.
-    pub fn new(core: &CoreSpec) -> Shape {
+    pub fn new(core: &CoreSpec, declared: impl Fn(Fence) -> FenceAction) -> Shape {
         let (rob, load_queue, store_queue) = match core.pipeline {
             Pipeline::InOrder => (1, 1, 1),
             Pipeline::OutOfOrder => (core.rob, core.load_queue, core.store_queue),
@@ -49,7 +50,11 @@ impl Shape {
             load_queue,
             store_queue,
             streaming: (rob / 4).max(1),
-            fences_serialize: core.fence_execution == FenceExecution::Serialize,
+            fences: Fence::ALL.map(|kind| {
+                let action = declared(kind);
+                let execution = core.fence_execution.execution(action.execution);
+                FenceAction { execution, ..action }
+            }),
             period: core.clock.period(),
             to_cycles: Divider::new(core.clock.period().0),
             to_dispatch: Divider::new(width * ipc),
@@ -59,6 +64,18 @@ impl Shape {
             to_commit: Divider::new(core.commit_width.into()),
             ipc: Divider::new(ipc),
         }
+    }
+    /// Whether the design is asked about a fence only after older stores have performed.
+    pub fn after_stores(&self, kind: Fence) -> bool {
+        self.fences[kind as usize].after_stores
+    }
+    /// Whether nothing behind a fence is dispatched before it commits.
+    pub fn serializes(&self, kind: Fence) -> bool {
+        self.fences[kind as usize].execution == FenceExecution::Serialize
+    }
+    /// Whether a fence waits in the store queue. One that does not wait for stores has no place there.
+    pub fn is_buffered(&self, kind: Fence) -> bool {
+        self.fences[kind as usize] == FenceAction::MARKER
     }
     /// Whether one instruction at a time is in flight.
     #[inline]

@@ -43,6 +43,8 @@ pub struct StoreQueue {
     entries: VecDeque<QueuedStore>,
     /// How many entries, from the oldest, have committed: stores commit in order.
     committed: usize,
+    /// Fences among the entries.
+    fences: u32,
     /// How many entries write words with the same low address bits: most loads find here that no store forwards to them.
     words: [u32; 64],
 }
@@ -51,6 +53,7 @@ impl Default for StoreQueue {
         StoreQueue {
             entries: VecDeque::new(),
             committed: 0,
+            fences: 0,
             words: [0; 64],
         }
     }
@@ -71,6 +74,7 @@ impl StoreQueue {
     /// Adds the youngest store.
     pub fn push(&mut self, store: QueuedStore) {
         self.words[low(store.op.addr)] += 1;
+        self.fences += u32::from(store.is_fence());
         self.entries.push_back(store);
     }
     /// The oldest store that has not committed does so; it may perform from `at` on.
@@ -102,6 +106,7 @@ impl StoreQueue {
         };
         if let Some(s) = gone {
             self.words[low(s.op.addr)] -= 1;
+            self.fences -= u32::from(s.is_fence());
             self.committed -= 1;
         }
     }
@@ -127,12 +132,28 @@ impl StoreQueue {
             _ => None,
         })
     }
+    /// Whether a fence waits here.
+    #[inline]
+    pub fn has_fence(&self) -> bool {
+        self.fences > 0
+    }
+    /// Whether a full fence older than operation `id` waits here.
+    #[inline]
+    pub fn full_fence_before(&self, id: u32) -> bool {
+        let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
+        let mut entries = self.entries.iter().take_while(older);
+        self.fences > 0 && entries.any(|s| s.op.kind.is_queued_full_fence())
+    }
     /// Whether a store older than operation `id` has not performed.
     pub fn any_older(&self, id: u32) -> bool {
         self.entries.front().is_some_and(|s| (s.id.wrapping_sub(id) as i32) < 0)
     }
 }
 impl QueuedStore {
+    /// Whether it is a fence: it leaves as the oldest entry, and no younger one acts before.
+    pub fn is_fence(&self) -> bool {
+        matches!(self.op.kind, crate::frontend::OpKind::QueuedFence(_))
+    }
     fn is_store(&self) -> bool {
         use crate::frontend::OpKind;
         matches!(

@@ -23,6 +23,7 @@ impl Machine {
         self.sys.harts[hart.index()].store_event = None;
         let mut i = 0;
         while let Some(s) = self.sys.harts[hart.index()].stores.get(i) {
+            let is_fence = s.is_fence();
             match s.state {
                 StoreState::Speculative => break,
                 StoreState::Committed(t) if t > now => {
@@ -38,16 +39,17 @@ impl Machine {
                 }
                 _ => {}
             }
-            if in_order {
+            // Nothing passes a fence.
+            if in_order || is_fence {
                 break;
             }
             i += 1;
         }
     }
 
-    /// Same-line order, and releases behind everything.
+    /// Same-line order; releases and fences behind everything.
     fn must_wait(&self, hart: HartId, i: usize, s: &QueuedStore) -> bool {
-        i > 0 && (s.op.kind == OpKind::Unlock || self.sys.harts[hart.index()].stores.older_on_line(i))
+        i > 0 && (s.op.kind == OpKind::Unlock || s.is_fence() || self.sys.harts[hart.index()].stores.older_on_line(i))
     }
 
     /// The line a store waited for is in the L1 (or, for a non-temporal store, nowhere).
@@ -71,14 +73,19 @@ impl Machine {
         }
         let done = match s.op.kind {
             OpKind::Flush(kind) => self.design.instr(&mut self.sys, hart, Instr::Flush(s.line(), kind)),
+            OpKind::QueuedFence(kind) => self.design.instr(&mut self.sys, hart, Instr::Fence(kind)),
             OpKind::NtStore => return self.try_nt_store(hart, i, s),
             _ => return self.try_temporal(hart, i, s),
         };
         match done {
             Gate::Go => {
-                if let OpKind::Flush(kind) = s.op.kind {
-                    self.sys.counters.flushes += 1;
-                    self.record(hart, TraceKind::Flush { line: s.line(), kind });
+                match s.op.kind {
+                    OpKind::Flush(kind) => {
+                        self.sys.counters.flushes += 1;
+                        self.record(hart, TraceKind::Flush { line: s.line(), kind });
+                    }
+                    OpKind::QueuedFence(kind) => self.fence_acted(hart, kind),
+                    _ => {}
                 }
                 Tried::Performed
             }
@@ -139,7 +146,7 @@ impl Machine {
                 self.sys.versions.insert(key, data);
                 self.sys.cores[core.index()].l1.freeze(way);
                 self.sys.counters.versions += 1;
-                if let Some(v) = self.fork_victim(core, held.line)
+                if let Some(v) = self.sys.cores[core.index()].l1.victim(held.line)
                     && let Some(gone) = self.sys.cores[core.index()].l1.remove(v)
                 {
                     self.leave_l1(core, gone);
@@ -152,14 +159,6 @@ impl Machine {
                 Ok(l1.insert(held.line, State::Modified, true, 0))
             }
         }
-    }
-
-    fn fork_victim(&mut self, core: fencepost_kernel::CoreId, line: fencepost_kernel::LineAddr) -> Option<WayRef> {
-        let l1 = &self.sys.cores[core.index()].l1;
-        let default = l1.victim(line)?;
-        let (refs, ways): (Vec<_>, Vec<_>) = l1.set_ways(line).map(|(r, e)| (r, e.way())).unzip();
-        let chosen = self.design.victim(Level::L1(core), &ways);
-        Some(chosen.and_then(|i| refs.get(i).copied()).unwrap_or(default))
     }
 
     /// A store becomes visible.
@@ -233,9 +232,13 @@ impl Machine {
         let port = self.sys.now() + self.sys.shape.period;
         let h = &mut self.sys.harts[hart.index()];
         h.store_port = port;
+        let kind = h.stores.get(i).map(|s| s.op.kind);
         h.stores.remove(i);
         if let Some(t) = h.stores.next_committed() {
             self.sys.wake_stores(hart, t.max(port));
+        }
+        if kind.is_some_and(OpKind::is_queued_full_fence) {
+            self.leave_queued_fence(hart);
         }
         let h = &mut self.sys.harts[hart.index()];
         if h.head().is_some_and(|e| e.progress == super::Progress::Acting)

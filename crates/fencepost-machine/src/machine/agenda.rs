@@ -33,8 +33,6 @@ pub(crate) enum Ev {
     Timer(u64),
     /// A clean without anything to write is complete.
     Cleaned(HartId, u64),
-    /// A remote write arrives.
-    Remote(u32),
 }
 
 /// An event as the queue holds it: kind (8 bits), who (8 bits), which (32 bits); and a design's tag.
@@ -54,7 +52,6 @@ const CLEAN: u8 = 9;
 const MEMORY: u8 = 10;
 const TIMER: u8 = 11;
 const CLEANED: u8 = 12;
-const REMOTE: u8 = 13;
 
 impl Packed {
     #[inline(always)]
@@ -80,7 +77,6 @@ impl Packed {
             Ev::Memory(side) => Packed::new(MEMORY, side as u8, 0, 0),
             Ev::Timer(tag) => Packed::new(TIMER, 0, 0, tag),
             Ev::Cleaned(h, tag) => Packed::new(CLEANED, h.0, 0, tag),
-            Ev::Remote(i) => Packed::new(REMOTE, 0, i, 0),
         }
     }
     #[inline(always)]
@@ -101,7 +97,6 @@ impl Packed {
             MEMORY => Ev::Memory(side),
             TIMER => Ev::Timer(tag),
             CLEANED => Ev::Cleaned(hart, tag),
-            REMOTE => Ev::Remote(which),
             other => unreachable!("no event is packed as kind {other}"),
         }
     }
@@ -150,7 +145,6 @@ mod tests {
             Ev::Memory(Side::Pm),
             Ev::Timer(u64::MAX),
             Ev::Cleaned(hart, u64::MAX),
-            Ev::Remote(u32::MAX),
         ];
         let mut agenda = Agenda::default();
         for (i, ev) in events.into_iter().enumerate() {

@@ -45,9 +45,6 @@ impl Cx for System {
             None => self.kicked = u64::MAX,
         }
     }
-    fn kick_writes(&mut self) {
-        self.kick_writes = true;
-    }
     fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
         let was = std::mem::replace(&mut self.cores[core.index()].blocked, cause);
         if was.is_some() && cause.is_none() {
@@ -66,13 +63,6 @@ impl Cx for System {
         let at = ready.max(self.bus.free_at);
         self.bus.free_at = at + self.spec.bus.occupancy;
         self.events.schedule(at, Ev::Clean(slot as u32));
-    }
-    fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32) {
-        if let Some(tags) = self.tags(level)
-            && let Some(w) = tags.find(line)
-        {
-            tags.set_meta(w, meta);
-        }
     }
     fn clear_meta(&mut self, level: Level) {
         if let Some(tags) = self.tags(level) {
@@ -123,10 +113,6 @@ impl Cx for System {
         self.pm.controller.when_drained(now, scope, tag);
         self.wake_memory(Side::Pm);
     }
-    fn gate_queue(&mut self, queue: u8, open: bool) {
-        self.pm.controller.gate_queue(queue, open);
-        self.kick_writes |= open;
-    }
     fn read(&mut self, line: LineAddr, tag: u64) {
         let at = self.now() + self.spec.bus.to_memory;
         let free = self.design_reads.iter().position(Option::is_none);
@@ -137,15 +123,6 @@ impl Cx for System {
         self.design_reads[slot] = Some((line, tag));
         let what = ReadFor::Design(slot as u32);
         self.events.schedule(at, Ev::ReadSend(Side::Pm, what));
-    }
-    fn bank(&self, line: LineAddr) -> u16 {
-        self.pm.controller.bank(line)
-    }
-    fn banks(&self) -> u16 {
-        self.pm.controller.banks()
-    }
-    fn queued(&self, queue: u8) -> u16 {
-        self.pm.controller.queued(queue)
     }
     fn durable_on_accept(&self) -> bool {
         self.pm.controller.durable_on_accept()
@@ -192,15 +169,6 @@ impl Cx for System {
     }
     fn log_area(&self) -> (Addr, u64) {
         self.log_region()
-    }
-
-    fn acknowledge_remote(&mut self, channel: u8, sequence: u64) {
-        let now = self.now();
-        self.remote_acks.push((now, channel, sequence));
-    }
-    fn ddio_fill(&mut self, line: LineAddr, data: &LineData) {
-        self.coherent.set_line(line, data);
-        self.ddio.push(line);
     }
 
     fn count(&mut self, stat: usize, n: u64) {

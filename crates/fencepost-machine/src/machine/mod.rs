@@ -17,9 +17,9 @@ pub(crate) use system::{ReadFor, Side, UnderWay};
 
 use crate::frontend::ThreadBody;
 use crate::memory::MemEvent;
-use crate::seam::{Design, Hooks, RemoteEvent};
+use crate::seam::{Design, Hooks};
 use crate::spec::SpecError;
-use fencepost_kernel::{Image, Ps};
+use fencepost_kernel::Image;
 use std::rc::Rc;
 
 /// Everything a run needs besides the machine and its design.
@@ -34,8 +34,6 @@ pub struct Workload {
     pub warm_up: u64,
     /// Keep the trace and the records of the persist log.
     pub record: bool,
-    /// What arrives from the network, and when.
-    pub remote: Vec<(Ps, RemoteEvent)>,
 }
 
 /// Why a run could not start or finish.

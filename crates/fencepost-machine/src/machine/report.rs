@@ -124,8 +124,6 @@ pub struct RunReport {
     pub events: u64,
     /// Instructions and memory operations simulated, warm-up included: what the host worked for.
     pub simulated: (u64, u64),
-    /// Acknowledgements sent out of the network port: time, channel, sequence.
-    pub remote_acks: Vec<(Ps, u8, u64)>,
 }
 impl RunReport {
     /// Instructions of every hart.

@@ -5,13 +5,13 @@ use super::locks::Locks;
 use super::recorder::Recorder;
 use super::report::{Counters, HartReport, RunReport};
 use super::system::{MemoryPort, System};
-use super::{Ev, Machine, RunError, Side, Workload};
+use super::{Ev, Machine, RunError, Workload};
 use crate::bus::{Bus, Core, SharedCache};
 use crate::cache::Tags;
 use crate::frontend::{Journal, Thread};
 use crate::hart::{Account, Hart, Refused, Shape};
 use crate::memory::{Controller, Scheduler};
-use crate::seam::{Design, QueuePlan, RemoteEvent};
+use crate::seam::{Design, QueuePlan};
 use crate::spec::{MachineSpec, MemorySpec};
 use fencepost_kernel::{HartId, PersistLog, Ps};
 use std::cell::RefCell;
@@ -87,7 +87,7 @@ impl Machine {
         };
         let (plan, scheduler) = (design.queue_plan(), design.scheduler());
         let sys = System {
-            shape: Shape::new(&spec.core),
+            shape: Shape::new(&spec.core, |kind| design.fence(kind)),
             events: Agenda::default(),
             unfinished: harts.len(),
             harts,
@@ -110,14 +110,9 @@ impl Machine {
             design_reads: Vec::new(),
             next_write: 0,
             kicked: 0,
-            kick_writes: false,
             landing: Vec::new(),
             parts: Default::default(),
             versions: Default::default(),
-            remote: Vec::new(),
-            remote_refused: Vec::new(),
-            remote_acks: Vec::new(),
-            ddio: Vec::new(),
             counters: Counters::default(),
             design_counts: vec![0; design.stats().len()],
             histograms: vec![BTreeMap::new(); design.histograms().len()],
@@ -136,13 +131,6 @@ impl Machine {
         };
         if let Some(r) = &mut machine.sys.recorder {
             *r = Recorder::new(machine.sys.harts.len() as u32);
-        }
-        for (at, event) in work.remote {
-            machine.sys.remote.push(Some(event));
-            machine
-                .sys
-                .events
-                .schedule(at, Ev::Remote(machine.sys.remote.len() as u32 - 1));
         }
         if machine.warm_up == 0 {
             machine.snapshot();
@@ -223,52 +211,20 @@ impl Machine {
             }
             Ev::Timer(tag) => self.design.timer(&mut self.sys, tag),
             Ev::Cleaned(hart, tag) => self.design.cleaned(&mut self.sys, hart, tag, None),
-            Ev::Remote(i) => self.remote_write(i),
         }
     }
 
-    fn remote_write(&mut self, i: u32) {
-        match self.sys.remote[i as usize].take() {
-            Some(RemoteEvent::Write(write, data)) => {
-                let gate = self.design.remote_write(&mut self.sys, write, &data);
-                if gate != crate::seam::Gate::Go {
-                    self.sys.remote[i as usize] = Some(RemoteEvent::Write(write, data));
-                    self.sys.remote_refused.push(i);
-                }
-            }
-            Some(RemoteEvent::Lost { channel }) => self.design.remote_lost(&mut self.sys, channel),
-            None => {}
-        }
-    }
-
-    /// Whatever an event's hooks asked for: kicks, direct data input.
+    /// Asks again for the threads that an event's hooks kicked.
     #[inline]
     fn after(&mut self) {
-        if self.sys.kicked != 0 || self.sys.kick_writes || !self.sys.ddio.is_empty() {
+        if self.sys.kicked != 0 {
             self.follow_up();
         }
     }
     #[inline(never)] // seldom needed, and large: with it inlined every event would save and restore its registers
     fn follow_up(&mut self) {
-        for line in std::mem::take(&mut self.sys.ddio) {
-            for core in &mut self.sys.cores {
-                core.l1.take(line);
-                core.l2.as_mut().map(|t| t.take(line));
-            }
-            self.insert_llc(line, true, 0);
-            self.design.ddio_filled(&mut self.sys, line);
-        }
-        while self.sys.kicked != 0 || self.sys.kick_writes {
+        while self.sys.kicked != 0 {
             let kicked = std::mem::take(&mut self.sys.kicked);
-            if std::mem::take(&mut self.sys.kick_writes) {
-                self.try_outgoing(Side::Pm);
-                if self.hooks.issue {
-                    self.memory(Side::Pm);
-                }
-            }
-            if kicked == 0 {
-                continue;
-            }
             for h in (0..self.sys.harts.len()).filter(|h| kicked >> h & 1 == 1) {
                 self.ask_again(HartId(h as u8));
             }
@@ -281,9 +237,6 @@ impl Machine {
             }
             if !self.sys.bus.refused.is_empty() {
                 self.retry_refused();
-            }
-            for i in std::mem::take(&mut self.sys.remote_refused) {
-                self.remote_write(i);
             }
         }
     }
@@ -381,7 +334,6 @@ impl Machine {
             left_dirty,
             events,
             simulated,
-            remote_acks: self.sys.remote_acks,
         }
     }
 }

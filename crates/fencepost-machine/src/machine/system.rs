@@ -7,7 +7,7 @@ use crate::bus::{Bus, CleanRequest, Core, OutgoingWrite, SharedCache};
 use crate::frontend::Journal;
 use crate::hart::{Hart, Shape};
 use crate::memory::Controller;
-use crate::seam::{Cause, RemoteEvent, WriteId};
+use crate::seam::{Cause, WriteId};
 use crate::spec::MachineSpec;
 use fencepost_kernel::{Addr, CoreId, HartId, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
@@ -86,16 +86,11 @@ pub struct System {
     pub(crate) design_reads: Vec<Option<(LineAddr, u64)>>,
     pub(crate) next_write: u64,
     pub(crate) kicked: u64,
-    pub(crate) kick_writes: bool,
     /// Writes that the controller reports as durable at this moment, while the report is being worked off.
     pub(crate) landing: Vec<(LineAddr, [u64; 8])>,
     /// Lines of log writes that the medium holds, but that count as durable only with the rest of their node.
     pub(crate) parts: FxHashMap<LineAddr, LineData>,
     pub(crate) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
-    pub(crate) remote: Vec<Option<RemoteEvent>>,
-    pub(crate) remote_refused: Vec<u32>,
-    pub(crate) remote_acks: Vec<(Ps, u8, u64)>,
-    pub(crate) ddio: Vec<LineAddr>,
     pub(crate) counters: Counters,
     pub(crate) design_counts: Vec<u64>,
     /// Instructions between consecutive fences that stand between log entries and data, over all harts: value, occurrences.

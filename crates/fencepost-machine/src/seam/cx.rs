@@ -15,8 +15,6 @@ pub trait Cx {
     fn timer(&mut self, at: Ps, tag: u64);
     /// Asks again whatever was refused to this hart (instructions, accesses, bus requests, departures); `None`: to all.
     fn kick(&mut self, hart: Option<HartId>);
-    /// Asks again writes that `admit` or `may_issue` refused.
-    fn kick_writes(&mut self);
     /// Blocks or unblocks every access of a core to its L1 (snoops are still answered).
     fn block_l1(&mut self, core: CoreId, cause: Option<Cause>);
 
@@ -24,9 +22,7 @@ pub trait Cx {
     /// `Design::cleaned` follows with `tag` once the write is accepted (with the bytes), or, without bytes, when no
     /// dirty copy and no write-back in flight was found.
     fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64);
-    /// Sets the design's word of a line in one cache, if the line is there.
-    fn set_meta(&mut self, level: Level, line: LineAddr, meta: u32);
-    /// Sets the design's word of every line of one cache to zero.
+    /// Sets the design's mark of every line of one cache to zero.
     fn clear_meta(&mut self, level: Level);
     /// The bytes of a frozen version (`meta` names it), if the machine holds it.
     fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData>;
@@ -35,7 +31,7 @@ pub trait Cx {
     /// The newest performed bytes of a line, with their stores.
     fn coherent(&self, line: LineAddr) -> LineData;
 
-    /// Hands a write to the persistent-memory controller; fails with a cause when its queue is full or gated.
+    /// Hands a write to the persistent-memory controller; fails with a cause when its queue is full.
     fn write(&mut self, write: Write) -> Result<WriteId, Cause>;
     /// Closes the open epoch of a queue if it holds any write, and returns the epoch now open.
     fn end_epoch(&mut self, queue: u8) -> Epoch;
@@ -45,16 +41,8 @@ pub trait Cx {
     fn open_epoch(&self, queue: u8) -> Epoch;
     /// Calls `Design::drained` with `tag` when the scope is satisfied (possibly at this very time, never recursively).
     fn when_drained(&mut self, scope: DrainScope, tag: u64);
-    /// Opens or closes a queue for new writes.
-    fn gate_queue(&mut self, queue: u8, open: bool);
     /// Reads a line from memory on the design's behalf; `Design::read_done` follows.
     fn read(&mut self, line: LineAddr, tag: u64);
-    /// Bank of the persistent memory that holds a line.
-    fn bank(&self, line: LineAddr) -> u16;
-    /// Number of banks of the persistent memory.
-    fn banks(&self) -> u16;
-    /// Writes waiting in a queue, not yet durable.
-    fn queued(&self, queue: u8) -> u16;
     /// Whether accepted writes are durable (persistent write queue, ADR).
     fn durable_on_accept(&self) -> bool;
     /// Records that bytes became durable elsewhere than in the media (non-volatile cache, register file).
@@ -77,11 +65,6 @@ pub trait Cx {
     fn retire(&mut self, _hart: HartId, _tx: TxId) {}
     /// Reserved region for a hardware log: first byte and length.
     fn log_area(&self) -> (Addr, u64);
-
-    /// Sends a persist acknowledgement for a remote write out of the network port.
-    fn acknowledge_remote(&mut self, channel: u8, sequence: u64);
-    /// Places a remote write's lines in the last-level cache (direct data input); `Design::ddio_filled` follows for each.
-    fn ddio_fill(&mut self, line: LineAddr, data: &LineData);
 
     /// Adds to the design's counter number `stat` (see `Design::stats`).
     fn count(&mut self, stat: usize, n: u64);

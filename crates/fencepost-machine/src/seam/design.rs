@@ -1,11 +1,11 @@
 //! The trait every design implements. All hooks have a default that means "not my business".
 
 use super::{
-    Access, Cx, Exit, Gate, Hooks, Instr, Level, Place, QueuePlan, RemoteWrite, Snoop, SnoopAnswer, StatInfo, TxStart,
+    Access, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo, TxStart,
 };
 use super::{Way, Why, Write, WriteId};
 use crate::memory::Scheduler;
-use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
+use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
 #[allow(unused_variables)]
@@ -23,6 +23,18 @@ pub trait Design {
     /// without. Asked for once. What both must know they share (an `Rc`), or the scheduler reads it off the writes.
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         None
+    }
+
+    /// What the core does with a fence of this kind. Read once for each kind, before the first event.
+    ///
+    /// The default is an x86 or Arm barrier: it waits at the head of the reorder buffer until older stores have
+    /// performed, and then the design is asked ([`Instr::Fence`]). `pcommit` does not wait for stores. A fence that only
+    /// orders persists and never makes its thread wait answers [`FenceAction::MARKER`].
+    fn fence(&self, kind: Fence) -> FenceAction {
+        match kind {
+            Fence::Pcommit => FenceAction::AT_ONCE,
+            _ => FenceAction::AFTER_STORES,
+        }
     }
 
     // ---- core side
@@ -45,7 +57,7 @@ pub trait Design {
         let write = Write {
             line,
             data: *data,
-            queue: self.route(line),
+            queue: 0,
             epoch: None,
             cause: WriteCause::NonTemporal,
             hart: Some(hart),
@@ -61,7 +73,7 @@ pub trait Design {
         Gate::Go
     }
     /// An access performed in the L1; `now` is the line as of now for a store and nothing for a load (which may ask
-    /// [`Cx::coherent`]), `meta` the design's word of the way (`hooks.loads`, `hooks.stores`; volatile lines too).
+    /// [`Cx::coherent`]), `meta` the design's mark of the way (`hooks.loads`, `hooks.stores`; volatile lines too).
     fn performed(
         &mut self,
         cx: &mut dyn Cx,
@@ -93,10 +105,6 @@ pub trait Design {
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, data: &LineData, why: Why) -> Exit {
         Exit::Down
     }
-    /// Chooses a victim among the ways of a full set (`hooks.versions`); `None` leaves it to the replacement policy.
-    fn victim(&mut self, level: Level, ways: &[Way]) -> Option<usize> {
-        None
-    }
     /// A `Cx::clean` finished: with the bytes that were accepted by the controller, or `None` if nothing was dirty.
     fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {}
     /// A read missed every cache (`hooks.reads`); true if the design supplies newer bytes than memory has.
@@ -111,26 +119,12 @@ pub trait Design {
 
     // ---- controller side
 
-    /// Queue for a write that the machine itself makes (evictions, cleans).
-    fn route(&self, line: LineAddr) -> u8 {
-        0
-    }
-    /// May this write of the machine's own enter its queue (`hooks.writes`)?
-    fn admit(&mut self, cx: &mut dyn Cx, write: &Write) -> Gate {
-        Gate::Go
-    }
     /// A write arrived in its queue (`hooks.writes`). With a durable queue it is durable now.
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
-    /// May this queued write issue to its bank (`hooks.issue`)? Must be free of side effects.
-    fn may_issue(&self, id: WriteId, write: &Write) -> bool {
-        true
-    }
     /// A write became durable (`hooks.writes`); called in the order of the persist log, exactly once for every accepted
     /// `WriteId` (for writes that were merged in the queue: when the merged bytes become durable).
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
-    /// A write left the controller for the queues of the memory module (machines with a module stage; `hooks.writes`).
-    fn module_accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
-    /// A queue that refused a `Cx::write` for want of room has a free entry again. Asked for by the refusal; called once
+    /// A queue that refused a `Cx::write` because it was full has a free entry again. Asked for by the refusal; called once
     /// per refusal episode, after the entry is free (or after the older write to the line that stood in the way has left).
     /// Default: everything refused is asked again, which the default `nt_store` relies on.
     fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
@@ -140,22 +134,6 @@ pub trait Design {
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
     /// A read of the design's own finished.
     fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {}
-    /// Answers reads of design-owned addresses at the controller (`hooks.reads`).
-    fn owned_read(&mut self, cx: &mut dyn Cx, line: LineAddr) -> Option<LineData> {
-        None
-    }
-
-    // ---- network port
-
-    /// A remote write arrived at the network interface.
-    fn remote_write(&mut self, cx: &mut dyn Cx, write: RemoteWrite, data: &[LineData]) -> Gate {
-        Gate::Go
-    }
-    /// A line of a remote write was placed in the last-level cache.
-    fn ddio_filled(&mut self, cx: &mut dyn Cx, line: LineAddr) {}
-    /// The wire lost what was in flight on a channel.
-    fn remote_lost(&mut self, cx: &mut dyn Cx, channel: u8) {}
-
     // ---- time, end, crash
 
     /// A timer fired.

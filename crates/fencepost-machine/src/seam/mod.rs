@@ -5,13 +5,15 @@
 //! is a trait, so a design is unit-tested without a machine.
 //!
 //! Two rules hold everywhere. *Refusals*: a hook that answers [`Gate::Wait`] names the stall cause and is asked again
-//! after [`Cx::kick`] (or [`Cx::kick_writes`] for the controller side); there is no token to lose. *No recursion*: a
+//! after [`Cx::kick`]; there is no token to lose. *No recursion*: a
 //! call on `Cx` never calls back into the design; what follows from it arrives later as a hook of its own.
 
 mod cx;
 mod design;
+mod fence;
 mod types;
 
 pub use cx::Cx;
 pub use design::Design;
+pub use fence::{FenceAction, FenceExecution};
 pub use types::*;

@@ -1,7 +1,7 @@
 //! Vocabulary of the seam.
 
 use fencepost_kernel::params::ParamValue as _;
-use fencepost_kernel::{Addr, CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
+use fencepost_kernel::{CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
 
 fencepost_kernel::param_words! {
     /// Why a hart could not commit. Busy time and these add up to its finish time.
@@ -52,12 +52,8 @@ fencepost_kernel::param_words! {
         CommitPending = "commit-pending",
         /// No cache way can hold another version.
         VersionPending = "version-pending",
-        /// A write sub-queue has no persistence credit.
-        Credit = "credit",
         /// The controller's write queue is full.
         WriteQueueFull = "write-queue-full",
-        /// A remote acknowledgement is outstanding.
-        RemotePending = "remote-pending",
     }
 }
 impl Cause {
@@ -67,7 +63,7 @@ impl Cause {
     pub const fn index(self) -> usize {
         self as usize
     }
-    /// The word of a cause, as reports print it.
+    /// The name of a cause, as reports print it.
     pub fn name(self) -> String {
         self.show()
     }
@@ -87,7 +83,8 @@ pub enum Gate {
 pub enum Instr {
     /// Flush of a line; asked when every older store of the hart to the line has performed.
     Flush(LineAddr, Flush),
-    /// A fence; asked when every older load and store of the hart has performed and every older flush was issued.
+    /// A fence; asked when what [`crate::seam::Design::fence`] says has happened: by default, when every older load and store
+    /// of the hart has performed and every older flush was issued.
     Fence(Fence),
     /// An atomic read-modify-write or a lock acquisition is about to act. The x86 family promises that it completes the
     /// flushes and non-temporal stores before it, as a fence does. May be asked several times for one instruction.
@@ -111,8 +108,6 @@ pub enum TxStart {
     Go(TxId),
     /// Not yet.
     Wait(Cause),
-    /// The hart was rolled back (see [`crate::seam::Cx::roll_back`]); the machine re-runs it.
-    RolledBack,
 }
 
 /// Kind of an access to the L1.
@@ -185,7 +180,7 @@ pub struct Way {
     pub line: LineAddr,
     /// Modified with respect to the next level.
     pub dirty: bool,
-    /// A word of the design's own (Themis: buffer tail; LOC: transaction).
+    /// A mark of the design's own (Themis: buffer tail; LOC: transaction).
     pub meta: u32,
     /// A frozen older version of the line, not visible to loads.
     pub frozen: bool,
@@ -207,7 +202,7 @@ pub enum Place {
 pub enum Exit {
     /// To the next level (from the last: to memory).
     Down,
-    /// To the next level or the requesting core, without the design's word: it means nothing outside this cache.
+    /// To the next level or the requesting core, without the design's mark: it means nothing outside this cache.
     DownUnmarked,
     /// Nowhere: the design has the bytes, or guarantees they are elsewhere.
     Drop,
@@ -288,31 +283,6 @@ pub enum DrainScope {
     Empty(Option<u8>),
 }
 
-/// A write arriving from the network.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct RemoteWrite {
-    /// Channel of the network interface.
-    pub channel: u8,
-    /// First byte.
-    pub base: Addr,
-    /// Length in bytes.
-    pub len: u64,
-    /// Sequence number on the channel; acknowledgements quote it.
-    pub sequence: u64,
-}
-
-/// What happens on the wire.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RemoteEvent {
-    /// A write arrives, with its lines.
-    Write(RemoteWrite, Vec<LineData>),
-    /// Everything in flight on a channel is lost.
-    Lost {
-        /// The channel.
-        channel: u8,
-    },
-}
-
 /// Which hooks the machine must call at all. The volatile baseline sets none and costs nothing.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
@@ -328,14 +298,12 @@ pub struct Hooks {
     pub holds: bool,
     /// `leaving`.
     pub leaving: bool,
-    /// `place` and `victim`.
+    /// `place`.
     pub versions: bool,
-    /// `read_missed`.
+    /// `read_missed`, `read_from`.
     pub reads: bool,
-    /// `admit`, `accepted`, `durable`.
+    /// `accepted`, `durable`.
     pub writes: bool,
-    /// `may_issue`.
-    pub issue: bool,
 }
 
 /// A counter that a design declares.

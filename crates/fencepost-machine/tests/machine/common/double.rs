@@ -13,11 +13,13 @@ pub type Calls = Rc<RefCell<BTreeMap<&'static str, u64>>>;
 pub struct Double {
     calls: Calls,
     refused: Vec<&'static str>,
-    forked: bool,
+    stores: u32,
     started: bool,
     next_tx: u32,
-    room_seen: bool,
 }
+/// The line of which versions are kept: each store makes one of the store before.
+pub const VERSIONED: Addr = Addr::pm(1 << 24);
+
 impl Double {
     fn saw(&self, hook: &'static str) {
         *self.calls.borrow_mut().entry(hook).or_insert(0) += 1;
@@ -58,15 +60,12 @@ impl Double {
             hart: Some(HartId(0)),
             delay: Ps::from_ns(3),
         };
-        let before = usize::from(cx.queued(0));
         let accepted = (0..1000).take_while(|i| cx.write(write(*i)).is_ok()).count();
         assert!(accepted > 0 && accepted < 1000, "the write queue is bounded");
-        assert_eq!(usize::from(cx.queued(0)), before + accepted);
         let epoch = cx.end_epoch(0);
         assert!(epoch >= cx.active_epoch(0) && epoch == cx.open_epoch(0));
         cx.when_drained(DrainScope::AcceptedSoFar(None), 9);
         cx.when_drained(DrainScope::Empty(Some(0)), 10);
-        assert!(cx.banks() > 0 && cx.bank(line) < cx.banks());
         assert!(!cx.durable_on_accept());
         cx.durable_elsewhere(LineAddr(line.0 + 5000), &LineData::default());
         cx.clean(HartId(0), Addr::pm(1 << 20).line(), CleanKind::KeepExclusive, 11);
@@ -87,7 +86,6 @@ impl Design for Double {
             versions: true,
             reads: true,
             writes: true,
-            issue: true,
         }
     }
     fn queue_plan(&self) -> QueuePlan {
@@ -178,7 +176,8 @@ impl Design for Double {
         });
         if access == Access::Store {
             assert_eq!(now.words, cx.coherent(line).words);
-            *meta = 5;
+            self.stores += 1; // names the version
+            *meta = self.stores;
         }
         if self.once(cx, "block_l1") {
             cx.block_l1(cx.core_of(hart), Some(Cause::L1Blocked));
@@ -189,13 +188,9 @@ impl Design for Double {
     fn place(&mut self, _: &mut dyn Cx, _: HartId, way: &Way) -> Place {
         self.saw("place");
         assert!(!way.frozen);
-        if !way.dirty {
-            return Place::Here;
-        }
-        if std::mem::replace(&mut self.forked, true) {
-            Place::Here
-        } else {
-            Place::Fork
+        match way.dirty && way.line == VERSIONED.line() {
+            true => Place::Fork,
+            false => Place::Here,
         }
     }
     fn snooped(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, _: Snoop) -> SnoopAnswer {
@@ -226,12 +221,6 @@ impl Design for Double {
         }
         Exit::Down
     }
-    fn victim(&mut self, level: Level, ways: &[Way]) -> Option<usize> {
-        self.saw("victim");
-        assert!(matches!(level, Level::L1(_)) && !ways.is_empty());
-        // Prefer the frozen version, so that overflow is seen.
-        ways.iter().position(|w| w.frozen)
-    }
     fn cleaned(&mut self, _: &mut dyn Cx, _: HartId, tag: u64, found: Option<&LineData>) {
         self.saw(if found.is_some() {
             "cleaned_found"
@@ -244,58 +233,21 @@ impl Design for Double {
         self.saw("read_missed");
         false
     }
-    fn route(&self, _: LineAddr) -> u8 {
-        self.saw("route");
-        0
-    }
-    fn admit(&mut self, cx: &mut dyn Cx, _: &Write) -> Gate {
-        if self.once(cx, "admit") {
-            return Gate::Wait(Cause::CommitExclusive);
-        }
-        Gate::Go
-    }
     fn accepted(&mut self, _: &mut dyn Cx, _: WriteId, _: &Write) {
         self.saw("accepted");
-    }
-    fn may_issue(&self, _: WriteId, _: &Write) -> bool {
-        self.saw("may_issue");
-        true
     }
     fn durable(&mut self, _: &mut dyn Cx, _: WriteId, _: &Write) {
         self.saw("durable");
     }
     fn write_room(&mut self, _: &mut dyn Cx, _: u8) {
-        self.room_seen = true;
         self.saw("write_room");
     }
     fn drained(&mut self, _: &mut dyn Cx, tag: u64) {
         self.saw(if tag == 9 { "drained_snapshot" } else { "drained_empty" });
     }
-    fn owned_read(&mut self, cx: &mut dyn Cx, line: LineAddr) -> Option<LineData> {
-        self.saw("owned_read");
-        (line == cx.log_area().0.line()).then(LineData::default)
-    }
     fn read_done(&mut self, _: &mut dyn Cx, tag: u64, _: LineAddr, _: &LineData) {
-        self.saw(if tag == 7 {
-            "read_done_owned"
-        } else {
-            "read_done_memory"
-        });
-    }
-    fn remote_write(&mut self, cx: &mut dyn Cx, write: RemoteWrite, data: &[LineData]) -> Gate {
-        if self.once(cx, "remote_write") {
-            return Gate::Wait(Cause::RemotePending);
-        }
-        cx.ddio_fill(write.base.line(), &data[0]);
-        cx.acknowledge_remote(write.channel, write.sequence);
-        Gate::Go
-    }
-    fn ddio_filled(&mut self, _: &mut dyn Cx, _: LineAddr) {
-        self.saw("ddio_filled");
-    }
-    fn remote_lost(&mut self, _: &mut dyn Cx, channel: u8) {
-        self.saw("remote_lost");
-        assert_eq!(channel, 1);
+        assert!(tag == 7 || tag == 8);
+        self.saw("read_done");
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw("timer");
@@ -305,7 +257,6 @@ impl Design for Double {
             }
         }
         cx.kick(None);
-        cx.kick_writes();
     }
     fn drain(&mut self, _: &mut dyn Cx) -> bool {
         self.saw("drain");
@@ -340,9 +291,8 @@ pub fn double(calls: &Calls) -> Double {
     Double {
         calls: calls.clone(),
         refused: Vec::new(),
-        forked: false,
+        stores: 0,
         started: false,
         next_tx: 0,
-        room_seen: false,
     }
 }

@@ -1,7 +1,6 @@
 //! Non-temporal stores and lines that caches hold: nothing hangs, nothing dirty is lost, nothing older overtakes.
 
-mod common;
-use common::{Plain, body, pm, run};
+use super::common::{Plain, body, pm, run};
 use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, Mem, PersistRecord, Ps, Rmw, Val};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, Gate, Hooks, Instr, Level, Way, Why};

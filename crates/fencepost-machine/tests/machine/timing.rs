@@ -1,10 +1,9 @@
 //! Closed-form timing of cores and caches.
 
-mod common;
-use common::{Plain, body, dram, pm, run};
+use super::common::{Plain, body, dram, pm, run};
 use fencepost_kernel::{Fence, HartId, Mem, Ps, Site, Val};
 use fencepost_machine::seam::Cause;
-use fencepost_machine::{FenceExecution, MachineSpec, StoreOrder};
+use fencepost_machine::{Fences, MachineSpec, StoreOrder};
 
 /// Time from a load's issue to its data when everything is idle and the line is in memory.
 fn cold_read(spec: &MachineSpec) -> Ps {
@@ -84,14 +83,14 @@ fn instructions_behind_a_store_fence_overlap_its_wait_or_do_not() {
         r.time
     };
     let spec = MachineSpec::default();
-    let overlapped = time(FenceExecution::Retire, true);
-    let serial = time(FenceExecution::Serialize, true);
+    let overlapped = time(Fences::Retire, true);
+    let serial = time(Fences::Serialize, true);
     assert!(serial >= cold_read(&spec) * 2, "{serial} is less than two misses");
     assert!(
         overlapped < cold_read(&spec) + Ps::from_ns(30),
         "{overlapped} does not overlap"
     );
-    let without = [FenceExecution::Retire, FenceExecution::Serialize].map(|f| time(f, false));
+    let without = [Fences::Retire, Fences::Serialize].map(|f| time(f, false));
     assert_eq!(without[0], without[1], "without fences the parameter means nothing");
 }
 

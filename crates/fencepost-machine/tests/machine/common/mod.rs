@@ -37,7 +37,6 @@ pub fn run(spec: &MachineSpec, design: impl Design + 'static, threads: Vec<Threa
         sites: Rc::from(SITES),
         warm_up: 0,
         record: true,
-        remote: Vec::new(),
     };
     Machine::new(spec, Box::new(design), work)
         .unwrap()
