@@ -4,16 +4,15 @@
 //! [`RunReport`]. Time is integer picoseconds, one event queue drives everything, components are woken and never
 //! polled, and the same inputs give the same run to the byte.
 
-mod bus;
-mod cache;
+mod core;
 pub mod frontend;
-mod hart;
+mod hierarchy;
 mod machine;
 pub mod memory;
 pub mod seam;
 mod spec;
 
+pub use core::Account;
 pub use frontend::{SimMem, ThreadBody};
-pub use hart::Account;
-pub use machine::{Counters, HartReport, Machine, RunError, RunReport, Stuck, System, Workload};
+pub use machine::{Counters, HartReport, Machine, RunError, RunReport, Stuck, Workload};
 pub use spec::{BusSpec, CacheSpec, CoreSpec, Fences, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};

@@ -3,36 +3,21 @@
 //! An event is made where it is scheduled, from parts in registers, and stays in registers until the queue writes it:
 //! an enum that is written part by part and copied as a whole would wait for its own parts.
 
-use super::system::{ReadFor, Side};
+use crate::core::Turn;
+use crate::hierarchy::{ReadFor, Side, Step};
 use fencepost_kernel::{CoreId, EventQueue, HartId, Ps};
 
 /// Events of the machine.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ev {
-    /// Dispatch may go on.
-    Dispatch(HartId),
-    /// A load accesses the L1.
-    Load(HartId, u32),
-    /// The store queue may act.
-    Stores(HartId),
-    /// The oldest instruction acts.
-    Head(HartId),
-    /// A miss is granted the bus.
-    Grant(CoreId, u8),
-    /// Data or permission arrives for a miss.
-    Fill(CoreId, u8),
-    /// Accesses that found no free miss register may start over.
-    Starved(CoreId),
-    /// A miss's read reaches its memory controller.
-    ReadSend(Side, ReadFor),
-    /// A clean looks through the hierarchy.
-    Clean(u32),
+    /// A hardware thread's turn.
+    Thread(HartId, Turn),
+    /// A step of the hierarchy.
+    Hierarchy(Step),
     /// A memory controller can make progress.
     Memory(Side),
     /// A design's timer.
     Timer(u64),
-    /// A clean without anything to write is complete.
-    Cleaned(HartId, u64),
 }
 
 /// An event as the queue holds it: kind (8 bits), who (8 bits), which (32 bits); and a design's tag.
@@ -61,22 +46,24 @@ impl Packed {
     #[inline(always)]
     fn pack(ev: Ev) -> Packed {
         match ev {
-            Ev::Dispatch(h) => Packed::new(DISPATCH, h.0, 0, 0),
-            Ev::Load(h, id) => Packed::new(LOAD, h.0, id, 0),
-            Ev::Stores(h) => Packed::new(STORES, h.0, 0, 0),
-            Ev::Head(h) => Packed::new(HEAD, h.0, 0, 0),
-            Ev::Grant(core, miss) => Packed::new(GRANT, core.0, u32::from(miss), 0),
-            Ev::Fill(core, miss) => Packed::new(FILL, core.0, u32::from(miss), 0),
-            Ev::Starved(core) => Packed::new(STARVED, core.0, 0, 0),
-            Ev::ReadSend(side, ReadFor::Miss(core, miss)) => {
+            Ev::Thread(h, Turn::Dispatch) => Packed::new(DISPATCH, h.0, 0, 0),
+            Ev::Thread(h, Turn::Load(id)) => Packed::new(LOAD, h.0, id, 0),
+            Ev::Thread(h, Turn::Stores) => Packed::new(STORES, h.0, 0, 0),
+            Ev::Thread(h, Turn::Head) => Packed::new(HEAD, h.0, 0, 0),
+            Ev::Hierarchy(Step::Grant(core, miss)) => Packed::new(GRANT, core.0, u32::from(miss), 0),
+            Ev::Hierarchy(Step::Fill(core, miss)) => Packed::new(FILL, core.0, u32::from(miss), 0),
+            Ev::Hierarchy(Step::Starved(core)) => Packed::new(STARVED, core.0, 0, 0),
+            Ev::Hierarchy(Step::ReadSend(side, ReadFor::Miss(core, miss))) => {
                 let reader = u32::from(core.0) << 8 | u32::from(miss);
                 Packed::new(READ_FOR_MISS, side as u8, reader, 0)
             }
-            Ev::ReadSend(side, ReadFor::Design(read)) => Packed::new(READ_FOR_DESIGN, side as u8, read, 0),
-            Ev::Clean(slot) => Packed::new(CLEAN, 0, slot, 0),
+            Ev::Hierarchy(Step::ReadSend(side, ReadFor::Design(read))) => {
+                Packed::new(READ_FOR_DESIGN, side as u8, read, 0)
+            }
+            Ev::Hierarchy(Step::Clean(slot)) => Packed::new(CLEAN, 0, slot, 0),
             Ev::Memory(side) => Packed::new(MEMORY, side as u8, 0, 0),
             Ev::Timer(tag) => Packed::new(TIMER, 0, 0, tag),
-            Ev::Cleaned(h, tag) => Packed::new(CLEANED, h.0, 0, tag),
+            Ev::Hierarchy(Step::Cleaned(h, tag)) => Packed::new(CLEANED, h.0, 0, tag),
         }
     }
     #[inline(always)]
@@ -84,19 +71,22 @@ impl Packed {
         let (who, which, tag) = ((self.0 >> 8) as u8, (self.0 >> 32) as u32, self.1);
         let (hart, core, side) = (HartId(who), CoreId(who), Side::from_bit(who));
         match self.0 as u8 {
-            DISPATCH => Ev::Dispatch(hart),
-            LOAD => Ev::Load(hart, which),
-            STORES => Ev::Stores(hart),
-            HEAD => Ev::Head(hart),
-            GRANT => Ev::Grant(core, which as u8),
-            FILL => Ev::Fill(core, which as u8),
-            STARVED => Ev::Starved(core),
-            READ_FOR_MISS => Ev::ReadSend(side, ReadFor::Miss(CoreId((which >> 8) as u8), which as u8)),
-            READ_FOR_DESIGN => Ev::ReadSend(side, ReadFor::Design(which)),
-            CLEAN => Ev::Clean(which),
+            DISPATCH => Ev::Thread(hart, Turn::Dispatch),
+            LOAD => Ev::Thread(hart, Turn::Load(which)),
+            STORES => Ev::Thread(hart, Turn::Stores),
+            HEAD => Ev::Thread(hart, Turn::Head),
+            GRANT => Ev::Hierarchy(Step::Grant(core, which as u8)),
+            FILL => Ev::Hierarchy(Step::Fill(core, which as u8)),
+            STARVED => Ev::Hierarchy(Step::Starved(core)),
+            READ_FOR_MISS => {
+                let reader = ReadFor::Miss(CoreId((which >> 8) as u8), which as u8);
+                Ev::Hierarchy(Step::ReadSend(side, reader))
+            }
+            READ_FOR_DESIGN => Ev::Hierarchy(Step::ReadSend(side, ReadFor::Design(which))),
+            CLEAN => Ev::Hierarchy(Step::Clean(which)),
             MEMORY => Ev::Memory(side),
             TIMER => Ev::Timer(tag),
-            CLEANED => Ev::Cleaned(hart, tag),
+            CLEANED => Ev::Hierarchy(Step::Cleaned(hart, tag)),
             other => unreachable!("no event is packed as kind {other}"),
         }
     }
@@ -131,20 +121,20 @@ mod tests {
     fn every_event_comes_out_as_it_went_in() {
         let (hart, core) = (HartId(255), CoreId(254));
         let events = [
-            Ev::Dispatch(hart),
-            Ev::Load(hart, u32::MAX),
-            Ev::Stores(hart),
-            Ev::Head(hart),
-            Ev::Grant(core, 255),
-            Ev::Fill(core, 7),
-            Ev::Starved(core),
-            Ev::ReadSend(Side::Dram, ReadFor::Miss(core, 255)),
-            Ev::ReadSend(Side::Pm, ReadFor::Design(u32::MAX)),
-            Ev::Clean(u32::MAX),
+            Ev::Thread(hart, Turn::Dispatch),
+            Ev::Thread(hart, Turn::Load(u32::MAX)),
+            Ev::Thread(hart, Turn::Stores),
+            Ev::Thread(hart, Turn::Head),
+            Ev::Hierarchy(Step::Grant(core, 255)),
+            Ev::Hierarchy(Step::Fill(core, 7)),
+            Ev::Hierarchy(Step::Starved(core)),
+            Ev::Hierarchy(Step::ReadSend(Side::Dram, ReadFor::Miss(core, 255))),
+            Ev::Hierarchy(Step::ReadSend(Side::Pm, ReadFor::Design(u32::MAX))),
+            Ev::Hierarchy(Step::Clean(u32::MAX)),
             Ev::Memory(Side::Dram),
             Ev::Memory(Side::Pm),
             Ev::Timer(u64::MAX),
-            Ev::Cleaned(hart, u64::MAX),
+            Ev::Hierarchy(Step::Cleaned(hart, u64::MAX)),
         ];
         let mut agenda = Agenda::default();
         for (i, ev) in events.into_iter().enumerate() {

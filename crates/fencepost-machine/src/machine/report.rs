@@ -1,6 +1,7 @@
 //! What a run leaves behind.
 
-use crate::hart::Account;
+use crate::core::{Account, CoreCounters};
+use crate::hierarchy::HierarchyCounters;
 use crate::memory::MemStats;
 use fencepost_kernel::{Image, PersistLog, Ps, Trace};
 use std::collections::BTreeMap;
@@ -43,6 +44,31 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// The counters of the threads and of the hierarchy.
+    pub(crate) fn new<'a>(threads: impl Iterator<Item = &'a CoreCounters>, h: &HierarchyCounters) -> Counters {
+        let mut sum = Counters {
+            l1_hits: h.l1_hits,
+            l1_misses: h.l1_misses,
+            llc_misses: h.llc_misses,
+            bus_grants: h.bus_grants,
+            invalidations: h.invalidations,
+            private_writebacks: h.private_writebacks,
+            versions: h.versions,
+            memory_reads: h.memory_reads,
+            memory_writes: h.memory_writes,
+            stale_reads: h.stale_reads,
+            miss_time: h.miss_time,
+            ..Counters::default()
+        };
+        for t in threads {
+            sum.stores += t.stores;
+            sum.nt_stores += t.nt_stores;
+            sum.flushes += t.flushes;
+            sum.fences += t.fences;
+            sum.races += t.races;
+        }
+        sum
+    }
     /// What was added since an earlier copy of these counters.
     pub fn since(&self, start: &Counters) -> Counters {
         let both = |a: &[u64; 2], b: &[u64; 2]| [a[0] - b[0], a[1] - b[1]];
@@ -67,7 +93,7 @@ impl Counters {
     }
 }
 
-/// One hart's part of a run.
+/// One hardware thread's part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HartReport {
     /// When its measured part began.
@@ -91,7 +117,7 @@ pub struct RunReport {
     pub time: Ps,
     /// From then until nothing was buffered any more.
     pub drain_time: Ps,
-    /// Per hart.
+    /// Per hardware thread.
     pub harts: Vec<HartReport>,
     /// Machine counters of the measured part.
     pub counters: Counters,
@@ -103,7 +129,7 @@ pub struct RunReport {
     pub design_counts: Vec<u64>,
     /// The design's histograms: value, occurrences (measured part).
     pub histograms: Vec<BTreeMap<u64, u64>>,
-    /// Instructions between consecutive fences of a hart that stand between log entries and data: value, occurrences
+    /// Instructions between consecutive fences of a thread that stand between log entries and data: value, occurrences
     /// (measured part). Empty where no such fence is needed.
     pub log_fence_distances: BTreeMap<u64, u64>,
     /// The persist log (records only if the run was recorded).
@@ -126,11 +152,11 @@ pub struct RunReport {
     pub simulated: (u64, u64),
 }
 impl RunReport {
-    /// Instructions of every hart.
+    /// Instructions of every thread.
     pub fn instructions(&self) -> u64 {
         self.harts.iter().map(|h| h.instructions).sum()
     }
-    /// Memory operations of every hart.
+    /// Memory operations of every thread.
     pub fn memory_ops(&self) -> u64 {
         self.harts.iter().map(|h| h.memory_ops).sum()
     }

@@ -1,8 +1,8 @@
 //! A stuck machine explains itself: who waits for whom, since when.
 
-use super::Machine;
-use crate::hart::StoreState;
-use fencepost_kernel::{CoreId, HartId, Ps};
+use super::compose::Machine;
+use crate::core::StoreState;
+use fencepost_kernel::{HartId, Ps};
 use std::fmt::Write as _;
 
 /// The machine can make no progress although threads have not finished.
@@ -13,72 +13,36 @@ pub struct Stuck {
     pub at: Ps,
     /// Threads that have not finished.
     pub unfinished: usize,
-    /// One paragraph per hart, then the memory side.
+    /// One paragraph per hardware thread, then the memory side.
     pub explanation: String,
 }
 
 impl Machine {
     pub(crate) fn stuck(&self, why: &str) -> Stuck {
         let mut text = format!("{why}\n");
-        for i in 0..self.sys.harts.len() {
+        for i in 0..self.threads.len() {
             let _ = writeln!(text, "  {}", self.explain_hart(HartId(i as u8)));
         }
-        for (i, c) in self.sys.cores.iter().enumerate() {
-            if let Some(cause) = c.blocked {
-                let _ = writeln!(text, "  L1 of core {i} is blocked by the design: {}", cause.word());
-            }
-            for m in c.misses.iter().flatten() {
-                let state = if m.granted {
-                    "granted, waits for data"
-                } else {
-                    "waits for the bus"
-                };
-                let _ = writeln!(
-                    text,
-                    "  core {i} misses {} since {}: {state} ({})",
-                    m.line,
-                    m.since,
-                    m.cause.word()
-                );
-            }
-            if let Some((line, since)) = self.oldest_departure(CoreId(i as u8)) {
-                let n = c.write_back.len();
-                let _ = writeln!(
-                    text,
-                    "  core {i}: {n} lines in the write-back buffer, the oldest {line} since {since}"
-                );
-            }
-        }
-        for d in &self.sys.llc.write_back {
-            let _ = writeln!(text, "  shared cache: {} waits to leave since {}", d.way.line, d.since);
-        }
-        for (name, port) in [("dram", &self.sys.dram), ("pm", &self.sys.pm)] {
-            for w in &port.outgoing {
-                let cause = w.refused.map_or("not tried", |c| c.word());
-                let _ = writeln!(
-                    text,
-                    "  {name}: write of {} waits for admission since {}: {cause}",
-                    w.write.line, w.since
-                );
-            }
+        text.push_str(&self.rest.hier.explain());
+        for (name, port) in [("dram", &self.rest.sys.dram), ("pm", &self.rest.sys.pm)] {
             if !port.controller.is_empty() {
                 let _ = writeln!(text, "  {name}: {}", port.controller.explain());
             }
         }
         Stuck {
-            at: self.sys.now(),
-            unfinished: self.sys.unfinished,
+            at: self.rest.sys.now(),
+            unfinished: self.rest.sys.unfinished,
             explanation: text,
         }
     }
 
     fn explain_hart(&self, hart: HartId) -> String {
-        let h = &self.sys.harts[hart.index()];
+        let h = &self.threads[hart.index()];
         if h.finished.is_some() {
-            return format!("hart {}: finished", hart.0);
+            return format!("thread {}: finished", hart.0);
         }
-        let mut text = format!("hart {}:", hart.0);
-        match h.head() {
+        let mut text = format!("thread {}:", hart.0);
+        match h.oldest() {
             Some(e) => {
                 let _ = write!(
                     text,
@@ -89,14 +53,14 @@ impl Machine {
             None => text.push_str(" nothing in flight"),
         }
         if let Some((cause, since)) = h.head_wait {
-            let _ = write!(text, "; waits for {} since {since}", cause.word());
+            let _ = write!(text, "; waits for {} since {since}", cause.name());
         }
-        if let Some((lock, holder)) = self.sys.locks.waits_for(hart) {
-            let _ = write!(text, "; lock {lock} is held by hart {}", holder.0);
+        if let Some((lock, holder)) = self.rest.sys.locks.waits_for(hart) {
+            let _ = write!(text, "; lock {lock} is held by thread {}", holder.0);
         }
         if let Some(s) = h.stores.get(0) {
             let state = match s.state {
-                StoreState::Refused(cause) => format!("refused: {}", cause.word()),
+                StoreState::Refused(cause) => format!("refused: {}", cause.name()),
                 other => format!("{other:?}"),
             };
             let _ = write!(
@@ -110,7 +74,7 @@ impl Machine {
         if let Some(stop) = h.stopped {
             let _ = write!(text, "; dispatch stopped: {stop:?}");
         }
-        if let Some(design) = self.design.explain(hart) {
+        if let Some(design) = self.rest.design.explain(hart) {
             let _ = write!(text, "; design: {design}");
         }
         text

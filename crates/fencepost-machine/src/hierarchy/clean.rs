@@ -1,40 +1,51 @@
 //! Cleans: a flush instruction or the design walks the hierarchy for a dirty copy.
 
-use super::Behind;
-use crate::cache::{Evicted, State};
-use crate::machine::{Ev, Machine, Side};
+use super::lines::Behind;
+use super::outside::Outside;
+use super::state::{CleanRequest, Departure, Hierarchy, Side, Step};
+use super::tags::{Evicted, State};
 use crate::seam::{CleanKind, Exit, Gate, Level, Why};
-use fencepost_kernel::{CoreId, HartId, LineAddr, WriteCause};
+use fencepost_kernel::{CoreId, HartId, LineAddr, Ps, WriteCause};
 
-impl Machine {
+impl Hierarchy {
+    /// A flush or the design wants a line cleaned: the step to schedule, and when.
+    pub fn request_clean(&mut self, now: Ps, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) -> (Ps, Step) {
+        let slot = self.cleans.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.cleans.push(None);
+            self.cleans.len() - 1
+        });
+        self.cleans[slot] = Some(CleanRequest { hart, line, kind, tag });
+        let at = self.bus_slot(now + self.spec.l1.latency + self.spec.bus.arbitration);
+        (at, Step::Clean(slot as u32))
+    }
+
     /// A clean reaches the bus.
-    pub(crate) fn clean(&mut self, slot: u32) {
-        let Some(c) = self.sys.cleans[slot as usize] else {
+    pub fn clean(&mut self, out: &mut impl Outside, slot: u32) {
+        let Some(c) = self.cleans[slot as usize] else {
             return;
         };
-        if self.sys.bus.lines.wait(c.line, Behind::Clean(slot)) {
+        if self.bus.lines.wait(c.line, Behind::Clean(slot)) {
             return;
         }
-        let full = |m: &Machine, p: CoreId| {
-            m.hooks.holds && m.sys.cores[p.index()].write_back.len() >= m.sys.spec.l1.writeback_buffer as usize
+        let full = |m: &Hierarchy, p: CoreId| {
+            m.hooks.holds && m.cores[p.index()].write_back.len() >= m.spec.l1.writeback_buffer as usize
         };
-        let mut holders = self.sys.bus.lines.holders(c.line);
+        let mut holders = self.bus.lines.holders(c.line);
         let holder = holders.find_map(|p| match self.private_state(p, c.line) {
             Some((_, true, meta)) => Some((p, meta)),
             _ => None,
         });
         if holder.is_some_and(|(p, _)| full(self, p)) {
-            self.sys
-                .bus
+            self.bus
                 .refused
                 .push((Behind::Clean(slot), crate::seam::Cause::WbbFull));
             return;
         }
-        self.sys.cleans[slot as usize] = None;
+        self.cleans[slot as usize] = None;
         let notify = vec![(c.hart, c.tag)];
         let llc_dirty = self.settle_copies(c.line, c.kind);
         match (holder, llc_dirty) {
-            (Some((p, meta)), _) if c.kind == CleanKind::ToLlc => self.move_to_llc(p, c.line, meta, &notify),
+            (Some((p, meta)), _) if c.kind == CleanKind::ToLlc => self.move_to_llc(out, p, c.line, meta, &notify),
             (Some((p, meta)), _) => {
                 let gone = Evicted {
                     line: c.line,
@@ -43,21 +54,21 @@ impl Machine {
                     meta,
                     frozen: false,
                 };
-                self.depart(Level::L1(p), gone, Why::Cleaned, notify);
+                self.depart(out, Level::L1(p), gone, Why::Cleaned, notify);
             }
             (None, Some(_)) if c.kind == CleanKind::ToLlc => {
-                let data = self.sys.line_data(c.line);
-                self.cleaned_now(&notify, Some(&data));
+                let data = out.line_data(c.line);
+                self.cleaned_now(out, &notify, Some(&data));
             }
-            (None, Some(meta)) => self.clean_llc(c.line, meta, notify),
-            (None, None) => self.clean_in_flight(c.line, notify),
+            (None, Some(meta)) => self.clean_llc(out, c.line, meta, notify),
+            (None, None) => self.clean_in_flight(out, c.line, notify),
         }
     }
 
     /// Applies the clean to every copy; answers the shared cache's word if that copy was dirty.
     fn settle_copies(&mut self, line: LineAddr, kind: CleanKind) -> Option<u32> {
-        for p in self.sys.bus.lines.holders(line) {
-            let core = &mut self.sys.cores[p.index()];
+        for p in self.bus.lines.holders(line) {
+            let core = &mut self.cores[p.index()];
             for t in std::iter::once(&mut core.l1).chain(core.l2.as_mut()) {
                 let Some(w) = t.find(line) else { continue };
                 match kind {
@@ -77,7 +88,7 @@ impl Machine {
                 }
             }
         }
-        let llc = &mut self.sys.llc.tags;
+        let llc = &mut self.llc.tags;
         let w = llc.find(line)?;
         let was = llc.dirty(w).then(|| llc.meta(w));
         match kind {
@@ -93,8 +104,15 @@ impl Machine {
         was
     }
 
-    fn move_to_llc(&mut self, from: CoreId, line: LineAddr, meta: u32, notify: &[(HartId, u64)]) {
-        let data = self.sys.line_data(line);
+    fn move_to_llc(
+        &mut self,
+        out: &mut impl Outside,
+        from: CoreId,
+        line: LineAddr,
+        meta: u32,
+        notify: &[(HartId, u64)],
+    ) {
+        let data = out.line_data(line);
         let way = crate::seam::Way {
             line,
             dirty: true,
@@ -102,28 +120,26 @@ impl Machine {
             frozen: false,
         };
         let exit = match self.hooks.leaving {
-            true => self
-                .design
-                .leaving(&mut self.sys, Level::L1(from), &way, &data, Why::Cleaned),
+            true => out.leaving(self, Level::L1(from), &way, &data, Why::Cleaned),
             false => Exit::Down,
         };
         if exit != Exit::Drop {
-            self.insert_llc(line, true, if exit == Exit::Down { meta } else { 0 });
+            self.insert_llc(out, line, true, if exit == Exit::Down { meta } else { 0 });
         }
-        self.cleaned_now(notify, Some(&data));
+        self.cleaned_now(out, notify, Some(&data));
     }
 
-    fn clean_llc(&mut self, line: LineAddr, meta: u32, notify: Vec<(HartId, u64)>) {
+    fn clean_llc(&mut self, out: &mut impl Outside, line: LineAddr, meta: u32, notify: Vec<(HartId, u64)>) {
         let way = crate::seam::Way {
             line,
             dirty: true,
             meta,
             frozen: false,
         };
-        let data = self.sys.line_data(line);
-        if self.hooks.holds && self.design.may_leave(&mut self.sys, Level::Llc, &way, Why::Cleaned) != Gate::Go {
-            let since = self.sys.now();
-            let d = super::Departure {
+        let data = out.line_data(line);
+        if self.hooks.holds && out.may_leave(self, Level::Llc, &way, Why::Cleaned) != Gate::Go {
+            let since = out.now();
+            let d = Departure {
                 from: Level::Llc,
                 way,
                 data,
@@ -131,35 +147,32 @@ impl Machine {
                 notify,
                 since,
             };
-            self.sys.llc.write_back.push_back(d);
+            self.llc.write_back.push_back(d);
             return;
         }
         let exit = match self.hooks.leaving {
-            true => self
-                .design
-                .leaving(&mut self.sys, Level::Llc, &way, &data, Why::Cleaned),
+            true => out.leaving(self, Level::Llc, &way, &data, Why::Cleaned),
             false => Exit::Down,
         };
         if exit == Exit::Drop {
-            self.cleaned_now(&notify, None);
+            self.cleaned_now(out, &notify, None);
             return;
         }
-        self.write_out(line, data, WriteCause::Flush, notify, true);
+        self.write_out(out, line, data, WriteCause::Flush, notify, true);
     }
 
     /// No cache holds the line dirty; a write-back may still be under way, and then the clean is its completion.
-    fn clean_in_flight(&mut self, line: LineAddr, notify: Vec<(HartId, u64)>) {
+    fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, notify: Vec<(HartId, u64)>) {
         let departures = self
-            .sys
             .cores
             .iter_mut()
             .flat_map(|c| c.write_back.iter_mut())
-            .chain(self.sys.llc.write_back.iter_mut());
+            .chain(self.llc.write_back.iter_mut());
         if let Some(d) = departures.filter(|d| d.way.line == line).max_by_key(|d| d.since) {
             d.notify.extend(notify);
             return;
         }
-        let port = self.sys.port(Side::of(line));
+        let port = &mut self.doors[Side::of(line) as usize];
         if let Some(w) = port.outgoing.iter_mut().rfind(|w| w.write.line == line) {
             w.notify.extend(notify);
             return;
@@ -170,9 +183,9 @@ impl Machine {
             w.notify.extend(notify);
             return;
         }
-        let at = self.sys.now() + self.sys.spec.bus.snoop;
+        let at = out.now() + self.spec.bus.snoop;
         for (hart, tag) in notify {
-            self.sys.events.schedule(at, Ev::Cleaned(hart, tag));
+            out.schedule(at, Step::Cleaned(hart, tag));
         }
     }
 }

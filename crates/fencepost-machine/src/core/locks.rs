@@ -12,13 +12,20 @@ use std::collections::VecDeque;
 pub struct Locks {
     held: FxHashMap<Addr, (HartId, VecDeque<HartId>)>,
     stamps: u64,
+    /// Threads to whom a lock was handed that they waited for: a bit each.
+    handed: u64,
 }
 impl Locks {
-    /// Takes the lock if it is free; otherwise `hart` waits in line (once).
+    /// Takes the lock if it is free or was handed to `hart`, which then has it until [`Locks::entered`] and the release;
+    /// otherwise `hart` waits in line (once).
     pub fn take(&mut self, lock: Addr, hart: HartId) -> bool {
+        if self.handed >> hart.0 & 1 == 1 {
+            return true;
+        }
         match self.held.get_mut(&lock) {
             None => {
                 self.held.insert(lock, (hart, VecDeque::new()));
+                self.handed |= 1 << hart.0;
                 true
             }
             Some((_, queue)) => {
@@ -29,12 +36,17 @@ impl Locks {
             }
         }
     }
+    /// `hart` has written the lock's word: it is past the acquisition.
+    pub fn entered(&mut self, hart: HartId) {
+        self.handed &= !(1 << hart.0);
+    }
     /// Releases the lock; answers who holds it now.
     pub fn release(&mut self, lock: Addr) -> Option<HartId> {
         let (holder, queue) = self.held.get_mut(&lock)?;
         match queue.pop_front() {
             Some(next) => {
                 *holder = next;
+                self.handed |= 1 << next.0;
                 Some(next)
             }
             None => {

@@ -1,11 +1,14 @@
 //! Dispatch: operations enter the reorder buffer as fast as width and space allow.
 
+use super::entry::{Entry, Progress};
+use super::outside::Outside;
 use super::shape::Shape;
-use super::{Entry, Hart, Progress, QueuedStore, Stopped, StoreState};
+use super::state::HardwareThread;
+use super::state::Stopped;
+use super::store_queue::{QueuedStore, StoreState};
 use crate::frontend::{Op, OpKind};
-use crate::machine::Machine;
 use crate::seam::Cause;
-use fencepost_kernel::{Fence, HartId, TraceKind};
+use fencepost_kernel::{Fence, TraceKind};
 
 impl OpKind {
     /// Whether the operation waits in the store queue.
@@ -40,12 +43,18 @@ impl OpKind {
     }
 }
 
-impl Machine {
+impl HardwareThread {
+    /// Dispatch begins or goes on.
+    pub fn start(&mut self, out: &mut impl Outside) {
+        self.dispatch(out);
+        self.check_finished(out);
+    }
+
     /// Dispatches until space, the store queue or the thread stops it.
-    pub(crate) fn dispatch(&mut self, hart: HartId) {
-        let clock = self.dispatch_clock();
+    pub(crate) fn dispatch(&mut self, out: &mut impl Outside) {
+        let clock = dispatch_clock(out);
         loop {
-            let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
+            let (h, shape) = (&mut *self, out.shape());
             let Some(mut op) = h.next_op(clock) else { return };
             if let OpKind::Fence(kind) = op.kind
                 && shape.is_buffered(kind)
@@ -72,23 +81,23 @@ impl Machine {
                     h.enter(shape, op, room);
                     h.next_id = h.next_id.wrapping_add(1);
                     if op.kind == OpKind::OpBegin {
-                        self.record(hart, TraceKind::OpBegin(op.value as u32));
+                        self.record(out, TraceKind::OpBegin(op.value as u32));
                     }
                 } else {
-                    self.dispatch_access(hart, op, room);
+                    self.dispatch_access(out, op, room);
                     continue;
                 }
             }
-            let h = &self.sys.harts[hart.index()];
+            let h = &*self;
             if h.committed + 1 == h.window.len() {
-                self.commit(hart);
+                self.commit(out);
             }
         }
     }
 
     /// A memory operation, or another one that is more than time, enters the window.
-    fn dispatch_access(&mut self, hart: HartId, op: Op, room: Room) {
-        let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
+    fn dispatch_access(&mut self, out: &mut impl Outside, op: Op, room: Room) {
+        let (h, shape) = (&mut *self, out.shape());
         h.dispatch_pos += shape.units;
         let at = h.enter(shape, op, room);
         let id = h.next_id;
@@ -98,13 +107,13 @@ impl Machine {
             OpKind::Load => {
                 h.loads += 1;
                 h.window[at].progress = Progress::Issued;
-                self.with_operands(hart, at);
+                self.with_operands(out, at);
             }
             kind if kind.is_store() => {
                 h.window[at].progress = Progress::Issued;
                 let (tx, state) = (h.tx, StoreState::Speculative);
                 h.stores.push(QueuedStore { op, id, tx, state });
-                self.with_operands(hart, at);
+                self.with_operands(out, at);
             }
             kind => {
                 h.window[at].progress = Progress::AtHead;
@@ -118,21 +127,15 @@ impl Machine {
                     h.tx = None;
                 }
                 if at == h.committed {
-                    self.reach_head(hart);
+                    self.reach_head(out);
                 }
             }
         }
     }
 
-    /// The present time as a dispatch position.
-    pub(crate) fn dispatch_clock(&self) -> u64 {
-        let shape = &self.sys.shape;
-        shape.position(shape.to_cycles.floor(self.sys.now().0))
-    }
-
     /// The entry's operands may be ready: issue it, or leave it waiting.
-    pub(crate) fn with_operands(&mut self, hart: HartId, at: usize) {
-        let h = &mut self.sys.harts[hart.index()];
+    pub(crate) fn with_operands(&mut self, out: &mut impl Outside, at: usize) {
+        let h = &mut *self;
         let e = &h.window[at];
         let (id, dep, is_store, dispatched) = (e.id, e.op.dep, e.op.kind.is_store(), e.dispatched);
         let start = match h.producer(dep) {
@@ -148,64 +151,64 @@ impl Machine {
             }
         };
         if is_store {
-            self.complete(hart, at, start + 1);
+            self.complete(out, at, start + 1);
         } else if h.behind_fence(at) {
             h.window[at].progress = Progress::Fence;
         } else {
             h.window[at].progress = Progress::Issued;
-            self.sys.load_at(hart, id, start);
+            self.load_at(out, id, start);
         }
     }
 
     /// The result of an entry is (or will be) available in cycle `ready`.
-    pub(crate) fn complete(&mut self, hart: HartId, at: usize, ready: u64) {
-        let h = &mut self.sys.harts[hart.index()];
+    pub(crate) fn complete(&mut self, out: &mut impl Outside, at: usize, ready: u64) {
+        let h = &mut *self;
         let e = &mut h.window[at];
         e.result = ready;
         e.progress = Progress::Done;
         let (awaited_by, id) = (e.awaited_by, e.id);
         if e.op.kind.is_full_fence() {
             h.open_fences -= 1;
-            self.leave_fence(hart, at);
+            self.leave_fence(out, at);
         }
         if awaited_by != 0 {
-            self.wake_dependents(hart, id, awaited_by);
+            self.wake_dependents(out, id, awaited_by);
         }
-        if at == self.sys.harts[hart.index()].committed {
-            self.commit(hart);
+        if at == self.committed {
+            self.commit(out);
         }
     }
 
     /// The full fence at `at` completed: loads up to the next one go on.
-    fn leave_fence(&mut self, hart: HartId, at: usize) {
-        for i in at + 1..self.sys.harts[hart.index()].window.len() {
-            let e = &self.sys.harts[hart.index()].window[i];
+    fn leave_fence(&mut self, out: &mut impl Outside, at: usize) {
+        for i in at + 1..self.window.len() {
+            let e = &self.window[i];
             if e.op.kind.is_full_fence() && !e.done() {
                 break;
             }
             if e.progress == Progress::Fence {
-                self.with_operands(hart, i);
+                self.with_operands(out, i);
             }
         }
     }
 
     /// A full fence left the store queue: loads behind no other one go on.
-    pub(crate) fn leave_queued_fence(&mut self, hart: HartId) {
-        for i in 0..self.sys.harts[hart.index()].window.len() {
-            if self.sys.harts[hart.index()].window[i].progress == Progress::Fence {
-                self.with_operands(hart, i);
+    pub(crate) fn leave_queued_fence(&mut self, out: &mut impl Outside) {
+        for i in 0..self.window.len() {
+            if self.window[i].progress == Progress::Fence {
+                self.with_operands(out, i);
             }
         }
     }
 
     /// The result of operation `id` is known: everything that waits for it, from operation `first` on, goes on.
-    fn wake_dependents(&mut self, hart: HartId, id: u32, first: u32) {
-        let h = &self.sys.harts[hart.index()];
+    fn wake_dependents(&mut self, out: &mut impl Outside, id: u32, first: u32) {
+        let h = &*self;
         let from = h.position(first).unwrap_or(h.window.len());
-        for i in from..self.sys.harts[hart.index()].window.len() {
-            let e = &self.sys.harts[hart.index()].window[i];
+        for i in from..self.window.len() {
+            let e = &self.window[i];
             if e.progress == Progress::Operand && e.op.dep == id {
-                self.with_operands(hart, i);
+                self.with_operands(out, i);
             }
         }
     }
@@ -225,7 +228,7 @@ impl Room {
     };
 }
 
-impl Hart {
+impl HardwareThread {
     /// The next operation to dispatch, unless dispatch has to wait for an answer. `clock`: now, as a dispatch position.
     fn next_op(&mut self, clock: u64) -> Option<Op> {
         match self.stopped {
@@ -343,4 +346,10 @@ impl Hart {
                 || (0..at).any(|i| self.window[i].op.kind.is_full_fence() && !self.window[i].done())))
             || self.stores.full_fence_before(self.window[at].id)
     }
+}
+
+/// The present time as a dispatch position.
+pub(super) fn dispatch_clock(out: &impl Outside) -> u64 {
+    let shape = out.shape();
+    shape.position(shape.to_cycles.floor(out.now().0))
 }

@@ -1,8 +1,9 @@
 //! Bus grants: the atomic order point. All coherence state moves here; data follows at the fill.
 
-use super::{Behind, FillState};
-use crate::cache::State;
-use crate::machine::{Ev, Machine};
+use super::lines::Behind;
+use super::outside::Outside;
+use super::state::{FillState, Hierarchy, Step};
+use super::tags::State;
 use crate::seam::{Cause, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
 use fencepost_kernel::{CoreId, HartId, LineAddr};
 
@@ -14,24 +15,24 @@ enum Source {
     Memory,
 }
 
-impl Machine {
+impl Hierarchy {
     /// Handles a request at its grant.
-    pub(crate) fn grant(&mut self, core: CoreId, miss: u8) {
+    pub fn grant(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
         let me = Behind::Miss(core, miss);
-        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+        let m = self.cores[core.index()].misses[usize::from(miss)]
             .as_ref()
             .expect("a granted miss is open");
         let (line, exclusive, drop_copies, by) = (m.line, m.exclusive, m.drop_copies, m.waiters[0].hart());
-        if self.sys.bus.lines.wait(line, me) {
+        if self.bus.lines.wait(line, me) {
             return;
         }
         let own = self.private_state(core, line);
-        if !drop_copies && self.answered_privately(core, miss, own) {
+        if !drop_copies && self.answered_privately(out, core, miss, own) {
             return;
         }
         if self.write_path_full() {
             self.charge_miss(core, miss, Cause::WriteQueueFull);
-            self.sys.bus.throttled.push_back(me);
+            self.bus.throttled.push_back(me);
             return;
         }
         let kind = match (exclusive, own.is_some()) {
@@ -40,31 +41,31 @@ impl Machine {
             (true, false) => Snoop::ReadExclusive,
         };
         let refused = match drop_copies {
-            true => self.holders_refuse(line),
-            false => self.peers_refuse(core, line, kind),
+            true => self.holders_refuse(out, line),
+            false => self.peers_refuse(out, core, line, kind),
         };
         if let Some(cause) = refused {
             self.charge_miss(core, miss, cause);
-            self.sys.bus.refused.push((me, cause));
+            self.bus.refused.push((me, cause));
             return;
         }
         let mut supplied = false;
         if self.hooks.snoops {
-            match self.design.snooped(&mut self.sys, by, line, kind) {
+            match out.snooped(self, by, line, kind) {
                 SnoopAnswer::Pass => {}
                 SnoopAnswer::Supply => supplied = true,
                 SnoopAnswer::Wait(cause) => {
                     self.charge_miss(core, miss, cause);
-                    self.sys.bus.refused.push((me, cause));
+                    self.bus.refused.push((me, cause));
                     return;
                 }
             }
         }
-        self.sys.counters.bus_grants += 1;
+        self.counters.bus_grants += 1;
         if drop_copies {
-            self.expel(line);
+            self.expel(out, line);
         }
-        let taken = self.move_peers(core, line, kind.invalidates());
+        let taken = self.move_peers(out, core, line, kind.invalidates());
         let (fill, in_llc) = self.fill_state(line, exclusive, &taken);
         let fill = FillState {
             dirty: fill.dirty || own.is_some_and(|o| o.1),
@@ -77,34 +78,48 @@ impl Machine {
             _ if in_llc => Source::Llc,
             _ => Source::Memory,
         };
-        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+        let m = self.cores[core.index()].misses[usize::from(miss)]
             .as_mut()
             .expect("still open");
         m.granted = true;
         m.kind = kind;
         m.fill = (!drop_copies).then_some(fill);
-        self.sys.bus.lines.set_busy(line);
-        self.schedule_data(core, miss, by, line, source);
+        self.bus.lines.set_busy(line);
+        self.schedule_data(out, core, miss, by, line, source);
     }
 
-    fn schedule_data(&mut self, core: CoreId, miss: u8, by: HartId, line: LineAddr, source: Source) {
-        let (now, bus) = (self.sys.now(), &self.sys.spec.bus);
+    fn schedule_data(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        miss: u8,
+        by: HartId,
+        line: LineAddr,
+        source: Source,
+    ) {
+        let (now, bus) = (out.now(), &self.spec.bus);
         let at = match source {
             Source::Nowhere => now + bus.snoop,
             Source::Peer => now + bus.snoop + bus.transfer,
-            Source::Llc => now + self.sys.spec.llc.latency,
+            Source::Llc => now + self.spec.llc.latency,
             Source::Memory => {
-                self.sys.counters.llc_misses += 1;
-                self.below_caches(core, miss, by, line);
+                self.counters.llc_misses += 1;
+                self.below_caches(out, core, miss, by, line);
                 return;
             }
         };
-        self.sys.events.schedule(at, Ev::Fill(core, miss));
+        out.schedule(at, Step::Fill(core, miss));
     }
 
     /// A hit in the private second level, or a line caught in the core's own write-back buffer.
-    fn answered_privately(&mut self, core: CoreId, miss: u8, own: Option<(State, bool, u32)>) -> bool {
-        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+    fn answered_privately(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        miss: u8,
+        own: Option<(State, bool, u32)>,
+    ) -> bool {
+        let m = self.cores[core.index()].misses[usize::from(miss)]
             .as_ref()
             .expect("still open");
         let (line, exclusive) = (m.line, m.exclusive);
@@ -115,7 +130,7 @@ impl Machine {
                 meta,
             }),
             _ => {
-                let c = &mut self.sys.cores[core.index()];
+                let c = &mut self.cores[core.index()];
                 let caught = c
                     .write_back
                     .iter()
@@ -128,25 +143,25 @@ impl Machine {
             }
         };
         let Some(fill) = fill else { return false };
-        let m = self.sys.cores[core.index()].misses[usize::from(miss)]
+        let m = self.cores[core.index()].misses[usize::from(miss)]
             .as_mut()
             .expect("still open");
         m.granted = true;
         m.fill = Some(fill);
-        self.sys.bus.lines.set_busy(line);
-        let now = self.sys.now();
-        self.sys.events.schedule(now, Ev::Fill(core, miss));
+        self.bus.lines.set_busy(line);
+        let now = out.now();
+        out.schedule(now, Step::Fill(core, miss));
         true
     }
 
     /// Whether some other cache may not give the line up yet.
-    fn peers_refuse(&mut self, core: CoreId, line: LineAddr, kind: Snoop) -> Option<Cause> {
+    fn peers_refuse(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, kind: Snoop) -> Option<Cause> {
         if !self.hooks.holds {
             return None;
         }
-        for p in (0..self.sys.cores.len()).map(|i| CoreId(i as u8)) {
+        for p in (0..self.cores.len()).map(|i| CoreId(i as u8)) {
             let own = p == core;
-            if self.sys.cores[p.index()]
+            if self.cores[p.index()]
                 .write_back
                 .iter()
                 .any(|d| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty()))
@@ -168,13 +183,12 @@ impl Machine {
                 } else {
                     Why::Downgraded(core)
                 };
-                if let Gate::Wait(cause) = self.design.may_leave(&mut self.sys, Level::L1(p), &way, why) {
+                if let Gate::Wait(cause) = out.may_leave(self, Level::L1(p), &way, why) {
                     return Some(cause);
                 }
             }
         }
-        self.sys
-            .llc
+        self.llc
             .write_back
             .iter()
             .any(|d| d.way.line == line)
@@ -182,12 +196,12 @@ impl Machine {
     }
 
     /// Takes the line from every other core (or makes it shared there).
-    fn move_peers(&mut self, core: CoreId, line: LineAddr, invalidate: bool) -> Taken {
+    fn move_peers(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, invalidate: bool) -> Taken {
         debug_assert!(self.all_holders_are_noted(line));
         let mut taken = Taken::default();
-        for p in self.sys.bus.lines.holders(line).filter(|p| *p != core) {
+        for p in self.bus.lines.holders(line).filter(|p| *p != core) {
             let Some((state, dirty, mut meta)) = self.private_state(p, line) else {
-                self.sys.bus.lines.drop_holder(line, p);
+                self.bus.lines.drop_holder(line, p);
                 continue;
             };
             taken.supplied |= state.writable();
@@ -204,19 +218,19 @@ impl Machine {
                     meta,
                     frozen: false,
                 };
-                let data = self.sys.line_data(line);
-                let exit = self.design.leaving(&mut self.sys, Level::L1(p), &way, &data, why);
+                let data = out.line_data(line);
+                let exit = out.leaving(self, Level::L1(p), &way, &data, why);
                 keep_dirty = exit != Exit::Drop;
                 if exit == Exit::DownUnmarked {
                     meta = 0;
                 }
             }
-            let c = &mut self.sys.cores[p.index()];
+            let c = &mut self.cores[p.index()];
             if invalidate {
-                self.sys.counters.invalidations += 1;
+                self.counters.invalidations += 1;
                 c.l1.take(line);
                 c.l2.as_mut().map(|t| t.take(line));
-                self.sys.bus.lines.drop_holder(line, p);
+                self.bus.lines.drop_holder(line, p);
                 taken.dirty |= keep_dirty;
                 taken.meta = taken.meta.max(if dirty { meta } else { 0 });
             } else {
@@ -229,7 +243,7 @@ impl Machine {
                     }
                 }
                 if keep_dirty {
-                    self.insert_llc(line, true, meta);
+                    self.insert_llc(out, line, true, meta);
                 }
             }
         }
@@ -238,7 +252,7 @@ impl Machine {
 
     /// What the requester will hold; dirtiness in the shared cache moves to an exclusive requester.
     fn fill_state(&mut self, line: LineAddr, exclusive: bool, taken: &Taken) -> (FillState, bool) {
-        let llc = &mut self.sys.llc.tags;
+        let llc = &mut self.llc.tags;
         let way = llc.find(line);
         let (llc_dirty, llc_meta) = way.map_or((false, 0), |w| (llc.dirty(w), llc.meta(w)));
         if let Some(w) = way {

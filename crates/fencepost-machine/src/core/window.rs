@@ -1,6 +1,6 @@
 //! The reorder buffer: a ring of entries, oldest first.
 
-use super::Entry;
+use super::entry::Entry;
 use std::ops::{Index, IndexMut};
 
 /// Entries in flight. Committed ones stay at the front until their space is needed.

@@ -1,8 +1,14 @@
 //! What the bus knows of every line: who may hold it, and who waits for it.
 
-use super::Behind;
 use fencepost_kernel::{CoreId, LineAddr, LineTable};
 use std::collections::VecDeque;
+
+/// What waits behind a busy line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    Miss(CoreId, u8),
+    Clean(u32),
+}
 
 #[derive(Copy, Clone, Default)]
 struct Line {

@@ -1,32 +1,33 @@
 //! Non-temporal stores to lines that some cache holds: the line goes home to memory first.
 
-use crate::machine::Machine;
+use super::outside::Outside;
+use super::state::{Departure, Hierarchy};
 use crate::seam::{Cause, Exit, Gate, Level, Way, Why};
 use fencepost_kernel::{LineAddr, WriteCause};
 
-impl Machine {
+impl Hierarchy {
     /// Whether any cache or write-back buffer holds the line, or its data is under way between them.
-    pub(crate) fn held(&self, line: LineAddr) -> bool {
-        let mut holders = self.sys.bus.lines.holders(line);
-        self.sys.bus.lines.is_busy(line)
-            || self.sys.llc.tags.find(line).is_some()
-            || waits(&self.sys.llc.write_back, line)
-            || self.sys.cores.iter().any(|c| waits(&c.write_back, line))
+    pub fn held(&self, line: LineAddr) -> bool {
+        let mut holders = self.bus.lines.holders(line);
+        self.bus.lines.is_busy(line)
+            || self.llc.tags.find(line).is_some()
+            || waits(&self.llc.write_back, line)
+            || self.cores.iter().any(|c| waits(&c.write_back, line))
             || holders.any(|p| self.private_state(p, line).is_some())
     }
 
     /// Whether some holder of the line may not write it to memory yet. A copy that already waits in a write-back buffer
     /// goes first: were the non-temporal store to overtake it, older bytes would end up over newer ones.
-    pub(crate) fn holders_refuse(&mut self, line: LineAddr) -> Option<Cause> {
-        let parked = self.sys.cores.iter().any(|c| waits(&c.write_back, line));
-        if parked || waits(&self.sys.llc.write_back, line) {
+    pub(super) fn holders_refuse(&mut self, out: &mut impl Outside, line: LineAddr) -> Option<Cause> {
+        let parked = self.cores.iter().any(|c| waits(&c.write_back, line));
+        if parked || waits(&self.llc.write_back, line) {
             return Some(Cause::OrderPending);
         }
         if !self.hooks.holds {
             return None;
         }
         for (level, way) in self.dirty_holders(line) {
-            if let Gate::Wait(cause) = self.design.may_leave(&mut self.sys, level, &way, Why::Cleaned) {
+            if let Gate::Wait(cause) = out.may_leave(self, level, &way, Why::Cleaned) {
                 return Some(cause);
             }
         }
@@ -34,23 +35,23 @@ impl Machine {
     }
 
     /// Takes the line out of every cache; what was dirty is written to memory.
-    pub(crate) fn expel(&mut self, line: LineAddr) {
-        let data = self.sys.line_data(line);
+    pub(super) fn expel(&mut self, out: &mut impl Outside, line: LineAddr) {
+        let data = out.line_data(line);
         let mut dirty = false;
         for (level, way) in self.dirty_holders(line) {
             dirty |= match self.hooks.leaving {
-                true => self.design.leaving(&mut self.sys, level, &way, &data, Why::Cleaned) != Exit::Drop,
+                true => out.leaving(self, level, &way, &data, Why::Cleaned) != Exit::Drop,
                 false => true,
             };
         }
-        for p in self.sys.bus.lines.holders(line) {
-            let core = &mut self.sys.cores[p.index()];
+        for p in self.bus.lines.holders(line) {
+            let core = &mut self.cores[p.index()];
             let copies = [core.l1.take(line), core.l2.as_mut().and_then(|t| t.take(line))];
-            self.sys.counters.invalidations += u64::from(copies.iter().any(Option::is_some));
+            self.counters.invalidations += u64::from(copies.iter().any(Option::is_some));
         }
-        self.sys.llc.tags.take(line);
+        self.llc.tags.take(line);
         if dirty {
-            self.write_out(line, data, WriteCause::Eviction, Vec::new(), true);
+            self.write_out(out, line, data, WriteCause::Eviction, Vec::new(), true);
         }
     }
 
@@ -61,11 +62,11 @@ impl Machine {
             meta,
             frozen: false,
         };
-        let private = self.sys.bus.lines.holders(line).filter_map(|core| {
+        let private = self.bus.lines.holders(line).filter_map(|core| {
             let (_, dirty, meta) = self.private_state(core, line)?;
             dirty.then(|| (Level::L1(core), way(meta)))
         });
-        let llc = &self.sys.llc.tags;
+        let llc = &self.llc.tags;
         let shared = llc
             .find(line)
             .filter(|w| llc.dirty(*w))
@@ -74,6 +75,6 @@ impl Machine {
     }
 }
 
-fn waits(buffer: &std::collections::VecDeque<super::Departure>, line: LineAddr) -> bool {
+fn waits(buffer: &std::collections::VecDeque<Departure>, line: LineAddr) -> bool {
     buffer.iter().any(|d| d.way.line == line)
 }

@@ -1,15 +1,16 @@
 //! Commit: in order, as wide as the core, charging every gap to its cause.
 
-use super::Progress;
+use super::entry::Progress;
+use super::outside::{Outside, Turn};
+use super::state::HardwareThread;
 use crate::frontend::{LOG_FENCE, OpKind};
-use crate::machine::{Ev, Machine};
-use fencepost_kernel::{HartId, OpRecord, Ps, TraceKind};
+use fencepost_kernel::{OpRecord, Ps, TraceKind};
 
-impl Machine {
+impl HardwareThread {
     /// Commits whatever is known to have completed, oldest first.
-    pub(crate) fn commit(&mut self, hart: HartId) {
+    pub(crate) fn commit(&mut self, out: &mut impl Outside) {
         loop {
-            let (h, shape) = (&mut self.sys.harts[hart.index()], &self.sys.shape);
+            let (h, shape) = (&mut *self, out.shape());
             let at_head = h.committed;
             if at_head == h.window.len() {
                 return;
@@ -17,7 +18,7 @@ impl Machine {
             let e = &mut h.window[at_head];
             if !e.done() {
                 if e.progress == Progress::AtHead {
-                    self.reach_head(hart);
+                    self.reach_head(out);
                 }
                 return;
             }
@@ -33,94 +34,96 @@ impl Machine {
             h.committed += 1;
             let (kind, value) = (e.op.kind, e.op.value);
             if !matches!(kind, OpKind::Compute | OpKind::Load) {
-                self.committed(hart, kind, value, at);
+                self.committed(out, kind, value, at);
             }
         }
     }
 
     /// What the commit of an operation sets off.
-    fn committed(&mut self, hart: HartId, kind: OpKind, value: u64, at: Ps) {
-        let h = &mut self.sys.harts[hart.index()];
+    fn committed(&mut self, out: &mut impl Outside, kind: OpKind, value: u64, at: Ps) {
         match kind {
             k if k.is_store() => {
-                h.stores.commit_next(at);
-                let at = at.max(self.sys.now());
-                self.sys.wake_stores(hart, at);
+                self.stores.commit_next(at);
+                let at = at.max(out.now());
+                self.wake_stores(out, at);
                 if matches!(kind, OpKind::QueuedFence(_)) && value == LOG_FENCE {
-                    self.count_log_fence(hart);
+                    self.count_log_fence();
                 }
             }
-            OpKind::OpBegin => h.stamp = None,
+            OpKind::OpBegin => self.stamp = None,
             // An operation that was rolled back will run again.
-            OpKind::OpEnd if self.sys.journal.borrow().rolled_back(hart) => drop(h.thread.next_outcome()),
-            OpKind::Ack if self.sys.journal.borrow().rolled_back(hart) => {}
+            OpKind::OpEnd if self.journal.borrow().rolled_back(self.id) => drop(self.thread.next_outcome()),
+            OpKind::Ack if self.journal.borrow().rolled_back(self.id) => {}
             OpKind::OpEnd => {
-                let outcome = h.thread.next_outcome();
-                h.ops_done += 1;
-                let stamp = h.stamp.take();
-                let stamp = stamp.unwrap_or_else(|| self.sys.locks.stamp());
+                let outcome = self.thread.next_outcome();
+                self.ops_done += 1;
+                let stamp = self.stamp.take();
+                let stamp = stamp.unwrap_or_else(|| out.locks().stamp());
                 let record = OpRecord {
-                    thread: u32::from(hart.0),
+                    thread: u32::from(self.id.0),
                     k: value as u32,
                     stamp,
                     outcome,
                 };
-                if let Some(r) = &mut self.sys.recorder {
+                if let Some(r) = out.recorder() {
                     r.op(record);
                 }
-                self.record(hart, TraceKind::OpEnd(value as u32));
-                self.warm_up_check(hart);
+                self.record(out, TraceKind::OpEnd(value as u32));
+                if self.ops_done == self.warm_up {
+                    self.at_warm_up = Some(Box::new(self.progress()));
+                    out.warmed_up(self.id);
+                }
             }
-            OpKind::Fence(_) if value == LOG_FENCE => self.count_log_fence(hart),
-            OpKind::Ack => self.record(hart, TraceKind::Ack(value as u32)),
+            OpKind::Fence(_) if value == LOG_FENCE => self.count_log_fence(),
+            OpKind::Ack => self.record(out, TraceKind::Ack(value as u32)),
             _ => {}
         }
     }
 
     /// A fence between log entries and data committed: how many instructions lie between it and the one before, neither
     /// counted.
-    fn count_log_fence(&mut self, hart: HartId) {
-        let h = &mut self.sys.harts[hart.index()];
+    fn count_log_fence(&mut self) {
+        let h = &mut *self;
         let before = h.log_fence.replace(h.instructions);
         if let Some(distance) = before.map(|before| h.instructions - before - 1) {
-            *self.sys.log_fence_distances.entry(distance).or_insert(0) += 1;
+            *self.log_fence_distances.entry(distance).or_insert(0) += 1;
         }
     }
 
     /// An instruction that acts at the head became the oldest: it acts when everything before it has committed.
-    pub(crate) fn reach_head(&mut self, hart: HartId) {
-        let now = self.sys.now();
-        let h = &mut self.sys.harts[hart.index()];
+    pub(crate) fn reach_head(&mut self, out: &mut impl Outside) {
+        let now = out.now();
+        let h = &mut *self;
         let before = h
             .committed
             .checked_sub(1)
             .and_then(|i| h.window.get(i))
-            .map_or(h.account.until, |e| self.sys.shape.period * e.committed_at);
+            .map_or(h.account.until, |e| out.shape().period * e.committed_at);
         let e = &mut h.window[h.committed];
         e.progress = Progress::Acting;
-        let at = now.max(before).max(self.sys.shape.period * e.dispatched);
-        let at = self.sys.align(at);
-        self.sys.events.schedule(at, Ev::Head(hart));
+        let at = now.max(before).max(out.shape().period * e.dispatched);
+        let at = out.shape().align(at);
+        out.schedule(at, self.id, Turn::Head);
     }
 
-    /// Adds an event of a hart to the trace, if one is kept.
-    pub(crate) fn record(&mut self, hart: HartId, kind: TraceKind) {
-        if let Some(r) = &mut self.sys.recorder {
-            r.event(hart, kind);
+    /// Adds an event of the thread to the trace, if one is kept.
+    pub(crate) fn record(&mut self, out: &mut impl Outside, kind: TraceKind) {
+        if let Some(r) = out.recorder() {
+            r.event(self.id, kind);
         }
     }
 
-    /// Whether the hart's thread has returned and everything it did has performed.
-    pub(crate) fn check_finished(&mut self, hart: HartId) {
-        let h = &mut self.sys.harts[hart.index()];
+    /// Whether the program has returned and everything it did has performed.
+    pub(crate) fn check_finished(&mut self, out: &mut impl Outside) {
+        let h = &mut *self;
         let done = h.finished.is_none() && h.committed == h.window.len() && h.stores.is_empty() && h.thread.finished();
         if done {
             h.finished = Some(
                 h.account
                     .until
-                    .max(self.sys.shape.period * h.window.back().map_or(0, |e| e.committed_at)),
+                    .max(out.shape().period * h.window.back().map_or(0, |e| e.committed_at)),
             );
-            self.sys.unfinished -= 1;
+            out.finished();
         }
     }
 }

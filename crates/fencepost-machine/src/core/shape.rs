@@ -1,7 +1,7 @@
 //! What dispatch and commit need of a core's specification, ready for use.
 
 use crate::seam::{FenceAction, FenceExecution};
-use crate::spec::{CoreSpec, Pipeline};
+use crate::spec::{MachineSpec, Pipeline, StoreOrder};
 use fencepost_kernel::{Divider, Fence, Ps};
 
 /// Sizes and rates of a core.
@@ -20,6 +20,10 @@ pub(crate) struct Shape {
     pub streaming: u32,
     /// What each kind of fence does.
     fences: [FenceAction; Fence::ALL.len()],
+    /// Whether stores perform in program order.
+    pub stores_in_order: bool,
+    /// Hit latency of the L1.
+    pub l1_latency: Ps,
     /// Clock period.
     pub period: Ps,
     /// Picoseconds to cycles.
@@ -39,7 +43,8 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The shape of a validated core.
-    pub fn new(core: &CoreSpec, declared: impl Fn(Fence) -> FenceAction) -> Shape {
+    pub fn new(spec: &MachineSpec, declared: impl Fn(Fence) -> FenceAction) -> Shape {
+        let core = &spec.core;
         let (rob, load_queue, store_queue) = match core.pipeline {
             Pipeline::InOrder => (1, 1, 1),
             Pipeline::OutOfOrder => (core.rob, core.load_queue, core.store_queue),
@@ -55,6 +60,8 @@ impl Shape {
                 let execution = core.fence_execution.execution(action.execution);
                 FenceAction { execution, ..action }
             }),
+            stores_in_order: core.store_order == StoreOrder::Tso,
+            l1_latency: spec.l1.latency,
             period: core.clock.period(),
             to_cycles: Divider::new(core.clock.period().0),
             to_dispatch: Divider::new(width * ipc),

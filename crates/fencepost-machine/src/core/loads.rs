@@ -1,0 +1,98 @@
+//! Loads: forwarding, gates, L1 access, performing.
+
+use super::outside::Outside;
+use super::state::HardwareThread;
+use super::state::{Refused, Stopped};
+use crate::frontend::Op;
+use crate::hierarchy::{Lookup, Waiter, WayRef};
+use crate::seam::{Access, Cause, Gate};
+use fencepost_kernel::{Ps, TraceKind};
+
+impl HardwareThread {
+    /// A load accesses the L1.
+    pub(crate) fn load(&mut self, out: &mut impl Outside, id: u32) {
+        let h = &mut *self;
+        let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
+            return;
+        };
+        let (addr, dep) = (h.window[at].op.addr, h.window[at].op.dep);
+        if let Some(store) = h.stores.forwarder(addr, id) {
+            let deps = [dep, store.op.dep];
+            if let Some(r) = out.recorder() {
+                r.forwarded(self.id, id, deps);
+            }
+            let ready = out.now() + out.shape().l1_latency;
+            self.complete_load(out, at, ready);
+            return;
+        }
+        if let Some(cause) = out.blocked(self.id) {
+            let h = &mut *self;
+            h.window[at].cause = cause;
+            h.blocked_loads.push(id);
+            return;
+        }
+        if out.hooks().gates
+            && let Gate::Wait(cause) = out.may_access(self.id, addr.line(), Access::Load)
+        {
+            let h = &mut *self;
+            h.window[at].cause = cause;
+            h.refuse(Refused::Load(id));
+            return;
+        }
+        match out.access(addr.line(), false, Waiter::Load(self.id, id)) {
+            Lookup::Hit(way) => {
+                let ready = out.now() + out.shape().l1_latency;
+                self.perform_load(out, at, way, ready);
+            }
+            Lookup::Missed => self.window[at].cause = Cause::LoadCache,
+        }
+    }
+
+    /// The line a load waited for is in the L1.
+    pub(crate) fn load_arrived(&mut self, out: &mut impl Outside, id: u32) {
+        let h = &*self;
+        let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
+            return;
+        };
+        let line = h.window[at].op.addr.line();
+        match out.l1_way(self.id, line) {
+            Some(way) => {
+                let now = out.now();
+                self.perform_load(out, at, way, now);
+            }
+            None => self.load(out, id),
+        }
+    }
+
+    fn perform_load(&mut self, out: &mut impl Outside, at: usize, way: WayRef, ready: Ps) {
+        let (op, id) = (self.window[at].op, self.window[at].id);
+        let value = op.width.extract(out.word(op.addr), op.addr.0);
+        if value != op.value && !self.journal.borrow().rolled_back(self.id) {
+            self.counters.races += 1;
+        }
+        self.observed(out, &op, id);
+        out.performed(self.id, op.addr.line(), way, Access::Load);
+        self.complete_load(out, at, ready);
+    }
+
+    /// Records that operation `id` of the thread read a word now.
+    pub(crate) fn observed(&mut self, out: &mut impl Outside, op: &Op, id: u32) {
+        if out.recorder().is_none() {
+            return;
+        }
+        let (addr, from) = (op.addr.word(), out.writer(op.addr));
+        if let Some(r) = out.recorder() {
+            r.read(self.id, id, op.dep, TraceKind::Load { addr, from });
+        }
+    }
+
+    fn complete_load(&mut self, out: &mut impl Outside, at: usize, ready: Ps) {
+        self.complete(out, at, out.shape().cycle(ready));
+        let h = &*self;
+        // A full window has room again only when something commits.
+        if h.stopped != Some(Stopped::Window) || h.committed > 0 {
+            self.dispatch(out);
+        }
+        self.check_finished(out);
+    }
+}

@@ -1,0 +1,35 @@
+//! Hardware threads: dispatch, reorder buffer, store queue, fences, commit, and the account of where time went.
+//!
+//! A [`HardwareThread`] takes operations of its program thread ([`crate::frontend::Thread`]) and owns everything between
+//! their dispatch and their performing in the L1. It acts when a turn that it scheduled comes ([`Turn`]), when a line that
+//! it waited for arrives, or when the design lets go of what it refused; what it needs of the rest of the machine it asks
+//! through [`Outside`].
+//!
+//! Reading order: `state`, `outside`, then an operation's way: `dispatch` (into the reorder buffer), `loads`, `head` (what
+//! acts only as the oldest instruction), `commit`, `stores` (committed stores perform).
+
+mod account;
+mod commit;
+mod dispatch;
+mod entry;
+mod head;
+mod loads;
+mod locks;
+mod outside;
+mod recorder;
+mod retry;
+mod shape;
+mod state;
+mod store_queue;
+mod stores;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use account::Account;
+pub(crate) use locks::Locks;
+pub(crate) use outside::{Outside, Turn};
+pub(crate) use recorder::Recorder;
+pub(crate) use shape::Shape;
+pub(crate) use state::{CoreCounters, HardwareThread, ThreadProgress};
+pub(crate) use store_queue::StoreState;

@@ -1,0 +1,79 @@
+//! What hardware threads need of the rest of the machine.
+
+use super::locks::Locks;
+use super::recorder::Recorder;
+use super::shape::Shape;
+use crate::hierarchy::{Lookup, Waiter, WayRef};
+use crate::seam::{Access, Cause, Gate, Hooks, Instr, TxStart};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, QueueId, StoreId};
+
+/// What a thread does at a time that it chose ([`Outside::schedule`]).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Dispatch may go on.
+    Dispatch,
+    /// A load accesses the L1.
+    Load(u32),
+    /// The store queue may act.
+    Stores,
+    /// The oldest instruction acts.
+    Head,
+}
+
+/// The time, the L1, the values of memory, the other threads and the design, as a hardware thread sees them.
+pub(crate) trait Outside {
+    /// The present.
+    fn now(&self) -> Ps;
+    /// Sizes and rates of the cores.
+    fn shape(&self) -> &Shape;
+    /// What the design wants to be asked.
+    fn hooks(&self) -> Hooks;
+    /// Gives a thread its turn at `at`.
+    fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn);
+
+    /// Looks a line up in the L1 of the waiter's core; on a miss the waiter is called when the line has arrived.
+    fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup;
+    /// The line's way in the L1, without an access.
+    fn l1_way(&self, hart: HartId, line: LineAddr) -> Option<WayRef>;
+    /// Why the design blocks the L1, if it does.
+    fn blocked(&self, hart: HartId) -> Option<Cause>;
+    /// Whether any cache holds the line.
+    fn held(&self, line: LineAddr) -> bool;
+    /// Takes the line out of every cache; the waiter is called when that is done.
+    fn drop_copies(&mut self, line: LineAddr, waiter: Waiter);
+    /// Where the design wants a store that hit a way.
+    fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause>;
+    /// A store performs in a way of the L1.
+    fn store_in_l1(&mut self, hart: HartId, line: LineAddr, way: WayRef);
+    /// An access performed in a way of the L1: the design hears of it if it wants to.
+    fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access);
+
+    /// The newest value of a word, performed stores only.
+    fn word(&self, addr: Addr) -> u64;
+    /// The store that wrote it, in a recorded run.
+    fn writer(&self, addr: Addr) -> Option<StoreId>;
+    /// A store performs.
+    fn set_word(&mut self, addr: Addr, value: u64, by: Option<StoreId>);
+    /// The newest bytes of a line.
+    fn line_data(&self, line: LineAddr) -> LineData;
+
+    /// See [`crate::seam::Design::instr`].
+    fn instr(&mut self, hart: HartId, instr: Instr) -> Gate;
+    /// See [`crate::seam::Design::may_access`].
+    fn may_access(&mut self, hart: HartId, line: LineAddr, access: Access) -> Gate;
+    /// See [`crate::seam::Design::tx_begin`].
+    fn tx_begin(&mut self, hart: HartId) -> TxStart;
+    /// See [`crate::seam::Design::bind`].
+    fn bind(&mut self, hart: HartId, base: Addr, len: u64) -> QueueId;
+    /// See [`crate::seam::Design::nt_store`].
+    fn nt_store(&mut self, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate;
+
+    /// The locks of all threads.
+    fn locks(&mut self) -> &mut Locks;
+    /// The execution trace, if one is kept.
+    fn recorder(&mut self) -> Option<&mut Recorder>;
+    /// A thread has finished the operations that precede the measured part.
+    fn warmed_up(&mut self, hart: HartId);
+    /// A thread's program has returned and everything it did has performed.
+    fn finished(&mut self);
+}

@@ -1,0 +1,266 @@
+//! State of a hardware thread.
+
+use super::account::Account;
+use super::entry::Entry;
+use super::outside::{Outside, Turn};
+use super::store_queue::{StoreQueue, StoreState};
+use super::window::Window;
+use crate::frontend::{Journal, Thread};
+use crate::hierarchy::Waiter;
+use crate::seam::Cause;
+use fencepost_kernel::{HartId, Image, Ps, TxId};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Why dispatch stopped, when it did.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The oldest instruction has not completed and the reorder buffer or load queue is full.
+    Window,
+    /// The store queue is full.
+    StoreQueue,
+    /// The thread waits for the answer to its last operation.
+    Answer,
+    /// A fence that serialises dispatch has not completed.
+    Fence,
+}
+
+/// One hardware thread: the unit that runs a program thread. It shares the private caches of its core with its siblings.
+pub(crate) struct HardwareThread {
+    /// Its number.
+    pub id: HartId,
+    /// Functional memory, shared by all threads: what the programs see.
+    pub functional: Rc<RefCell<Image>>,
+    /// Undo information of hardware transactions, shared by all threads.
+    pub journal: Rc<RefCell<Journal>>,
+    /// The program thread that runs here.
+    pub thread: Thread,
+    /// Instructions in flight, oldest first. Committed ones stay until their space is needed.
+    pub window: Window,
+    /// How many entries at the front of the window have committed.
+    pub committed: usize,
+    /// Instructions in the window (an entry may stand for several).
+    pub occupancy: u32,
+    /// Loads in the window.
+    pub loads: u32,
+    /// Number of the next operation.
+    pub next_id: u32,
+    /// Why dispatch stopped.
+    pub stopped: Option<Stopped>,
+    /// Dispatch position, in units of 1 / (dispatch width x compute ipc) cycles.
+    pub dispatch_pos: u64,
+    /// Commit position, in units of 1 / commit width cycles.
+    pub commit_pos: u64,
+    /// Full fences dispatched and not completed.
+    pub open_fences: u32,
+    /// Stores and flushes on their way to the L1.
+    pub stores: StoreQueue,
+    /// The L1 takes the hart's next store no earlier than this: one a cycle.
+    pub store_port: Ps,
+    /// When the next look at the store queue is scheduled.
+    pub store_event: Option<Ps>,
+    /// What the store queue was refused for last.
+    pub queue_blame: Option<Cause>,
+    /// What the next instruction is charged for, because a full store queue held it up.
+    pub held_up: Option<Cause>,
+    /// The instruction at the head waits for this since then.
+    pub head_wait: Option<(Cause, Ps)>,
+    /// Refused by the design; to be asked again after a kick.
+    pub refused: Vec<Refused>,
+    /// Loads that found the L1 blocked.
+    pub blocked_loads: Vec<u32>,
+    /// Where time went.
+    pub account: Account,
+    /// Instructions committed.
+    pub instructions: u64,
+    /// Instructions committed up to and including the newest fence between log entries and data.
+    pub log_fence: Option<u64>,
+    /// Memory operations dispatched.
+    pub memory_ops: u64,
+    /// Operations finished.
+    pub ops_done: u64,
+    /// Hardware transaction running at dispatch.
+    pub tx: Option<TxId>,
+    /// Hardware transaction begun last and not yet committed or aborted at the head.
+    pub open_tx: Option<TxId>,
+    /// Stamp of the first lock taken by the running operation.
+    pub stamp: Option<u64>,
+    /// When the thread's last instruction committed.
+    pub finished: Option<Ps>,
+    /// Operations to finish before the measured part.
+    pub warm_up: u64,
+    /// What it had done when it finished them.
+    pub at_warm_up: Option<Box<ThreadProgress>>,
+    /// What it counts.
+    pub counters: CoreCounters,
+    /// Instructions between consecutive fences that stand between log entries and data: value, occurrences.
+    pub log_fence_distances: BTreeMap<u64, u64>,
+}
+
+/// What a thread has done up to some moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThreadProgress {
+    pub account: Account,
+    pub instructions: u64,
+    pub memory_ops: u64,
+    pub ops: u64,
+    pub log_fence_distances: BTreeMap<u64, u64>,
+}
+
+/// What threads count (see [`crate::Counters`]).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CoreCounters {
+    pub stores: u64,
+    pub nt_stores: u64,
+    pub flushes: u64,
+    pub fences: u64,
+    pub races: u64,
+}
+
+/// What to ask again after a kick.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The instruction at the commit head.
+    Head,
+    /// A load, by operation number.
+    Load(u32),
+    /// The store queue.
+    Stores,
+}
+
+impl HardwareThread {
+    /// A hardware thread about to run `thread`.
+    pub fn new(
+        id: HartId,
+        thread: Thread,
+        warm_up: u64,
+        functional: Rc<RefCell<Image>>,
+        journal: Rc<RefCell<Journal>>,
+    ) -> Self {
+        HardwareThread {
+            id,
+            functional,
+            journal,
+            thread,
+            window: Window::new(),
+            committed: 0,
+            occupancy: 0,
+            loads: 0,
+            next_id: 1,
+            stopped: None,
+            dispatch_pos: 0,
+            commit_pos: 0,
+            open_fences: 0,
+            stores: StoreQueue::default(),
+            store_port: Ps::ZERO,
+            store_event: None,
+            queue_blame: None,
+            held_up: None,
+            head_wait: None,
+            refused: Vec::new(),
+            blocked_loads: Vec::new(),
+            account: Account::default(),
+            instructions: 0,
+            log_fence: None,
+            memory_ops: 0,
+            ops_done: 0,
+            tx: None,
+            open_tx: None,
+            stamp: None,
+            finished: None,
+            warm_up,
+            at_warm_up: None,
+            counters: CoreCounters::default(),
+            log_fence_distances: BTreeMap::new(),
+        }
+    }
+    /// Position in the window of operation `id`, if it is still there.
+    #[inline]
+    pub fn position(&self, id: u32) -> Option<usize> {
+        let first = self.window.get(0)?.id;
+        let mut at = id.wrapping_sub(first) as usize;
+        // Numbers ascend by at most one; only the pieces of a long compute share one.
+        while self.window.get(at)?.id != id {
+            at += 1;
+        }
+        Some(at)
+    }
+    /// Position of the operation that another depends on (0: none), unless it left the window long since.
+    #[inline]
+    pub(super) fn producer(&self, dep: u32) -> Option<usize> {
+        if dep == 0 { None } else { self.position(dep) }
+    }
+    /// The oldest instruction that has not committed.
+    pub fn oldest(&self) -> Option<&Entry> {
+        self.window.get(self.committed)
+    }
+    /// Remembers a refusal once.
+    pub fn refuse(&mut self, what: Refused) {
+        if !self.refused.contains(&what) {
+            self.refused.push(what);
+        }
+    }
+
+    /// Schedules a load's access to the L1: in this cycle or, if that lies in the past, the next.
+    pub fn load_at(&mut self, out: &mut impl Outside, id: u32, cycle: u64) {
+        let shape = out.shape();
+        let at = (shape.period * cycle).max(shape.align(out.now()));
+        out.schedule(at, self.id, Turn::Load(id));
+    }
+    /// Schedules a look at the store queue.
+    pub fn wake_stores(&mut self, out: &mut impl Outside, at: Ps) {
+        let at = at.max(self.store_port);
+        if self.store_event.is_none_or(|t| at < t) {
+            self.store_event = Some(at);
+            out.schedule(at, self.id, Turn::Stores);
+        }
+    }
+    /// Charges the wait at the commit head, if any, up to now.
+    pub fn charge_head(&mut self, now: Ps) {
+        if let Some((cause, _)) = self.head_wait.take() {
+            self.account.stall(now, cause);
+        }
+    }
+    /// The instruction at the commit head waits for `cause` from now on.
+    pub fn head_waits(&mut self, now: Ps, cause: Cause) {
+        match self.head_wait {
+            Some((c, _)) if c == cause => {}
+            Some((c, _)) => {
+                self.account.stall(now, c);
+                self.head_wait = Some((cause, now));
+            }
+            None => self.head_wait = Some((cause, now)),
+        }
+    }
+    /// What the thread has done so far.
+    pub fn progress(&self) -> ThreadProgress {
+        ThreadProgress {
+            account: self.account.clone(),
+            instructions: self.instructions,
+            memory_ops: self.memory_ops,
+            ops: self.ops_done,
+            log_fence_distances: self.log_fence_distances.clone(),
+        }
+    }
+    /// What a load waits for from now on.
+    pub fn charge_load(&mut self, id: u32, cause: Cause) {
+        if let Some(at) = self.position(id) {
+            self.window[at].cause = cause;
+        }
+    }
+    /// The access that found no free miss register starts over.
+    pub fn start_over(&mut self, out: &mut impl Outside, waiter: Waiter) {
+        let now = out.now();
+        match waiter {
+            Waiter::Load(_, id) => out.schedule(now, self.id, Turn::Load(id)),
+            Waiter::Store(_, id) => {
+                if let Some((_, s)) = self.stores.by_id(id) {
+                    s.state = StoreState::Committed(now);
+                }
+                self.wake_stores(out, now);
+            }
+            Waiter::Head(_) => out.schedule(now, self.id, Turn::Head),
+        }
+    }
+}

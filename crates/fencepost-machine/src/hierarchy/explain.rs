@@ -1,0 +1,47 @@
+//! What waits in the hierarchy, for a machine that is stuck.
+
+use super::state::Hierarchy;
+use std::fmt::Write as _;
+
+impl Hierarchy {
+    /// One line for each thing that waits.
+    pub fn explain(&self) -> String {
+        let mut text = String::new();
+        for (i, c) in self.cores.iter().enumerate() {
+            if let Some(cause) = c.blocked {
+                let _ = writeln!(text, "  L1 of core {i} is blocked by the design: {}", cause.name());
+            }
+            for m in c.misses.iter().flatten() {
+                let state = if m.granted {
+                    "granted, waits for data"
+                } else {
+                    "waits for the bus"
+                };
+                let (line, since, cause) = (m.line, m.since, m.cause.name());
+                let _ = writeln!(text, "  core {i} misses {line} since {since}: {state} ({cause})");
+            }
+            if let Some(d) = c.write_back.front() {
+                let (n, line, since) = (c.write_back.len(), d.way.line, d.since);
+                let _ = writeln!(
+                    text,
+                    "  core {i}: {n} lines in the write-back buffer, the oldest {line} since {since}"
+                );
+            }
+        }
+        for d in &self.llc.write_back {
+            let _ = writeln!(text, "  shared cache: {} waits to leave since {}", d.way.line, d.since);
+        }
+        for (name, door) in ["dram", "pm"].iter().zip(&self.doors) {
+            for w in &door.outgoing {
+                let why = if w.refused {
+                    "the write queue is full"
+                } else {
+                    "not tried"
+                };
+                let (line, since) = (w.write.line, w.since);
+                let _ = writeln!(text, "  {name}: write of {line} waits since {since}: {why}");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,221 @@
+//! Lines leaving caches: victims, the write-back buffer, the shared cache.
+
+use super::outside::Outside;
+use super::state::{Departure, Hierarchy, Side};
+use super::tags::{Evicted, State};
+use super::versions::level_key;
+use crate::seam::{Exit, Gate, Level, Why, Write};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, WriteCause};
+
+impl Hierarchy {
+    /// A victim of an L1. The caller has checked that the write-back buffer has room.
+    pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
+        if gone.frozen {
+            self.version_overflow(out, Level::L1(core), gone);
+        } else if gone.dirty {
+            self.depart(out, Level::L1(core), gone, Why::Replaced, Vec::new());
+        }
+    }
+    /// A victim of a private second level.
+    pub(super) fn leave_l2(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
+        if gone.dirty {
+            self.depart(out, Level::L2(core), gone, Why::Replaced, Vec::new());
+        }
+    }
+
+    fn version_overflow(&mut self, out: &mut impl Outside, from: Level, gone: Evicted) {
+        if let Some(data) = self.versions.remove(&(level_key(from), gone.line, gone.meta)) {
+            out.leaving(self, from, &gone.way(), &data, Why::VersionOverflow);
+        }
+    }
+
+    /// A dirty line wants to leave a private cache: now, or after a stay in the write-back buffer.
+    pub(super) fn depart(
+        &mut self,
+        out: &mut impl Outside,
+        from: Level,
+        gone: Evicted,
+        why: Why,
+        notify: Vec<(HartId, u64)>,
+    ) {
+        let (way, data) = (gone.way(), out.line_data(gone.line));
+        let departure = Departure {
+            from,
+            way,
+            data,
+            why,
+            notify,
+            since: out.now(),
+        };
+        if self.hooks.holds {
+            let core = private_core(from);
+            let behind = self.cores[core.index()]
+                .write_back
+                .iter()
+                .any(|d| d.way.line == way.line);
+            if behind || out.may_leave(self, from, &way, why) != Gate::Go {
+                self.cores[core.index()].write_back.push_back(departure);
+                return;
+            }
+        }
+        self.go(out, departure);
+    }
+
+    /// A line leaves its private cache for good.
+    fn go(&mut self, out: &mut impl Outside, mut d: Departure) {
+        let exit = match self.hooks.leaving {
+            true => out.leaving(self, d.from, &d.way, &d.data, d.why),
+            false => Exit::Down,
+        };
+        if exit == Exit::DownUnmarked {
+            d.way.meta = 0;
+        }
+        self.counters.private_writebacks += 1;
+        if !d.notify.is_empty() {
+            match exit {
+                Exit::Drop => self.cleaned_now(out, &d.notify, None),
+                _ => self.write_out(out, d.way.line, d.data, WriteCause::Flush, d.notify, false),
+            }
+        } else if exit != Exit::Drop {
+            match d.from {
+                Level::L1(core) if self.cores[core.index()].l2.is_some() => {
+                    let l2 = self.cores[core.index()].l2.as_mut().expect("just checked");
+                    // Inclusion: the line is there unless a snoop took it, and then it could not have been dirty above.
+                    match l2.find(d.way.line) {
+                        Some(w) => {
+                            l2.set_dirty(w, true);
+                            l2.set_state(w, State::Modified);
+                            l2.set_meta(w, d.way.meta);
+                        }
+                        None => self.insert_llc(out, d.way.line, true, d.way.meta),
+                    }
+                }
+                _ => self.insert_llc(out, d.way.line, true, d.way.meta),
+            }
+        }
+    }
+
+    /// Lets lines go that wait in a core's write-back buffer and may leave now, oldest first, one line in order.
+    pub fn drain_write_back(&mut self, out: &mut impl Outside, core: CoreId) {
+        let mut i = 0;
+        while i < self.cores[core.index()].write_back.len() {
+            let buffer = &self.cores[core.index()].write_back;
+            let (from, way, why) = (buffer[i].from, buffer[i].way, buffer[i].why);
+            let behind = buffer.iter().take(i).any(|d| d.way.line == way.line);
+            if behind || out.may_leave(self, from, &way, why) != Gate::Go {
+                i += 1;
+                continue;
+            }
+            let d = self.cores[core.index()]
+                .write_back
+                .remove(i)
+                .expect("index is in range");
+            self.go(out, d);
+        }
+    }
+
+    /// Puts a line into the shared cache (or marks it dirty there), making room first.
+    pub(super) fn insert_llc(&mut self, out: &mut impl Outside, line: LineAddr, dirty: bool, meta: u32) {
+        let llc = &mut self.llc.tags;
+        if let Some(w) = llc.find(line) {
+            llc.touch(w);
+            if dirty {
+                llc.set_dirty(w, true);
+                llc.set_meta(w, meta);
+            }
+            return;
+        }
+        if let Some(gone) = llc.victim(line).and_then(|v| llc.remove(v))
+            && gone.dirty
+        {
+            self.leave_llc(out, gone);
+        }
+        self.llc
+            .tags
+            .insert(line, State::Shared, dirty, if dirty { meta } else { 0 });
+    }
+
+    fn leave_llc(&mut self, out: &mut impl Outside, gone: Evicted) {
+        let (way, data) = (gone.way(), out.line_data(gone.line));
+        if self.hooks.holds && out.may_leave(self, Level::Llc, &way, Why::Replaced) != Gate::Go {
+            let since = out.now();
+            let d = Departure {
+                from: Level::Llc,
+                way,
+                data,
+                why: Why::Replaced,
+                notify: Vec::new(),
+                since,
+            };
+            self.llc.write_back.push_back(d);
+            return;
+        }
+        if self.hooks.leaving && out.leaving(self, Level::Llc, &way, &data, Why::Replaced) == Exit::Drop {
+            return;
+        }
+        self.write_out(out, way.line, data, WriteCause::Eviction, Vec::new(), true);
+    }
+
+    /// Lets lines go that wait to leave the shared cache.
+    pub fn drain_llc_write_back(&mut self, out: &mut impl Outside) {
+        let mut i = 0;
+        while i < self.llc.write_back.len() {
+            let (way, why) = (self.llc.write_back[i].way, self.llc.write_back[i].why);
+            if out.may_leave(self, Level::Llc, &way, why) != Gate::Go {
+                i += 1;
+                continue;
+            }
+            let d = self.llc.write_back.remove(i).expect("index is in range");
+            let exit = out.leaving(self, Level::Llc, &d.way, &d.data, d.why);
+            match (exit, d.notify.is_empty()) {
+                (Exit::Down | Exit::DownUnmarked, clean) => {
+                    let cause = if clean { WriteCause::Eviction } else { WriteCause::Flush };
+                    self.write_out(out, d.way.line, d.data, cause, d.notify, true);
+                }
+                (Exit::Drop, false) => self.cleaned_now(out, &d.notify, None),
+                (Exit::Drop, true) => {}
+            }
+        }
+    }
+
+    /// Sends a line to memory on the machine's own account.
+    pub(super) fn write_out(
+        &mut self,
+        out: &mut impl Outside,
+        line: LineAddr,
+        data: LineData,
+        cause: WriteCause,
+        notify: Vec<(HartId, u64)>,
+        llc: bool,
+    ) {
+        let delay = match cause {
+            WriteCause::Eviction => self.spec.bus.to_memory,
+            _ => self.clean_path(llc),
+        };
+        let hart = notify.first().map(|n| n.0);
+        let write = Write {
+            line,
+            data,
+            queue: 0,
+            epoch: None,
+            cause,
+            hart,
+            delay,
+        };
+        self.send_out(out, Side::of(line), write, notify);
+    }
+
+    /// Reports cleans that need no write.
+    pub(super) fn cleaned_now(&mut self, out: &mut impl Outside, notify: &[(HartId, u64)], found: Option<&LineData>) {
+        for (hart, tag) in notify {
+            out.cleaned(self, *hart, *tag, found);
+        }
+    }
+}
+
+fn private_core(level: Level) -> CoreId {
+    match level {
+        Level::L1(c) | Level::L2(c) => c,
+        Level::Llc => unreachable!("the shared cache has a write-back buffer of its own"),
+    }
+}

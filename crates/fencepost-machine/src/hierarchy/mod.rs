@@ -1,0 +1,37 @@
+//! The cache hierarchy: private caches, miss registers, the coherence bus, the shared cache, write-back buffers, cleans,
+//! and the doors through which lines leave for the memory controllers.
+//!
+//! The bus grants one request at a time; a grant snoops every cache and every port of the design at once and moves
+//! all coherence state, so it is the atomic order point. Data follows after its latency, and until it has arrived the
+//! line is busy: later requests for it queue up behind.
+//!
+//! Caches hold tags and states only. Bytes live in the machine's coherent image, because at any moment all valid copies
+//! of a line hold the same bytes; only frozen versions (of designs that keep several) carry bytes of their own.
+//!
+//! [`Hierarchy`] owns all of that state. It takes accesses of a core ([`Hierarchy::access`]), steps that it scheduled
+//! ([`Step`]) and answers of the controllers; what it needs of the rest of the machine it asks through [`Outside`]. An
+//! access that misses is answered later, by what [`Hierarchy::fill`] returns.
+//!
+//! Reading order: `state`, `outside`, then the way of a miss (`miss`, `grant`, `read`, `fill`) and the way of a dirty line
+//! (`leave`, `clean`, `expel`, `outgoing`).
+
+mod clean;
+mod expel;
+mod explain;
+mod fill;
+mod grant;
+mod leave;
+mod lines;
+mod miss;
+mod outgoing;
+mod outside;
+mod read;
+mod state;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+pub(crate) use outside::Outside;
+pub(crate) use state::{Hierarchy, HierarchyCounters, Lookup, ReadFor, Side, Step, Waiter};
+pub(crate) use tags::WayRef;

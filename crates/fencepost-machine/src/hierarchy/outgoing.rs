@@ -1,0 +1,100 @@
+//! Writes of the machine's own on their way to a memory controller.
+
+use super::outside::Outside;
+use super::state::{Hierarchy, OutgoingWrite, Side, UnderWay};
+use crate::seam::{Write, WriteId};
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+
+impl Hierarchy {
+    /// Queues a write of the machine's own for its controller.
+    pub(super) fn send_out(&mut self, out: &mut impl Outside, side: Side, write: Write, notify: Vec<(HartId, u64)>) {
+        self.doors[side as usize].outgoing.push(OutgoingWrite {
+            write,
+            notify,
+            since: out.now(),
+            refused: false,
+        });
+        self.try_outgoing(out, side);
+    }
+
+    /// Hands over what the controller takes, oldest first, and writes to one line in order.
+    pub fn try_outgoing(&mut self, out: &mut impl Outside, side: Side) {
+        let mut i = 0;
+        while i < self.doors[side as usize].outgoing.len() {
+            let door = &mut self.doors[side as usize];
+            let write = door.outgoing[i].write;
+            if door.outgoing[..i].iter().any(|w| w.write.line == write.line) {
+                i += 1;
+                continue;
+            }
+            let Some(id) = out.push_write(side, write) else {
+                door.outgoing[i].refused = true;
+                i += 1;
+                continue;
+            };
+            let gone = door.outgoing.remove(i);
+            // Also without anyone to tell yet: a clean that finds the line on its way completes when it arrives.
+            door.under_way.push(UnderWay {
+                id,
+                line: write.line,
+                notify: gone.notify,
+            });
+        }
+        out.wake_memory(side);
+        for queue in std::mem::take(&mut self.doors[side as usize].line_refused) {
+            out.write_room(self, queue);
+        }
+        if !self.bus.throttled.is_empty() {
+            self.unthrottle(out);
+        }
+    }
+
+    /// A write arrived in its controller's queue.
+    pub fn write_arrived(&mut self, out: &mut impl Outside, side: Side, id: WriteId, data: &LineData) {
+        self.counters.memory_writes[side as usize] += 1;
+        let door = &mut self.doors[side as usize];
+        let Some(i) = door.under_way.iter().position(|w| w.id == id) else {
+            return;
+        };
+        let notify = door.under_way.swap_remove(i).notify;
+        self.cleaned_now(out, &notify, Some(data));
+    }
+
+    /// Whether a write of the design's own must wait, because older bytes of the line still wait for the controller; they
+    /// must not arrive over the newer ones. The writers of `queue` hear of it when they have gone.
+    pub fn holds_up_write(&mut self, line: LineAddr, queue: u8) -> bool {
+        let door = &mut self.doors[Side::Pm as usize];
+        let older = door.outgoing.iter().any(|w| w.write.line == line);
+        if older {
+            door.line_refused.push(queue);
+        }
+        older
+    }
+
+    /// Whether so many evictions wait for memory that new requests must hold back.
+    pub(super) fn write_path_full(&self) -> bool {
+        let limit = self.spec.llc.writeback_buffer as usize;
+        self.doors.iter().any(|d| d.outgoing.len() >= limit) || self.llc.write_back.len() >= limit
+    }
+
+    /// Lets requests that were held back ask again.
+    pub fn unthrottle(&mut self, out: &mut impl Outside) {
+        while !self.write_path_full() {
+            let Some(b) = self.bus.throttled.pop_front() else {
+                return;
+            };
+            self.regrant(out, b);
+            // One at a time would be too slow; every regrant checks again at its own event.
+        }
+    }
+
+    /// Time a clean's line needs from the cache that held it to memory.
+    pub(super) fn clean_path(&self, from_llc: bool) -> Ps {
+        let bus = &self.spec.bus;
+        if from_llc {
+            self.spec.llc.latency + bus.to_memory
+        } else {
+            bus.snoop + bus.transfer + bus.to_memory
+        }
+    }
+}

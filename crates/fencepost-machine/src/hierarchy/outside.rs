@@ -1,0 +1,47 @@
+//! What the hierarchy needs of the rest of the machine.
+
+use super::state::{Hierarchy, Side, Step};
+use crate::seam::{Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+
+/// The time, the bytes, the memory controllers and the design, as the hierarchy sees them.
+///
+/// Questions to the design take the hierarchy along: the design may act on it while it answers (clean a line, drop a
+/// version), as [`crate::seam::Cx`] allows.
+pub(crate) trait Outside {
+    /// The present.
+    fn now(&self) -> Ps;
+    /// Has `step` handed back at `at`.
+    fn schedule(&mut self, at: Ps, step: Step);
+    /// The newest bytes of a line.
+    fn line_data(&self, line: LineAddr) -> LineData;
+
+    /// Hands a write to a controller; `None` if its queue is full.
+    fn push_write(&mut self, side: Side, write: Write) -> Option<WriteId>;
+    /// Hands a read to a controller; false if its queue is full. The answer is [`Hierarchy::read_done`] with `id`.
+    fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool;
+    /// Something was handed to a controller: it may act earlier than it meant to.
+    fn wake_memory(&mut self, side: Side);
+    /// Whether memory, read at `from`, would return the newest bytes of `line`. `waiting` are the bytes of a write to
+    /// `from` that no controller has taken yet.
+    fn memory_is_current(&self, line: LineAddr, from: LineAddr, waiting: Option<&LineData>) -> bool;
+
+    /// See [`crate::seam::Design::may_leave`].
+    fn may_leave(&mut self, h: &mut Hierarchy, from: Level, way: &Way, why: Why) -> Gate;
+    /// See [`crate::seam::Design::leaving`].
+    fn leaving(&mut self, h: &mut Hierarchy, from: Level, way: &Way, data: &LineData, why: Why) -> Exit;
+    /// See [`crate::seam::Design::snooped`].
+    fn snooped(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer;
+    /// See [`crate::seam::Design::place`].
+    fn place(&mut self, h: &mut Hierarchy, hart: HartId, way: &Way) -> Place;
+    /// See [`crate::seam::Design::read_missed`].
+    fn read_missed(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr) -> bool;
+    /// See [`crate::seam::Design::read_from`].
+    fn read_from(&mut self, h: &mut Hierarchy, line: LineAddr) -> LineAddr;
+    /// See [`crate::seam::Design::read_done`].
+    fn design_read_done(&mut self, h: &mut Hierarchy, tag: u64, line: LineAddr);
+    /// See [`crate::seam::Design::cleaned`].
+    fn cleaned(&mut self, h: &mut Hierarchy, hart: HartId, tag: u64, found: Option<&LineData>);
+    /// See [`crate::seam::Design::write_room`].
+    fn write_room(&mut self, h: &mut Hierarchy, queue: u8);
+}

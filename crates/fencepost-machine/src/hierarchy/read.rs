@@ -1,0 +1,122 @@
+//! Reads of memory: through the shared cache's miss registers to a controller and back.
+
+use super::outside::Outside;
+use super::state::{Hierarchy, ReadFor, Side, Step};
+use crate::seam::Cause;
+use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
+
+impl Hierarchy {
+    /// The data of a miss comes from the design if it holds the line, else from memory.
+    pub(super) fn below_caches(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, by: HartId, line: LineAddr) {
+        if self.hooks.reads && out.read_missed(self, by, line) {
+            let at = out.now() + self.spec.bus.snoop + self.spec.bus.transfer;
+            out.schedule(at, Step::Fill(core, miss));
+        } else {
+            self.read_memory(out, core, miss, line);
+        }
+    }
+
+    /// Reads that waited for a miss register look again for their data: the design may have taken the line since.
+    fn read_starved(&mut self, out: &mut impl Outside) {
+        while self.bus.reads < self.spec.llc.mshrs {
+            let Some((core, miss)) = self.bus.starved_reads.pop_front() else {
+                return;
+            };
+            let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
+            let (by, line) = m.map(|m| (m.waiters[0].hart(), m.line)).expect("open");
+            self.below_caches(out, core, miss, by, line);
+        }
+    }
+
+    fn read_memory(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, line: LineAddr) {
+        self.charge_miss(core, miss, Cause::LoadMemory);
+        if self.bus.reads >= self.spec.llc.mshrs {
+            self.bus.starved_reads.push_back((core, miss));
+            return;
+        }
+        self.bus.reads += 1;
+        let from = match self.hooks.reads {
+            true => out.read_from(self, line),
+            false => line,
+        };
+        if let Some(m) = self.cores[core.index()].misses[usize::from(miss)].as_mut() {
+            m.from = Some(from);
+        }
+        // Anything but the newest bytes is a design that lost a write.
+        if line.is_persistent() {
+            let outgoing = &self.doors[Side::Pm as usize].outgoing;
+            let waiting = outgoing.iter().rfind(|w| w.write.line == from).map(|w| &w.write.data);
+            self.counters.stale_reads += u64::from(!out.memory_is_current(line, from, waiting));
+        }
+        let at = out.now() + self.spec.llc.latency + self.spec.bus.to_memory;
+        out.schedule(at, Step::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
+    }
+
+    /// Reads a line from persistent memory for the design: the step to schedule, and when.
+    pub fn read_for_design(&mut self, now: Ps, line: LineAddr, tag: u64) -> (Ps, Step) {
+        let free = self.design_reads.iter().position(Option::is_none);
+        let slot = free.unwrap_or_else(|| {
+            self.design_reads.push(None);
+            self.design_reads.len() - 1
+        });
+        self.design_reads[slot] = Some((line, tag));
+        let step = Step::ReadSend(Side::Pm, ReadFor::Design(slot as u32));
+        (now + self.spec.bus.to_memory, step)
+    }
+
+    /// Sends a read to its controller, or lets it wait until the controller's queue has a free entry.
+    pub fn send_read(&mut self, out: &mut impl Outside, side: Side, what: ReadFor) {
+        let line = match what {
+            ReadFor::Miss(core, miss) => {
+                let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
+                let m = m.expect("a reading miss is open");
+                m.from.unwrap_or(m.line)
+            }
+            ReadFor::Design(slot) => self.design_reads[slot as usize].expect("a read under way is known").0,
+        };
+        let door = &mut self.doors[side as usize];
+        let id = door.reads.iter().position(Option::is_none).unwrap_or_else(|| {
+            door.reads.push(None);
+            door.reads.len() - 1
+        });
+        match out.push_read(side, id as u64, line) {
+            true => door.reads[id] = Some(what),
+            false => door.waiting_reads.push_back(what),
+        }
+        out.wake_memory(side);
+    }
+
+    /// A controller's read queue has a free entry: every read that waits for one asks again.
+    pub fn retry_reads(&mut self, out: &mut impl Outside, side: Side) {
+        for what in std::mem::take(&mut self.doors[side as usize].waiting_reads) {
+            self.send_read(out, side, what);
+        }
+    }
+
+    /// A read's data left the controller.
+    pub fn read_done(&mut self, out: &mut impl Outside, side: Side, id: u64) {
+        let back = out.now() + self.spec.bus.to_memory;
+        let Some(what) = self.doors[side as usize].reads[id as usize].take() else {
+            return;
+        };
+        match what {
+            ReadFor::Miss(core, miss) => {
+                self.bus.reads -= 1;
+                self.counters.memory_reads[side as usize] += 1;
+                out.schedule(back, Step::Fill(core, miss));
+                let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
+                let line = m.expect("open").line;
+                self.insert_llc(out, line, false, 0);
+                self.read_starved(out);
+            }
+            ReadFor::Design(slot) => {
+                if let Some((line, tag)) = self.design_reads[slot as usize].take() {
+                    out.design_read_done(self, tag, line);
+                }
+            }
+        }
+        if let Some(next) = self.doors[side as usize].waiting_reads.pop_front() {
+            self.send_read(out, side, next);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! State of the hierarchy, and what it exchanges with the rest of the machine.
+
+use super::lines::{Behind, Lines};
+use super::tags::{State, Tags, WayRef};
+use crate::seam::{Cause, CleanKind, Hooks, Level, Snoop, Way, Why, Write, WriteId};
+use crate::spec::{BusSpec, CacheSpec, MachineSpec};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Who waits for a line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Waiter {
+    /// A load, by operation number.
+    Load(HartId, u32),
+    /// The store queue's entry of this operation.
+    Store(HartId, u32),
+    /// The instruction at the head of the reorder buffer.
+    Head(HartId),
+}
+impl Waiter {
+    pub(crate) fn hart(self) -> HartId {
+        match self {
+            Waiter::Load(h, _) | Waiter::Store(h, _) | Waiter::Head(h) => h,
+        }
+    }
+}
+
+/// Result of an access to a core's private caches.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// In the L1 with enough permission.
+    Hit(WayRef),
+    /// The waiter is in [`Arrived::waiters`] later.
+    Missed,
+}
+
+/// The line of a miss is in the L1 (or, for a non-temporal store, nowhere). The waiters act, then
+/// [`Hierarchy::served`] takes this back.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub core: CoreId,
+    pub line: LineAddr,
+    /// Oldest first.
+    pub waiters: Vec<Waiter>,
+    pub(super) freed: bool,
+}
+
+/// Which memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Dram,
+    Pm,
+}
+impl Side {
+    pub(crate) fn of(line: LineAddr) -> Side {
+        if line.is_persistent() { Side::Pm } else { Side::Dram }
+    }
+    /// The side whose `as u8` this is.
+    pub(crate) fn from_bit(bit: u8) -> Side {
+        if bit == Side::Pm as u8 { Side::Pm } else { Side::Dram }
+    }
+}
+
+/// Whom a memory read is for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReadFor {
+    Miss(CoreId, u8),
+    /// One of the design's own reads, by slot.
+    Design(u32),
+}
+
+/// What the hierarchy does at a time that it chose ([`super::Outside::schedule`]).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A miss is granted the bus.
+    Grant(CoreId, u8),
+    /// Data or permission arrives for a miss.
+    Fill(CoreId, u8),
+    /// Accesses that found no free miss register may start over.
+    Starved(CoreId),
+    /// A read reaches its memory controller.
+    ReadSend(Side, ReadFor),
+    /// A clean looks through the hierarchy.
+    Clean(u32),
+    /// A clean without anything to write is complete.
+    Cleaned(HartId, u64),
+}
+
+/// An outstanding miss of a core.
+#[derive(Clone, Debug)]
+pub(super) struct Miss {
+    pub line: LineAddr,
+    pub exclusive: bool,
+    /// The bytes are not wanted, only everybody else's copies gone (non-temporal stores).
+    pub drop_copies: bool,
+    pub waiters: Vec<Waiter>,
+    pub cause: Cause,
+    pub granted: bool,
+    pub kind: Snoop,
+    /// Installed on arrival.
+    pub fill: Option<FillState>,
+    pub since: Ps,
+    /// Where memory is read, when the line's newest bytes are not at home.
+    pub from: Option<LineAddr>,
+}
+
+/// What a granted miss installs when its data arrives.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct FillState {
+    pub state: State,
+    pub dirty: bool,
+    pub meta: u32,
+}
+
+/// A dirty line between caches: refused by the design or on its way to memory.
+#[derive(Clone, Debug)]
+pub(super) struct Departure {
+    pub from: Level,
+    pub way: Way,
+    pub data: LineData,
+    pub why: Why,
+    /// Cleans that wait for it; with any, the line goes on to memory.
+    pub notify: Vec<(HartId, u64)>,
+    pub since: Ps,
+}
+
+/// The private caches of a core, shared by its hardware threads, with their miss registers and write-back buffer.
+pub(super) struct Private {
+    pub l1: Tags,
+    pub l2: Option<Tags>,
+    pub misses: Vec<Option<Miss>>,
+    /// Lists of waiters of past misses, for misses to come.
+    pub spare: Vec<Vec<Waiter>>,
+    /// Accesses that found no free miss register.
+    pub starved: VecDeque<Waiter>,
+    /// Why the design blocks the L1, if it does.
+    pub blocked: Option<Cause>,
+    pub write_back: VecDeque<Departure>,
+    /// Fills that found the write-back buffer full.
+    pub stuck_fills: Vec<u8>,
+}
+
+/// The shared last-level cache.
+pub(super) struct SharedCache {
+    pub tags: Tags,
+    pub write_back: VecDeque<Departure>,
+}
+
+/// A clean walking the hierarchy.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct CleanRequest {
+    pub hart: HartId,
+    pub line: LineAddr,
+    pub kind: CleanKind,
+    pub tag: u64,
+}
+
+/// A write of the machine's own that its controller has not taken.
+#[derive(Clone, Debug)]
+pub(super) struct OutgoingWrite {
+    pub write: Write,
+    pub notify: Vec<(HartId, u64)>,
+    pub since: Ps,
+    pub refused: bool,
+}
+
+/// A write on its way that its controller has taken.
+pub(super) struct UnderWay {
+    pub id: WriteId,
+    pub line: LineAddr,
+    /// Cleans that wait for its arrival.
+    pub notify: Vec<(HartId, u64)>,
+}
+
+/// Where lines leave for one memory controller, and reads with their answers pass.
+#[derive(Default)]
+pub(super) struct Door {
+    /// Reads in the controller, by read id.
+    pub reads: Vec<Option<ReadFor>>,
+    /// Reads that found the controller's queue full.
+    pub waiting_reads: VecDeque<ReadFor>,
+    /// Writes of the machine that the controller has not taken, oldest first.
+    pub outgoing: Vec<OutgoingWrite>,
+    /// Queues whose writers were refused because an outgoing write to the same line has to go first.
+    pub line_refused: Vec<u8>,
+    /// Writes of the machine that the controller has taken and that have not arrived.
+    pub under_way: Vec<UnderWay>,
+}
+
+/// The coherence bus.
+#[derive(Default)]
+pub(super) struct Bus {
+    pub free_at: Ps,
+    /// Who may hold each line, and who waits for its data.
+    pub lines: Lines,
+    /// Requests the design delayed.
+    pub refused: Vec<(Behind, Cause)>,
+    /// Requests that found the write path to memory full.
+    pub throttled: VecDeque<Behind>,
+    /// Outstanding reads of the shared cache.
+    pub reads: u32,
+    pub starved_reads: VecDeque<(CoreId, u8)>,
+}
+
+/// Sizes and latencies.
+pub(super) struct Sizes {
+    pub l1: CacheSpec,
+    pub l2: Option<CacheSpec>,
+    pub llc: CacheSpec,
+    pub bus: BusSpec,
+}
+
+/// What the hierarchy counts (see [`crate::Counters`]).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HierarchyCounters {
+    pub l1_hits: u64,
+    pub l1_misses: u64,
+    pub llc_misses: u64,
+    pub bus_grants: u64,
+    pub invalidations: u64,
+    pub private_writebacks: u64,
+    pub versions: u64,
+    pub memory_reads: [u64; 2],
+    pub memory_writes: [u64; 2],
+    pub stale_reads: u64,
+    pub miss_time: Ps,
+}
+
+/// Caches, bus and doors to memory.
+pub(crate) struct Hierarchy {
+    pub(super) spec: Sizes,
+    /// What the design wants to be asked.
+    pub(super) hooks: Hooks,
+    pub(super) cores: Vec<Private>,
+    pub(super) llc: SharedCache,
+    pub(super) bus: Bus,
+    pub(super) doors: [Door; 2],
+    pub(super) cleans: Vec<Option<CleanRequest>>,
+    /// Reads that the design asked for: line and tag.
+    pub(super) design_reads: Vec<Option<(LineAddr, u64)>>,
+    /// Bytes of frozen versions, by cache, line and mark.
+    pub(super) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
+    /// What loads wait for from now on, to be taken by [`Hierarchy::take_charges`].
+    pub(super) charges: Vec<(HartId, u32, Cause)>,
+    /// Counters.
+    pub counters: HierarchyCounters,
+}
+
+impl Hierarchy {
+    /// Empty caches. The specification must have been validated.
+    pub fn new(spec: &MachineSpec, hooks: Hooks) -> Hierarchy {
+        let private = || Private {
+            l1: Tags::new(&spec.l1),
+            l2: spec.l2.as_ref().map(Tags::new),
+            misses: vec![None; spec.l1.mshrs as usize],
+            spare: Vec::new(),
+            starved: VecDeque::new(),
+            blocked: None,
+            write_back: VecDeque::new(),
+            stuck_fills: Vec::new(),
+        };
+        Hierarchy {
+            spec: Sizes {
+                l1: spec.l1.clone(),
+                l2: spec.l2.clone(),
+                llc: spec.llc.clone(),
+                bus: spec.bus.clone(),
+            },
+            hooks,
+            cores: (0..spec.core.cores).map(|_| private()).collect(),
+            llc: SharedCache {
+                tags: Tags::new(&spec.llc),
+                write_back: VecDeque::new(),
+            },
+            bus: Bus::default(),
+            doors: Default::default(),
+            cleans: Vec::new(),
+            design_reads: Vec::new(),
+            versions: FxHashMap::default(),
+            charges: Vec::new(),
+            counters: HierarchyCounters::default(),
+        }
+    }
+    /// Number of cores.
+    pub fn cores(&self) -> usize {
+        self.cores.len()
+    }
+    /// The tags of a cache, if the machine has it.
+    pub(super) fn tags(&mut self, level: Level) -> Option<&mut Tags> {
+        match level {
+            Level::L1(c) => self.cores.get_mut(c.index()).map(|c| &mut c.l1),
+            Level::L2(c) => self.cores.get_mut(c.index()).and_then(|c| c.l2.as_mut()),
+            Level::Llc => Some(&mut self.llc.tags),
+        }
+    }
+    /// Sets the design's mark of every way of a cache to zero.
+    pub fn clear_meta(&mut self, level: Level) {
+        if let Some(tags) = self.tags(level) {
+            tags.clear_meta();
+        }
+    }
+    /// The design's mark of a way of an L1.
+    #[inline]
+    pub fn meta(&self, core: CoreId, way: WayRef) -> u32 {
+        self.cores[core.index()].l1.meta(way)
+    }
+    /// Changes the design's mark of a way of an L1.
+    #[inline]
+    pub fn set_meta(&mut self, core: CoreId, way: WayRef, meta: u32) {
+        self.cores[core.index()].l1.set_meta(way, meta);
+    }
+    /// Why the design blocks a core's L1, if it does.
+    #[inline]
+    pub fn blocked(&self, core: CoreId) -> Option<Cause> {
+        self.cores[core.index()].blocked
+    }
+    /// Blocks or unblocks a core's L1; answers whether this unblocked it.
+    pub fn block(&mut self, core: CoreId, cause: Option<Cause>) -> bool {
+        let was = std::mem::replace(&mut self.cores[core.index()].blocked, cause);
+        was.is_some() && cause.is_none()
+    }
+    /// Whether loads wait for something new ([`Hierarchy::take_charges`]).
+    #[inline]
+    pub fn has_charges(&self) -> bool {
+        !self.charges.is_empty()
+    }
+    /// Loads and what they wait for from now on, in the order in which it was found out.
+    pub fn take_charges(&mut self) -> Vec<(HartId, u32, Cause)> {
+        std::mem::take(&mut self.charges)
+    }
+    /// Every dirty line of the caches.
+    pub fn dirty_lines(&self) -> Vec<LineAddr> {
+        let l2 = |c: &'_ Private| c.l2.iter().flat_map(|t| t.dirty_lines()).collect::<Vec<_>>();
+        let private = self.cores.iter().flat_map(|c| c.l1.dirty_lines().chain(l2(c)));
+        let mut all: Vec<LineAddr> = private.chain(self.llc.tags.dirty_lines()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+    /// Lines on their way between caches carry bytes of their own: brings them up to date after a roll-back.
+    pub fn refresh(&mut self, newest: impl Fn(LineAddr) -> LineData) {
+        let buffers = self.cores.iter_mut().map(|c| &mut c.write_back);
+        for d in buffers.chain([&mut self.llc.write_back]).flatten() {
+            d.data = newest(d.way.line);
+        }
+    }
+}

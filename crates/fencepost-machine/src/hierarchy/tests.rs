@@ -1,0 +1,309 @@
+//! The hierarchy alone: a fake rest of the machine, whose memory answers after a fixed time.
+
+use super::outside::Outside;
+use super::state::{Hierarchy, Lookup, ReadFor, Side, Step, Waiter};
+use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
+use crate::spec::MachineSpec;
+use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps};
+
+/// From a read in the controller's queue to its data.
+const MEDIA: Ps = Ps(40_000);
+
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Next {
+    Step(Step),
+    Read(Side, u64),
+    Write(Side, WriteId),
+}
+
+/// Time, events, and a design that may hold lines back.
+#[derive(Default)]
+struct Fake {
+    now: Ps,
+    agenda: Vec<(Ps, u64, Next)>,
+    seq: u64,
+    ids: u64,
+    /// Writes that controllers have taken: line and when.
+    written: Vec<(LineAddr, Ps)>,
+    cleaned: Vec<(u64, bool, Ps)>,
+    /// The design keeps this line in its cache.
+    held: Option<LineAddr>,
+    /// Free entries of the write queues.
+    full: bool,
+}
+impl Fake {
+    fn at(&mut self, at: Ps, next: Next) {
+        self.seq += 1;
+        self.agenda.push((at, self.seq, next));
+    }
+}
+impl Outside for Fake {
+    fn now(&self) -> Ps {
+        self.now
+    }
+    fn schedule(&mut self, at: Ps, step: Step) {
+        assert!(at >= self.now, "nothing is scheduled in the past");
+        self.at(at, Next::Step(step));
+    }
+    fn line_data(&self, _: LineAddr) -> LineData {
+        LineData::default()
+    }
+    fn push_write(&mut self, side: Side, write: Write) -> Option<WriteId> {
+        if self.full {
+            return None;
+        }
+        self.ids += 1;
+        let id = WriteId(self.ids);
+        self.written.push((write.line, self.now));
+        self.at(self.now + write.delay, Next::Write(side, id));
+        Some(id)
+    }
+    fn push_read(&mut self, side: Side, id: u64, _: LineAddr) -> bool {
+        self.at(self.now + MEDIA, Next::Read(side, id));
+        true
+    }
+    fn wake_memory(&mut self, _: Side) {}
+    fn memory_is_current(&self, _: LineAddr, _: LineAddr, _: Option<&LineData>) -> bool {
+        true
+    }
+    fn may_leave(&mut self, _: &mut Hierarchy, _: Level, way: &Way, _: Why) -> Gate {
+        match self.held == Some(way.line) {
+            true => Gate::Wait(crate::seam::Cause::OrderPending),
+            false => Gate::Go,
+        }
+    }
+    fn leaving(&mut self, _: &mut Hierarchy, _: Level, _: &Way, _: &LineData, _: Why) -> Exit {
+        Exit::Down
+    }
+    fn snooped(&mut self, _: &mut Hierarchy, _: HartId, _: LineAddr, _: Snoop) -> SnoopAnswer {
+        SnoopAnswer::Pass
+    }
+    fn place(&mut self, _: &mut Hierarchy, _: HartId, _: &Way) -> Place {
+        Place::Here
+    }
+    fn read_missed(&mut self, _: &mut Hierarchy, _: HartId, _: LineAddr) -> bool {
+        false
+    }
+    fn read_from(&mut self, _: &mut Hierarchy, line: LineAddr) -> LineAddr {
+        line
+    }
+    fn design_read_done(&mut self, _: &mut Hierarchy, _: u64, _: LineAddr) {}
+    fn cleaned(&mut self, _: &mut Hierarchy, _: HartId, tag: u64, found: Option<&LineData>) {
+        let now = self.now;
+        self.cleaned.push((tag, found.is_some(), now));
+    }
+    fn write_room(&mut self, _: &mut Hierarchy, _: u8) {}
+}
+
+struct Bench {
+    h: Hierarchy,
+    out: Fake,
+    spec: MachineSpec,
+    /// Waiters whose line has arrived, and when.
+    arrived: Vec<(Waiter, Ps)>,
+}
+impl Bench {
+    fn new(spec: MachineSpec, hooks: Hooks) -> Bench {
+        Bench {
+            h: Hierarchy::new(&spec, hooks),
+            out: Fake::default(),
+            spec,
+            arrived: Vec::new(),
+        }
+    }
+    fn access(&mut self, core: u8, line: LineAddr, exclusive: bool) -> Lookup {
+        let waiter = Waiter::Load(HartId(core), 1);
+        self.h.access(&mut self.out, CoreId(core), line, exclusive, waiter)
+    }
+    /// Until nothing is left to do.
+    fn run(&mut self) {
+        while let Some(i) = (0..self.out.agenda.len()).min_by_key(|i| (self.out.agenda[*i].0, self.out.agenda[*i].1)) {
+            let (at, _, next) = self.out.agenda.swap_remove(i);
+            self.out.now = at;
+            let (h, out) = (&mut self.h, &mut self.out);
+            match next {
+                Next::Read(side, id) => h.read_done(out, side, id),
+                Next::Write(side, id) => h.write_arrived(out, side, id, &LineData::default()),
+                Next::Step(Step::Grant(c, m)) => h.grant(out, c, m),
+                Next::Step(Step::ReadSend(side, what)) => h.send_read(out, side, what),
+                Next::Step(Step::Clean(slot)) => h.clean(out, slot),
+                Next::Step(Step::Cleaned(hart, tag)) => out.cleaned(h, hart, tag, None),
+                Next::Step(Step::Starved(_)) => {}
+                Next::Step(Step::Fill(c, m)) => {
+                    let Some(arrived) = h.fill(out, c, m) else { continue };
+                    self.arrived.extend(arrived.waiters.iter().map(|w| (*w, at)));
+                    self.h.served(&mut self.out, arrived);
+                }
+            }
+        }
+    }
+    /// Brings a line into a core's L1 and answers how long that took.
+    fn fetch(&mut self, core: u8, line: LineAddr, exclusive: bool) -> Ps {
+        let from = self.out.now;
+        assert_eq!(self.access(core, line, exclusive), Lookup::Missed);
+        self.run();
+        let (_, at) = *self.arrived.last().expect("a waiter was called");
+        at - from
+    }
+    /// Stores to a line that the core may write.
+    fn store(&mut self, core: u8, line: LineAddr) {
+        let Lookup::Hit(way) = self.access(core, line, true) else {
+            panic!("the line is there");
+        };
+        self.h.store(CoreId(core), line, way);
+    }
+    /// From a miss in the L1 to the grant of an idle bus.
+    fn to_grant(&self) -> Ps {
+        self.spec.l1.latency + self.spec.bus.arbitration
+    }
+}
+fn line(i: u64) -> LineAddr {
+    Addr::pm(i * 64).line()
+}
+
+#[test]
+fn a_miss_takes_the_sum_of_its_path_and_then_hits() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    let (llc, bus) = (b.spec.llc.latency, b.spec.bus.clone());
+    let cold = b.to_grant() + llc + bus.to_memory + MEDIA + bus.to_memory;
+    assert_eq!(b.fetch(0, line(1), false), cold);
+    assert!(matches!(b.access(0, line(1), false), Lookup::Hit(_)));
+    // Another core: clean and exclusive in the first, so that one supplies it.
+    let peer = b.to_grant() + bus.snoop + bus.transfer;
+    assert_eq!(b.fetch(1, line(1), false), peer);
+    // A store to a shared line asks for permission only.
+    assert_eq!(b.fetch(0, line(1), true), b.to_grant() + bus.snoop);
+    assert!(
+        matches!(b.access(1, line(1), false), Lookup::Missed),
+        "the copy was invalidated"
+    );
+    assert_eq!((b.h.counters.llc_misses, b.h.counters.invalidations), (1, 1));
+}
+
+#[test]
+fn requests_for_a_busy_line_queue_up_and_other_lines_overlap() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    for (core, i) in [(0, 1), (1, 1), (2, 2)] {
+        assert_eq!(b.access(core, line(i), true), Lookup::Missed);
+    }
+    b.run();
+    let bus = b.spec.bus.clone();
+    let data = b.to_grant() + b.spec.llc.latency + bus.to_memory * 2 + MEDIA;
+    let when = |core| b.arrived.iter().find(|(w, _)| w.hart() == HartId(core)).unwrap().1;
+    assert_eq!(when(0), data);
+    assert_eq!(
+        when(1),
+        data + bus.snoop + bus.transfer,
+        "granted when the first has its data"
+    );
+    assert_eq!(when(2), data + bus.occupancy * 2, "third on the bus");
+}
+
+#[test]
+fn an_l2_hit_needs_no_bus() {
+    let mut spec = MachineSpec::default();
+    let l2 = Ps::from_ns(5);
+    spec.l2 = Some(crate::spec::CacheSpec {
+        size: Bytes(1 << 20),
+        latency: l2,
+        ..spec.l1.clone()
+    });
+    spec.l1.size = Bytes(64);
+    spec.l1.ways = 1;
+    let mut b = Bench::new(spec, Hooks::default());
+    b.fetch(0, line(1), false);
+    b.fetch(0, line(2), false); // replaces it in the first level
+    let grants = b.h.counters.bus_grants;
+    assert_eq!(b.fetch(0, line(1), false), b.spec.l1.latency + l2);
+    assert_eq!(b.h.counters.bus_grants, grants);
+}
+
+#[test]
+fn a_dirty_line_is_written_when_it_is_cleaned_and_not_again() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    b.fetch(0, line(1), true);
+    b.store(0, line(1));
+    let now = b.out.now;
+    for tag in [7, 8] {
+        let (at, step) =
+            b.h.request_clean(b.out.now, HartId(0), line(1), CleanKind::KeepShared, tag);
+        b.out.schedule(at, step);
+        b.run();
+    }
+    let bus = b.spec.bus.clone();
+    let arrives = now + b.to_grant() + bus.snoop + bus.transfer + bus.to_memory;
+    assert_eq!(b.out.cleaned[0], (7, true, arrives));
+    assert_eq!(
+        (b.out.cleaned[1].0, b.out.cleaned[1].1),
+        (8, false),
+        "nothing is dirty any more"
+    );
+    assert_eq!(b.out.written.len(), 1);
+    assert_eq!(b.h.dirty_lines(), []);
+}
+
+#[test]
+fn a_line_that_the_design_holds_waits_in_the_write_back_buffer() {
+    let mut spec = MachineSpec::default();
+    spec.l1.size = Bytes(64);
+    spec.l1.ways = 1;
+    let hooks = Hooks {
+        holds: true,
+        ..Hooks::default()
+    };
+    let mut b = Bench::new(spec, hooks);
+    b.fetch(0, line(1), true);
+    b.store(0, line(1));
+    b.out.held = Some(line(1));
+    b.fetch(0, line(2), false); // its victim may not leave
+    assert_eq!(b.h.counters.private_writebacks, 0);
+    // Another core asks for it: not before it has left.
+    assert_eq!(b.access(1, line(1), false), Lookup::Missed);
+    let before = b.arrived.len();
+    b.run();
+    assert_eq!(b.arrived.len(), before, "refused while it waits");
+    b.out.held = None;
+    b.h.drain_write_back(&mut b.out, CoreId(0));
+    b.h.retry_refused(&mut b.out);
+    b.run();
+    assert_eq!((b.arrived.len(), b.h.counters.private_writebacks), (before + 1, 1));
+}
+
+#[test]
+fn writes_wait_for_a_full_queue_and_go_in_order() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    b.out.full = true;
+    for i in 0..3 {
+        b.fetch(0, line(i), true);
+        b.store(0, line(i));
+        let (at, step) =
+            b.h.request_clean(b.out.now, HartId(0), line(i), CleanKind::KeepShared, i);
+        b.out.schedule(at, step);
+        b.run();
+    }
+    assert!(b.out.written.is_empty() && b.h.holds_up_write(line(1), 0));
+    assert!(!b.h.holds_up_write(line(9), 0));
+    b.out.full = false;
+    b.h.try_outgoing(&mut b.out, Side::Pm);
+    b.run();
+    let lines: Vec<LineAddr> = b.out.written.iter().map(|w| w.0).collect();
+    assert_eq!(lines, [line(0), line(1), line(2)]);
+    assert_eq!(b.out.cleaned.len(), 3);
+}
+
+#[test]
+fn a_read_of_the_design_takes_the_way_to_memory_and_no_register() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    let (at, step) = b.h.read_for_design(Ps(5), line(3), 9);
+    assert_eq!(
+        (at, step),
+        (
+            Ps(5) + b.spec.bus.to_memory,
+            Step::ReadSend(Side::Pm, ReadFor::Design(0))
+        )
+    );
+    b.out.schedule(at, step);
+    b.run();
+    assert_eq!(b.out.now, at + MEDIA);
+    assert_eq!(b.h.counters.memory_reads, [0, 0], "only misses count");
+}

@@ -1,0 +1,87 @@
+//! Stores in the L1, and frozen older versions of lines beside the current one.
+
+use super::outside::Outside;
+use super::state::Hierarchy;
+use super::tags::{State, WayRef};
+use crate::seam::{Cause, Level, Place};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
+
+impl Hierarchy {
+    /// Where the design wants a store when the way is dirty: in place, or beside a frozen older version.
+    pub fn place_store(
+        &mut self,
+        out: &mut impl Outside,
+        hart: HartId,
+        core: CoreId,
+        way: WayRef,
+    ) -> Result<WayRef, Cause> {
+        let Some(held) = self.cores[core.index()].l1.peek(way) else {
+            return Ok(way);
+        };
+        match out.place(self, hart, &held.way()) {
+            Place::Here => Ok(way),
+            Place::Wait(cause) => Err(cause),
+            Place::Fork => {
+                let data = out.line_data(held.line);
+                let key = (level_key(Level::L1(core)), held.line, held.meta);
+                self.versions.insert(key, data);
+                self.cores[core.index()].l1.freeze(way);
+                self.counters.versions += 1;
+                if let Some(v) = self.cores[core.index()].l1.victim(held.line)
+                    && let Some(gone) = self.cores[core.index()].l1.remove(v)
+                {
+                    self.leave_l1(out, core, gone);
+                }
+                self.forget_llc_dirt(held.line); // The frozen way has those bytes.
+                let l1 = &mut self.cores[core.index()].l1;
+                Ok(l1.insert(held.line, State::Modified, true, 0))
+            }
+        }
+    }
+
+    /// A store performs in a way of an L1 that may be written.
+    #[inline]
+    pub fn store(&mut self, core: CoreId, line: LineAddr, way: WayRef) {
+        if self.cores[core.index()].l1.state(way) == State::Exclusive {
+            self.forget_llc_dirt(line); // The copy below must not be written back over this one.
+        }
+        let private = &mut self.cores[core.index()];
+        private.l1.set_state(way, State::Modified);
+        private.l1.set_dirty(way, true);
+        if let Some(l2) = private.l2.as_mut()
+            && let Some(w) = l2.find(line)
+        {
+            l2.set_state(w, State::Modified);
+        }
+    }
+
+    fn forget_llc_dirt(&mut self, line: LineAddr) {
+        let llc = &mut self.llc.tags;
+        if let Some(w) = llc.find(line) {
+            llc.set_dirty(w, false);
+        }
+    }
+
+    /// The bytes of a frozen version.
+    pub fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData> {
+        self.versions.get(&(level_key(level), line, meta)).copied()
+    }
+    /// Forgets a frozen version and frees its way.
+    pub fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
+        self.versions.remove(&(level_key(level), line, meta));
+        if let Some(tags) = self.tags(level)
+            && let Some(w) = tags.find_frozen(line, meta)
+        {
+            tags.remove(w);
+        }
+    }
+}
+
+/// A cache as a key of the table of frozen versions.
+pub(super) fn level_key(level: Level) -> u8 {
+    match level {
+        Level::L1(c) => c.0,
+        Level::L2(c) => 64 + c.0,
+        Level::Llc => 255,
+    }
+}

@@ -1,0 +1,116 @@
+//! A machine is put together.
+
+use super::agenda::Agenda;
+use super::compose::Machine;
+use super::system::{MemoryPort, System};
+use super::threads::Rest;
+use super::workload::{RunError, Workload};
+use crate::core::{HardwareThread, Locks, Recorder, Shape};
+use crate::frontend::{Journal, Thread};
+use crate::hierarchy::Hierarchy;
+use crate::memory::{Controller, Scheduler};
+use crate::seam::{Design, QueuePlan};
+use crate::spec::{MachineSpec, MemorySpec};
+use fencepost_kernel::{HartId, PersistLog};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+fn memory_port(
+    name: &'static str,
+    spec: &MemorySpec,
+    plan: &QueuePlan,
+    scheduler: Option<Box<dyn Scheduler>>,
+    durable: bool,
+) -> Result<MemoryPort, RunError> {
+    let controller =
+        Controller::new(&spec.controller, &spec.media, plan, durable).map_err(|e| RunError::Memory(name, e))?;
+    Ok(MemoryPort {
+        controller: match scheduler {
+            Some(s) => controller.with_scheduler(s),
+            None => controller,
+        },
+        scheduled: None,
+    })
+}
+
+impl Machine {
+    /// Puts a machine together.
+    ///
+    /// # Errors
+    /// An impossible specification, or more threads than hardware threads.
+    pub fn new(spec: &MachineSpec, design: Box<dyn Design>, work: Workload) -> Result<Machine, RunError> {
+        spec.validate()?;
+        if work.threads.len() > usize::from(spec.harts()) {
+            return Err(RunError::Threads {
+                threads: work.threads.len(),
+                harts: spec.harts(),
+            });
+        }
+        let functional = Rc::new(RefCell::new(work.initial.clone()));
+        let journal = Rc::new(RefCell::new(Journal::new(work.threads.len())));
+        let threads = work.threads.into_iter().enumerate();
+        let threads: Vec<HardwareThread> = threads
+            .map(|(i, body)| {
+                let thread = Thread::new(body, functional.clone(), journal.clone(), work.sites.clone(), i as u8);
+                HardwareThread::new(
+                    HartId(i as u8),
+                    thread,
+                    work.warm_up,
+                    functional.clone(),
+                    journal.clone(),
+                )
+            })
+            .collect();
+        let (plan, scheduler) = (design.queue_plan(), design.scheduler());
+        let sys = System {
+            events: Agenda::default(),
+            unfinished: threads.len(),
+            warmed_up: None,
+            threads: threads.len() as u8,
+            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), None, false)?,
+            pm: memory_port("pm", &spec.pm, &plan, scheduler, true)?,
+            locks: Locks::default(),
+            functional,
+            coherent: with_writers(&work.initial, work.record),
+            durable: with_writers(&work.initial, work.record),
+            log: PersistLog::new(work.record),
+            recorder: work.record.then(|| Recorder::new(threads.len() as u32)),
+            journal,
+            next_write: 0,
+            kicked: 0,
+            landing: Vec::new(),
+            parts: Default::default(),
+            design_counts: vec![0; design.stats().len()],
+            histograms: vec![BTreeMap::new(); design.histograms().len()],
+            spec: spec.clone(),
+        };
+        let hooks = design.hooks();
+        let rest = Rest {
+            hier: Hierarchy::new(spec, hooks),
+            shape: Shape::new(spec, |kind| design.fence(kind)),
+            sys,
+            design,
+            hooks,
+        };
+        let mut machine = Machine {
+            threads,
+            rest,
+            mem_events: Vec::new(),
+            start: None,
+            initial: work.initial,
+        };
+        if work.warm_up == 0 {
+            machine.snapshot(None);
+        }
+        Ok(machine)
+    }
+}
+
+fn with_writers(image: &fencepost_kernel::Image, record: bool) -> fencepost_kernel::Image {
+    if record {
+        image.clone().track_writers()
+    } else {
+        image.clone()
+    }
+}

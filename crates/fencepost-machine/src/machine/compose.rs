@@ -1,0 +1,73 @@
+//! The machine: what it is made of.
+
+use super::report::Counters;
+use super::threads::Rest;
+use crate::core::{HardwareThread, ThreadProgress};
+use crate::memory::MemEvent;
+use fencepost_kernel::{HartId, Image, Ps};
+use std::collections::BTreeMap;
+
+/// A machine with its design, about to run or running.
+pub struct Machine {
+    pub(super) threads: Vec<HardwareThread>,
+    pub(super) rest: Rest,
+    /// Reports of a memory controller, while they are worked off.
+    pub(super) mem_events: Vec<MemEvent>,
+    pub(super) start: Option<Start>,
+    pub(super) initial: Image,
+}
+
+/// State at the start of the measured part.
+pub(super) struct Start {
+    pub time: Ps,
+    pub threads: Vec<ThreadProgress>,
+    pub counters: Counters,
+    pub design_counts: Vec<u64>,
+    pub histograms: Vec<BTreeMap<u64, u64>>,
+    pub log: u64,
+}
+
+impl Machine {
+    /// A thread, and the rest of the machine as it sees it.
+    #[inline]
+    pub(super) fn thread(&mut self, hart: HartId) -> (&mut HardwareThread, &mut Rest) {
+        (&mut self.threads[hart.index()], &mut self.rest)
+    }
+
+    /// The machine's counters, summed over its components.
+    pub(super) fn counters(&self) -> Counters {
+        let threads = self.threads.iter().map(|t| &t.counters);
+        Counters::new(threads, &self.rest.hier.counters)
+    }
+
+    /// The measured part starts once every thread has finished its warm-up operations.
+    #[inline]
+    pub(super) fn check_warm_up(&mut self) {
+        if let Some(last) = self.rest.sys.warmed_up.take()
+            && self.start.is_none()
+        {
+            let done = |t: &HardwareThread| t.ops_done >= t.warm_up || t.finished.is_some();
+            if self.threads.iter().all(done) {
+                self.snapshot(Some(last));
+            }
+        }
+    }
+
+    /// Keeps what was done up to now, to be left out of the report: up to the end of its warm-up by the thread that was the
+    /// last to finish it.
+    pub(super) fn snapshot(&mut self, last: Option<HartId>) {
+        let now = self.rest.sys.now();
+        let up_to_here = |t: &mut HardwareThread| match t.at_warm_up.take() {
+            Some(then) if last == Some(t.id) => *then,
+            _ => t.progress(),
+        };
+        self.start = Some(Start {
+            time: now,
+            threads: self.threads.iter_mut().map(up_to_here).collect(),
+            counters: self.counters(),
+            design_counts: self.rest.sys.design_counts.clone(),
+            histograms: self.rest.sys.histograms.clone(),
+            log: self.rest.sys.log.len(),
+        });
+    }
+}

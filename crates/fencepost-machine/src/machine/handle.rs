@@ -1,0 +1,151 @@
+//! The machine's side of the seam: what the handle does.
+
+use super::agenda::Ev;
+use super::system::System;
+use crate::hierarchy::{Hierarchy, Side};
+use crate::memory::Refusal;
+use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
+use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, TxId, WriteCause};
+
+impl System {
+    /// Appends a durable event: log, durable image, trace.
+    pub(crate) fn make_durable(&mut self, record: PersistRecord) {
+        self.durable.set_line(record.line, &record.data);
+        if let Some(r) = &mut self.recorder {
+            r.durable(self.log.len());
+        }
+        self.log.push(record);
+    }
+}
+
+/// What a design may act on: everything but the threads and itself.
+pub(crate) struct Handle<'a> {
+    pub hier: &'a mut Hierarchy,
+    pub sys: &'a mut System,
+}
+
+impl Cx for Handle<'_> {
+    fn now(&self) -> Ps {
+        self.sys.events.now()
+    }
+    fn harts(&self) -> u8 {
+        self.sys.threads
+    }
+    fn core_of(&self, hart: HartId) -> CoreId {
+        self.sys.spec.core_of(hart)
+    }
+    fn timer(&mut self, at: Ps, tag: u64) {
+        let at = at.max(self.sys.now());
+        self.sys.events.schedule(at, Ev::Timer(tag));
+    }
+    fn kick(&mut self, hart: Option<HartId>) {
+        match hart {
+            Some(h) => self.sys.kicked |= 1 << h.0,
+            None => self.sys.kicked = u64::MAX,
+        }
+    }
+    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
+        if self.hier.block(core, cause) {
+            let siblings = (0..self.sys.threads).filter(|h| self.sys.spec.core_of(HartId(*h)) == core);
+            self.sys.kicked |= siblings.fold(0, |m, h| m | 1 << h);
+        }
+    }
+
+    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
+        let (at, step) = self.hier.request_clean(self.sys.now(), hart, line, kind, tag);
+        self.sys.events.schedule(at, Ev::Hierarchy(step));
+    }
+    fn clear_meta(&mut self, level: Level) {
+        self.hier.clear_meta(level);
+    }
+    fn version(&self, level: Level, line: LineAddr, meta: u32) -> Option<LineData> {
+        self.hier.version(level, line, meta)
+    }
+    fn drop_version(&mut self, level: Level, line: LineAddr, meta: u32) {
+        self.hier.drop_version(level, line, meta);
+    }
+    fn coherent(&self, line: LineAddr) -> LineData {
+        self.sys.coherent.line(line)
+    }
+
+    fn write(&mut self, write: Write) -> Result<WriteId, Cause> {
+        if self.hier.holds_up_write(write.line, write.queue) {
+            return Err(Cause::WriteQueueFull);
+        }
+        let (id, now) = (self.sys.new_write_id(), self.sys.now());
+        let pushed = self.sys.pm.controller.push_write(now, id, write);
+        self.sys.wake_memory(Side::Pm);
+        match pushed {
+            Ok(()) => Ok(id),
+            Err(Refusal::Full | Refusal::SameLine) => Err(Cause::WriteQueueFull),
+            Err(Refusal::Gated) => Err(Cause::CommitPending),
+        }
+    }
+    fn end_epoch(&mut self, queue: u8) -> Epoch {
+        self.sys.pm.controller.end_epoch(queue)
+    }
+    fn active_epoch(&self, queue: u8) -> Epoch {
+        self.sys.pm.controller.active_epoch(queue)
+    }
+    fn open_epoch(&self, queue: u8) -> Epoch {
+        self.sys.pm.controller.open_epoch(queue)
+    }
+    fn when_drained(&mut self, scope: DrainScope, tag: u64) {
+        let now = self.sys.now();
+        self.sys.pm.controller.when_drained(now, scope, tag);
+        self.sys.wake_memory(Side::Pm);
+    }
+    fn read(&mut self, line: LineAddr, tag: u64) {
+        let (at, step) = self.hier.read_for_design(self.sys.now(), line, tag);
+        self.sys.events.schedule(at, Ev::Hierarchy(step));
+    }
+    fn durable_on_accept(&self) -> bool {
+        self.sys.pm.controller.durable_on_accept()
+    }
+    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData) {
+        let record = PersistRecord {
+            time: self.sys.now(),
+            line,
+            data: *data,
+            cause: WriteCause::Persist,
+        };
+        self.sys.make_durable(record);
+    }
+    fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
+        let time = self.sys.now();
+        for (i, (line, data)) in lines.iter().enumerate() {
+            let cause = match i + 1 == lines.len() {
+                true => WriteCause::Log,
+                false => WriteCause::LogPart,
+            };
+            self.sys.parts.remove(line);
+            self.sys.make_durable(PersistRecord {
+                time,
+                line: *line,
+                data: *data,
+                cause,
+            });
+        }
+    }
+
+    fn roll_back(&mut self, hart: HartId, tx: TxId) {
+        let mut functional = self.sys.functional.borrow_mut();
+        let mut journal = self.sys.journal.borrow_mut();
+        journal.roll_back(hart, tx, &mut functional, &mut self.sys.coherent);
+        let coherent = &self.sys.coherent;
+        self.hier.refresh(|line| coherent.line(line));
+    }
+    fn retire(&mut self, hart: HartId, tx: TxId) {
+        self.sys.journal.borrow_mut().retire(hart, tx);
+    }
+    fn log_area(&self) -> (Addr, u64) {
+        self.sys.log_region()
+    }
+
+    fn count(&mut self, stat: usize, n: u64) {
+        self.sys.design_counts[stat] += n;
+    }
+    fn sample(&mut self, histogram: usize, value: u64) {
+        *self.sys.histograms[histogram].entry(value).or_insert(0) += 1;
+    }
+}

@@ -1,0 +1,83 @@
+//! Steps of the cache hierarchy, and what follows from them for the threads.
+
+use super::agenda::Ev;
+use super::compose::Machine;
+use crate::hierarchy::{Outside as _, Step, Waiter};
+use fencepost_kernel::CoreId;
+
+impl Machine {
+    /// The hierarchy does what it scheduled.
+    #[inline]
+    pub(super) fn hierarchy_step(&mut self, step: Step) {
+        let (hier, mut out) = self.rest.split();
+        match step {
+            Step::Grant(core, miss) => hier.grant(&mut out, core, miss),
+            Step::Fill(core, miss) => return self.fill(core, miss),
+            Step::Starved(core) => return self.serve_starved(core),
+            Step::ReadSend(side, what) => hier.send_read(&mut out, side, what),
+            Step::Clean(slot) => hier.clean(&mut out, slot),
+            Step::Cleaned(hart, tag) => out.cleaned(hier, hart, tag, None),
+        }
+        self.charge_loads();
+    }
+
+    /// A miss's line arrives: it is installed, its waiters act, the next request for it goes on.
+    fn fill(&mut self, core: CoreId, miss: u8) {
+        let (hier, mut out) = self.rest.split();
+        let arrived = hier.fill(&mut out, core, miss);
+        self.charge_loads();
+        let Some(arrived) = arrived else { return };
+        for w in &arrived.waiters {
+            let (thread, out) = self.thread(w.hart());
+            match *w {
+                Waiter::Load(_, id) => thread.load_arrived(out, id),
+                Waiter::Store(_, id) => thread.store_arrived(out, id),
+                Waiter::Head(_) => thread.head(out),
+            }
+            self.check_warm_up();
+        }
+        let (hier, mut out) = self.rest.split();
+        hier.served(&mut out, arrived);
+        self.serve_starved(core);
+    }
+
+    /// The oldest access that found no miss register starts over, if one is free now.
+    fn serve_starved(&mut self, core: CoreId) {
+        let Some(waiter) = self.rest.hier.next_starved(core) else {
+            return;
+        };
+        self.threads[waiter.hart().index()].start_over(&mut self.rest, waiter);
+        let now = self.rest.sys.now();
+        self.rest.sys.events.schedule(now, Ev::Hierarchy(Step::Starved(core)));
+    }
+
+    /// The design lets go of something: what it held back in the hierarchy asks again.
+    pub(super) fn retry_hierarchy(&mut self) {
+        if self.rest.hooks.holds {
+            for core in (0..self.rest.hier.cores()).map(|c| CoreId(c as u8)) {
+                let (hier, mut out) = self.rest.split();
+                hier.drain_write_back(&mut out, core);
+                for miss in self.rest.hier.take_stuck_fills(core) {
+                    self.fill(core, miss);
+                }
+            }
+            let (hier, mut out) = self.rest.split();
+            hier.drain_llc_write_back(&mut out);
+            hier.unthrottle(&mut out);
+        }
+        let (hier, mut out) = self.rest.split();
+        hier.retry_refused(&mut out);
+        self.charge_loads();
+    }
+
+    /// Loads that wait in the hierarchy are charged for what it says.
+    #[inline]
+    pub(super) fn charge_loads(&mut self) {
+        if !self.rest.hier.has_charges() {
+            return;
+        }
+        for (hart, id, cause) in self.rest.hier.take_charges() {
+            self.threads[hart.index()].charge_load(id, cause);
+        }
+    }
+}

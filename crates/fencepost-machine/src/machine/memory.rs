@@ -1,0 +1,91 @@
+//! What the memory controllers report goes where it belongs.
+
+use super::compose::Machine;
+use crate::hierarchy::{Outside as _, Side};
+use crate::memory::MemEvent;
+use crate::seam::{Write, WriteId};
+use fencepost_kernel::{PersistRecord, WriteCause};
+
+impl Machine {
+    /// A memory controller makes progress.
+    pub(super) fn memory(&mut self, side: Side) {
+        let now = self.rest.sys.now();
+        let mut events = std::mem::take(&mut self.mem_events);
+        let port = self.rest.sys.port(side);
+        port.scheduled = None;
+        port.controller.advance(now, None, &mut events);
+        if side == Side::Pm {
+            for e in &events {
+                if let MemEvent::Durable { write, .. } = e {
+                    self.rest.sys.landing.push((write.line, write.data.words));
+                }
+            }
+        }
+        for e in &events {
+            self.memory_event(side, e);
+        }
+        events.clear();
+        self.rest.sys.landing.clear();
+        self.mem_events = events;
+        self.rest.sys.wake_memory(side);
+        self.charge_loads();
+    }
+
+    fn memory_event(&mut self, side: Side, event: &MemEvent) {
+        match *event {
+            MemEvent::ReadDone { id, .. } => {
+                let (hier, mut out) = self.rest.split();
+                hier.read_done(&mut out, side, id.0);
+            }
+            MemEvent::Accepted { id, ref write } => self.accepted(side, id, write),
+            MemEvent::Issued { .. } | MemEvent::ModuleAccepted { .. } => {}
+            MemEvent::Durable { id, ref write, record } => self.durable(id, write, record),
+            MemEvent::SlotFree { queue } => {
+                let (hier, mut out) = self.rest.split();
+                hier.try_outgoing(&mut out, side);
+                if side == Side::Pm {
+                    out.write_room(hier, queue);
+                }
+            }
+            MemEvent::ReadSlotFree => {
+                let (hier, mut out) = self.rest.split();
+                hier.retry_reads(&mut out, side);
+            }
+            MemEvent::Drained { tag } => {
+                let (design, mut cx) = self.rest.ask();
+                design.drained(&mut cx, tag);
+            }
+        }
+    }
+
+    fn accepted(&mut self, side: Side, id: WriteId, write: &Write) {
+        if side == Side::Pm {
+            if let Some(r) = &mut self.rest.sys.recorder {
+                r.accepted(write.line, &write.data);
+            }
+            if self.rest.hooks.writes {
+                let (design, mut cx) = self.rest.ask();
+                design.accepted(&mut cx, id, write);
+            }
+        }
+        let (hier, mut out) = self.rest.split();
+        hier.write_arrived(&mut out, side, id, &write.data);
+    }
+
+    fn durable(&mut self, id: WriteId, write: &Write, record: bool) {
+        if write.cause == WriteCause::LogPart {
+            self.rest.sys.parts.insert(write.line, write.data);
+        } else if record {
+            self.rest.sys.make_durable(PersistRecord {
+                time: self.rest.sys.now(),
+                line: write.line,
+                data: write.data,
+                cause: write.cause,
+            });
+        }
+        if self.rest.hooks.writes {
+            let (design, mut cx) = self.rest.ask();
+            design.durable(&mut cx, id, write);
+        }
+    }
+}

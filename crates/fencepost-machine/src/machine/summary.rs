@@ -1,0 +1,72 @@
+//! What a finished run reports: the end without what precedes the measured part.
+
+use super::compose::{Machine, Start};
+use super::report::{Counters, HartReport, RunReport};
+use super::threads::Rest;
+use crate::core::Recorder;
+use fencepost_kernel::Ps;
+use std::collections::BTreeMap;
+
+impl Machine {
+    pub(super) fn report(mut self, end: Ps, events: u64) -> RunReport {
+        let start = self.start.take().unwrap_or_else(|| Start {
+            time: Ps::ZERO,
+            threads: vec![Default::default(); self.threads.len()],
+            counters: Counters::default(),
+            design_counts: vec![0; self.rest.sys.design_counts.len()],
+            histograms: vec![BTreeMap::new(); self.rest.sys.histograms.len()],
+            log: 0,
+        });
+        let mut log_fence_distances = BTreeMap::new();
+        let harts = self.threads.iter().zip(&start.threads).map(|(t, before)| {
+            for (distance, n) in since((&t.log_fence_distances, &before.log_fence_distances)) {
+                *log_fence_distances.entry(distance).or_insert(0) += n;
+            }
+            HartReport {
+                started: before.account.until,
+                finished: t.finished.unwrap_or(t.account.until),
+                account: t.account.since(&before.account),
+                instructions: t.instructions - before.instructions,
+                memory_ops: t.memory_ops - before.memory_ops,
+                ops: t.ops_done - before.ops,
+            }
+        });
+        let harts = harts.collect();
+        let simulated = self.threads.iter().map(|t| (t.instructions, t.memory_ops));
+        let simulated = simulated.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let counters = self.counters().since(&start.counters);
+        let Rest { hier, sys, .. } = self.rest;
+        let left_dirty = hier.dirty_lines().iter().filter(|l| l.is_persistent()).count();
+        RunReport {
+            time: end.saturating_sub(start.time),
+            drain_time: sys.now().saturating_sub(end),
+            harts,
+            counters,
+            dram: sys.dram.controller.stats().clone(),
+            pm: sys.pm.controller.stats().clone(),
+            design_counts: sys
+                .design_counts
+                .iter()
+                .zip(&start.design_counts)
+                .map(|(a, b)| a - b)
+                .collect(),
+            histograms: sys.histograms.iter().zip(&start.histograms).map(since).collect(),
+            log_fence_distances,
+            log: sys.log,
+            log_start: start.log,
+            trace: sys.recorder.map(Recorder::finish),
+            initial: self.initial,
+            durable: sys.durable,
+            coherent: sys.coherent,
+            left_dirty,
+            events,
+            simulated,
+        }
+    }
+}
+
+/// A histogram without what an earlier copy of it held.
+fn since((now, start): (&BTreeMap<u64, u64>, &BTreeMap<u64, u64>)) -> BTreeMap<u64, u64> {
+    let left = |(value, n): (&u64, &u64)| (*value, n - start.get(value).copied().unwrap_or(0));
+    now.iter().map(left).filter(|(_, n)| *n > 0).collect()
+}

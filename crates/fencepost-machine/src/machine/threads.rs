@@ -1,0 +1,147 @@
+//! The machine as its hardware threads see it.
+
+use super::agenda::Ev;
+use super::handle::Handle;
+use super::system::System;
+use super::world::World;
+use crate::core::{Locks, Outside, Recorder, Shape, Turn};
+use crate::hierarchy::{Hierarchy, Lookup, Waiter, WayRef};
+use crate::seam::{Access, Cause, Design, Gate, Hooks, Instr, TxStart};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, QueueId, StoreId};
+
+/// Everything but the threads.
+pub(crate) struct Rest {
+    pub hier: Hierarchy,
+    pub sys: System,
+    pub design: Box<dyn Design>,
+    pub hooks: Hooks,
+    pub shape: Shape,
+}
+impl Rest {
+    /// The design, and the handle it acts through.
+    #[inline]
+    pub fn ask(&mut self) -> (&mut dyn Design, Handle<'_>) {
+        let (hier, sys) = (&mut self.hier, &mut self.sys);
+        (&mut *self.design, Handle { hier, sys })
+    }
+    /// The hierarchy, and the rest of the machine as it sees it.
+    #[inline]
+    pub fn split(&mut self) -> (&mut Hierarchy, World<'_>) {
+        let (design, sys) = (&mut *self.design, &mut self.sys);
+        (&mut self.hier, World { sys, design })
+    }
+}
+
+impl Outside for Rest {
+    #[inline]
+    fn now(&self) -> Ps {
+        self.sys.now()
+    }
+    #[inline]
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+    #[inline]
+    fn hooks(&self) -> Hooks {
+        self.hooks
+    }
+    #[inline]
+    fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn) {
+        self.sys.events.schedule(at, Ev::Thread(hart, turn));
+    }
+
+    #[inline]
+    fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup {
+        let core = self.sys.spec.core_of(waiter.hart());
+        let (hier, mut out) = self.split();
+        hier.access(&mut out, core, line, exclusive, waiter)
+    }
+    fn l1_way(&self, hart: HartId, line: LineAddr) -> Option<WayRef> {
+        self.hier.l1_way(self.sys.spec.core_of(hart), line)
+    }
+    #[inline]
+    fn blocked(&self, hart: HartId) -> Option<Cause> {
+        self.hier.blocked(self.sys.spec.core_of(hart))
+    }
+    fn held(&self, line: LineAddr) -> bool {
+        self.hier.held(line)
+    }
+    fn drop_copies(&mut self, line: LineAddr, waiter: Waiter) {
+        let core = self.sys.spec.core_of(waiter.hart());
+        let (hier, mut out) = self.split();
+        hier.drop_copies(&mut out, core, line, waiter);
+    }
+    fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
+        let core = self.sys.spec.core_of(hart);
+        let (hier, mut out) = self.split();
+        hier.place_store(&mut out, hart, core, way)
+    }
+    #[inline]
+    fn store_in_l1(&mut self, hart: HartId, line: LineAddr, way: WayRef) {
+        let core = self.sys.spec.core_of(hart);
+        self.hier.store(core, line, way);
+    }
+    #[inline]
+    fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access) {
+        let data = match access {
+            Access::Load if self.hooks.loads => LineData::default(),
+            Access::Store if self.hooks.stores => self.sys.line_data(line),
+            _ => return,
+        };
+        let core = self.sys.spec.core_of(hart);
+        let mut meta = self.hier.meta(core, way);
+        let (design, mut cx) = self.ask();
+        design.performed(&mut cx, hart, line, access, &data, &mut meta);
+        self.hier.set_meta(core, way, meta);
+    }
+
+    #[inline]
+    fn word(&self, addr: Addr) -> u64 {
+        self.sys.coherent.word(addr)
+    }
+    fn writer(&self, addr: Addr) -> Option<StoreId> {
+        self.sys.coherent.writer(addr)
+    }
+    #[inline]
+    fn set_word(&mut self, addr: Addr, value: u64, by: Option<StoreId>) {
+        self.sys.coherent.set_word(addr, value, by);
+    }
+    fn line_data(&self, line: LineAddr) -> LineData {
+        self.sys.line_data(line)
+    }
+
+    fn instr(&mut self, hart: HartId, instr: Instr) -> Gate {
+        let (design, mut cx) = self.ask();
+        design.instr(&mut cx, hart, instr)
+    }
+    fn may_access(&mut self, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        let (design, mut cx) = self.ask();
+        design.may_access(&mut cx, hart, line, access)
+    }
+    fn tx_begin(&mut self, hart: HartId) -> TxStart {
+        let (design, mut cx) = self.ask();
+        design.tx_begin(&mut cx, hart)
+    }
+    fn bind(&mut self, hart: HartId, base: Addr, len: u64) -> QueueId {
+        let (design, mut cx) = self.ask();
+        design.bind(&mut cx, hart, base, len)
+    }
+    fn nt_store(&mut self, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+        let (design, mut cx) = self.ask();
+        design.nt_store(&mut cx, hart, line, data, mask)
+    }
+
+    fn locks(&mut self) -> &mut Locks {
+        &mut self.sys.locks
+    }
+    #[inline]
+    fn recorder(&mut self) -> Option<&mut Recorder> {
+        self.sys.recorder.as_mut()
+    }
+    fn warmed_up(&mut self, hart: HartId) {
+        self.sys.warmed_up = Some(hart);
+    }
+    fn finished(&mut self) {
+        self.sys.unfinished -= 1;
+    }
+}

@@ -1,0 +1,43 @@
+//! What a run needs, and why it could not start or finish.
+
+use super::stuck::Stuck;
+use crate::frontend::ThreadBody;
+use crate::spec::SpecError;
+use fencepost_kernel::Image;
+use std::rc::Rc;
+
+/// Everything a run needs besides the machine and its design.
+pub struct Workload {
+    /// Initial memory; durable when the run starts.
+    pub initial: Image,
+    /// One body per thread; thread `t` runs on hardware thread `t`.
+    pub threads: Vec<ThreadBody>,
+    /// Instructions of each compute site.
+    pub sites: Rc<[u32]>,
+    /// Operations each thread finishes before measurement starts.
+    pub warm_up: u64,
+    /// Keep the trace and the records of the persist log.
+    pub record: bool,
+}
+
+/// Why a run could not start or finish.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The specification is impossible.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A memory's specification is impossible.
+    #[error("{0}: {1}")]
+    Memory(&'static str, crate::memory::SpecError),
+    /// More threads than hardware threads.
+    #[error("{threads} threads need {threads} hardware threads, but the machine has {harts}")]
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+        /// Hardware threads there are.
+        harts: u8,
+    },
+    /// No progress.
+    #[error(transparent)]
+    Stuck(#[from] Stuck),
+}

@@ -1,0 +1,94 @@
+//! The machine as the cache hierarchy sees it.
+
+use super::agenda::Ev;
+use super::handle::Handle;
+use super::system::System;
+use crate::hierarchy::{Hierarchy, Outside, Side, Step};
+use crate::memory::ReadId;
+use crate::seam::{Design, Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+
+/// Everything but the hierarchy.
+pub(crate) struct World<'a> {
+    pub sys: &'a mut System,
+    pub design: &'a mut dyn Design,
+}
+impl World<'_> {
+    fn ask<'b>(&'b mut self, hier: &'b mut Hierarchy) -> (&'b mut dyn Design, Handle<'b>) {
+        let sys = &mut *self.sys;
+        (&mut *self.design, Handle { hier, sys })
+    }
+}
+
+impl Outside for World<'_> {
+    #[inline]
+    fn now(&self) -> Ps {
+        self.sys.now()
+    }
+    #[inline]
+    fn schedule(&mut self, at: Ps, step: Step) {
+        self.sys.events.schedule(at, Ev::Hierarchy(step));
+    }
+    fn line_data(&self, line: LineAddr) -> LineData {
+        self.sys.line_data(line)
+    }
+
+    fn push_write(&mut self, side: Side, write: Write) -> Option<WriteId> {
+        let (id, now) = (self.sys.new_write_id(), self.sys.now());
+        let pushed = self.sys.port(side).controller.push_write(now, id, write);
+        pushed.is_ok().then_some(id)
+    }
+    fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool {
+        let now = self.sys.now();
+        self.sys.port(side).controller.push_read(now, ReadId(id), line).is_ok()
+    }
+    fn wake_memory(&mut self, side: Side) {
+        self.sys.wake_memory(side);
+    }
+    fn memory_is_current(&self, line: LineAddr, from: LineAddr, waiting: Option<&LineData>) -> bool {
+        let sys = &self.sys;
+        let queued = || sys.pm.controller.forward(from).map(|d| d.words);
+        let landing = || sys.landing.iter().rfind(|l| l.0 == from).map(|l| l.1);
+        let part = || sys.parts.get(&from).map(|d| d.words);
+        let found = waiting.map(|d| d.words).or_else(queued).or_else(landing).or_else(part);
+        found.unwrap_or_else(|| sys.durable.line_words(from)) == sys.coherent.line_words(line)
+    }
+
+    fn may_leave(&mut self, h: &mut Hierarchy, from: Level, way: &Way, why: Why) -> Gate {
+        let (design, mut cx) = self.ask(h);
+        design.may_leave(&mut cx, from, way, why)
+    }
+    fn leaving(&mut self, h: &mut Hierarchy, from: Level, way: &Way, data: &LineData, why: Why) -> Exit {
+        let (design, mut cx) = self.ask(h);
+        design.leaving(&mut cx, from, way, data, why)
+    }
+    fn snooped(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+        let (design, mut cx) = self.ask(h);
+        design.snooped(&mut cx, by, line, kind)
+    }
+    fn place(&mut self, h: &mut Hierarchy, hart: HartId, way: &Way) -> Place {
+        let (design, mut cx) = self.ask(h);
+        design.place(&mut cx, hart, way)
+    }
+    fn read_missed(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr) -> bool {
+        let (design, mut cx) = self.ask(h);
+        design.read_missed(&mut cx, by, line)
+    }
+    fn read_from(&mut self, h: &mut Hierarchy, line: LineAddr) -> LineAddr {
+        let (design, mut cx) = self.ask(h);
+        design.read_from(&mut cx, line)
+    }
+    fn design_read_done(&mut self, h: &mut Hierarchy, tag: u64, line: LineAddr) {
+        let data = self.sys.durable.line(line);
+        let (design, mut cx) = self.ask(h);
+        design.read_done(&mut cx, tag, line, &data);
+    }
+    fn cleaned(&mut self, h: &mut Hierarchy, hart: HartId, tag: u64, found: Option<&LineData>) {
+        let (design, mut cx) = self.ask(h);
+        design.cleaned(&mut cx, hart, tag, found);
+    }
+    fn write_room(&mut self, h: &mut Hierarchy, queue: u8) {
+        let (design, mut cx) = self.ask(h);
+        design.write_room(&mut cx, queue);
+    }
+}
