@@ -5,7 +5,7 @@ use crate::seam::FenceExecution;
 use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
 
 fencepost_kernel::param_words! {
-    /// Order in which a hart's stores perform.
+    /// Order in which a thread's stores perform.
     pub enum StoreOrder {
         /// Arm-like: committed stores to different lines perform in any order between fences.
         Relaxed = "relaxed",
@@ -181,7 +181,7 @@ impl MachineSpec {
     pub fn harts(&self) -> u8 {
         self.core.cores.saturating_mul(self.core.threads_per_core)
     }
-    /// The core of a hart: siblings are numbered next to each other.
+    /// The core of a thread: siblings are numbered next to each other.
     #[inline]
     pub fn core_of(&self, hart: HartId) -> CoreId {
         match self.core.threads_per_core {

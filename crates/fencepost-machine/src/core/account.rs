@@ -1,4 +1,4 @@
-//! Where a hart's time went: busy plus stalls by cause equals elapsed time, always.
+//! Where a thread's time went: busy plus stalls by cause equals elapsed time, always.
 
 use crate::seam::Cause;
 use fencepost_kernel::Ps;

@@ -61,30 +61,30 @@ impl HardwareThread {
             {
                 op.kind = OpKind::QueuedFence(kind);
             }
-            let room = match op.kind {
-                OpKind::Compute => h.compute_room(shape, op.value as u32),
-                kind if kind.is_marker() => h.marker_room(shape),
-                kind => h.room(shape, kind),
+            let admitted = match op.kind {
+                OpKind::Compute => h.admit_compute(shape, op.value as u32),
+                kind if kind.is_marker() => h.admit_marker(shape),
+                kind => h.admit(shape, kind),
             };
-            let room = match room {
-                Ok(room) => room,
+            let admitted = match admitted {
+                Ok(admitted) => admitted,
                 Err(stop) => {
                     h.stopped = Some(stop);
                     return;
                 }
             };
             if op.kind == OpKind::Compute {
-                h.dispatch_compute(shape, op, room);
+                h.dispatch_compute(shape, op, admitted);
             } else {
                 h.thread.dispatched();
                 if op.kind.is_marker() {
-                    h.enter(shape, op, room);
+                    h.enter(shape, op, admitted);
                     h.next_id = h.next_id.wrapping_add(1);
                     if op.kind == OpKind::OpBegin {
                         self.record(out, TraceKind::OpBegin(op.value as u32));
                     }
                 } else {
-                    self.dispatch_access(out, op, room);
+                    self.dispatch_access(out, op, admitted);
                     continue;
                 }
             }
@@ -96,10 +96,10 @@ impl HardwareThread {
     }
 
     /// A memory operation, or another one that is more than time, enters the window.
-    fn dispatch_access(&mut self, out: &mut impl Outside, op: Op, room: Room) {
+    fn dispatch_access(&mut self, out: &mut impl Outside, op: Op, admitted: Admitted) {
         let (h, shape) = (&mut *self, out.shape());
         h.dispatch_pos += shape.units;
-        let at = h.enter(shape, op, room);
+        let at = h.enter(shape, op, admitted);
         let id = h.next_id;
         h.next_id = id.wrapping_add(1);
         h.memory_ops += 1;
@@ -216,13 +216,13 @@ impl HardwareThread {
 
 /// What may enter the window now.
 #[derive(Copy, Clone)]
-struct Room {
+struct Admitted {
     instructions: u32,
     space: u32,
 }
-impl Room {
+impl Admitted {
     /// Markers take no space and no time.
-    const NONE: Room = Room {
+    const NONE: Admitted = Admitted {
         instructions: 0,
         space: 0,
     };
@@ -245,10 +245,10 @@ impl HardwareThread {
     }
 
     /// Some or all instructions of a compute site enter the window; they take a cycle from dispatch to result.
-    fn dispatch_compute(&mut self, shape: &Shape, op: Op, room: Room) {
-        let now = u64::from(room.instructions);
+    fn dispatch_compute(&mut self, shape: &Shape, op: Op, admitted: Admitted) {
+        let now = u64::from(admitted.instructions);
         self.dispatch_pos += now * shape.compute_units;
-        let at = self.enter(shape, Op { value: now, ..op }, room);
+        let at = self.enter(shape, Op { value: now, ..op }, admitted);
         self.window[at].result += 1;
         match self.thread.next_op() {
             Some(rest) if op.value > now => rest.value -= now,
@@ -260,16 +260,16 @@ impl HardwareThread {
         }
     }
 
-    /// A marker needs no room, but it must not overtake the store that an in-order core is working on.
-    fn marker_room(&self, shape: &Shape) -> Result<Room, Stopped> {
+    /// A marker takes no entry, but it must not overtake the store that an in-order core is working on.
+    fn admit_marker(&self, shape: &Shape) -> Result<Admitted, Stopped> {
         match shape.in_order() && !self.stores.is_empty() {
             true => Err(Stopped::StoreQueue),
-            false => Ok(Room::NONE),
+            false => Ok(Admitted::NONE),
         }
     }
 
-    /// Makes room for one operation, or says what it must wait for.
-    fn room(&mut self, shape: &Shape, kind: OpKind) -> Result<Room, Stopped> {
+    /// Frees an entry for one operation, or says what it must wait for.
+    fn admit(&mut self, shape: &Shape, kind: OpKind) -> Result<Admitted, Stopped> {
         let is_load = kind == OpKind::Load;
         while (self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue)) && !self.window.is_empty() {
             if self.committed == 0 {
@@ -281,17 +281,17 @@ impl HardwareThread {
         if no_entry || (shape.in_order() && !self.stores.is_empty()) {
             return Err(Stopped::StoreQueue);
         }
-        Ok(Room {
+        Ok(Admitted {
             instructions: 1,
             space: 1,
         })
     }
 
-    /// Makes room for as many of `n` instructions as can enter now.
+    /// Frees entries for as many of `n` instructions as can enter now.
     ///
     /// Behind an unfinished instruction they enter up to the free entries. When everything older has (or is known to
     /// have) completed, they stream through: all of them enter, and stand for the few entries they hold at a time.
-    fn compute_room(&mut self, shape: &Shape, n: u32) -> Result<Room, Stopped> {
+    fn admit_compute(&mut self, shape: &Shape, n: u32) -> Result<Admitted, Stopped> {
         if shape.in_order() && !self.stores.is_empty() {
             return Err(Stopped::StoreQueue);
         }
@@ -304,7 +304,7 @@ impl HardwareThread {
         let (instructions, space) = if streams { (n, want) } else { (free, free) };
         match space {
             0 => Err(Stopped::Window),
-            _ => Ok(Room { instructions, space }),
+            _ => Ok(Admitted { instructions, space }),
         }
     }
 
@@ -320,14 +320,14 @@ impl HardwareThread {
 
     /// An operation enters the window at the present dispatch position, as if its result were there at once; its place.
     #[inline]
-    fn enter(&mut self, shape: &Shape, op: Op, room: Room) -> usize {
+    fn enter(&mut self, shape: &Shape, op: Op, admitted: Admitted) -> usize {
         let dispatched = shape.to_dispatch.floor(self.dispatch_pos);
-        self.occupancy += room.space;
+        self.occupancy += admitted.space;
         self.window.push(Entry {
             op,
             id: self.next_id,
-            weight: room.instructions,
-            space: room.space,
+            weight: admitted.instructions,
+            space: admitted.space,
             awaited_by: 0,
             dispatched,
             result: dispatched,

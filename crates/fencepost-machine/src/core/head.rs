@@ -1,4 +1,4 @@
-//! Instructions that act only as the oldest of their hart: fences, atomics, locks, transactions.
+//! Instructions that act only as the oldest of their thread: fences, atomics, locks, transactions.
 
 use super::dispatch::dispatch_clock;
 use super::entry::Progress;

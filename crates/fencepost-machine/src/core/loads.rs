@@ -89,7 +89,7 @@ impl HardwareThread {
     fn complete_load(&mut self, out: &mut impl Outside, at: usize, ready: Ps) {
         self.complete(out, at, out.shape().cycle(ready));
         let h = &*self;
-        // A full window has room again only when something commits.
+        // A full window has a free entry again only when something commits.
         if h.stopped != Some(Stopped::Window) || h.committed > 0 {
             self.dispatch(out);
         }

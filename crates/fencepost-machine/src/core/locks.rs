@@ -1,7 +1,7 @@
 //! Locks: who holds each, who waits, in order of arrival.
 //!
 //! The lock word itself is an ordinary word that is written through the caches; this table only decides who may
-//! write it next, so that a waiting hart costs no events. Spinning reads of waiters are not modelled.
+//! write it next, so that a waiting thread costs no events. Spinning reads of waiters are not modelled.
 
 use fencepost_kernel::{Addr, HartId};
 use rustc_hash::FxHashMap;
@@ -55,7 +55,7 @@ impl Locks {
             }
         }
     }
-    /// Who holds the lock a hart waits for.
+    /// Who holds the lock a thread waits for.
     pub fn waits_for(&self, hart: HartId) -> Option<(Addr, HartId)> {
         self.held
             .iter()

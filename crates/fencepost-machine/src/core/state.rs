@@ -56,7 +56,7 @@ pub(crate) struct HardwareThread {
     pub open_fences: u32,
     /// Stores and flushes on their way to the L1.
     pub stores: StoreQueue,
-    /// The L1 takes the hart's next store no earlier than this: one a cycle.
+    /// The L1 takes the thread's next store no earlier than this: one a cycle.
     pub store_port: Ps,
     /// When the next look at the store queue is scheduled.
     pub store_event: Option<Ps>,

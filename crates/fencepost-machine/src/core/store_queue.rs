@@ -37,7 +37,7 @@ impl QueuedStore {
     }
 }
 
-/// Stores of one hart, oldest first.
+/// Stores of one thread, oldest first.
 #[derive(Clone, Debug)]
 pub struct StoreQueue {
     entries: VecDeque<QueuedStore>,

@@ -1,7 +1,7 @@
-//! The front end: program threads as coroutines that hand operations to the harts.
+//! The front end: program threads as coroutines that hand operations to the hardware threads.
 //!
 //! Plain accesses act on functional memory when the program issues them, at most [`RUN_AHEAD`] operations before the
-//! hart dispatches them. Locks, atomics, acquires and releases suspend the thread until the timing model performs them.
+//! hardware thread dispatches them. Locks, atomics, acquires and releases suspend the thread until the timing model performs them.
 
 mod journal;
 mod sim_mem;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// Value of a fence that stands between log entries and data.
 pub const LOG_FENCE: u64 = 1;
 
-/// Operations a thread may run ahead of its hart's dispatch.
+/// Operations a thread may run ahead of its hardware thread's dispatch.
 pub const RUN_AHEAD: usize = 32;
 
 /// What an operation is.
@@ -71,7 +71,7 @@ pub enum OpKind {
     Ack,
 }
 
-/// One operation on its way from a thread to its hart.
+/// One operation on its way from a program thread to its hardware thread.
 #[derive(Copy, Clone, Debug)]
 pub struct Op {
     /// What.
@@ -100,7 +100,7 @@ impl Op {
     };
 }
 
-/// Mailbox between a thread and its hart.
+/// Mailbox between a program thread and its hardware thread.
 #[derive(Default)]
 pub struct Port {
     pub(crate) ops: RefCell<VecDeque<Op>>,
@@ -122,7 +122,7 @@ pub enum Pause {
 pub struct Answer {
     /// Value read, transaction number, queue number.
     pub value: u64,
-    /// The hart was rolled back: re-run from this operation.
+    /// The thread was rolled back: re-run from this operation.
     pub rolled_back: Option<u32>,
 }
 

@@ -65,7 +65,7 @@ impl Hierarchy {
         }
     }
 
-    /// Applies the clean to every copy; answers the shared cache's word if that copy was dirty.
+    /// Applies the clean to every copy; answers the shared cache's mark if that copy was dirty.
     fn settle_copies(&mut self, line: LineAddr, kind: CleanKind) -> Option<u32> {
         for p in self.bus.lines.holders(line) {
             let core = &mut self.cores[p.index()];

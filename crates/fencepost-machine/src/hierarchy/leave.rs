@@ -8,7 +8,7 @@ use crate::seam::{Exit, Gate, Level, Why, Write};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, WriteCause};
 
 impl Hierarchy {
-    /// A victim of an L1. The caller has checked that the write-back buffer has room.
+    /// A victim of an L1. The caller has checked that the write-back buffer has a free entry.
     pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
         if gone.frozen {
             self.version_overflow(out, Level::L1(core), gone);
@@ -114,7 +114,7 @@ impl Hierarchy {
         }
     }
 
-    /// Puts a line into the shared cache (or marks it dirty there), making room first.
+    /// Puts a line into the shared cache (or marks it dirty there), making its way free first.
     pub(super) fn insert_llc(&mut self, out: &mut impl Outside, line: LineAddr, dirty: bool, meta: u32) {
         let llc = &mut self.llc.tags;
         if let Some(w) = llc.find(line) {

@@ -326,8 +326,8 @@ impl Hierarchy {
         !self.charges.is_empty()
     }
     /// Loads and what they wait for from now on, in the order in which it was found out.
-    pub fn take_charges(&mut self) -> Vec<(HartId, u32, Cause)> {
-        std::mem::take(&mut self.charges)
+    pub fn take_charges(&mut self) -> impl Iterator<Item = (HartId, u32, Cause)> + '_ {
+        self.charges.drain(..)
     }
     /// Every dirty line of the caches.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {

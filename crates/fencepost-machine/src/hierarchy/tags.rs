@@ -25,16 +25,23 @@ impl State {
 /// Index of a way in its array.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct WayRef(u32);
+#[cfg(test)]
+impl WayRef {
+    /// Some way, for tests of those who only hand it on.
+    pub fn for_tests() -> WayRef {
+        WayRef(0)
+    }
+}
 
-/// What a way holds: a line, and whether it is a frozen version of it. One word, because a look-up compares every way of
+/// What a way holds: a line, and whether it is a frozen version of it. One integer, because a look-up compares every way of
 /// a set with the one that names the line's current version.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Key(NonZeroU64);
 impl Key {
     #[inline]
     fn new(line: LineAddr, frozen: bool) -> Key {
-        let word = line.0 << 2 | u64::from(frozen) << 1 | 1;
-        Key(NonZeroU64::new(word).expect("the lowest bit is set"))
+        let key = line.0 << 2 | u64::from(frozen) << 1 | 1;
+        Key(NonZeroU64::new(key).expect("the lowest bit is set"))
     }
     fn line(self) -> LineAddr {
         LineAddr(self.0.get() >> 2)
@@ -61,7 +68,7 @@ pub struct Evicted {
     pub state: State,
     /// Whether it was dirty.
     pub dirty: bool,
-    /// The design's word.
+    /// The design's mark.
     pub meta: u32,
     /// Whether it was a frozen version.
     pub frozen: bool,
@@ -145,15 +152,15 @@ impl Tags {
     pub fn set_dirty(&mut self, way: WayRef, dirty: bool) {
         self.slots[way.0 as usize].dirty = dirty;
     }
-    /// The design's word of a way.
+    /// The design's mark of a way.
     pub fn meta(&self, way: WayRef) -> u32 {
         self.slots[way.0 as usize].meta
     }
-    /// Changes the design's word of a way.
+    /// Changes the design's mark of a way.
     pub fn set_meta(&mut self, way: WayRef, meta: u32) {
         self.slots[way.0 as usize].meta = meta;
     }
-    /// Sets the design's word of every way to zero.
+    /// Sets the design's mark of every way to zero.
     pub fn clear_meta(&mut self) {
         self.slots.iter_mut().for_each(|s| s.meta = 0);
     }
@@ -196,7 +203,7 @@ impl Tags {
         set.min_by_key(|i| (self.keys[*i].is_some_and(Key::frozen), self.slots[*i].used))
             .map(|i| WayRef(i as u32))
     }
-    /// Inserts `line` into a free way of its set (or its present way) and returns the way. The caller has made room.
+    /// Inserts `line` into a free way of its set (or its present way) and returns the way. The caller has freed one.
     pub fn insert(&mut self, line: LineAddr, state: State, dirty: bool, meta: u32) -> WayRef {
         let free = || {
             self.set(line)
@@ -206,7 +213,7 @@ impl Tags {
         let way = self
             .find(line)
             .or_else(free)
-            .expect("the caller makes room before inserting");
+            .expect("the caller frees a way before inserting");
         self.keys[way.0 as usize] = Some(Key::new(line, false));
         self.clock += 1;
         self.slots[way.0 as usize] = Slot {

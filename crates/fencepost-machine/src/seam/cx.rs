@@ -9,11 +9,11 @@ pub trait Cx {
     fn now(&self) -> Ps;
     /// Number of hardware threads.
     fn harts(&self) -> u8;
-    /// The core a hart belongs to.
+    /// The core a thread belongs to.
     fn core_of(&self, hart: HartId) -> CoreId;
     /// Calls `Design::timer` with `tag` at `at` (not before now).
     fn timer(&mut self, at: Ps, tag: u64);
-    /// Asks again whatever was refused to this hart (instructions, accesses, bus requests, departures); `None`: to all.
+    /// Asks again whatever was refused to this thread (instructions, accesses, bus requests, departures); `None`: to all.
     fn kick(&mut self, hart: Option<HartId>);
     /// Blocks or unblocks every access of a core to its L1 (snoops are still answered).
     fn block_l1(&mut self, core: CoreId, cause: Option<Cause>);
@@ -57,8 +57,8 @@ pub trait Cx {
     }
 
     /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hart` began, and has
-    /// the hart re-run from that operation at its next transaction start; its plain stores until then are squashed.
-    /// Call it from `instr`, when the hart commits or aborts: every store of the transaction has performed then. A commit
+    /// the thread re-run from that operation at its next transaction start; its plain stores until then are squashed.
+    /// Call it from `instr`, when the thread commits or aborts: every store of the transaction has performed then. A commit
     /// answered so is an abort.
     fn roll_back(&mut self, hart: HartId, tx: TxId);
     /// Transactions of `hart` up to and including `tx` will never be rolled back: their undo information can go.

@@ -1,6 +1,6 @@
 //! The persist seam: the one place where a design plugs into the machine.
 //!
-//! A [`Design`] is one object for the whole machine and sees every hart. It is called at the moments listed in the
+//! A [`Design`] is one object for the whole machine and sees every thread. It is called at the moments listed in the
 //! trait and acts only through [`Cx`], which offers exactly what a design may do and never the machine itself; `Cx`
 //! is a trait, so a design is unit-tested without a machine.
 //!

@@ -4,7 +4,7 @@ use fencepost_kernel::params::ParamValue as _;
 use fencepost_kernel::{CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
 
 fencepost_kernel::param_words! {
-    /// Why a hart could not commit. Busy time and these add up to its finish time.
+    /// Why a thread could not commit. Busy time and these add up to its finish time.
     pub enum Cause {
         /// The head of the reorder buffer is still executing non-memory instructions, or nothing was dispatched yet.
         Execute = "execute",
@@ -20,7 +20,7 @@ fencepost_kernel::param_words! {
         Atomic = "atomic",
         /// A lock is held by another thread.
         LockWait = "lock-wait",
-        /// A fence waits for flushes of this hart.
+        /// A fence waits for flushes of this thread.
         FlushPending = "flush-pending",
         /// A fence waits for `pcommit`.
         PcommitPending = "pcommit-pending",
@@ -81,10 +81,10 @@ pub enum Gate {
 /// Instructions that a design gives meaning to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Instr {
-    /// Flush of a line; asked when every older store of the hart to the line has performed.
+    /// Flush of a line; asked when every older store of the thread to the line has performed.
     Flush(LineAddr, Flush),
     /// A fence; asked when what [`crate::seam::Design::fence`] says has happened: by default, when every older load and store
-    /// of the hart has performed and every older flush was issued.
+    /// of the thread has performed and every older flush was issued.
     Fence(Fence),
     /// An atomic read-modify-write or a lock acquisition is about to act. The x86 family promises that it completes the
     /// flushes and non-temporal stores before it, as a fence does. May be asked several times for one instruction.
@@ -93,7 +93,7 @@ pub enum Instr {
     TxCommit(TxId),
     /// Abort of the running hardware transaction.
     TxAbort(TxId),
-    /// Wait until every committed transaction of the hart is durable.
+    /// Wait until every committed transaction of the thread is durable.
     TxFlush,
     /// Commit of a write sub-queue.
     CommitQueue(QueueId),

@@ -174,7 +174,7 @@ fn a_stuck_machine_says_who_waits_for_whom() {
         .to_string();
     for part in [
         "stuck",
-        "hart 0",
+        "thread 0",
         "window-full",
         "the mule never grants a store",
         "seam_hooks.rs",
