@@ -12,6 +12,7 @@ pub mod delegated_merge;
 pub mod info;
 pub mod loc;
 pub mod page;
+pub mod persist_path;
 pub mod registry;
 pub mod so;
 pub mod so_adr;

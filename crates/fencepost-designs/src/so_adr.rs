@@ -8,7 +8,7 @@
 //! The PWQ memory of Kolli et al., MICRO 2016 (section II-B), and the baseline of Themis.
 //!
 //! # Where order is kept
-//! In the core: `sfence` waits until the controller has accepted the hart's own flushes.
+//! In the core: `sfence` waits until the controller has accepted the hardware thread's own flushes.
 //!
 //! # Durable at
 //! Acceptance by the controller, if the memory is built that way. The dialect does not change when it is not.
@@ -21,7 +21,7 @@
 //! As `so`: counters of outstanding flushes. The energy to empty the queue after a power failure is the memory's.
 //!
 //! # Deviations
-//! As `so`: every fence waits for the hart's own flushes, and `clflush` is synchronous.
+//! As `so`: every fence waits for the hardware thread's own flushes, and `clflush` is synchronous.
 
 use crate::info::{DesignInfo, Environment, Honours, Promise, configure};
 use crate::so::{DPO, So, SoFault, SoParams, cost};

@@ -10,7 +10,7 @@ const PAGE: usize = 512;
 type Page<T> = Rc<[T; PAGE]>;
 
 /// Pages from this one on (16 GiB of words into a table) lie in a map: a recovery that follows a wild pointer may store
-/// anywhere, and must find no memory bill but its own.
+/// anywhere, and must not make tables grow to where it points.
 const WILD: usize = 1 << 22;
 
 /// Bytes of a word.

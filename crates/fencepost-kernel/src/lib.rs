@@ -14,6 +14,7 @@ pub mod ops;
 pub mod params;
 pub mod program;
 pub mod rng;
+pub mod stats;
 pub mod trace;
 pub mod units;
 

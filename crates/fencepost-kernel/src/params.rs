@@ -37,7 +37,7 @@ pub enum ParamError {
     /// No such parameter.
     #[error("unknown parameter `{name}`")]
     Unknown {
-        /// The word given.
+        /// The name given.
         name: String,
         /// Every known name.
         known: Vec<&'static str>,
@@ -65,7 +65,11 @@ pub trait ParamValue: Sized {
 /// A set of declared parameters.
 pub trait Params: Default {
     /// Every parameter with its default.
-    fn fields() -> Vec<Field>;
+    fn fields() -> Vec<Field> {
+        Self::default().described()
+    }
+    /// Every parameter with its value here as the default.
+    fn described(&self) -> Vec<Field>;
     /// Sets one parameter by name.
     fn set(&mut self, name: &str, raw: &Raw) -> Result<(), ParamError>;
     /// Reads one parameter by name, as a configuration file would write it.
@@ -208,25 +212,56 @@ impl ParamValue for bool {
 /// assert_eq!(c.get("hit").unwrap(), "1500ps");
 /// assert!(c.set("hits", &Raw::Int(1)).is_err());
 /// ```
+///
+/// Parameters that several structs share are a struct of their own, which the others take as a group, after a semicolon; in
+/// configurations its parameters stand beside theirs:
+///
+/// ```
+/// # fencepost_kernel::params! {
+/// #     /// A cache.
+/// #     pub struct Cache {
+/// #         /// Associativity.
+/// #         ways: u16 = 4,
+/// #     }
+/// # }
+/// fencepost_kernel::params! {
+///     /// A cache with a filter.
+///     pub struct Filtered {
+///         /// Size of the filter in bytes.
+///         filter: u32 = 32;
+///         /// The cache.
+///         cache: Cache = Cache { ways: 8 },
+///     }
+/// }
+/// use fencepost_kernel::params::{Params, Raw};
+/// let mut f = Filtered::default();
+/// assert_eq!(Filtered::fields()[1].default, "8");
+/// f.set("ways", &Raw::Int(2)).unwrap();
+/// assert_eq!(f.cache.ways, 2);
+/// ```
 #[macro_export]
 macro_rules! params {
-    ($(#[$meta:meta])* pub struct $name:ident { $($(#[doc = $doc:expr])* $field:ident : $ty:ty = $default:expr),* $(,)? }) => {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[doc = $doc:expr])* $field:ident : $ty:ty = $default:expr),* $(,)?
+        $(; $($(#[doc = $gdoc:expr])* $group:ident : $gty:ty = $gdefault:expr),* $(,)?)?
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $name { $($(#[doc = $doc])* pub $field: $ty),* }
+        pub struct $name { $($(#[doc = $doc])* pub $field: $ty,)* $($($(#[doc = $gdoc])* pub $group: $gty,)*)? }
         impl Default for $name {
-            fn default() -> Self { $name { $($field: $default),* } }
+            fn default() -> Self { $name { $($field: $default,)* $($($group: $gdefault,)*)? } }
         }
         impl $crate::params::Params for $name {
-            fn fields() -> Vec<$crate::params::Field> {
-                let d = Self::default();
-                let _ = &d;
-                vec![$($crate::params::Field {
+            fn described(&self) -> Vec<$crate::params::Field> {
+                #[allow(unused_mut)]
+                let mut fields: Vec<$crate::params::Field> = vec![$($crate::params::Field {
                     name: stringify!($field),
                     kind: <$ty as $crate::params::ParamValue>::KIND,
                     doc: concat!($($doc),*).trim_ascii(),
-                    default: $crate::params::ParamValue::show(&d.$field),
-                }),*]
+                    default: $crate::params::ParamValue::show(&self.$field),
+                }),*];
+                $($(fields.extend($crate::params::Params::described(&self.$group));)*)?
+                fields
             }
             fn set(&mut self, name: &str, raw: &$crate::params::Raw) -> Result<(), $crate::params::ParamError> {
                 let _ = raw;
@@ -236,27 +271,45 @@ macro_rules! params {
                             .map_err(|why| $crate::params::ParamError::Value { name: name.to_string(), why })?;
                         Ok(())
                     })*
-                    _ => Err($crate::params::ParamError::Unknown { name: name.to_string(), known: vec![$(stringify!($field)),*] }),
+                    _ => {
+                        #[allow(unused_mut)]
+                        let mut known = vec![$(stringify!($field)),*];
+                        $($(match $crate::params::Params::set(&mut self.$group, name, raw) {
+                            Err($crate::params::ParamError::Unknown { known: more, .. }) => known.extend(more),
+                            answer => return answer,
+                        })*)?
+                        Err($crate::params::ParamError::Unknown { name: name.to_string(), known })
+                    }
                 }
             }
             fn get(&self, name: &str) -> Option<String> {
-                match name { $(stringify!($field) => Some($crate::params::ParamValue::show(&self.$field)),)* _ => None }
+                match name {
+                    $(stringify!($field) => Some($crate::params::ParamValue::show(&self.$field)),)*
+                    _ => {
+                        $($(if let Some(value) = $crate::params::Params::get(&self.$group, name) {
+                            return Some(value);
+                        })*)?
+                        None
+                    }
+                }
             }
         }
     };
 }
 
-/// Declares an enum whose variants are configuration words.
+/// Declares an enum whose variants are keywords of configurations.
 #[macro_export]
 macro_rules! param_words {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[doc = $doc:expr])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$vmeta])* $variant),* }
+        pub enum $name { $($(#[doc = $doc])* $variant),* }
         impl $name {
-            /// Every word, in declaration order.
+            /// Every keyword, in declaration order.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
-            /// This variant's word.
+            /// What each means, in the same order.
+            pub const DOCS: &'static [&'static str] = &[$(concat!($($doc),*).trim_ascii()),*];
+            /// This variant's keyword.
             pub const fn word(self) -> &'static str { match self { $($name::$variant => $word),* } }
         }
         impl $crate::params::ParamValue for $name {

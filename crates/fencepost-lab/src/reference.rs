@@ -30,7 +30,7 @@ fn media_preset(p: &MediaPreset) -> (String, String) {
     let spec = (p.spec)();
     let about = toml_edit::Value::from(p.doc);
     let mut out = format!(
-        "# generated from the media of the machine room by `cargo run -p xtask -- generate`\nabout = {about}\n\n[media]\n"
+        "# generated from the machine's media by `cargo run -p xtask -- generate`\nabout = {about}\n\n[media]\n"
     );
     for f in MediaSpec::fields() {
         let value = spec.get(f.name).unwrap_or_default();
@@ -82,7 +82,7 @@ fn table(out: &mut String, fields: &[Field]) {
 
 fn designs() -> String {
     let mut out = format!(
-        "{MARK}# Designs\n\n| word | paper | contract, durable at device / at controller | summary |\n|---|---|---|---|\n"
+        "{MARK}# Designs\n\n| name | paper | contract, durable at device / at controller | summary |\n|---|---|---|---|\n"
     );
     let contract =
         |d: &fencepost_designs::DesignInfo, accept| (d.contract)(fencepost_designs::Environment::new(accept, false));
@@ -114,7 +114,7 @@ fn designs() -> String {
 fn parameters() -> String {
     let mut out = format!(
         "{MARK}# Parameters\n\nEvery section of a configuration. Set any of them in a file or with `--set SECTION.KEY=VALUE`. \
-         Defaults are those of the room; presets give every value and say where it comes from (`fencepost config show`).\n\n"
+         Defaults are those of the code; presets give every value and say where it comes from (`fencepost config show`).\n\n"
     );
     for (name, fields) in machine::reference() {
         let _ = write!(out, "## `[{name}]`\n\n");
@@ -134,10 +134,11 @@ fn parameters() -> String {
 
 fn stats() -> String {
     let mut out = format!(
-        "{MARK}# Statistics\n\n## Stall causes\n\nFor every thread, busy time and these add up to its finish time.\n\n"
+        "{MARK}# Statistics\n\n## Stall causes\n\nFor every thread, busy time and these add up to its finish time. Time is charged to what the \
+         oldest uncommitted instruction waits for.\n\n| cause | meaning |\n|---|---|\n"
     );
-    for word in Cause::WORDS {
-        let _ = writeln!(out, "- `{word}`");
+    for (name, doc) in Cause::WORDS.iter().zip(Cause::DOCS) {
+        let _ = writeln!(out, "| `{name}` | {doc} |");
     }
     out.push_str("\n## Counters of designs\n\n| design | counter | unit | meaning |\n|---|---|---|---|\n");
     for d in fencepost_designs::all() {

@@ -1,6 +1,6 @@
 //! Storage of delegated ordering: the paper's formula and a count of bits.
 
-use super::DelegatedParams;
+use super::params::DelegatedParams;
 use crate::info::{CostItem, MachineShape};
 
 /// Bits needed to name one of `n` things.
@@ -8,8 +8,8 @@ fn bits_for(n: u64) -> u64 {
     u64::from(n.max(1).next_power_of_two().trailing_zeros())
 }
 
-/// The bill, per core; `merge` adds what merging epochs keep.
-pub(super) fn bill(p: &DelegatedParams, shape: MachineShape, merge: bool) -> Vec<CostItem> {
+/// What it adds, per core; `merge` adds what merging epochs keep.
+pub(super) fn storage(p: &DelegatedParams, shape: MachineShape, merge: bool) -> Vec<CostItem> {
     let (entries, fences, filter) = (u64::from(p.entries), u64::from(p.fences), u64::from(p.filter_bytes) * 8);
     let others = u64::from(shape.cores).saturating_sub(1);
     let id = bits_for(u64::from(shape.cores)) + bits_for(entries);
@@ -30,7 +30,7 @@ pub(super) fn bill(p: &DelegatedParams, shape: MachineShape, merge: bool) -> Vec
             Some(entries * 72 * 8),
             format!(
                 "{entries} x {entry} bits (type 1, line {line}, data 512, id {id}, Youngest 1, dependences {deps}); \
-                 the paper books 72 B each, its Figure 4 shows 56 bits and a block (71 B)"
+                 the paper counts 72 B each, its Figure 4 shows 56 bits and a block (71 B)"
             ),
         ),
         item(
@@ -43,7 +43,7 @@ pub(super) fn bill(p: &DelegatedParams, shape: MachineShape, merge: bool) -> Vec
             "AccumDP register",
             deps,
             Some(64 * 8),
-            format!("{others} dependences; the paper books 64 B"),
+            format!("{others} dependences; the paper counts 64 B"),
         ),
     ];
     if p.forward {
@@ -73,7 +73,7 @@ mod tests {
     /// DPO-HW1..5: 72 B per entry, 32 B filters, 64 B AccumDP, 896 B per core.
     #[test]
     fn the_papers_formula_gives_the_papers_numbers() {
-        let items = bill(&DelegatedParams::default(), MachineShape::default(), false);
+        let items = storage(&DelegatedParams::default(), MachineShape::default(), false);
         let paper: Vec<_> = items.iter().filter_map(|i| i.paper_bits).map(|b| b / 8).collect();
         assert_eq!(paper, [8 * 72, 8 * 32, 64]);
         assert_eq!(paper.iter().sum::<u64>(), 896);
@@ -82,7 +82,7 @@ mod tests {
     /// First principles: 8 cores, 8 entries, 48-bit addresses. 1 + 42 + 512 + 6 + 1 + 7 x 4 = 590 bits an entry.
     #[test]
     fn first_principles_stand_beside_them() {
-        let items = bill(&DelegatedParams::default(), MachineShape::default(), false);
+        let items = storage(&DelegatedParams::default(), MachineShape::default(), false);
         assert_eq!(items[0].bits, 8 * 590);
         assert_eq!(items[1].bits, 8 * 256);
         assert_eq!(items[2].bits, 28);
@@ -90,17 +90,17 @@ mod tests {
             forward: false,
             ..DelegatedParams::default()
         };
-        assert_eq!(bill(&literal, MachineShape::default(), false).len(), 3);
+        assert_eq!(storage(&literal, MachineShape::default(), false).len(), 3);
     }
 
     #[test]
-    fn the_bill_follows_the_parameters() {
+    fn the_storage_follows_the_parameters() {
         let half = DelegatedParams {
             entries: 4,
             fences: 2,
             ..DelegatedParams::default()
         };
-        let paper: u64 = bill(&half, MachineShape::default(), false)
+        let paper: u64 = storage(&half, MachineShape::default(), false)
             .iter()
             .filter_map(|i| i.paper_bits)
             .sum();

@@ -3,15 +3,15 @@
 use super::buffer::Kind;
 use super::deps::Seq;
 use super::mechanism::{DRAIN_ANSWERED, Delegated, Dsb, QUEUE, SLOT};
-use super::{Arbitration, Fault};
-use fencepost_kernel::{CoreId, HartId, WriteCause};
+use super::params::{Arbitration, Fault};
+use fencepost_kernel::{CoreId, HartId, Ps, WriteCause};
 use fencepost_machine::seam::{Cx, Epoch, Write, WriteId};
 
 impl Delegated {
-    /// Cores whose oldest entry can drain, a bit each: a FENCE needs no room in the controller.
+    /// Cores whose oldest entry can drain, a bit each: a FENCE takes no entry of the controller.
     fn ready(&self) -> u64 {
         let free = self.tracker.free_heads();
-        if !self.refused {
+        if !self.path.is_refused() {
             return free;
         }
         free & self.tracker.fence_heads()
@@ -31,19 +31,17 @@ impl Delegated {
     }
     /// Asks for a slot on the path, if something can drain and none was asked for.
     pub(super) fn schedule(&mut self, cx: &mut dyn Cx) {
-        if self.slot_timer || self.ready() == 0 {
-            return;
+        if !self.path.is_asked() && self.ready() != 0 {
+            self.path.ask(cx, SLOT);
         }
-        self.slot_timer = true;
-        cx.timer(self.path_free.max(cx.now() + self.params.path_slot), SLOT);
     }
     /// A slot of the path: one entry drains.
     pub(super) fn slot(&mut self, cx: &mut dyn Cx) {
-        self.slot_timer = false;
+        self.path.slot_came();
         while let Some(core) = self.pick() {
             if self.drain_head(cx, core) {
                 self.last = core.index();
-                self.path_free = cx.now() + self.params.path_slot;
+                self.path.taken(cx);
                 self.update_block(cx, core);
                 break;
             }
@@ -66,13 +64,11 @@ impl Delegated {
                     epoch,
                     cause: WriteCause::Persist,
                     hart: Some(*hart),
-                    delay: self.params.path_latency,
+                    delay: Ps::ZERO,
                 };
-                let Ok(id) = cx.write(write) else {
-                    self.refused = true;
+                if self.path.send(cx, write).is_none() {
                     return false;
-                };
-                self.outstanding.push_back(id);
+                }
                 self.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
                     merge.persisted(core, floor, e);
                     (e, Epoch(e.0 + 1))
@@ -131,7 +127,7 @@ impl Delegated {
             }
             let earliest = cx.now() + self.params.path_latency * 2;
             // With nothing outstanding, any id is durable.
-            let last = self.outstanding.back().copied().unwrap_or(WriteId(0));
+            let last = self.path.outstanding().map_or(WriteId(0), |o| o.1);
             self.harts[k].dsb = Dsb::Draining { last, earliest };
             self.answer_explicit_drains(cx);
         }
@@ -141,7 +137,7 @@ impl Delegated {
         if self.draining == 0 {
             return;
         }
-        let oldest = self.outstanding.front().copied();
+        let oldest = self.path.outstanding().map(|o| o.0);
         for k in 0..self.harts.len() {
             if let Dsb::Draining { last, earliest } = self.harts[k].dsb
                 && oldest.is_none_or(|o| o > last)

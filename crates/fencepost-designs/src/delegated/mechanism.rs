@@ -1,15 +1,15 @@
 //! The hooks of delegated ordering.
 
-use super::DelegatedParams;
 use super::deps::Seq;
+use super::params::DelegatedParams;
 use super::tracker::{Stored, Tracker};
 use crate::info::MachineShape;
+use crate::persist_path::{PersistPath, Waiting};
 use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way,
     Why, Write, WriteId,
 };
-use std::collections::VecDeque;
 
 /// The one write queue of this design.
 pub(super) const QUEUE: u8 = 0;
@@ -18,13 +18,25 @@ pub(super) const SLOT: u64 = 1 << 32;
 /// Timer: the answer to the explicit drain of hart (tag minus this) reaches its core.
 pub(super) const DRAIN_ANSWERED: u64 = 2 << 32;
 
-const PERSISTS: usize = 0;
-const COALESCED: usize = 1;
-const FENCES: usize = 2;
-const DEPENDENCES: usize = 3;
-const SUPPLIED: usize = 4;
-const DROPPED: usize = 5;
-const OVERFLOWS: usize = 6;
+fencepost_kernel::stats! {
+    /// Counters.
+    COUNTERS {
+        /// Persists appended to persist buffers.
+        PERSISTS = "persists", "entries";
+        /// Stores that joined the newest persist of their buffer.
+        COALESCED = "coalesced", "stores";
+        /// FENCEs appended to persist buffers.
+        FENCES = "fences", "entries";
+        /// Dependences returned with coherence answers.
+        DEPENDENCES = "dependences", "ids";
+        /// Requests for whose line a persist buffer held the newest bytes.
+        SUPPLIED = "supplied", "requests";
+        /// Dirty persistent lines that the last level evicted and nobody wrote.
+        DROPPED = "dropped", "lines";
+        /// Stores that performed although their buffer was full; must be 0.
+        OVERFLOWS = "overflows", "entries";
+    }
+}
 
 /// Progress of an explicit drain.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -53,20 +65,14 @@ pub struct Delegated {
     /// The buffers and what they know of one another.
     pub tracker: Tracker,
     pub(super) harts: Vec<Hart>,
-    /// Harts that were told to wait and are kicked when there is room: a bit each.
-    waiting: u64,
+    waiting: Waiting,
     /// Explicit drains under way whose answer has not been sent.
     pub(super) draining: u8,
     blocked: Vec<Option<Cause>>,
-    /// When the shared path can take the next entry.
-    pub(super) path_free: Ps,
-    pub(super) slot_timer: bool,
-    /// The controller refused a persist; cleared when it has room.
-    pub(super) refused: bool,
+    /// From the buffers to the controller.
+    pub(super) path: PersistPath,
     /// Core that drained last, for taking turns.
     pub(super) last: usize,
-    /// Writes handed to the controller and not durable, oldest first.
-    pub(super) outstanding: VecDeque<WriteId>,
 }
 
 impl Delegated {
@@ -75,16 +81,13 @@ impl Delegated {
         let cores = usize::from(shape.cores);
         Delegated {
             tracker: Tracker::new(&params, cores, merge),
+            path: PersistPath::new(params.path_latency, params.path_slot),
             params,
             harts: vec![Hart::default(); usize::from(shape.harts)],
-            waiting: 0,
+            waiting: Waiting::default(),
             draining: 0,
             blocked: vec![None; cores],
-            path_free: Ps::ZERO,
-            slot_timer: false,
-            refused: false,
             last: cores.saturating_sub(1),
-            outstanding: VecDeque::new(),
         }
     }
     /// The oldest epoch that is not durable; only merging epochs ask.
@@ -95,7 +98,7 @@ impl Delegated {
         }
     }
 
-    // ---- room
+    // ---- capacity
 
     /// Why a buffer can take no more, if it cannot.
     fn full(&self, core: CoreId) -> Option<Cause> {
@@ -119,27 +122,7 @@ impl Delegated {
         self.blocked[core.index()] = cause;
         cx.block_l1(core, cause);
         if cause.is_none() {
-            self.wake_core(cx, core);
-        }
-    }
-    fn wait(&mut self, hart: HartId, cause: Cause) -> Gate {
-        self.waiting |= 1 << hart.0;
-        Gate::Wait(cause)
-    }
-    fn wake(&mut self, cx: &mut dyn Cx, hart: HartId) {
-        if self.waiting >> hart.0 & 1 == 1 {
-            self.waiting &= !(1 << hart.0);
-            cx.kick(Some(hart));
-        }
-    }
-    fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
-        let mut waiting = self.waiting;
-        while waiting != 0 {
-            let hart = HartId(waiting.trailing_zeros() as u8);
-            if cx.core_of(hart) == core {
-                self.wake(cx, hart);
-            }
-            waiting &= waiting - 1;
+            self.waiting.wake_core(cx, core);
         }
     }
 
@@ -158,14 +141,14 @@ impl Delegated {
         self.update_block(cx, core);
         self.schedule(cx);
     }
-    /// A FENCE completes, or waits for room.
+    /// A FENCE completes, or waits for a free entry.
     fn append_fence(&mut self, cx: &mut dyn Cx, hart: HartId) -> Result<Seq, Gate> {
         let core = cx.core_of(hart);
         if let Some(cause) = self.full(core) {
-            return Err(self.wait(hart, cause));
+            return Err(self.waiting.wait(hart, cause));
         }
         let Some(seq) = self.tracker.fence(core, cx.now()) else {
-            return Err(self.wait(hart, Cause::FenceSlots));
+            return Err(self.waiting.wait(hart, Cause::FenceSlots));
         };
         cx.count(FENCES, 1);
         self.update_block(cx, core);
@@ -187,7 +170,7 @@ impl Delegated {
             },
             Dsb::Buffered(_) | Dsb::Draining { .. } | Dsb::Answering => {}
         }
-        self.wait(hart, Cause::DrainPending)
+        self.waiting.wait(hart, Cause::DrainPending)
     }
 }
 
@@ -220,7 +203,7 @@ impl Design for Delegated {
     fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
         let core = cx.core_of(hart);
         if let Some(cause) = self.full(core) {
-            return self.wait(hart, cause);
+            return self.waiting.wait(hart, cause);
         }
         let active = self.active(cx);
         self.tracker.request(core, line, true, active);
@@ -265,12 +248,11 @@ impl Design for Delegated {
         line.is_persistent() && self.tracker.holds(line)
     }
     fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
-        self.refused = false;
+        self.path.room();
         self.schedule(cx);
     }
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {
-        if let Ok(i) = self.outstanding.binary_search(&id) {
-            self.outstanding.remove(i);
+        if self.path.durable(id) {
             self.answer_explicit_drains(cx);
         }
     }
@@ -281,7 +263,7 @@ impl Design for Delegated {
             _ => {
                 debug_assert_eq!(tag, DRAIN_ANSWERED | u64::from(hart.0));
                 self.harts[hart.index()].dsb = Dsb::Done;
-                self.wake(cx, hart);
+                self.waiting.wake(cx, hart);
             }
         }
     }
@@ -290,36 +272,7 @@ impl Design for Delegated {
         self.tracker.is_empty()
     }
     fn stats(&self) -> &'static [StatInfo] {
-        const fn stat(name: &'static str, unit: &'static str, doc: &'static str) -> StatInfo {
-            StatInfo { name, unit, doc }
-        }
-        const {
-            &[
-                stat("persists", "entries", "Persists appended to persist buffers."),
-                stat(
-                    "coalesced",
-                    "stores",
-                    "Stores that joined the newest persist of their buffer.",
-                ),
-                stat("fences", "entries", "FENCEs appended to persist buffers."),
-                stat("dependences", "ids", "Dependences returned with coherence answers."),
-                stat(
-                    "supplied",
-                    "requests",
-                    "Requests for whose line a persist buffer held the newest bytes.",
-                ),
-                stat(
-                    "dropped",
-                    "lines",
-                    "Dirty persistent lines that the last level evicted and nobody wrote.",
-                ),
-                stat(
-                    "overflows",
-                    "entries",
-                    "Stores that performed although their buffer was full; must be 0.",
-                ),
-            ]
-        }
+        COUNTERS
     }
     fn explain(&self, hart: HartId) -> Option<String> {
         let per_core = self.harts.len().div_ceil(self.tracker.ports.len().max(1)).max(1);
@@ -328,9 +281,9 @@ impl Design for Delegated {
         let head = port.entries.front()?;
         let slot = |c: CoreId, s: Seq| format!("{}:{}", c.0, s.slot(usize::from(self.params.entries)));
         let deps: Vec<_> = head.deps.open(&self.tracker.drained).map(|(c, s)| slot(c, s)).collect();
-        let why = match (deps.is_empty(), self.refused) {
+        let why = match (deps.is_empty(), self.path.is_refused()) {
             (false, _) => format!("waits for {} to drain", deps.join(", ")),
-            (true, true) => "waits for room in the write queue".to_string(),
+            (true, true) => "waits for a free entry of the write queue".to_string(),
             (true, false) => "waits for its turn on the persist path".to_string(),
         };
         let (n, id) = (port.entries.len(), slot(core, head.seq));

@@ -59,6 +59,7 @@ mod drain;
 mod filter;
 mod mechanism;
 mod merge;
+mod params;
 mod request;
 mod summary;
 #[cfg(test)]
@@ -69,12 +70,14 @@ pub use buffer::{Entry, Kind, Newness, PersistBuffer};
 pub use deps::{Deps, Seq};
 pub use filter::{AccessSets, Bloom};
 pub use mechanism::Delegated;
+pub(crate) use params::checked;
+pub use params::{Arbitration, DelegatedParams, Fault};
 pub use tracker::{Stored, Tracker};
 
 use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, PlantedFault, Promise, Values, configure};
 use crate::so::DPO;
-use fencepost_kernel::params::{ParamError, Params};
-use fencepost_kernel::{Dialect, Fence, LogPath, Logging, Ps};
+use fencepost_kernel::params::Params;
+use fencepost_kernel::{Dialect, Fence, LogPath, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -95,7 +98,7 @@ pub const INFO: DesignInfo = DesignInfo {
     variants: VARIANTS,
     smallest: SMALLEST,
     build: |values, shape| Ok(Box::new(Delegated::new(checked(configure(values)?)?, shape, false))),
-    cost: |values, shape| Ok(cost::bill(&configure(values)?, shape, false)),
+    cost: |values, shape| Ok(cost::storage(&configure(values)?, shape, false)),
     faults: FAULTS,
     log: None,
 };
@@ -144,80 +147,9 @@ pub(crate) const FAULTS: &[PlantedFault] = &[
     ),
 ];
 
-fencepost_kernel::param_words! {
-    /// Who drains next when several persist buffers can.
-    pub enum Arbitration {
-        /// Cores in turn.
-        RoundRobin = "round-robin",
-        /// The entry that was appended first.
-        OldestFirst = "oldest-first",
-    }
-}
-fencepost_kernel::param_words! {
-    /// Planted faults, for tests of the checker.
-    pub enum Fault {
-        /// The mechanism as described.
-        None = "none",
-        /// A read request clears the Youngest bit, as only an invalidating one may.
-        ReadClearsYoungest = "read-clears-youngest",
-        /// The first address accessed after a FENCE is missing from its sets.
-        FilterMissesAnAddress = "filter-misses-an-address",
-        /// Entries drain without waiting for their dependences.
-        DrainIgnoresDependences = "drain-ignores-dependences",
-        /// A store joins the newest entry although AccumDP holds a dependence.
-        CoalesceWithDependences = "coalesce-with-dependences",
-        /// A drained FENCE makes no epoch boundary.
-        EpochBoundarySkipped = "epoch-boundary-skipped",
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of delegated ordering.
-    pub struct DelegatedParams {
-        /// Entries of a persist buffer (paper: 8).
-        entries: u8 = 8,
-        /// FENCEs that a persist buffer holds at most (paper: 4).
-        fences: u8 = 4,
-        /// Size in bytes of one read or write filter (paper: 32).
-        filter_bytes: u16 = 32,
-        /// Hash functions of a filter (ours).
-        filter_hashes: u8 = 2,
-        /// Time from a persist buffer to the controller's queue (ours).
-        path_latency: Ps = Ps::from_ns(10),
-        /// Time one entry occupies the path that all persist buffers share (ours).
-        path_slot: Ps = Ps::from_ns(1),
-        /// Who drains next (ours).
-        arbitration: Arbitration = Arbitration::RoundRobin,
-        /// Let an epoch issue before its predecessor is durable if none of its writes can complete first.
-        ordered_issue: bool = false,
-        /// Hand on received FENCE dependences through volatile lines (ours; false is the paper's text).
-        forward: bool = true,
-        /// Planted fault, for tests of the checker only.
-        fault: Fault = Fault::None,
-    }
-}
-
-/// The storage bill of the merging variant.
-pub(crate) fn merge_bill(params: &DelegatedParams, shape: MachineShape) -> Vec<CostItem> {
-    cost::bill(params, shape, true)
-}
-
-/// Refuses sizes that no machine can have.
-pub(crate) fn checked(params: DelegatedParams) -> Result<DelegatedParams, ParamError> {
-    let bad = |name: &str, why: &str| {
-        Err(ParamError::Value {
-            name: name.into(),
-            why: why.into(),
-        })
-    };
-    match &params {
-        p if p.entries == 0 => bad("entries", "a persist buffer needs at least 1 entry"),
-        p if p.fences == 0 => bad("fences", "a persist buffer needs at least 1 FENCE slot"),
-        p if p.filter_bytes == 0 || p.filter_bytes % 8 != 0 => {
-            bad("filter_bytes", "expected a multiple of 8, at least 8")
-        }
-        p if p.filter_hashes == 0 => bad("filter_hashes", "a filter needs at least 1 hash function"),
-        _ => Ok(params),
-    }
+/// The storage that the merging variant adds.
+pub(crate) fn merge_cost(params: &DelegatedParams, shape: MachineShape) -> Vec<CostItem> {
+    cost::storage(params, shape, true)
 }
 
 /// What software writes on delegated ordering: no flush, one full barrier wherever persists are ordered, and around

@@ -1,10 +1,10 @@
 //! What a bus request learns from the buffers: dependences, epochs, and whether one of them holds the line.
 
-use super::Fault;
 use super::buffer::Newness;
 use super::deps::Seq;
 use super::filter::Probe;
 use super::merge::Merge;
+use super::params::Fault;
 use super::tracker::Tracker;
 use fencepost_kernel::{CoreId, LineAddr};
 use fencepost_machine::seam::Epoch;

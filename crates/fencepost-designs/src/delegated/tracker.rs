@@ -4,8 +4,9 @@ use super::buffer::{Kind, PersistBuffer};
 use super::deps::Seq;
 use super::filter::{AccessSets, Probe};
 use super::merge::Merge;
+use super::params::{DelegatedParams, Fault};
 use super::summary::Summary;
-use super::{DelegatedParams, Fault};
+
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, LineTable, Ps};
 use fencepost_machine::seam::Epoch;
 
@@ -87,7 +88,7 @@ impl Tracker {
         self.catch_silent_upgrade(core, line, active);
         self.record(core, line, true, active);
     }
-    /// A store to persistent memory performed; `data` is the whole line as of now. The buffer must have room.
+    /// A store to persistent memory performed; `data` is the whole line as of now. The buffer must have a free entry.
     pub fn persist(&mut self, hart: HartId, core: CoreId, line: LineAddr, data: &LineData, at: (Ps, Epoch)) -> Stored {
         let (now, active) = at;
         self.catch_silent_upgrade(core, line, active);

@@ -1,10 +1,10 @@
 //! Closing a window: its newest versions and its records go to the log, LastCommittedTxID follows.
 
 use super::config::LocFault;
+use super::engine::{Loc, Phase, Store, Todo};
 use super::format::{DATA_BLOCKS, GROUP_RECORDS, MAX_TAG_COUNT, Name, Record};
-use super::mechanism::{Loc, Phase, Store, Todo};
 use super::memlog::{Block, Meaning};
-use super::stats::Stat;
+use super::stats;
 use super::txs::{Carrier, Key};
 use fencepost_kernel::{LineAddr, LineData};
 use fencepost_machine::seam::Cx;
@@ -103,7 +103,7 @@ impl Loc {
             }
             let first_records = self.cfg.fault == LocFault::PairFirst;
             if (first_records && self.put_records(cx)) || self.put_blocks(cx) || self.put_records(cx) {
-                cx.count(Stat::Groups as usize, 1);
+                cx.count(stats::GROUPS, 1);
             } else {
                 return;
             }
@@ -131,7 +131,7 @@ impl Loc {
         let Some(log) = self.log(cx) else { return };
         if more && at_home && log.settled() && log.space() == 0 {
             log.expand();
-            cx.count(Stat::Expansions as usize, 1);
+            cx.count(stats::EXPANSIONS, 1);
             self.pump(cx);
         }
     }
@@ -160,7 +160,7 @@ impl Loc {
             };
             tx.early += u32::from(tx.order.is_none());
         }
-        cx.count(Stat::Blocks as usize, blocks.len() as u64);
+        cx.count(stats::BLOCKS, blocks.len() as u64);
         let Some(log) = self.log(cx) else { return false };
         let at = log.put_blocks(&blocks);
         for (b, at) in blocks.iter().zip(at) {
@@ -310,7 +310,7 @@ impl Loc {
         }
     }
     pub(super) fn window_complete(&mut self, cx: &mut dyn Cx) {
-        cx.count(Stat::Windows as usize, 1);
+        cx.count(stats::WINDOWS, 1);
         self.pair_entries = 0;
         let window = std::mem::take(&mut self.window);
         let mut lines: Vec<LineAddr> = Vec::new();

@@ -1,11 +1,11 @@
 //! Commit, abort, and what they do to the versions of lines.
 
 use super::config::LocFault;
+use super::engine::{Loc, Phase, Store};
 use super::format::Name;
 use super::lines::{Captured, Moving, Version};
-use super::mechanism::{Loc, Phase, Store};
 use super::memlog::Block;
-use super::stats::Stat;
+use super::stats;
 use super::txs::Key;
 use fencepost_kernel::{HartId, LineAddr, LineData, TxId};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level};
@@ -92,7 +92,7 @@ impl Loc {
         let (hart, lines) = (tx.hart, tx.lines.clone());
         self.last_commit[hart.index()] = order;
         self.window.push(key);
-        cx.count(Stat::Commits as usize, 1);
+        cx.count(stats::COMMITS, 1);
         for line in lines {
             let v = self.newest(line);
             v.last = Some(key);
@@ -149,7 +149,7 @@ impl Loc {
     }
     /// One block of `x` need not be written: its successor `y` has it.
     fn merge(&mut self, cx: &mut dyn Cx, x: Key, y: Key) {
-        cx.count(Stat::Merged as usize, 1);
+        cx.count(stats::MERGED, 1);
         let pairs = &mut self.txs.tx(x).pairs;
         match pairs.iter_mut().find(|p| p.0 == y) {
             Some(pair) => pair.1 += 1,
@@ -167,7 +167,7 @@ impl Loc {
         let (hart, order) = (tx.hart, tx.order);
         let at = match &mut self.store {
             Store::Nv(nv) => {
-                cx.count(Stat::Blocks as usize, 1);
+                cx.count(stats::BLOCKS, 1);
                 Some(nv.put(cx, line, by, order, &data))
             }
             Store::Log(_) => None,
@@ -222,7 +222,7 @@ impl Loc {
         let Some(index) = self.lines.get(&line).and_then(|l| l.chain.iter().position(frozen)) else {
             return;
         };
-        cx.count(Stat::Overflows as usize, 1);
+        cx.count(stats::OVERFLOWS, 1);
         let v = &mut self.lines.get_mut(&line).expect("just found").chain[index];
         v.frozen = None;
         let by = v.last.expect("a frozen version is committed");
@@ -234,8 +234,8 @@ impl Loc {
     fn abort(&mut self, cx: &mut dyn Cx, key: Key) {
         let tx = self.txs.tx(key);
         let (hart, id, lines, doomed) = (tx.hart, tx.id, std::mem::take(&mut tx.lines), tx.doomed);
-        cx.count(Stat::Aborts as usize, 1);
-        cx.count(Stat::Doomed as usize, u64::from(doomed));
+        cx.count(stats::ABORTS, 1);
+        cx.count(stats::DOOMED, u64::from(doomed));
         cx.roll_back(hart, id);
         if !doomed {
             // Those after a doomed one were doomed with it; what began since saw nothing of the first abort.
@@ -280,7 +280,7 @@ impl Loc {
             lost.into_iter().for_each(|x| self.merge(cx, x, x));
             return;
         }
-        cx.count(Stat::Rescued as usize, 1);
+        cx.count(stats::RESCUED, 1);
         if let (true, Some(data)) = (gone.captured.is_some(), data) {
             // The aborted bytes had left the caches, so the predecessor's are nowhere but here.
             let by = below.last.expect("a frozen version is committed");

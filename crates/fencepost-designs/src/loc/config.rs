@@ -29,6 +29,10 @@ fencepost_kernel::param_words! {
 /// Bytes of one dependency pair in the volatile buffer: two transactions and a count (section III-B).
 pub const PAIR_BYTES: u64 = 8;
 
+/// Transactions of a speculation window (section V-A).
+const DEGREE: u32 = 16;
+/// Buffer for dependency pairs (section IV-B).
+const PAIR_BUFFER: Bytes = Bytes(32 << 10);
 /// Largest Tx State Table.
 const MAX_ENTRIES: u32 = 4096;
 /// Size of the Tx State Table (section IV-B).
@@ -41,18 +45,10 @@ pub const LOG_PATH: Ps = Ps::from_ns(32);
 pub const NV_WRITE: Ps = Ps::from_ns(21);
 
 fencepost_kernel::params! {
-    /// Parameters of the hardware write-ahead log with a commit record.
-    pub struct HWalParams {
+    /// What every design of the family has: the transaction table, and aborts on purpose.
+    pub struct TxParams {
         /// Transactions that may be between their start and the end of their in-place writes.
         tx_entries: u32 = ENTRIES,
-        /// Log blocks of evicted lines that may wait for a block group (ours).
-        log_buffer: u32 = BUFFER,
-        /// From the caches to the controller, for a log block (ours).
-        log_path: Ps = LOG_PATH,
-        /// Whether a block group is one atomic write; a log with a commit record does not need it.
-        group_atomic: bool = true,
-        /// When logged lines are written home.
-        in_place: InPlace = InPlace::Strict,
         /// Abort one in this many transactions at its commit; 0 never does.
         abort_every: u32 = 0,
         /// Seed of those aborts.
@@ -62,81 +58,77 @@ fencepost_kernel::params! {
     }
 }
 fencepost_kernel::params! {
-    /// Parameters of eager commit alone.
-    pub struct EcWalParams {
-        /// Transactions that may be between their start and the end of their in-place writes.
-        tx_entries: u32 = ENTRIES,
+    /// A log in memory.
+    pub struct LogParams {
         /// Log blocks of evicted lines that may wait for a block group (ours).
         log_buffer: u32 = BUFFER,
         /// From the caches to the controller, for a log block (ours).
         log_path: Ps = LOG_PATH,
-        /// Whether a block group is one atomic write; false is a variant that must be convicted.
+        /// Whether a block group is one atomic write; with a commit record it need not be, without one false must be convicted.
         group_atomic: bool = true,
         /// When logged lines are written home.
         in_place: InPlace = InPlace::Lazy,
-        /// Abort one in this many transactions at its commit; 0 never does.
-        abort_every: u32 = 0,
-        /// Seed of those aborts.
-        abort_seed: u64 = 1,
-        /// Planted fault, for tests of the checker only.
-        fault: LocFault = LocFault::None,
+    }
+}
+fencepost_kernel::params! {
+    /// A non-volatile last level.
+    pub struct NvParams {
+        /// One write of the non-volatile last level (ours).
+        nv_write: Ps = NV_WRITE,
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of the hardware write-ahead log with a commit record.
+    pub struct HWalParams {;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The log.
+        log: LogParams = LogParams {
+            in_place: InPlace::Strict,
+            ..LogParams::default()
+        },
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of eager commit alone.
+    pub struct EcWalParams {;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The log.
+        log: LogParams = LogParams::default(),
     }
 }
 fencepost_kernel::params! {
     /// Parameters of loose-ordering consistency.
     pub struct LocWalParams {
         /// Transactions of a speculation window, which may reach the log in any order.
-        speculation_degree: u32 = 16,
-        /// Transactions that may be between their start and the end of their in-place writes.
-        tx_entries: u32 = ENTRIES,
+        speculation_degree: u32 = DEGREE,
         /// Volatile buffer for dependency pairs.
-        pair_buffer: Bytes = Bytes(32 << 10),
-        /// Log blocks of evicted lines that may wait for a block group (ours).
-        log_buffer: u32 = BUFFER,
-        /// From the caches to the controller, for a log block (ours).
-        log_path: Ps = LOG_PATH,
-        /// Whether a block group is one atomic write; false is a variant that must be convicted.
-        group_atomic: bool = true,
-        /// When logged lines are written home.
-        in_place: InPlace = InPlace::Lazy,
-        /// Abort one in this many transactions at its commit; 0 never does.
-        abort_every: u32 = 0,
-        /// Seed of those aborts.
-        abort_seed: u64 = 1,
-        /// Planted fault, for tests of the checker only.
-        fault: LocFault = LocFault::None,
+        pair_buffer: Bytes = PAIR_BUFFER;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The log.
+        log: LogParams = LogParams::default(),
     }
 }
 fencepost_kernel::params! {
     /// Parameters of the non-volatile last level.
-    pub struct KilnParams {
-        /// Transactions that may run or commit at once.
-        tx_entries: u32 = ENTRIES,
-        /// One write of the non-volatile last level (ours).
-        nv_write: Ps = NV_WRITE,
-        /// Abort one in this many transactions at its commit; 0 never does.
-        abort_every: u32 = 0,
-        /// Seed of those aborts.
-        abort_seed: u64 = 1,
-        /// Planted fault, for tests of the checker only.
-        fault: LocFault = LocFault::None,
+    pub struct KilnParams {;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The last level.
+        nv: NvParams = NvParams::default(),
     }
 }
 fencepost_kernel::params! {
     /// Parameters of loose ordering on a non-volatile last level.
     pub struct LocKilnParams {
         /// Transactions of a speculation window.
-        speculation_degree: u32 = 16,
-        /// Transactions that may run or commit at once.
-        tx_entries: u32 = ENTRIES,
-        /// One write of the non-volatile last level (ours).
-        nv_write: Ps = NV_WRITE,
-        /// Abort one in this many transactions at its commit; 0 never does.
-        abort_every: u32 = 0,
-        /// Seed of those aborts.
-        abort_seed: u64 = 1,
-        /// Planted fault, for tests of the checker only.
-        fault: LocFault = LocFault::None,
+        speculation_degree: u32 = DEGREE;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The last level.
+        nv: NvParams = NvParams::default(),
     }
 }
 
@@ -178,7 +170,7 @@ impl Config {
         in_place: InPlace::Lazy,
         non_volatile: false,
         entries: ENTRIES,
-        pairs: ((32 << 10) / PAIR_BYTES) as u32,
+        pairs: (PAIR_BUFFER.0 / PAIR_BYTES) as u32,
         buffer: BUFFER,
         log_path: LOG_PATH,
         nv_write: NV_WRITE,
@@ -224,75 +216,72 @@ impl Config {
         }
     }
 }
-impl From<HWalParams> for Config {
-    fn from(p: HWalParams) -> Config {
+impl Config {
+    fn with_tx(self, p: &TxParams) -> Config {
         Config {
-            record: true,
-            waits: true,
-            in_place: p.in_place,
             entries: p.tx_entries,
+            aborts: (p.abort_every, p.abort_seed),
+            fault: p.fault,
+            ..self
+        }
+    }
+    fn with_log(self, p: &LogParams) -> Config {
+        Config {
+            in_place: p.in_place,
             buffer: p.log_buffer,
             log_path: p.log_path,
             group_atomic: p.group_atomic,
-            aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault,
-            ..Config::BASE
+            ..self
         }
+    }
+    fn with_nv(self, p: &NvParams) -> Config {
+        Config {
+            non_volatile: true,
+            nv_write: p.nv_write,
+            ..self
+        }
+    }
+}
+impl From<HWalParams> for Config {
+    fn from(p: HWalParams) -> Config {
+        let config = Config {
+            record: true,
+            waits: true,
+            ..Config::BASE
+        };
+        config.with_tx(&p.tx).with_log(&p.log)
     }
 }
 impl From<EcWalParams> for Config {
     fn from(p: EcWalParams) -> Config {
-        Config {
-            in_place: p.in_place,
-            entries: p.tx_entries,
-            buffer: p.log_buffer,
-            log_path: p.log_path,
-            group_atomic: p.group_atomic,
-            aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault,
-            ..Config::BASE
-        }
+        Config::BASE.with_tx(&p.tx).with_log(&p.log)
     }
 }
 impl From<LocWalParams> for Config {
     fn from(p: LocWalParams) -> Config {
-        Config {
+        let config = Config {
             degree: p.speculation_degree,
-            in_place: p.in_place,
-            entries: p.tx_entries,
             pairs: u32::try_from(p.pair_buffer.0 / PAIR_BYTES).unwrap_or(u32::MAX),
-            buffer: p.log_buffer,
-            log_path: p.log_path,
-            group_atomic: p.group_atomic,
-            aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault,
             ..Config::BASE
-        }
+        };
+        config.with_tx(&p.tx).with_log(&p.log)
     }
 }
 impl From<KilnParams> for Config {
     fn from(p: KilnParams) -> Config {
-        Config {
+        let config = Config {
             waits: true,
-            non_volatile: true,
-            entries: p.tx_entries,
-            nv_write: p.nv_write,
-            aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault,
             ..Config::BASE
-        }
+        };
+        config.with_tx(&p.tx).with_nv(&p.nv)
     }
 }
 impl From<LocKilnParams> for Config {
     fn from(p: LocKilnParams) -> Config {
-        Config {
+        let config = Config {
             degree: p.speculation_degree,
-            non_volatile: true,
-            entries: p.tx_entries,
-            nv_write: p.nv_write,
-            aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault,
             ..Config::BASE
-        }
+        };
+        config.with_tx(&p.tx).with_nv(&p.nv)
     }
 }

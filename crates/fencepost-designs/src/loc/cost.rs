@@ -1,4 +1,4 @@
-//! The storage bill (section IV-B, Figure 5).
+//! The storage that the designs add (section IV-B, Figure 5).
 
 use super::config::{Config, PAIR_BYTES};
 use super::format::{DATA_BLOCKS, GROUP_LINES};
@@ -32,7 +32,7 @@ pub fn entry_bits(cfg: &Config, shape: MachineShape) -> u64 {
 }
 
 /// Everything a design adds. `log_bytes` is memory, not on the chip.
-pub fn bill(cfg: &Config, shape: MachineShape, log_bytes: u64) -> Vec<CostItem> {
+pub fn storage(cfg: &Config, shape: MachineShape, log_bytes: u64) -> Vec<CostItem> {
     let (private, last) = tag_bits(cfg, shape);
     let lines = u64::from(shape.l1_lines) * u64::from(shape.cores) + u64::from(shape.l2_lines);
     let entries = u64::from(cfg.entries);
@@ -42,7 +42,7 @@ pub fn bill(cfg: &Config, shape: MachineShape, log_bytes: u64) -> Vec<CostItem> 
         paper_bits,
         note,
     };
-    let mut bill = vec![
+    let mut items = vec![
         item(
             "transaction tags of the private caches".into(),
             private * lines,
@@ -71,7 +71,7 @@ pub fn bill(cfg: &Config, shape: MachineShape, log_bytes: u64) -> Vec<CostItem> 
     if cfg.degree > 1 && !cfg.non_volatile {
         let bits = u64::from(cfg.pairs) * PAIR_BYTES * 8;
         let note = format!("{} dependency pairs of {PAIR_BYTES} bytes", cfg.pairs);
-        bill.push(item(
+        items.push(item(
             "volatile buffer for dependency pairs".into(),
             bits,
             Some(bits),
@@ -83,12 +83,12 @@ pub fn bill(cfg: &Config, shape: MachineShape, log_bytes: u64) -> Vec<CostItem> 
             "in persistent memory, not on the chip; {:.1} % of it is metadata, one block of {GROUP_LINES}",
             metadata_share() * 100.0
         );
-        bill.push(item(
+        items.push(item(
             "memory log area".into(),
             log_bytes * 8,
             Some((32 << 20) * 8),
             note,
         ));
     }
-    bill
+    items
 }

@@ -30,9 +30,9 @@
 //! within. At most 2^15 transactions may commit while one runs whose lines were evicted. Identical to `loc-wal` at
 //! speculation degree 1.
 
-use super::config::{Config, EcWalParams};
-use super::{LOC, LOG_BYTES, Loc};
-use crate::info::{DesignInfo, Honours, Promise, configure};
+use super::LOC;
+use super::config::EcWalParams;
+use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
@@ -53,14 +53,8 @@ pub const INFO: DesignInfo = DesignInfo {
     params: EcWalParams::fields,
     variants: &[&[("in_place", "strict")]],
     smallest: super::faults::SMALLEST_LOG,
-    build: |values, shape| {
-        let cfg = Config::from(configure::<EcWalParams>(values)?).checked()?;
-        Ok(Box::new(Loc::new(cfg, shape.harts)))
-    },
-    cost: |values, shape| {
-        let cfg = Config::from(configure::<EcWalParams>(values)?).checked()?;
-        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
-    },
+    build: super::build::<EcWalParams>,
+    cost: super::storage::<EcWalParams>,
     faults: &[super::faults::IN_PLACE_EARLY, super::faults::GROUP_NOT_ATOMIC],
     log: None,
 };

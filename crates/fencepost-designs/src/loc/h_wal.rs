@@ -31,9 +31,9 @@
 //! expanded"; to how much is ours). Locks are taken before a transaction begins, not within. At most 2^15 transactions
 //! may commit while one runs whose lines were evicted.
 
-use super::config::{Config, HWalParams};
-use super::{LOC, LOG_BYTES, Loc};
-use crate::info::{DesignInfo, Honours, Promise, configure};
+use super::LOC;
+use super::config::HWalParams;
+use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
@@ -54,14 +54,8 @@ pub const INFO: DesignInfo = DesignInfo {
     params: HWalParams::fields,
     variants: &[&[("in_place", "lazy")], &[("group_atomic", "false")]],
     smallest: super::faults::SMALLEST_LOG,
-    build: |values, shape| {
-        let cfg = Config::from(configure::<HWalParams>(values)?).checked()?;
-        Ok(Box::new(Loc::new(cfg, shape.harts)))
-    },
-    cost: |values, shape| {
-        let cfg = Config::from(configure::<HWalParams>(values)?).checked()?;
-        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
-    },
+    build: super::build::<HWalParams>,
+    cost: super::storage::<HWalParams>,
     faults: &[super::faults::IN_PLACE_EARLY],
     log: None,
 };

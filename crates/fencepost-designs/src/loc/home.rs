@@ -4,45 +4,19 @@
 //! LastCommittedTxID; a clean of the caches does that. Where a running or unlogged transaction has overwritten the line
 //! already, the committed bytes are read back from the log.
 
+use super::checkpoint::Window;
+use super::engine::{Loc, Phase, Store};
 use super::lines::{Moving, Version};
-use super::mechanism::{Loc, Phase, Store};
 use super::memlog::write;
-use super::stats::Stat;
+use super::stats;
 use super::txs::Key;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{CleanKind, Cx};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
-#[derive(Clone, Debug)]
-struct Window {
-    keys: Vec<Key>,
-    lines: Vec<LineAddr>,
-    /// Position of its last transaction.
-    last: u64,
-}
-
-/// Windows that are logged and not yet home.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Checkpoint {
-    windows: VecDeque<Window>,
-    /// Lines of the oldest window that are not home, while it is being written; and its last position.
-    pending: Option<(BTreeSet<LineAddr>, u64)>,
-    /// Lines that could not set out, because no version of theirs was committed and logged or its place in the log is not
-    /// known; tried again while the run ends.
-    stalled: BTreeSet<LineAddr>,
-    /// Lines read back from the log, on their way home.
-    queue: VecDeque<(LineAddr, u64, LineData)>,
-}
 /// Lines of a non-volatile cache that are written home together at the end of a run, after everything that is measured.
 /// Ours: several for every bank, and few enough not to fill the machine's queues.
 const SWEPT_TOGETHER: usize = 64;
-
-impl Checkpoint {
-    /// Whether nothing waits to go home.
-    pub(super) fn idle(&self) -> bool {
-        self.windows.is_empty() && self.pending.is_none() && self.queue.is_empty()
-    }
-}
 
 impl Loc {
     /// What in-place writes wait for, for a stuck machine.
@@ -155,7 +129,7 @@ impl Loc {
             return;
         };
         l.moving = Moving::FromLog;
-        cx.count(Stat::LogReads as usize, 1);
+        cx.count(stats::LOG_READS, 1);
         cx.read(at, line.0);
     }
     /// The clean of a line has ended; `found`: its bytes are on their way home.
@@ -163,7 +137,7 @@ impl Loc {
         self.set_moving(line, Moving::No);
         cx.kick(None); // Stores to the line waited.
         if found {
-            cx.count(Stat::Home as usize, 1);
+            cx.count(stats::HOME, 1);
         } else if self.lines.get(&line).is_some_and(|l| l.homing.is_empty()) {
             self.read_log(cx, line);
         }
@@ -195,7 +169,7 @@ impl Loc {
             self.checkpoint.queue.pop_front();
             self.set_moving(line, Moving::No);
             if still {
-                cx.count(Stat::Home as usize, 1);
+                cx.count(stats::HOME, 1);
                 self.lines.entry(line).or_default().homing.push_back(Some(order));
             } else {
                 self.pending_again(cx, line);

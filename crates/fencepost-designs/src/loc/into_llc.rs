@@ -1,7 +1,7 @@
 //! Closing a window where the last-level cache keeps its contents: lines move down, the register passes the window.
 
+use super::engine::{Loc, NV_WRITTEN, Store, Todo};
 use super::lines::Moving;
-use super::mechanism::{Loc, NV_WRITTEN, Store, Todo};
 use fencepost_kernel::LineAddr;
 use fencepost_machine::seam::{CleanKind, Cx};
 

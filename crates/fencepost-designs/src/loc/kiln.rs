@@ -29,9 +29,9 @@
 //! transaction commits is kept there too, and read back at memory's latency; the paper of Kiln keeps it by victim
 //! choice. The commit order is one for all threads.
 
-use super::config::{Config, KilnParams};
-use super::{LOC, LOG_BYTES, Loc};
-use crate::info::{DesignInfo, Honours, Promise, configure};
+use super::LOC;
+use super::config::KilnParams;
+use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
@@ -52,14 +52,8 @@ pub const INFO: DesignInfo = DesignInfo {
     params: KilnParams::fields,
     variants: &[&[("abort_every", "3")]],
     smallest: &[("tx_entries", "1")],
-    build: |values, shape| {
-        let cfg = Config::from(configure::<KilnParams>(values)?).checked()?;
-        Ok(Box::new(Loc::new(cfg, shape.harts)))
-    },
-    cost: |values, shape| {
-        let cfg = Config::from(configure::<KilnParams>(values)?).checked()?;
-        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
-    },
+    build: super::build::<KilnParams>,
+    cost: super::storage::<KilnParams>,
     faults: &[],
     log: None,
 };

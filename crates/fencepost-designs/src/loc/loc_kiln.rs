@@ -24,9 +24,9 @@
 //! As `kiln`: the cache's content is shown at the start of the region reserved for logs; lines evicted before their
 //! transaction commits are kept there.
 
-use super::config::{Config, LocKilnParams};
-use super::{LOC, LOG_BYTES, Loc};
-use crate::info::{DesignInfo, Honours, Promise, configure};
+use super::LOC;
+use super::config::LocKilnParams;
+use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
@@ -47,14 +47,8 @@ pub const INFO: DesignInfo = DesignInfo {
     params: LocKilnParams::fields,
     variants: &[&[("speculation_degree", "1")], &[("abort_every", "3")]],
     smallest: &[("tx_entries", "1")],
-    build: |values, shape| {
-        let cfg = Config::from(configure::<LocKilnParams>(values)?).checked()?;
-        Ok(Box::new(Loc::new(cfg, shape.harts)))
-    },
-    cost: |values, shape| {
-        let cfg = Config::from(configure::<LocKilnParams>(values)?).checked()?;
-        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
-    },
+    build: super::build::<LocKilnParams>,
+    cost: super::storage::<LocKilnParams>,
     faults: &[super::faults::NO_RESCUE],
     log: None,
 };

@@ -38,9 +38,9 @@
 //! successors of a committed one need no abort, because only running transactions abort. Older versions are kept in the
 //! L1.
 
-use super::config::{Config, LocWalParams};
-use super::{LOC, LOG_BYTES, Loc};
-use crate::info::{DesignInfo, Honours, Promise, configure};
+use super::LOC;
+use super::config::LocWalParams;
+use crate::info::{DesignInfo, Honours, Promise};
 use fencepost_kernel::params::Params;
 
 /// The registry entry.
@@ -66,14 +66,8 @@ pub const INFO: DesignInfo = DesignInfo {
         &[("abort_every", "3")],
     ],
     smallest: &[("tx_entries", "1"), ("pair_buffer", "8B"), ("log_buffer", "1")],
-    build: |values, shape| {
-        let cfg = Config::from(configure::<LocWalParams>(values)?).checked()?;
-        Ok(Box::new(Loc::new(cfg, shape.harts)))
-    },
-    cost: |values, shape| {
-        let cfg = Config::from(configure::<LocWalParams>(values)?).checked()?;
-        Ok(super::cost::bill(&cfg, shape, LOG_BYTES))
-    },
+    build: super::build::<LocWalParams>,
+    cost: super::storage::<LocWalParams>,
     faults: &[
         super::faults::PAIR_FIRST,
         super::faults::IN_PLACE_EARLY,

@@ -1,98 +1,17 @@
-//! The mechanism that all transactional designs share: state, and the hooks of the seam.
+//! The hooks of the seam, for all transactional designs.
 
-use super::config::{Config, LocFault};
-use super::format::{Area, Record};
-use super::home::Checkpoint;
-use super::lines::{Line, Lines, Moving, Version};
+use super::config::LocFault;
+use super::engine::{Loc, NV_WRITTEN, Phase, Store};
+use super::lines::{Line, Moving, Version};
 use super::memlog::{Durable, MemLog};
-use super::nv::NvStore;
-pub(super) use super::state::{NV_WRITTEN, Phase, Store, Todo};
-use super::stats::{self, Stat};
-use super::txs::{Key, TxTable};
-use fencepost_kernel::{HartId, Image, LineAddr, LineData, Stream, WriteCause};
+use super::stats;
+use super::txs::Key;
+use fencepost_kernel::{HartId, Image, LineAddr, LineData, WriteCause};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, StatInfo, TxStart, Way, Why, Write, WriteId,
 };
-use std::collections::{BTreeSet, VecDeque};
-
-/// Hardware transactions: write-ahead log, eager commit, speculative persistence, non-volatile last level.
-#[derive(Clone, Debug)]
-pub struct Loc {
-    pub(super) cfg: Config,
-    pub(super) txs: TxTable,
-    pub(super) lines: Lines,
-    pub(super) store: Store,
-    pub(super) phase: Phase,
-    /// Committed transactions of the current window, in commit order.
-    pub(super) window: Vec<Key>,
-    pub(super) todo: VecDeque<Todo>,
-    pub(super) records_out: bool,
-    /// Records of the closing window that wait for a group, and groups of them that are not durable.
-    pub(super) records: VecDeque<Vec<Record>>,
-    pub(super) records_left: u32,
-    /// Lines of the closing window on their way to the non-volatile cache.
-    pub(super) to_llc: u32,
-    /// Versions shared by committed and running transactions.
-    pub(super) shared: BTreeSet<LineAddr>,
-    pub(super) pair_entries: u32,
-    pub(super) flush_wanted: bool,
-    pub(super) draining: bool,
-    /// Position of the last commit of each hart, and of the commit it waits for.
-    pub(super) last_commit: Vec<u64>,
-    pub(super) committing: Vec<Option<u64>>,
-    /// Commits completed, where commits wait.
-    pub(super) released: u64,
-    pub(super) checkpoint: Checkpoint,
-    pub(super) aborts: Stream,
-    pub(super) row_of_aborts: Vec<u32>,
-}
 
 impl Loc {
-    /// The mechanism for `harts` threads.
-    pub fn new(cfg: Config, harts: u8) -> Loc {
-        let store = match cfg.non_volatile {
-            true => Store::Nv(NvStore::default()),
-            false => Store::Log(None),
-        };
-        let n = usize::from(harts);
-        Loc {
-            txs: TxTable::new(harts),
-            lines: Lines::default(),
-            store,
-            phase: Phase::Open,
-            window: Vec::new(),
-            todo: VecDeque::new(),
-            records_out: false,
-            records: VecDeque::new(),
-            records_left: 0,
-            to_llc: 0,
-            shared: BTreeSet::new(),
-            pair_entries: 0,
-            flush_wanted: false,
-            draining: false,
-            last_commit: vec![0; n],
-            committing: vec![None; n],
-            released: 0,
-            checkpoint: Checkpoint::default(),
-            aborts: Stream::new(cfg.aborts.1, "transaction aborts"),
-            row_of_aborts: vec![0; n],
-            cfg,
-        }
-    }
-    /// The memory log, if there is one.
-    pub(super) fn log(&mut self, cx: &dyn Cx) -> Option<&mut MemLog> {
-        let cfg = &self.cfg;
-        match &mut self.store {
-            Store::Nv(_) => None,
-            Store::Log(log) => Some(log.get_or_insert_with(|| {
-                let (base, len) = cx.log_area();
-                MemLog::new(Area::new(base, len), cfg)
-            })),
-        }
-    }
-    fn versions(&self, line: LineAddr) -> &[Version] {
-        self.lines.get(&line).map_or(&[], |l| &l.chain)
-    }
     fn has_active_owner(&self, v: &Version) -> bool {
         v.owners.iter().any(|k| self.txs.is_active(*k))
     }
@@ -141,7 +60,7 @@ impl Loc {
             return Exit::Down;
         };
         if v.captured.is_none() {
-            cx.count(Stat::Evicted as usize, 1);
+            cx.count(stats::EVICTED, 1);
             let (by, index) = (self.owner_of(v), self.versions(line).len() - 1);
             self.capture(cx, line, index, by, *data);
             self.pump(cx);
@@ -194,7 +113,7 @@ impl Design for Loc {
     }
     fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
         if self.phase == Phase::Open && self.txs.in_use() >= self.cfg.entries as usize {
-            cx.count(Stat::TableFull as usize, 1);
+            cx.count(stats::TABLE_FULL, 1);
             self.maybe_close(cx);
             self.checkpoint_if_needed(cx);
         }
@@ -293,7 +212,7 @@ impl Design for Loc {
             _ => false,
         });
         if supplies {
-            cx.count(Stat::ReadsBuffered as usize, 1);
+            cx.count(stats::READS_BUFFERED, 1);
         }
         supplies
     }
@@ -304,7 +223,7 @@ impl Design for Loc {
         let logged = newest.filter(|(l, v)| v.order.is_none() || l.homing.back() != Some(&v.order) || !arrived(l));
         let at = logged.and_then(|(_, v)| v.captured.as_ref()).and_then(|c| c.at);
         if at.is_some() {
-            cx.count(Stat::ReadsLogged as usize, 1);
+            cx.count(stats::READS_LOGGED, 1);
         }
         at.unwrap_or(line)
     }
@@ -366,7 +285,7 @@ impl Design for Loc {
         }
     }
     fn stats(&self) -> &'static [StatInfo] {
-        stats::INFO
+        stats::COUNTERS
     }
     fn explain(&self, hart: HartId) -> Option<String> {
         let running = self.txs.active(hart).map(|k| format!("transaction {k} runs; "));

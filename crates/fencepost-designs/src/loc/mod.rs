@@ -5,11 +5,13 @@
 //! Table and the versions of lines, `commit`, `close` and `into_llc` the commit logic, [`memlog`] and [`format`] the memory log
 //! area, `home` the checkpointing phase, [`recover`] and [`nv`] what the hardware does after a power failure.
 
+mod checkpoint;
 mod close;
 mod commit;
 pub mod config;
 pub mod cost;
 pub mod ec_wal;
+mod engine;
 mod faults;
 pub mod format;
 pub mod h_wal;
@@ -24,15 +26,16 @@ pub mod memlog;
 pub mod nv;
 pub mod recover;
 pub mod s_wal;
-pub mod state;
 mod stats;
 pub mod txs;
 
 pub use config::{Config, InPlace, LocFault};
-pub use mechanism::Loc;
+pub use engine::Loc;
 
-use crate::info::{Environment, Paper};
+use crate::info::{CostItem, Environment, MachineShape, Paper, ParamValues, configure};
+use fencepost_kernel::params::{ParamError, Params};
 use fencepost_kernel::{Dialect, LogPath, Logging};
+use fencepost_machine::seam::Design;
 
 /// The paper of loose ordering.
 pub const LOC: Paper = Paper {
@@ -62,3 +65,22 @@ pub(crate) fn hardware(name: &'static str, environment: Environment, commit_is_d
 }
 /// Bytes of the log area of the paper's machine.
 pub(crate) const LOG_BYTES: u64 = 32 << 20;
+
+/// The engine's configuration from a design's own parameters.
+fn config<P: Params + Into<Config>>(values: ParamValues<'_>) -> Result<Config, ParamError> {
+    configure::<P>(values)?.into().checked()
+}
+/// Builds a design of the family.
+pub(crate) fn build<P: Params + Into<Config>>(
+    values: ParamValues<'_>,
+    shape: MachineShape,
+) -> Result<Box<dyn Design>, ParamError> {
+    Ok(Box::new(Loc::new(config::<P>(values)?, shape.harts)))
+}
+/// The storage that a design of the family adds.
+pub(crate) fn storage<P: Params + Into<Config>>(
+    values: ParamValues<'_>,
+    shape: MachineShape,
+) -> Result<Vec<CostItem>, ParamError> {
+    Ok(cost::storage(&config::<P>(values)?, shape, LOG_BYTES))
+}

@@ -20,7 +20,7 @@
 //! `px86-pcommit` on a device-durable memory, `px86` on one that is durable on acceptance.
 //!
 //! # Hardware cost
-//! As `so`: two counters per hart. The paper books none.
+//! As `so`: two counters per hardware thread. The paper counts none.
 //!
 //! # Deviations
 //! The paper does not say how software learns that a flushed line is durable; ours is the drain. `clflush` is synchronous

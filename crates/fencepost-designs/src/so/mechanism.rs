@@ -1,7 +1,7 @@
 //! The hooks of synchronous ordering.
 
 use super::exclusive::CommitRight;
-use super::{PcommitPolicy, SoFault, SoParams};
+use super::params::{PcommitPolicy, SoFault, SoParams};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
@@ -66,9 +66,17 @@ struct OwnCommit {
     waits_for: Vec<WriteId>,
 }
 
-const CLWB: usize = 0;
-pub(super) const NOTHING_DIRTY: usize = 1;
-const PCOMMIT: usize = 2;
+fencepost_kernel::stats! {
+    /// Counters.
+    pub(super) COUNTERS {
+        /// Line flushes issued to the caches.
+        FLUSHES = "flushes", "instructions";
+        /// Flushes that found no dirty copy anywhere.
+        NOTHING_DIRTY = "flushes_nothing_dirty", "instructions";
+        /// Commits sent to the persistent-memory controller.
+        PCOMMITS = "pcommits", "instructions";
+    }
+}
 
 /// Synchronous ordering (also `so-adr`, whose dialect never issues `pcommit`).
 #[derive(Clone, Debug)]
@@ -125,14 +133,14 @@ impl So {
     }
     fn issue_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, kind: CleanKind) {
         self.harts[hart.index()].flushes += 1;
-        cx.count(CLWB, 1);
+        cx.count(FLUSHES, 1);
         cx.clean(hart, line, kind, Tag::Flush.pack(hart));
     }
     fn sync_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> Gate {
         let tag = |serial| Tag::SyncFlush(serial).pack(hart);
         match self.harts[hart.index()].sync.ask(cx, hart, line, tag) {
             Asked::Complete => return Gate::Go,
-            Asked::SentOut => cx.count(CLWB, 1),
+            Asked::SentOut => cx.count(FLUSHES, 1),
             Asked::UnderWay => {}
         }
         self.wait(hart, Cause::FlushPending)
@@ -184,7 +192,7 @@ impl So {
 
     fn start_commit(&mut self, cx: &mut dyn Cx, hart: HartId) {
         self.harts[hart.index()].commits += 1;
-        cx.count(PCOMMIT, 1);
+        cx.count(PCOMMITS, 1);
         cx.timer(cx.now() + self.params.pcommit_path, Tag::CommitArrives.pack(hart));
     }
     fn commit_arrives(&mut self, cx: &mut dyn Cx, hart: HartId) {
@@ -326,23 +334,7 @@ impl Design for So {
         self.harts.iter().all(|h| h.flushes == 0 && h.commits == 0)
     }
     fn stats(&self) -> &'static [StatInfo] {
-        &[
-            StatInfo {
-                name: "flushes",
-                unit: "instructions",
-                doc: "Line flushes issued to the caches.",
-            },
-            StatInfo {
-                name: "flushes_nothing_dirty",
-                unit: "instructions",
-                doc: "Flushes that found no dirty copy anywhere.",
-            },
-            StatInfo {
-                name: "pcommits",
-                unit: "instructions",
-                doc: "Commits sent to the persistent-memory controller.",
-            },
-        ]
+        COUNTERS
     }
     fn explain(&self, hart: HartId) -> Option<String> {
         let h = self.harts.get(hart.index())?;

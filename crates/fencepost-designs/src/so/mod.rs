@@ -7,16 +7,16 @@
 //!
 //! # Paper
 //! Kolli et al., Delegated Persist Ordering, MICRO 2016, section II: the baseline that delegated ordering is measured
-//! against. Parameters of this room whose values the paper does not state are ours: the `pcommit` policy, the path to
+//! against. Parameters of this design whose values the paper does not state are ours: the `pcommit` policy, the path to
 //! the controller and the hold time of the exclusive policy.
 //!
 //! # Where order is kept
-//! In the core: `sfence` waits for the hart's own flushes and for its own `pcommit`. The controller's queue is
-//! volatile and may reorder, so without `pcommit` nothing is ordered at the device. `clwb` looks for a dirty copy in every
-//! cache, leaves the line clean and gives up write permission: a later store pays a coherence transaction again.
-//! `pcommit` waits for the accepted writes of *every* thread. What exactly it waits for is a declared choice:
-//! `snapshot` (what was accepted when it arrives), `drain-empty` (until the queue is empty) or `exclusive` (one
-//! hart's flushes and `pcommit` at a time).
+//! In the core: `sfence` waits for the hardware thread's own flushes and for its own `pcommit`. The controller's
+//! queue is volatile and may reorder, so without `pcommit` nothing is ordered at the device. `clwb` looks for a dirty
+//! copy in every cache, leaves the line clean and gives up write permission: a later store pays a coherence
+//! transaction again. `pcommit` waits for the accepted writes of *every* thread. What exactly it waits for is a
+//! declared choice: `snapshot` (what was accepted when it arrives), `drain-empty` (until the queue is empty) or
+//! `exclusive` (one hardware thread's flushes and `pcommit` at a time).
 //!
 //! # Durable at
 //! The device; on a memory that is durable on acceptance (persistent write queue) the idiom is `clwb; sfence` and no
@@ -26,26 +26,29 @@
 //! `px86-pcommit` on a device-durable memory, `px86` on one that is durable on acceptance.
 //!
 //! # Hardware cost
-//! Two counters per hart (flushes and commits outstanding). The paper books none.
+//! Two counters per hardware thread (flushes and commits outstanding). The paper counts none.
 //!
 //! # Deviations
-//! Every fence (also `dmb`) waits for the hart's own flushes, which is stronger than Arm asks for. `clflush` is
-//! synchronous. Under `exclusive`, flushes are held back until the next fence of the hart, so that a hart never holds
-//! the right to commit while it waits for a lock; that right lapses if no `pcommit` follows within `exclusive_hold`.
+//! Every fence (also `dmb`) waits for the hardware thread's own flushes, which is stronger than Arm asks for.
+//! `clflush` is synchronous. Under `exclusive`, flushes are held back until the next fence of the hardware thread, so
+//! that a hardware thread never holds the right to commit while it waits for a lock; that right lapses if no
+//! `pcommit` follows within `exclusive_hold`.
 
 mod exclusive;
 mod mechanism;
+mod params;
 #[cfg(test)]
 mod tests;
 
 pub use mechanism::So;
+pub use params::{PcommitPolicy, SoFault, SoParams};
 
 use crate::info::{
     CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, configure,
 };
 use crate::volatile::lock_fences;
 use fencepost_kernel::params::{ParamError, Params};
-use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 
 /// The delegated-ordering paper, which also describes synchronous ordering.
 pub const DPO: Paper = Paper {
@@ -111,42 +114,6 @@ pub(crate) const FAULTS: &[PlantedFault] = &[
     SFENCE_IGNORES_FLUSHES,
 ];
 
-fencepost_kernel::param_words! {
-    /// What a `pcommit` waits for.
-    pub enum PcommitPolicy {
-        /// The writes accepted when it arrives at the controller.
-        Snapshot = "snapshot",
-        /// Until the controller's queue holds no write at all.
-        DrainEmpty = "drain-empty",
-        /// One hart's flushes and `pcommit` at a time.
-        Exclusive = "exclusive",
-    }
-}
-fencepost_kernel::param_words! {
-    /// Planted faults, for tests of the checker.
-    pub enum SoFault {
-        /// The mechanism as described.
-        None = "none",
-        /// `pcommit` waits for the hart's own accepted writes only.
-        PcommitIgnoresOthers = "pcommit-ignores-others",
-        /// `sfence` does not wait for the hart's own flushes.
-        SfenceIgnoresFlushes = "sfence-ignores-flushes",
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of synchronous ordering.
-    pub struct SoParams {
-        /// What a pcommit waits for (the paper does not say; all three are published).
-        pcommit: PcommitPolicy = PcommitPolicy::Snapshot,
-        /// One way between a core and the controller, for pcommit and its answer (ours).
-        pcommit_path: Ps = Ps::from_ns(10),
-        /// Under `exclusive`: how long a hart keeps the right to commit between its fence and its pcommit (ours).
-        exclusive_hold: Ps = Ps::from_ns(50),
-        /// Planted fault, for tests of the checker only.
-        fault: SoFault = SoFault::None,
-    }
-}
-
 fn dialect(environment: Environment) -> Dialect {
     let barrier: &[Fence] = match environment.durable_on_accept {
         true => &[Fence::Sfence],
@@ -176,6 +143,6 @@ pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<C
         what: "outstanding flush and commit counters, per core".into(),
         bits: per_core * 2 * COUNTER_BITS,
         paper_bits: None,
-        note: format!("2 counters of {COUNTER_BITS} bits for each of {per_core} harts; the paper books no storage"),
+        note: format!("2 counters of {COUNTER_BITS} bits for each of {per_core} hardware threads; the paper counts no storage"),
     }])
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::registry;
 use crate::testkit::{Bench, Call, dram_line, pm_line};
-use fencepost_kernel::{HartId, Stream};
+use fencepost_kernel::{HartId, Ps, Stream};
 use fencepost_machine::seam::{Cause, CleanKind, Cx as _, Gate, Instr};
 
 const SFENCE: Instr = Instr::Fence(Fence::Sfence);
@@ -139,7 +139,7 @@ fn sfence_waits_for_own_non_temporal_stores() {
     assert_eq!(b.instr(0, SFENCE), Gate::Go);
     let id = b.candidates()[0];
     b.write_to_device(id);
-    assert!(b.cx.kicked[1], "there is room again");
+    assert!(b.cx.kicked[1], "an entry is free again");
 }
 
 /// DPO-SEM10: pcommit waits for accepted writes of every thread, also unrelated ones.

@@ -26,17 +26,15 @@
 //! As `themis`. The tags of all caches are one table of the design, from which a line's satisfied tags are dropped when it
 //! is looked at; the news of a moved headACK reaches the shared cache at once.
 
-use super::mechanism::{Tag, is_transfer, may_store};
+use super::mechanism::{Tag, holding, is_transfer, may_store, paths};
+use super::params::{ThemisFault, ThemisParams, configured};
 use super::parked::{HISTOGRAMS, Parked};
-use super::{ThemisFault, ThemisParams, configured, pointer_cost};
+use super::pointer_cost;
 use crate::info::{CostItem, DesignInfo, Honours, MachineShape, ParamValues, Promise};
-use crate::x86::stat::STATS;
-use crate::x86::{Paths, THEMIS, dialect, instr, snooped, stat};
+use crate::x86::{Paths, Policy, THEMIS, TwoPaths, dialect, stat};
 use fencepost_kernel::params::{ParamError, Params as _};
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
-use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
-};
+use fencepost_kernel::{CoreId, HartId, LineAddr};
+use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
 use std::collections::BTreeMap;
 
 /// The registry entry.
@@ -63,48 +61,49 @@ pub const INFO: DesignInfo = DesignInfo {
     log: None,
 };
 
-/// Themis, enforcing at the shared cache.
+/// Lines wait where they leave for memory.
 #[derive(Clone, Debug)]
-pub struct ThemisLlc {
-    paths: Paths,
+pub struct AtLlc {
     fault: ThemisFault,
     parked: Parked,
-    harts_per_core: u8,
     /// Per line, the tags of the cores that stored to it.
     tags: BTreeMap<LineAddr, Vec<(CoreId, Tag)>>,
 }
+/// Themis, enforcing at the shared cache.
+pub type ThemisLlc = TwoPaths<AtLlc>;
 
 impl ThemisLlc {
     /// The mechanism for a machine of this shape.
     pub fn new(params: ThemisParams, shape: MachineShape) -> ThemisLlc {
-        ThemisLlc {
-            paths: Paths::new(params.paths(), shape, Some(params.pointer_bits)),
+        let policy = AtLlc {
             fault: params.fault,
             parked: Parked::new(shape.cycle),
-            harts_per_core: shape.harts.div_ceil(shape.cores.max(1)),
             tags: BTreeMap::new(),
-        }
+        };
+        TwoPaths::with_policy(paths(&params, shape), policy, shape)
     }
+}
+impl AtLlc {
     /// Whether leaving this cache for this reason brings the line to memory. Flushed lines go there directly.
     fn to_memory(from: Level, why: Why) -> bool {
         from == Level::Llc || why == Why::Cleaned
     }
-    fn tag(&mut self, core: CoreId, line: LineAddr) {
-        let tag = Tag::now(&self.paths, core);
+    fn tag(&mut self, paths: &Paths, core: CoreId, line: LineAddr) {
+        let tag = Tag::now(paths, core);
         let tags = self.tags.entry(line).or_default();
         match tags.iter_mut().find(|t| t.0 == core) {
             Some(_) if self.fault == ThemisFault::RestoreKeepsTag => {}
             Some(t) => t.1 = tag,
             None => tags.push((core, tag)),
         }
-        tags.retain(|t| !t.1.satisfied(&self.paths, t.0));
+        tags.retain(|t| !t.1.satisfied(paths, t.0));
         if tags.is_empty() {
             self.tags.remove(&line);
         }
     }
     /// Whether every store of the line may persist; forgets what has been waited for.
-    fn satisfied(&mut self, line: LineAddr) -> bool {
-        let (paths, fault) = (&self.paths, self.fault);
+    fn satisfied(&mut self, paths: &Paths, line: LineAddr) -> bool {
+        let fault = self.fault;
         let Some(tags) = self.tags.get_mut(&line) else {
             return true;
         };
@@ -118,46 +117,26 @@ impl ThemisLlc {
     }
 }
 
-impl Design for ThemisLlc {
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            gates: true,
-            stores: true,
-            snoops: true,
-            holds: true,
-            leaving: true,
-            writes: true,
-            ..Hooks::default()
-        }
+impl Policy for AtLlc {
+    fn hooks(&self, paths: Hooks) -> Hooks {
+        holding(paths)
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, what: Instr) -> Gate {
-        instr(&mut self.paths, cx, hart, what)
+    fn may_access(&mut self, paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        may_store(paths, cx, hart, line, access)
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        self.paths.nt_store(cx, hart, line, data)
+    fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, _: &mut u32) {
+        self.parked.stored(line);
+        self.tag(paths, core, line);
     }
-    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-        may_store(&mut self.paths, cx, hart, line, access)
-    }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, _: Access, _: &LineData, _: &mut u32) {
-        if line.is_persistent() {
-            self.paths.stored(cx, hart);
-            self.parked.stored(line);
-            self.tag(cx.core_of(hart), line);
-        }
-    }
-    fn snooped(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, _: Snoop) -> SnoopAnswer {
-        snooped(&mut self.paths, line)
-    }
-    fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
-        if !ThemisLlc::to_memory(from, why) || !way.line.is_persistent() || self.satisfied(way.line) {
+    fn may_leave(&mut self, paths: &mut Paths, cx: &dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        if !AtLlc::to_memory(from, why) || !way.line.is_persistent() || self.satisfied(paths, way.line) {
             return Gate::Go;
         }
         self.parked.refused(from, way.line, is_transfer(why), cx.now());
-        self.paths.wait(Cause::OrderPending)
+        paths.wait(Cause::OrderPending)
     }
-    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
-        if ThemisLlc::to_memory(from, why) && way.line.is_persistent() {
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
+        if AtLlc::to_memory(from, why) && way.line.is_persistent() {
             let waited = self.parked.leaves(cx, from, way.line, false);
             cx.count(stat::WRITEBACKS, 1);
             cx.count(stat::WRITEBACKS_DELAYED, u64::from(waited));
@@ -166,33 +145,12 @@ impl Design for ThemisLlc {
         }
         Exit::DownUnmarked
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
-        self.paths.cleaned(cx, hart, tag, found);
-    }
-    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
-        self.paths.accepted(cx, id, write);
-    }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
-        self.paths.write_room(cx);
-    }
-    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
-        self.paths.timer(cx, tag);
-    }
-    fn drain(&mut self, _: &mut dyn Cx) -> bool {
-        self.paths.idle()
-    }
-    fn stats(&self) -> &'static [StatInfo] {
-        &STATS
-    }
     fn histograms(&self) -> &'static [StatInfo] {
-        &HISTOGRAMS
+        HISTOGRAMS
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
-        let text = self.paths.explain(hart, CoreId(hart.0 / self.harts_per_core.max(1)))?;
-        Some(match self.parked.len() {
-            0 => text,
-            n => format!("{text}; {n} lines wait to leave for memory"),
-        })
+    fn explain(&self) -> Option<String> {
+        let n = self.parked.len();
+        (n > 0).then(|| format!("{n} lines wait to leave for memory"))
     }
 }
 

@@ -1,16 +1,13 @@
-//! The hooks of Themis, enforcing at the L1.
+//! The policy of Themis, enforcing at the L1, and what its last-level variant shares with it.
 
+use super::params::{ThemisFault, ThemisParams};
 use super::parked::{HISTOGRAMS, Parked};
-use super::{ThemisFault, ThemisParams};
 use crate::info::MachineShape;
-use crate::x86::stat::STATS;
-use crate::x86::{Paths, instr, snooped, stat};
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
-use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
-};
+use crate::x86::{Paths, Policy, TwoPaths, stat};
+use fencepost_kernel::{CoreId, HartId, LineAddr};
+use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
 
-/// The word of a line: tail pointer, and above it the number of pointer resets at the time. Zero: depends on nothing.
+/// What a line carries: the tail pointer, and above it the number of pointer resets at the time. Zero: depends on nothing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tag(pub u32);
 impl Tag {
@@ -30,35 +27,49 @@ impl Tag {
     }
 }
 
-/// Themis.
+/// Lines wait where they leave the private caches.
 #[derive(Clone, Debug)]
-pub struct Themis {
-    paths: Paths,
+pub struct AtL1 {
     fault: ThemisFault,
     parked: Parked,
-    harts_per_core: u8,
 }
+/// Themis.
+pub type Themis = TwoPaths<AtL1>;
 
 impl Themis {
     /// The mechanism for a machine of this shape.
     pub fn new(params: ThemisParams, shape: MachineShape) -> Themis {
-        Themis {
-            paths: Paths::new(params.paths(), shape, Some(params.pointer_bits)),
+        let policy = AtL1 {
             fault: params.fault,
             parked: Parked::new(shape.cycle),
-            harts_per_core: shape.harts.div_ceil(shape.cores.max(1)),
-        }
+        };
+        TwoPaths::with_policy(paths(&params, shape), policy, shape)
     }
-    fn may_go(&self, core: CoreId, way: &Way, transfer: bool) -> bool {
+}
+impl AtL1 {
+    fn may_go(&self, paths: &Paths, core: CoreId, way: &Way, transfer: bool) -> bool {
         let forgets = match self.fault {
             ThemisFault::TransferSkipsWbb => transfer,
-            ThemisFault::OverflowForgetsWbb => !transfer && self.paths.wcb(core).wrapping(),
+            ThemisFault::OverflowForgetsWbb => !transfer && paths.wcb(core).wrapping(),
             ThemisFault::None | ThemisFault::RestoreKeepsTag => false,
         };
-        forgets || Tag(way.meta).satisfied(&self.paths, core)
+        forgets || Tag(way.meta).satisfied(paths, core)
     }
 }
 
+/// The paths with pointers of the design's width.
+pub(super) fn paths(params: &ThemisParams, shape: MachineShape) -> Paths {
+    Paths::new(params.paths(), shape, Some(params.pointer_bits))
+}
+/// The hooks of a policy that holds lines back.
+pub(super) fn holding(paths: Hooks) -> Hooks {
+    Hooks {
+        gates: true,
+        holds: true,
+        leaving: true,
+        ..paths
+    }
+}
 /// The core whose private cache this is.
 fn private(level: Level) -> Option<CoreId> {
     match level {
@@ -79,54 +90,32 @@ pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: Line
     }
 }
 
-impl Design for Themis {
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            gates: true,
-            stores: true,
-            snoops: true,
-            holds: true,
-            leaving: true,
-            writes: true,
-            ..Hooks::default()
-        }
+impl Policy for AtL1 {
+    fn hooks(&self, paths: Hooks) -> Hooks {
+        holding(paths)
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, what: Instr) -> Gate {
-        instr(&mut self.paths, cx, hart, what)
+    fn may_access(&mut self, paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        may_store(paths, cx, hart, line, access)
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        self.paths.nt_store(cx, hart, line, data)
-    }
-    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-        may_store(&mut self.paths, cx, hart, line, access)
-    }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, _: Access, _: &LineData, meta: &mut u32) {
-        if !line.is_persistent() {
-            return;
-        }
-        let core = cx.core_of(hart);
-        self.paths.stored(cx, hart);
+    fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, meta: &mut u32) {
         self.parked.stored(line);
         let keeps = self.fault == ThemisFault::RestoreKeepsTag && *meta != 0;
         if !keeps {
-            *meta = Tag::now(&self.paths, core).0;
+            *meta = Tag::now(paths, core).0;
         }
     }
-    fn snooped(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, _: Snoop) -> SnoopAnswer {
-        snooped(&mut self.paths, line)
-    }
-    fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+    fn may_leave(&mut self, paths: &mut Paths, cx: &dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
         let Some(core) = private(from).filter(|_| way.line.is_persistent()) else {
             return Gate::Go;
         };
         let transfer = is_transfer(why);
-        if self.may_go(core, way, transfer) {
+        if self.may_go(paths, core, way, transfer) {
             return Gate::Go;
         }
         self.parked.refused(from, way.line, transfer, cx.now());
-        self.paths.wait(Cause::OrderPending)
+        paths.wait(Cause::OrderPending)
     }
-    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
         if private(from).is_some() && way.line.is_persistent() {
             let transfer = is_transfer(why);
             let waited = self.parked.leaves(cx, from, way.line, transfer);
@@ -136,32 +125,11 @@ impl Design for Themis {
         }
         Exit::DownUnmarked
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
-        self.paths.cleaned(cx, hart, tag, found);
-    }
-    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
-        self.paths.accepted(cx, id, write);
-    }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
-        self.paths.write_room(cx);
-    }
-    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
-        self.paths.timer(cx, tag);
-    }
-    fn drain(&mut self, _: &mut dyn Cx) -> bool {
-        self.paths.idle()
-    }
-    fn stats(&self) -> &'static [StatInfo] {
-        &STATS
-    }
     fn histograms(&self) -> &'static [StatInfo] {
-        &HISTOGRAMS
+        HISTOGRAMS
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
-        let text = self.paths.explain(hart, CoreId(hart.0 / self.harts_per_core.max(1)))?;
-        Some(match self.parked.len() {
-            0 => text,
-            n => format!("{text}; {n} lines wait to leave the private caches"),
-        })
+    fn explain(&self) -> Option<String> {
+        let n = self.parked.len();
+        (n > 0).then(|| format!("{n} lines wait to leave the private caches"))
     }
 }

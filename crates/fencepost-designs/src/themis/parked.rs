@@ -1,25 +1,17 @@
 //! Since when lines have been waiting to leave.
 
 use fencepost_kernel::{LineAddr, Ps};
-use fencepost_machine::seam::{Cx, Level, StatInfo};
+use fencepost_machine::seam::{Cx, Level};
 
-/// Histogram of write-back delays.
-pub const WBB_DELAY: usize = 0;
-/// Histogram of transfer delays.
-pub const TRANSFER_DELAY: usize = 1;
-/// The histograms of the designs that hold lines back.
-pub static HISTOGRAMS: [StatInfo; 2] = [
-    StatInfo {
-        name: "wbb_delay",
-        unit: "core cycles",
-        doc: "Time a dirty persistent line waited before it could leave the cache where order is enforced.",
-    },
-    StatInfo {
-        name: "transfer_delay",
-        unit: "core cycles",
-        doc: "Time a request of another core waited for such a line.",
-    },
-];
+fencepost_kernel::stats! {
+    /// The histograms of the designs that hold lines back.
+    pub HISTOGRAMS {
+        /// Time a dirty persistent line waited before it could leave the cache where order is enforced.
+        WBB_DELAY = "wbb_delay", "core cycles";
+        /// Time a request of another core waited for such a line.
+        TRANSFER_DELAY = "transfer_delay", "core cycles";
+    }
+}
 
 /// Lines refused so far, with the time of the first refusal.
 #[derive(Clone, Debug, Default)]

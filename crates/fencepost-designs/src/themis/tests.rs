@@ -6,7 +6,7 @@ use crate::registry::find;
 use crate::testkit::{Bench, Call, dram_line, filled, pm_line};
 use crate::x86::stat;
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{CoreId, HartId, LineAddr};
+use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
 use fencepost_machine::seam::{Access, Cause, Design, Exit, Gate, Level, Way, Why};
 
 const L1: Level = Level::L1(CoreId(0));

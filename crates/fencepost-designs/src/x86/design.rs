@@ -1,71 +1,119 @@
-//! The hooks of the baseline.
+//! The hooks of the family: two paths to persistence, and a policy that says what waits for what between them.
 
-use super::X86Params;
+use super::params::X86Params;
 use super::paths::Paths;
 use super::stat::STATS;
 use crate::info::MachineShape;
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData};
+use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Gate, Hooks, Instr, Snoop, SnoopAnswer, StatInfo, Write, WriteId,
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
 };
+use std::fmt::Debug;
 
-/// x86 with asynchronous DRAM refresh; also the hardware of `x86-ideal`.
+/// What a design of the family adds to the two paths: which stores and which lines wait for non-temporal stores.
+#[allow(unused_variables)]
+pub trait Policy: Debug {
+    /// The hooks of the design; `paths` are those that the paths need.
+    fn hooks(&self, paths: Hooks) -> Hooks {
+        paths
+    }
+    /// May this access perform?
+    fn may_access(&mut self, paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        Gate::Go
+    }
+    /// A temporal store of the core to a persistent line performed; `meta` is the design's part of the line's way.
+    fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, meta: &mut u32) {}
+    /// May this line leave this cache?
+    fn may_leave(&mut self, paths: &mut Paths, cx: &dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        Gate::Go
+    }
+    /// A dirty line leaves.
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
+        Exit::Down
+    }
+    /// Histograms that the policy keeps.
+    fn histograms(&self) -> &'static [StatInfo] {
+        &[]
+    }
+    /// What the policy holds back, for a stuck machine.
+    fn explain(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The baseline: nothing waits without a fence.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Unordered;
+impl Policy for Unordered {}
+
+/// A design of the family.
 #[derive(Clone, Debug)]
-pub struct X86 {
+pub struct TwoPaths<P> {
     paths: Paths,
+    policy: P,
     harts_per_core: u8,
 }
+/// x86 with asynchronous DRAM refresh; also the hardware of `x86-ideal`.
+pub type X86 = TwoPaths<Unordered>;
+
 impl X86 {
     /// The mechanism for a machine of this shape.
     pub fn new(params: X86Params, shape: MachineShape) -> X86 {
-        X86 {
-            paths: Paths::new(params, shape, None),
+        TwoPaths::with_policy(Paths::new(params, shape, None), Unordered, shape)
+    }
+}
+impl<P> TwoPaths<P> {
+    /// The paths under a policy, for a machine of this shape.
+    pub fn with_policy(paths: Paths, policy: P, shape: MachineShape) -> TwoPaths<P> {
+        TwoPaths {
+            paths,
+            policy,
             harts_per_core: shape.harts.div_ceil(shape.cores.max(1)),
         }
     }
 }
 
-/// What each instruction means on both paths; shared with the designs built on top.
-pub(crate) fn instr(paths: &mut Paths, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
-    match instr {
-        Instr::Flush(line, flush) => paths.flush(cx, hart, line, flush),
-        Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dsb) | Instr::Locked => paths.fence(cx, hart),
-        _ => Gate::Go,
-    }
-}
-/// A line whose newest bytes sit in a write-combining buffer is not served before they have left it.
-pub(crate) fn snooped(paths: &mut Paths, line: LineAddr) -> SnoopAnswer {
-    match paths.holds_unsent(line) {
-        true => {
-            paths.wait(Cause::WcbPending);
-            SnoopAnswer::Wait(Cause::WcbPending)
-        }
-        false => SnoopAnswer::Pass,
-    }
-}
-
-impl Design for X86 {
+impl<P: Policy> Design for TwoPaths<P> {
     fn hooks(&self) -> Hooks {
-        Hooks {
+        self.policy.hooks(Hooks {
             stores: true,
             snoops: true,
             writes: true,
             ..Hooks::default()
-        }
+        })
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, what: Instr) -> Gate {
-        instr(&mut self.paths, cx, hart, what)
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::Flush(line, flush) => self.paths.flush(cx, hart, line, flush),
+            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dsb) | Instr::Locked => self.paths.fence(cx, hart),
+            _ => Gate::Go,
+        }
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
         self.paths.nt_store(cx, hart, line, data)
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, _: Access, _: &LineData, _: &mut u32) {
+    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+        self.policy.may_access(&mut self.paths, cx, hart, line, access)
+    }
+    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, _: Access, _: &LineData, meta: &mut u32) {
         if line.is_persistent() {
             self.paths.stored(cx, hart);
+            self.policy.stored(&self.paths, cx.core_of(hart), line, meta);
         }
     }
+    /// A line whose newest bytes sit in a write-combining buffer is not served before they have left it.
     fn snooped(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, _: Snoop) -> SnoopAnswer {
-        snooped(&mut self.paths, line)
+        if !self.paths.holds_unsent(line) {
+            return SnoopAnswer::Pass;
+        }
+        self.paths.wait(Cause::WcbPending);
+        SnoopAnswer::Wait(Cause::WcbPending)
+    }
+    fn may_leave(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        self.policy.may_leave(&mut self.paths, cx, from, way, why)
+    }
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
+        self.policy.leaving(cx, from, way, why)
     }
     fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
         self.paths.cleaned(cx, hart, tag, found);
@@ -83,10 +131,17 @@ impl Design for X86 {
         self.paths.idle()
     }
     fn stats(&self) -> &'static [StatInfo] {
-        &STATS
+        STATS
+    }
+    fn histograms(&self) -> &'static [StatInfo] {
+        self.policy.histograms()
     }
     fn explain(&self, hart: HartId) -> Option<String> {
-        self.paths
-            .explain(hart, fencepost_kernel::CoreId(hart.0 / self.harts_per_core.max(1)))
+        let core = CoreId(hart.0 / self.harts_per_core.max(1));
+        let text = self.paths.explain(hart, core)?;
+        Some(match self.policy.explain() {
+            None => text,
+            Some(more) => format!("{text}; {more}"),
+        })
     }
 }

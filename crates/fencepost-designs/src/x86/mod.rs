@@ -9,11 +9,11 @@
 //! The baseline of Themis (sections II-B, II-C and V-A): 16-entry write-combining buffer, 20 ns to the controller.
 //!
 //! # Where order is kept
-//! In the core: `sfence`, `mfence` and locked instructions wait until the hart's own flushes are accepted and its core's
-//! write-combining buffer has acknowledged everything that the hart put there. The buffer sends entries in the order of
-//! their allocation; a store is combined into an entry of its line that has not been sent, which is how later
-//! non-temporal stores overtake earlier ones. Temporal stores overtake non-temporal ones whenever a line is
-//! written back while an entry is still on its way.
+//! In the core: `sfence`, `mfence` and locked instructions wait until the hardware thread's own flushes are accepted
+//! and its core's write-combining buffer has acknowledged everything that the hardware thread put there. The buffer
+//! sends entries in the order of their allocation; a store is combined into an entry of its line that has not been
+//! sent, which is how later non-temporal stores overtake earlier ones. Temporal stores overtake non-temporal ones
+//! whenever a line is written back while an entry is still on its way.
 //!
 //! # Durable at
 //! Acceptance by the controller. On a memory that is durable only at the device the dialect's fences order nothing.
@@ -34,14 +34,15 @@
 
 mod design;
 pub mod ideal;
+mod params;
 pub mod paths;
 pub mod stat;
 #[cfg(test)]
 mod tests;
 pub mod wcb;
 
-pub use design::X86;
-pub(crate) use design::{instr, snooped};
+pub use design::{Policy, TwoPaths, Unordered, X86};
+pub use params::{ClwbKeeps, X86Fault, X86Params};
 pub use paths::Paths;
 pub use wcb::Wcb;
 
@@ -51,7 +52,7 @@ use crate::info::{
 };
 use crate::volatile::lock_fences;
 use fencepost_kernel::params::{ParamError, Params};
-use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging, Ps};
+use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 
 /// The Themis paper, which also describes the baseline.
 pub const THEMIS: Paper = Paper {
@@ -115,56 +116,6 @@ pub(crate) const FAULTS: &[PlantedFault] = &[
         ],
     ),
 ];
-
-fencepost_kernel::param_words! {
-    /// What a clwb leaves in the caches.
-    pub enum ClwbKeeps {
-        /// The line, clean, with write permission.
-        Exclusive = "exclusive",
-        /// The line, clean, without write permission: the next store asks the bus.
-        Shared = "shared",
-    }
-}
-fencepost_kernel::param_words! {
-    /// Planted faults, for tests of the checker.
-    pub enum X86Fault {
-        /// The mechanism as described.
-        None = "none",
-        /// Fences do not wait for the hart's own flushes.
-        SfenceIgnoresFlushes = "sfence-ignores-flushes",
-        /// Fences do not wait for the hart's own non-temporal stores.
-        SfenceIgnoresWcb = "sfence-ignores-wcb",
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of the two paths.
-    pub struct X86Params {
-        /// Entries of a core's write-combining buffer, a power of two (paper: 16).
-        wcb_entries: u16 = 16,
-        /// From sending an entry to its acknowledgement (paper: 20 ns).
-        ack_latency: Ps = Ps::from_ns(20),
-        /// Time one line takes on the path: an entry stays this long, and two are sent this far apart (ours).
-        drain_gap: Ps = Ps::from_ns(4),
-        /// Least time an entry stays before it is sent; slows the buffer down to show what order relies on it (ours).
-        drain_delay: Ps = Ps::ZERO,
-        /// What a clwb leaves in the caches (the paper does not say).
-        clwb_keeps: ClwbKeeps = ClwbKeeps::Exclusive,
-        /// Planted fault, for tests of the checker only.
-        fault: X86Fault = X86Fault::None,
-    }
-}
-impl X86Params {
-    /// Checks what the types cannot.
-    pub fn check(&self) -> Result<(), ParamError> {
-        match self.wcb_entries.is_power_of_two() && self.wcb_entries <= 4096 {
-            true => Ok(()),
-            false => Err(ParamError::Value {
-                name: "wcb_entries".into(),
-                why: format!("expected a power of two of at most 4096; found {}", self.wcb_entries),
-            }),
-        }
-    }
-}
 
 fn configured(values: ParamValues<'_>) -> Result<X86Params, ParamError> {
     let params: X86Params = configure(values)?;

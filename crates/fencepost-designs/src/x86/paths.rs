@@ -1,9 +1,9 @@
 //! The two paths to persistence that all designs of this family share: flushes through the caches, and one
 //! write-combining buffer per core past them.
 
+use super::params::{ClwbKeeps, X86Fault, X86Params};
 use super::stat;
 use super::wcb::{Acked, Placed, Wcb};
-use super::{ClwbKeeps, X86Fault, X86Params};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause};

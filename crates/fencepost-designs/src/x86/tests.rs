@@ -3,7 +3,7 @@ use crate::info::MachineShape;
 use crate::registry::find;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{HartId, LineAddr, Stream};
+use fencepost_kernel::{HartId, LineAddr, Ps, Stream};
 use fencepost_machine::seam::{Cause, CleanKind, Design as _, Gate, Instr, Snoop, SnoopAnswer};
 
 const SFENCE: Instr = Instr::Fence(Fence::Sfence);

@@ -1,7 +1,10 @@
 //! Reproduces a paper: runs its experiments, measures its claims, scores them, writes scoreboard and report.
 
 mod evidence;
+mod options;
 mod worth;
+
+pub use options::Options;
 
 use crate::claims::{self, Claim};
 use crate::config::machine::MachineConfig;
@@ -12,29 +15,10 @@ use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Job, Runs};
 use crate::experiment::score::{Evidence, Row, Verdict, score, tally_by_kind, to_csv};
-use crate::experiment::spec::{self, Experiment, Scale};
+use crate::experiment::spec::{self, Experiment};
 use crate::report::{self, Report};
-use crate::store::Store;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// What to reproduce, and how.
-pub struct Options<'a> {
-    /// Paper word.
-    pub paper: &'a str,
-    /// How much work.
-    pub scale: Scale,
-    /// Seed of every run.
-    pub seed: u64,
-    /// Readings to take instead of the primaries, each as `INPUT=READING`.
-    pub asked: &'a [String],
-    /// Whether to run every other reading alone besides (and, at full scale, joint readings).
-    pub readings: bool,
-    /// Runs at a time.
-    pub jobs: usize,
-    /// Folder of results.
-    pub store: &'a Store,
-}
 
 /// A finished reproduction.
 #[derive(Clone, Debug, Serialize)]

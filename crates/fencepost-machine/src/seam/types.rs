@@ -1,5 +1,7 @@
 //! Vocabulary of the seam.
 
+pub use fencepost_kernel::stats::StatInfo;
+
 use fencepost_kernel::params::ParamValue as _;
 use fencepost_kernel::{CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
 
@@ -20,7 +22,7 @@ fencepost_kernel::param_words! {
         Atomic = "atomic",
         /// A lock is held by another thread.
         LockWait = "lock-wait",
-        /// A fence waits for flushes of this thread.
+        /// A fence waits for flushes of this hardware thread.
         FlushPending = "flush-pending",
         /// A fence waits for `pcommit`.
         PcommitPending = "pcommit-pending",
@@ -304,15 +306,4 @@ pub struct Hooks {
     pub reads: bool,
     /// `accepted`, `durable`.
     pub writes: bool,
-}
-
-/// A counter that a design declares.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct StatInfo {
-    /// Name, as reports print it.
-    pub name: &'static str,
-    /// Unit.
-    pub unit: &'static str,
-    /// One sentence.
-    pub doc: &'static str,
 }

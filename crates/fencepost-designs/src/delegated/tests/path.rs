@@ -109,7 +109,7 @@ fn a_refused_persist_waits_for_room() {
     assert!(
         b.design
             .explain(HartId(0))
-            .is_some_and(|t| t.contains("room in the write queue"))
+            .is_some_and(|t| t.contains("a free entry of the write queue"))
     );
     let id = b.candidates()[0];
     b.write_to_device(id);

@@ -1,0 +1,116 @@
+//! The path from persist buffers to the controller, and the hardware threads that wait for a free entry: what every design has
+//! that moves persists around the caches.
+//!
+//! Buffers drain over one shared path that takes an entry every `slot` and delivers it `latency` later. A design asks for a slot
+//! when something can drain, gets its timer, and hands over at most one entry. The controller may refuse it (its queue is full);
+//! then nothing is sent until an entry is free again. What was handed over is remembered until it is durable, oldest first: a design that
+//! frees entries when they drain ignores that, one that frees them on the durable acknowledgement (a buffer per hardware thread, as
+//! BROI has) releases the entry, and whoever depends on it, from [`PersistPath::durable`].
+
+use fencepost_kernel::{CoreId, HartId, Ps};
+use fencepost_machine::seam::{Cause, Cx, Gate, Write, WriteId};
+use std::collections::VecDeque;
+
+/// The shared path.
+#[derive(Clone, Debug)]
+pub struct PersistPath {
+    latency: Ps,
+    slot: Ps,
+    /// When the path can take the next entry.
+    free: Ps,
+    asked: bool,
+    refused: bool,
+    /// Writes handed to the controller and not durable, oldest first.
+    outstanding: VecDeque<WriteId>,
+}
+impl PersistPath {
+    /// A path on which an entry arrives `latency` after it left, and the next may leave `slot` after it.
+    pub fn new(latency: Ps, slot: Ps) -> PersistPath {
+        PersistPath {
+            latency,
+            slot,
+            free: Ps::ZERO,
+            asked: false,
+            refused: false,
+            outstanding: VecDeque::new(),
+        }
+    }
+    /// Asks for a slot, unless one was asked for: the design's timer fires with `tag` when it comes.
+    pub fn ask(&mut self, cx: &mut dyn Cx, tag: u64) {
+        if !std::mem::replace(&mut self.asked, true) {
+            cx.timer(self.free.max(cx.now() + self.slot), tag);
+        }
+    }
+    /// Whether a slot was asked for that has not come.
+    pub fn is_asked(&self) -> bool {
+        self.asked
+    }
+    /// The slot came.
+    pub fn slot_came(&mut self) {
+        self.asked = false;
+    }
+    /// An entry took the slot.
+    pub fn taken(&mut self, cx: &dyn Cx) {
+        self.free = cx.now() + self.slot;
+    }
+    /// Hands a write over, with the path's latency; `None` if the controller refused it.
+    pub fn send(&mut self, cx: &mut dyn Cx, write: Write) -> Option<WriteId> {
+        let delay = self.latency;
+        match cx.write(Write { delay, ..write }) {
+            Ok(id) => {
+                self.outstanding.push_back(id);
+                Some(id)
+            }
+            Err(_) => {
+                self.refused = true;
+                None
+            }
+        }
+    }
+    /// Whether the controller has refused a write and has had no room since.
+    pub fn is_refused(&self) -> bool {
+        self.refused
+    }
+    /// The controller has room again.
+    pub fn room(&mut self) {
+        self.refused = false;
+    }
+    /// A write became durable: whether it came over this path.
+    pub fn durable(&mut self, id: WriteId) -> bool {
+        let found = self.outstanding.binary_search(&id);
+        found.map(|i| self.outstanding.remove(i)).is_ok()
+    }
+    /// The oldest and the newest write that are not durable.
+    pub fn outstanding(&self) -> Option<(WriteId, WriteId)> {
+        Some((*self.outstanding.front()?, *self.outstanding.back()?))
+    }
+}
+
+/// Hardware threads that were told to wait: a bit each.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Waiting(u64);
+impl Waiting {
+    /// Refuses; the thread is kicked when it is woken.
+    pub fn wait(&mut self, hart: HartId, cause: Cause) -> Gate {
+        self.0 |= 1 << hart.0;
+        Gate::Wait(cause)
+    }
+    /// Kicks the thread, if it waits.
+    pub fn wake(&mut self, cx: &mut dyn Cx, hart: HartId) {
+        if self.0 >> hart.0 & 1 == 1 {
+            self.0 &= !(1 << hart.0);
+            cx.kick(Some(hart));
+        }
+    }
+    /// Kicks every thread of the core that waits.
+    pub fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
+        let mut waiting = self.0;
+        while waiting != 0 {
+            let hart = HartId(waiting.trailing_zeros() as u8);
+            if cx.core_of(hart) == core {
+                self.wake(cx, hart);
+            }
+            waiting &= waiting - 1;
+        }
+    }
+}

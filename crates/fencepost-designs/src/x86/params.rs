@@ -1,0 +1,54 @@
+//! Parameters of the x86 family.
+
+use fencepost_kernel::Ps;
+use fencepost_kernel::params::ParamError;
+
+fencepost_kernel::param_words! {
+    /// What a clwb leaves in the caches.
+    pub enum ClwbKeeps {
+        /// The line, clean, with write permission.
+        Exclusive = "exclusive",
+        /// The line, clean, without write permission: the next store asks the bus.
+        Shared = "shared",
+    }
+}
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum X86Fault {
+        /// The mechanism as described.
+        None = "none",
+        /// Fences do not wait for the hardware thread's own flushes.
+        SfenceIgnoresFlushes = "sfence-ignores-flushes",
+        /// Fences do not wait for the hardware thread's own non-temporal stores.
+        SfenceIgnoresWcb = "sfence-ignores-wcb",
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of the two paths.
+    pub struct X86Params {
+        /// Entries of a core's write-combining buffer, a power of two (paper: 16).
+        wcb_entries: u16 = 16,
+        /// From sending an entry to its acknowledgement (paper: 20 ns).
+        ack_latency: Ps = Ps::from_ns(20),
+        /// Time one line takes on the path: an entry stays this long, and two are sent this far apart (ours).
+        drain_gap: Ps = Ps::from_ns(4),
+        /// Least time an entry stays before it is sent; slows the buffer down to show what order relies on it (ours).
+        drain_delay: Ps = Ps::ZERO,
+        /// What a clwb leaves in the caches (the paper does not say).
+        clwb_keeps: ClwbKeeps = ClwbKeeps::Exclusive,
+        /// Planted fault, for tests of the checker only.
+        fault: X86Fault = X86Fault::None,
+    }
+}
+impl X86Params {
+    /// Checks what the types cannot.
+    pub fn check(&self) -> Result<(), ParamError> {
+        match self.wcb_entries.is_power_of_two() && self.wcb_entries <= 4096 {
+            true => Ok(()),
+            false => Err(ParamError::Value {
+                name: "wcb_entries".into(),
+                why: format!("expected a power of two of at most 4096; found {}", self.wcb_entries),
+            }),
+        }
+    }
+}
