@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["fencepost-machine", "fencepost-contract", "fencepost-kernel"],
     ),
     ("fencepost-native", &["fencepost-programs", "fencepost-kernel"]),
+    ("fencepost-qemu-plugin", &["fencepost-native"]),
     (
         "fencepost-lab",
         &[

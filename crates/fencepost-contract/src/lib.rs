@@ -34,6 +34,7 @@ pub mod conform;
 pub mod contracts;
 pub mod explore;
 pub mod graph;
+pub mod images;
 pub mod recorded;
 
 pub use conform::{ConformReport, Demands, Refusal, conform};

@@ -233,6 +233,18 @@ pub(crate) fn contract_from(text: &str) -> Result<Contract, BadInput> {
     Ok(contract)
 }
 
+/// The contract with this word, varied as asked for.
+///
+/// # Errors
+/// An unknown contract.
+pub fn contract_of_words(word: &str, line_order: Option<LineOrder>, grain: Grain) -> Result<Contract, BadInput> {
+    let known = ContractKind::ALL.map(ContractKind::word);
+    let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
+    let mut contract = Contract::from(kind);
+    (contract.params.line_order, contract.params.grain) = (line_order, grain);
+    Ok(contract)
+}
+
 /// The exploration of one program.
 pub(crate) struct Explore<'a> {
     pub(crate) resolved: &'a Resolved,

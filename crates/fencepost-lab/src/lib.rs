@@ -9,6 +9,7 @@ pub mod cost;
 pub mod crash;
 mod error;
 pub mod experiment;
+pub mod external;
 pub mod host;
 pub mod judge;
 pub mod listing;

@@ -123,7 +123,7 @@ fn full(resolved: &Resolved) -> Request {
 }
 
 /// Keeps the separators of an id out of its values.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let plain = |c: char| {
         if "%&@? \t\"'".contains(c) {
             format!("%{:02x}", c as u32)
@@ -133,7 +133,7 @@ fn quote(text: &str) -> String {
     };
     text.chars().map(plain).collect()
 }
-fn unquote(text: &str) -> String {
+pub(crate) fn unquote(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('%') {

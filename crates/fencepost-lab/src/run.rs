@@ -105,7 +105,7 @@ fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32) -> ThreadBody
     })
 }
 
-fn refuse(e: RunError) -> LabError {
+pub(crate) fn refuse(e: RunError) -> LabError {
     match e {
         RunError::Stuck(s) => LabError::Internal(s.to_string()),
         other => BadInput::new(other.to_string()).into(),
@@ -164,7 +164,7 @@ fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult
 }
 
 /// Causes that occurred, summed over threads.
-fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
+pub(crate) fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
     let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
     let all = Cause::WORDS.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
     all.filter(|(_, ps)| *ps > 0).collect()

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::external_args::{ExternalArgs, RecordArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fencepost_lab::crash::{Grain, LineOrder};
 use fencepost_lab::request::Request;
@@ -58,9 +59,14 @@ pub enum Command {
     Replay {
         /// The id, as a witness prints it.
         id: String,
+        /// Where the crash image of a recorded log goes. Default: crash.img.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Judge a recorded persist log, of another simulator or a real machine, against a contract.
     Judge(JudgeArgs),
+    /// Record what an unmodified x86-64 program does to a persistent file, under an emulator.
+    Record(RecordArgs),
     /// How to cite a design.
     Cite {
         /// Design.
@@ -100,7 +106,8 @@ pub struct Common {
     /// Seed of every random choice.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Logging runtime: undo-array, undo-list, redo, ido or raw. Default: the program's natural one.
+    /// Logging runtime: undo-array, undo-list, redo, ido or raw. Default: the program's natural one. Without a program
+    /// (`run`, `crash`): a recorded log of a program in any language.
     #[arg(long)]
     pub log: Option<String>,
     /// When operations are acknowledged as durable.
@@ -138,8 +145,12 @@ impl Common {
 /// `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// Program.
-    pub program: String,
+    /// Program; without one, --log names a recorded log.
+    #[arg(required_unless_present = "log")]
+    pub program: Option<String>,
+    /// With a recorded log: persistent memory before it. Default: zero.
+    #[arg(long, value_name = "FILE", conflicts_with = "program")]
+    pub image: Option<PathBuf>,
     /// Design.
     #[arg(short, long, default_value = "volatile")]
     pub design: String,
@@ -199,8 +210,11 @@ pub struct CompareArgs {
 /// `crash`.
 #[derive(Args, Debug)]
 pub struct CrashArgs {
-    /// Program.
-    pub program: String,
+    /// Program; without one, --log names a recorded log, and --recover says how it recovers.
+    #[arg(required_unless_present = "log")]
+    pub program: Option<String>,
+    #[command(flatten)]
+    pub external: ExternalArgs,
     /// Design: its contract, and the prefixes of a simulated run's persist log.
     #[arg(short, long, required_unless_present = "contract", conflicts_with = "contract")]
     pub design: Option<String>,

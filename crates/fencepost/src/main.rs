@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod external_args;
 mod output;
 
 use args::Cli;

@@ -1,5 +1,6 @@
 //! Checking as users and scripts see it: crash points of runs, contracts, witnesses, recorded logs.
 
+mod any_language;
 mod common;
 
 use common::{code, fencepost};

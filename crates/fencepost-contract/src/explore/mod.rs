@@ -58,13 +58,13 @@
 
 mod bounded;
 mod check;
-mod count;
+pub(crate) mod count;
 mod explorer;
 mod guard;
-mod known;
+pub(crate) mod known;
 mod memo;
 mod memory;
-mod order;
+pub(crate) mod order;
 mod path;
 mod plain;
 mod prefixes;

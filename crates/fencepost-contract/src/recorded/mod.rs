@@ -16,6 +16,7 @@
 //! 1 rmw   0x1000 5                    # an atomic read-modify-write that stored 5 (without a number: did not store)
 //! 0 clwb  0x7f0000000000              # also clflushopt, clflush, cvap
 //! 0 sfence                            # also mfence, dmb, dmb.st, dsb, pcommit, persist-barrier, new-strand
+//! 0 work 120                          # thread 0 executed 120 instructions since its last line
 //! durable 0x7f0000000000 : 0=1        # a line became durable; word 0 (of 8) holds 1, the rest is as it was
 //! durable 0x7f0000000080 at 250ns cause eviction : 0=#3   # or name the store: the third one of the log
 //! 0 end 0                             # operation 0 has executed ...
@@ -61,12 +62,12 @@ mod lines;
 mod parse;
 mod write;
 
-pub use parse::parse;
+pub use parse::{parse, parse_over};
 pub use write::write;
 
 use crate::conform::{ConformReport, Demands, Refusal, conform};
 use crate::contracts::Contract;
-use fencepost_kernel::{Image, PersistRecord, StoreId, Trace};
+use fencepost_kernel::{HartId, Image, PersistRecord, StoreId, Trace};
 
 /// A parsed log.
 #[derive(Clone, Debug)]
@@ -81,6 +82,21 @@ pub struct RecordedLog {
     pub event_lines: Vec<usize>,
     /// Where each store comes from.
     pub origins: Vec<Origin>,
+    /// Instructions that threads executed between the recorded events, in the order of the log.
+    pub work: Vec<Work>,
+    /// Bytes of persistent memory that the log declares with `persistent`; 0 if it declares none.
+    pub persistent_bytes: u64,
+}
+
+/// Instructions between recorded events.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Number of trace events before them.
+    pub event: usize,
+    /// The thread that executed them.
+    pub thread: HartId,
+    /// How many.
+    pub instructions: u32,
 }
 
 /// Where a store of a log comes from.

@@ -1,13 +1,13 @@
 //! Reading the text format.
 
 use super::fields::{FENCES, FLUSHES, Fields, Persistent, lookup, nearest};
-use super::{LogError, Origin, RecordedLog};
+use super::{LogError, Origin, RecordedLog, Work};
 use fencepost_kernel::{Addr, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 
 const HARDWARE_WORDS: [&str; 4] = ["durable", "accepted", "persistent", "initial"];
-const THREAD_WORDS: [&str; 13] = [
+const THREAD_WORDS: [&str; 14] = [
     "store",
     "nt",
     "load",
@@ -21,6 +21,7 @@ const THREAD_WORDS: [&str; 13] = [
     "tx-flush",
     "bind",
     "commit-queue",
+    "work",
 ];
 
 /// What the lines so far add up to.
@@ -42,6 +43,14 @@ pub(super) struct Parser {
 /// # Errors
 /// The first line that cannot be understood, with the reason and a hint.
 pub fn parse(text: &str) -> Result<RecordedLog, LogError> {
+    parse_over(text, &Image::default())
+}
+
+/// Reads a log of an execution that started from the durable memory `initial`; `initial` lines of the log change it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_over(text: &str, initial: &Image) -> Result<RecordedLog, LogError> {
     let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, without_comment(l)));
     let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
     match header {
@@ -58,7 +67,7 @@ pub fn parse(text: &str) -> Result<RecordedLog, LogError> {
             });
         }
     }
-    let mut parser = Parser::new();
+    let mut parser = Parser::new(initial);
     for (number, line) in lines.filter(|(_, l)| !l.trim().is_empty()) {
         parser.line(number, line)?;
     }
@@ -78,15 +87,17 @@ fn without_comment(line: &str) -> &str {
 }
 
 impl Parser {
-    fn new() -> Parser {
+    fn new(initial: &Image) -> Parser {
         let log = RecordedLog {
             trace: Trace::default(),
             records: Vec::new(),
-            initial: Image::default(),
+            initial: initial.clone(),
             event_lines: Vec::new(),
             origins: Vec::new(),
+            work: Vec::new(),
+            persistent_bytes: 0,
         };
-        let (memory, media) = (Image::with_writers(), Image::with_writers());
+        let (memory, media) = (initial.clone().track_writers(), initial.clone().track_writers());
         Parser {
             log,
             ranges: Vec::new(),
@@ -152,6 +163,7 @@ impl Parser {
             len,
             at: Addr::pm(used),
         });
+        self.log.persistent_bytes = used + len;
         Ok(())
     }
 
@@ -165,6 +177,14 @@ impl Parser {
         self.log.trace.threads = self.log.trace.threads.max(u32::from(thread.0) + 1);
         self.tx.resize(self.log.trace.threads as usize, None);
         let word = f.next("what the thread did")?;
+        if word == "work" {
+            self.log.work.push(Work {
+                event: self.log.trace.events.len(),
+                thread,
+                instructions: f.small("a number of instructions")?,
+            });
+            return Ok(());
+        }
         let kind = match word {
             "store" | "nt" => TraceKind::Store(self.store(number, thread, word == "nt", source, f)?),
             "load" => {

@@ -3,16 +3,28 @@
 use crate::args::CrashArgs;
 use crate::output::Out;
 use crate::{CLEAN, VIOLATION};
-use fencepost_lab::LabError;
 use fencepost_lab::crash::{CrashOutcome, CrashRequest, CrashWitness, crash as lab_crash};
+use fencepost_lab::external::is_image_id;
 use fencepost_lab::replay as lab_replay;
+use fencepost_lab::{BadInput, LabError};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Explores crash states.
 pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
+    let Some(program) = &args.program else {
+        return super::external::crash(args, out);
+    };
+    let x = &args.external;
+    if x.recover.is_some() || x.image.is_some() {
+        let hint = "a program of fencepost brings its own recovery; leave PROGRAM out to explore a recorded log";
+        return Err(BadInput::new("--recover and --image belong to recorded logs")
+            .hint(hint)
+            .into());
+    }
     let mut request = args
         .common
-        .request(&args.program, args.design.as_deref().unwrap_or("volatile"), args.ops, 0);
+        .request(program, args.design.as_deref().unwrap_or("volatile"), args.ops, 0);
     // The number of crash states grows with every thread, so one is the default here.
     request.threads = request.threads.or(Some(1));
     let request = CrashRequest {
@@ -82,7 +94,10 @@ fn witness(w: &CrashWitness) -> String {
 }
 
 /// Runs recovery again on one crash state.
-pub fn replay(id: &str, out: &Out) -> Result<u8, LabError> {
+pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+    if is_image_id(id) {
+        return super::external::replay(id, file, out);
+    }
     let r = lab_replay::replay(id)?;
     out.document(&r, || {
         let state = format!("{}: {}\n", r.program, r.verdict);

@@ -3,6 +3,7 @@
 mod compare;
 mod config;
 mod crash;
+mod external;
 mod judge;
 mod lists;
 mod reproduce;
@@ -25,8 +26,9 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Cost { design, machine, sets } => lists::cost(design.as_deref(), machine, sets, out),
         Command::Config(c) => config::config(c, out),
         Command::Reproduce(args) => reproduce::reproduce(args, out),
-        Command::Replay { id } => crash::replay(id, out),
+        Command::Replay { id, output } => crash::replay(id, output.as_deref(), out),
         Command::Judge(args) => judge::judge(args, out),
+        Command::Record(args) => external::record(args, out),
         Command::Cite { design } => lists::cite(design, out),
         Command::Memtrace { file, media } => lists::memtrace(file, media, out),
     }

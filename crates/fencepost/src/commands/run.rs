@@ -13,12 +13,15 @@ use std::fmt::Write as _;
 
 /// Runs one program on one design.
 pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+    let Some(program) = &args.program else {
+        return super::external::run(args, out);
+    };
     let request = Request {
         check: args.check,
         budget: args.points,
         ..args
             .common
-            .request(&args.program, &args.design, args.work.ops, args.work.warmup)
+            .request(program, &args.design, args.work.ops, args.work.warmup)
     };
     let resolved = Resolved::resolve(&request)?;
     let store = args.output.as_deref().map(Store::open).transpose()?;

@@ -1,0 +1,247 @@
+//! The images handed out against brute force over all sets of stores.
+
+use super::{Answer, ImageJob, Images, Next, Smallest};
+use crate::explore::Deviation;
+use crate::graph::{CrashSpace, Grain, NodeId};
+use crate::{Contract, ContractKind, recorded};
+use fencepost_kernel::Stream;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+type Bytes = BTreeMap<u64, u64>;
+
+/// A log of two threads with random stores, flushes and fences to three words of two lines.
+fn random_log(seed: u64, marks: bool) -> String {
+    let mut rng = Stream::new(seed, "images");
+    let mut text = String::from("fencepost-log 1\n");
+    for n in 0..8 {
+        let (t, at) = (rng.below(2), [0u64, 8, 64][rng.below(3) as usize]);
+        let line = match rng.below(6) {
+            0..=2 => format!("{t} store pm+{at} {}", rng.below(3)),
+            3 => format!("{t} nt pm+{at} {}", n + 10),
+            4 => format!("{t} clwb pm+{at}"),
+            _ => format!("{t} sfence"),
+        };
+        text += &format!("{line}\n");
+        if marks && n == 4 {
+            text += "0 begin 0\n0 ack 0\n";
+        }
+    }
+    text
+}
+
+/// Every (begun and acknowledged, image) that the space allows, and the number of (failure point, set) pairs.
+fn brute_force(space: &CrashSpace) -> (BTreeSet<(String, Bytes)>, u128) {
+    let (graph, mut states, mut images) = (&space.graph, 0, BTreeSet::new());
+    for (point, cut) in space.cuts() {
+        let stores: Vec<NodeId> = graph.nodes().filter(|n| !graph.is_barrier(*n)).collect();
+        for set in 0u32..1 << stores.len() {
+            let is_in = |n: NodeId| stores.iter().position(|s| *s == n).is_some_and(|i| set >> i & 1 == 1);
+            // Closed under "must be durable before", which may lead through barriers.
+            let closed = stores.iter().filter(|n| is_in(**n)).all(|n| {
+                let earlier = stores.iter().filter(|m| graph.is_before(**m, *n));
+                earlier.into_iter().all(|m| is_in(*m))
+            });
+            let allowed = stores
+                .iter()
+                .all(|n| if is_in(*n) { !cut.is_out(*n) } else { !cut.is_in(*n) });
+            if closed && allowed {
+                states += 1;
+                let mut image = Bytes::new();
+                for write in stores.iter().filter(|n| is_in(**n)).flat_map(|n| graph.writes(*n)) {
+                    image.insert(write.at.0, write.value);
+                }
+                image.retain(|_, v| *v != 0);
+                images.insert((format!("{:?}", point.crash), image));
+            }
+        }
+    }
+    (images, states)
+}
+fn bytes(job: &ImageJob) -> (String, Bytes) {
+    let base = fencepost_kernel::Addr::pm(0).0;
+    let image = job.words.iter().map(|(o, v)| (base + o, *v)).collect();
+    (format!("{:?}", job.crash), image)
+}
+fn survived() -> Answer {
+    Answer::default()
+}
+
+#[test]
+fn every_image_is_handed_out_once_and_every_state_is_counted() {
+    for kind in [ContractKind::Px86, ContractKind::None, ContractKind::StrictTso] {
+        for seed in 0..60 {
+            let log = recorded::parse(&random_log(seed, seed % 2 == 0)).unwrap();
+            let space = Contract::from(kind).space(&log.trace, &log.initial);
+            let (images, states) = brute_force(&space);
+            let (mut search, mut seen) = (Images::new(&space, false), BTreeSet::new());
+            while let Next::Run(job) = search.next_image() {
+                assert!(seen.insert(bytes(&job)), "{kind:?} {seed}: handed out twice");
+                search.answer(&job, &survived());
+            }
+            assert_eq!(seen, images, "{kind:?} {seed}");
+            let p = search.progress();
+            assert_eq!(
+                (p.covered, p.total, p.complete),
+                (states, Some(states), true),
+                "{kind:?} {seed}"
+            );
+        }
+    }
+}
+
+/// A recovery that reads the first word, and the second only if the first is not zero: with reported reads each
+/// combination of what it reads is run at least once, no violation is missed, and all states are covered.
+#[test]
+fn one_run_answers_for_all_images_that_agree_on_what_was_read() {
+    for seed in 0..80 {
+        let log = recorded::parse(&random_log(seed, false)).unwrap();
+        let space = Contract::from(ContractKind::None).space(&log.trace, &log.initial);
+        let (images, states) = brute_force(&space);
+        let at = |image: &Bytes, offset: u64| image.get(&fencepost_kernel::Addr::pm(offset).0).copied().unwrap_or(0);
+        let view = |image: &Bytes| (at(image, 0), if at(image, 0) != 0 { at(image, 64) } else { 0 });
+        let (mut search, mut seen, mut runs) = (Images::new(&space, true), BTreeSet::new(), 0);
+        while let Next::Run(job) = search.next_image() {
+            let image = bytes(&job).1;
+            seen.insert(view(&image));
+            runs += 1;
+            let mut reads = vec![(0, 8)];
+            reads.extend((at(&image, 0) != 0).then_some((64, 8)));
+            let answer = Answer {
+                failed: None,
+                reads: Some(reads),
+            };
+            assert!(search.answer(&job, &answer));
+        }
+        let wanted: BTreeSet<_> = images.iter().map(|i| view(&i.1)).collect();
+        assert_eq!(seen, wanted, "{seed}");
+        let p = search.progress();
+        assert_eq!((p.covered, p.total), (states, Some(states)), "{seed}");
+        assert!(runs <= images.len());
+    }
+}
+
+/// Twelve lines without order: 4096 images, but one word read is one decision.
+#[test]
+fn what_recovery_does_not_read_costs_nothing() {
+    let lines: String = (0..12).map(|i| format!("0 store pm+{} 1\n", i * 64)).collect();
+    let log = recorded::parse(&format!("fencepost-log 1\n{lines}")).unwrap();
+    let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+    let mut search = Images::new(&space, true);
+    let mut runs = 0;
+    while let Next::Run(job) = search.next_image() {
+        runs += 1;
+        let answer = Answer {
+            failed: None,
+            reads: Some(vec![(5 * 64, 8)]),
+        };
+        search.answer(&job, &answer);
+    }
+    assert_eq!(search.progress().covered, 4096);
+    // The two ends, and each store alone from both of them.
+    assert!(runs <= 2 + 24, "{runs}");
+}
+
+#[test]
+fn a_recovery_that_contradicts_itself_is_noticed() {
+    let log = recorded::parse("fencepost-log 1\n0 store pm+0 1\n0 store pm+64 1\n").unwrap();
+    let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+    let (mut search, mut n) = (Images::new(&space, true), 0);
+    while let Next::Run(job) = search.next_image() {
+        n += 1;
+        let reads = if n % 2 == 0 {
+            vec![(0, 8), (64, 8)]
+        } else {
+            vec![(64, 8), (0, 8)]
+        };
+        if !search.answer(
+            &job,
+            &Answer {
+                failed: None,
+                reads: Some(reads),
+            },
+        ) {
+            break;
+        }
+    }
+    assert!(!search.is_steady());
+}
+
+/// The smallest failing state by brute force over all sets, and the search for it from any failing state.
+#[test]
+fn the_witness_is_as_small_as_brute_force_finds() {
+    let fails = |image: &Bytes| {
+        let at = |offset: u64| image.get(&fencepost_kernel::Addr::pm(offset).0).copied().unwrap_or(0);
+        at(64) != 0 && at(8) == 0
+    };
+    let mut found = 0;
+    for seed in 0..120 {
+        let log = recorded::parse(&random_log(seed, false)).unwrap();
+        let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
+        let mut search = Images::new(&space, false);
+        while let Next::Run(job) = search.next_image() {
+            if !fails(&bytes(&job).1) {
+                search.answer(&job, &survived());
+                continue;
+            }
+            let run = |j: &ImageJob| {
+                let failed = fails(&bytes(j).1).then(|| "flag without record".to_owned());
+                Ok::<_, Infallible>(Some(Answer { failed, reads: None }))
+            };
+            let Ok(witness) = Smallest::new(&space, &job, run).find(&job, "");
+            assert!(witness.smallest);
+            let least = smallest_by_brute_force(&space, job.point, fails);
+            let deviating = match witness.deviation {
+                Deviation::Missing => &witness.missing,
+                Deviation::Persisted => &witness.persisted,
+            };
+            assert_eq!(deviating.len(), least, "{seed}");
+            let (words, _) = ImageJob::replay(&space, &witness.id).unwrap();
+            assert_eq!(words, witness.words);
+            found += 1;
+            break;
+        }
+    }
+    assert!(found > 10, "{found}");
+}
+fn smallest_by_brute_force(space: &CrashSpace, point: usize, fails: impl Fn(&Bytes) -> bool) -> usize {
+    let (_, cut) = space.cuts().nth(point).unwrap();
+    let graph = &space.graph;
+    let open: Vec<NodeId> = cut.free_nodes(graph).filter(|n| !graph.is_barrier(*n)).collect();
+    let sets = (0u32..1 << open.len()).filter(|set| {
+        let is_in = |n: NodeId| match open.iter().position(|s| *s == n) {
+            Some(i) => set >> i & 1 == 1,
+            None => cut.is_in(n),
+        };
+        let closed = open.iter().filter(|n| is_in(**n));
+        let closed = closed.flat_map(|n| {
+            graph
+                .nodes()
+                .filter(|m| graph.is_before(*m, *n) && !graph.is_barrier(*m))
+        });
+        let (closed, mut image) = (closed.into_iter().all(is_in), Bytes::new());
+        for n in graph.nodes().filter(|n| is_in(*n)) {
+            image.extend(graph.writes(n).iter().map(|w| (w.at.0, w.value)));
+        }
+        closed && fails(&image)
+    });
+    let sets: Vec<usize> = sets.map(|s| s.count_ones() as usize).collect();
+    match sets.contains(&open.len()) {
+        true => sets.into_iter().min().unwrap(),
+        false => sets.into_iter().map(|n| n.min(open.len() - n)).min().unwrap(),
+    }
+}
+
+#[test]
+fn at_byte_grain_a_word_may_be_torn() {
+    let log = recorded::parse("fencepost-log 1\n0 store pm+0 0x0101\n").unwrap();
+    let mut contract = Contract::from(ContractKind::None);
+    contract.params.grain = Grain::Byte;
+    let space = contract.space(&log.trace, &log.initial);
+    let (mut search, mut seen) = (Images::new(&space, false), BTreeSet::new());
+    while let Next::Run(job) = search.next_image() {
+        seen.insert(job.words.first().map_or(0, |w| w.1));
+        search.answer(&job, &survived());
+    }
+    assert_eq!(seen, BTreeSet::from([0, 1, 0x0100, 0x0101]));
+}

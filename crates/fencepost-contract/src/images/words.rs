@@ -1,0 +1,120 @@
+//! The words that an execution wrote, and the value of each in a crash state.
+
+use crate::graph::{Cut, Grain, LocationId, PersistGraph};
+use fencepost_kernel::{Addr, CrashPoint};
+use rustc_hash::FxHashMap;
+
+/// A location as a part of its word.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Part {
+    word: u32,
+    shift: u32,
+    mask: u64,
+}
+
+/// Every word that the execution wrote.
+#[derive(Debug)]
+pub(super) struct Words {
+    addresses: Vec<Addr>,
+    initial: Vec<u64>,
+    /// By location.
+    parts: Vec<Part>,
+    /// By word: its locations.
+    locations: Vec<Vec<LocationId>>,
+    index: FxHashMap<Addr, u32>,
+}
+
+impl Words {
+    pub(super) fn new(graph: &PersistGraph) -> Words {
+        let mut words = Words {
+            addresses: Vec::new(),
+            initial: Vec::new(),
+            parts: Vec::new(),
+            locations: Vec::new(),
+            index: FxHashMap::default(),
+        };
+        for location in (0..graph.location_count() as u32).map(LocationId) {
+            let at = graph.address(location);
+            let next = words.addresses.len() as u32;
+            let word = *words.index.entry(at.word()).or_insert(next);
+            if word == next {
+                words.addresses.push(at.word());
+                words.initial.push(graph.initial().word(at.word()));
+                words.locations.push(Vec::new());
+            }
+            words.locations[word as usize].push(location);
+            let (shift, mask) = match graph.grain() {
+                Grain::Byte => ((at.0 % 8 * 8) as u32, 0xff << (at.0 % 8 * 8)),
+                Grain::Word | Grain::Line => (0, u64::MAX),
+            };
+            words.parts.push(Part { word, shift, mask });
+        }
+        words
+    }
+    /// Locations of the word with this number.
+    pub(super) fn locations(&self, word: u32) -> &[LocationId] {
+        &self.locations[word as usize]
+    }
+    pub(super) fn count(&self) -> u32 {
+        self.addresses.len() as u32
+    }
+    /// Numbers of the written words among `len` bytes at `offset` of persistent memory.
+    pub(super) fn within(&self, offset: u64, len: u64) -> impl Iterator<Item = u32> + '_ {
+        let end = offset.saturating_add(len);
+        let sparse = (end - offset) / 8 > u64::from(self.count());
+        // A long read is matched against the words, a short one the other way round.
+        let by_word = (0..if sparse { self.count() } else { 0 }).filter(move |w| {
+            let at = self.addresses[*w as usize].0.wrapping_sub(Addr::pm(0).0);
+            at < end && at + 8 > offset
+        });
+        let first = offset / 8;
+        let last = if sparse { first } else { end.div_ceil(8) };
+        let by_address = (first..last).filter_map(|w| self.index.get(&Addr::pm(w * 8)).copied());
+        by_word.chain(by_address)
+    }
+    /// The value of each word in the cut's largest state, in which everything is durable that is not out.
+    pub(super) fn largest(&self, graph: &PersistGraph, cut: &Cut) -> Vec<u64> {
+        self.values(graph, |l| cut.bounds(graph, l).1)
+    }
+    /// The value of a word whose locations are all decided, or in the cut's largest state.
+    pub(super) fn value(&self, graph: &PersistGraph, cut: &Cut, word: u32) -> u64 {
+        let mut value = self.initial[word as usize];
+        for location in self.locations(word) {
+            self.put(graph, &mut value, *location, cut.bounds(graph, *location).1);
+        }
+        value
+    }
+    fn values(&self, graph: &PersistGraph, versions: impl Fn(LocationId) -> usize) -> Vec<u64> {
+        let mut values = self.initial.clone();
+        for (i, part) in self.parts.iter().enumerate() {
+            let location = LocationId(i as u32);
+            self.put(graph, &mut values[part.word as usize], location, versions(location));
+        }
+        values
+    }
+    fn put(&self, graph: &PersistGraph, value: &mut u64, location: LocationId, versions: usize) {
+        let part = self.parts[location.index()];
+        if let Some(last) = versions.checked_sub(1) {
+            let new = graph.versions(location)[last].value << part.shift;
+            *value = *value & !part.mask | new & part.mask;
+        }
+    }
+    /// Words that differ from the memory before the execution: offset into persistent memory, value.
+    pub(super) fn changes(&self, values: &[u64]) -> Vec<(u64, u64)> {
+        let all = self.addresses.iter().zip(values).zip(&self.initial);
+        let changed = all.filter(|((_, v), i)| v != i);
+        changed.map(|((a, v), _)| (a.0 - Addr::pm(0).0, *v)).collect()
+    }
+    /// Fingerprint of an image with what had begun and been acknowledged. 128 bits: among billions of images the chance
+    /// of any collision is below 2^-64.
+    pub(super) fn key(&self, values: &[u64], crash: &CrashPoint) -> u128 {
+        let mut h: u128 = 0x6a09_e667_f3bc_c908;
+        let history = crash.begun.iter().chain(&crash.acked).map(|n| u64::from(*n));
+        for value in history.chain(values.iter().copied()) {
+            const ODD: u128 = 0x2d35_8dcc_aa6c_78a5_9e37_79b9_7f4a_7c15;
+            let mixed = (h ^ u128::from(value)).wrapping_add(1).wrapping_mul(ODD);
+            h = mixed ^ mixed >> 67;
+        }
+        h
+    }
+}

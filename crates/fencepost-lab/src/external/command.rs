@@ -1,0 +1,131 @@
+//! How the user's recovery is started, what it is told, and what its end means.
+
+use crate::error::{BadInput, LabError};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// The user's recovery-and-audit command.
+///
+/// It runs on one crash image at a time. Exit status 0 says that recovery survives; anything else, a signal, or no end
+/// within `timeout`, that it does not. The path of the image replaces `{}` in the command, or follows it; the image is also
+/// its standard input and `FENCEPOST_IMAGE`. `FENCEPOST_BEGUN` and `FENCEPOST_ACKED` hold the numbers of operations begun and
+/// acknowledged per thread, separated by commas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recover {
+    /// The command, as for a shell.
+    pub command: String,
+    /// Started once, it is asked about many images over its standard input and output.
+    pub server: bool,
+    /// It reports what it reads (in the file `FENCEPOST_READS`; a server in its answers).
+    pub reads: bool,
+    /// Longest time for one image.
+    pub timeout: Duration,
+    /// Most address space, in bytes.
+    pub memory: Option<u64>,
+}
+
+/// Exit statuses with which a shell says that there is no such command.
+const NOT_RUN: [i32; 2] = [126, 127];
+
+impl Recover {
+    /// A process that runs the command on `image`, in a process group of its own.
+    pub(super) fn start(&self, image: &Path) -> Command {
+        let path = image.to_string_lossy();
+        let mut text = match (self.command.contains("{}"), self.server) {
+            (true, _) => self.command.replace("{}", &quoted(&path)),
+            (false, true) => self.command.clone(),
+            (false, false) => format!("{} {}", self.command, quoted(&path)),
+        };
+        let mut command = if self.memory.is_none() && is_plain(&text) {
+            let mut parts = text.split_whitespace();
+            let mut command = Command::new(parts.next().unwrap_or_default());
+            command.args(parts);
+            command
+        } else {
+            if let Some(bytes) = self.memory {
+                text = format!("ulimit -v {}; {text}", bytes / 1024);
+            }
+            let mut command = Command::new("/bin/sh");
+            command.arg("-c").arg(text);
+            command
+        };
+        use std::os::unix::process::CommandExt;
+        command.process_group(0).stdin(Stdio::null());
+        command
+    }
+    /// What the end of a process says: `None` if it survives.
+    ///
+    /// # Errors
+    /// The command could not be run at all.
+    pub(super) fn verdict(&self, status: ExitStatus, expired: bool, said: &str) -> Result<Option<String>, LabError> {
+        use std::os::unix::process::ExitStatusExt;
+        let tail = said
+            .trim()
+            .lines()
+            .last()
+            .map(|l| format!(": {}", l.trim()))
+            .unwrap_or_default();
+        Ok(match (expired, status.code(), status.signal()) {
+            (true, ..) => Some(format!("recovery hangs: no end after {:?}", self.timeout)),
+            (_, Some(0), _) => None,
+            (_, Some(code), _) if NOT_RUN.contains(&code) => return Err(self.not_run(said.trim())),
+            (_, Some(code), _) => Some(format!("exit status {code}{tail}")),
+            (_, None, signal) => Some(format!("killed by signal {}{tail}", signal.unwrap_or(0))),
+        })
+    }
+    /// The command could not be run.
+    pub(super) fn not_run(&self, why: &str) -> LabError {
+        BadInput::new(format!("the recovery command `{}` cannot be run: {why}", self.command)).into()
+    }
+}
+
+/// Numbers, separated by commas.
+pub(super) fn list(numbers: &[u32]) -> String {
+    let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    texts.join(",")
+}
+/// A line `read OFFSET LENGTH`, decimal or `0x` hexadecimal.
+pub(super) fn read_line(line: &str) -> Option<(u64, u64)> {
+    let number = |w: &str| match w.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => w.parse().ok(),
+    };
+    let mut words = line.split_whitespace();
+    if words.next() != Some("read") {
+        return None;
+    }
+    let (offset, length) = (number(words.next()?)?, number(words.next()?)?);
+    words.next().is_none().then_some((offset, length))
+}
+/// Whether a shell would only split the text at blanks.
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " /._-+,:@%".contains(c);
+    text.chars().all(plain)
+}
+/// The path as one argument of a shell command.
+fn quoted(path: &str) -> String {
+    match path.contains(' ') || !is_plain(path) {
+        true => format!("'{}'", path.replace('\'', "'\\''")),
+        false => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn read_lines_are_understood_or_refused() {
+        assert_eq!(read_line("read 0x40 8"), Some((64, 8)));
+        assert_eq!(read_line("  read 7 1 "), Some((7, 1)));
+        for bad in ["read", "read 1", "read x 1", "read 1 2 3", "reads 1 2", ""] {
+            assert_eq!(read_line(bad), None, "{bad}");
+        }
+    }
+    #[test]
+    fn paths_are_one_argument_whatever_they_hold() {
+        assert_eq!(quoted("/tmp/a"), "/tmp/a");
+        assert_eq!(quoted("/tmp/a b"), "'/tmp/a b'");
+        assert_eq!(quoted("/tmp/it's"), "'/tmp/it'\\''s'");
+    }
+}

@@ -1,0 +1,285 @@
+//! The events of a log as bodies of simulated threads.
+//!
+//! Each thread performs its own events in their order. Where the log has one thread's access follow another's to the same
+//! word (a read of its store, a store over it, a store over what it read), the later thread waits for the earlier one: it
+//! reads the word, acquiring, until the other access has been performed. Elsewhere the simulated threads run freely, as the
+//! real ones did.
+
+use fencepost_contract::recorded::RecordedLog;
+use fencepost_kernel::{Addr, At, Dialect, Fence, HartId, Logging, Mem, Outcome, Rmw, Site, StoreId, TraceKind, Val};
+use fencepost_machine::ThreadBody;
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// What a thread does, in the order in which it does it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Step {
+    /// Reads this word until the access with this number has been performed.
+    Wait(Addr, u32),
+    Load(Addr),
+    /// Stores the value; the number is set where another thread waits for it.
+    Store(Addr, u64, Option<u32>),
+    NonTemporal(Addr, u64, Option<u32>),
+    /// Exchanges the word, or only reads it.
+    Atomic(Addr, Option<u64>, Option<u32>),
+    /// A load that another thread's store must follow.
+    ReadBefore(Addr, u32),
+    Flush(Addr),
+    Fence,
+    Work(u32),
+    Begin(u32),
+    End(u32),
+    Ack,
+}
+
+/// Whether the log marks operations.
+pub(super) fn has_operations(log: &RecordedLog) -> bool {
+    log.trace.events.iter().any(|e| matches!(e.kind, TraceKind::OpBegin(_)))
+}
+
+/// Instructions of each compute site: the powers of two, of which any number is made.
+pub(super) fn sites() -> Rc<[u32]> {
+    (0..32).map(|bit| 1u32 << bit).collect()
+}
+
+/// One body a thread.
+pub(super) fn bodies(log: &RecordedLog, dialect: Dialect) -> Vec<ThreadBody> {
+    let done: Rc<[Cell<bool>]> = vec![Cell::new(false); log.trace.events.len()].into();
+    let steps = steps(log).into_iter();
+    let body = |steps: Vec<Step>| {
+        let done = Rc::clone(&done);
+        Box::new(move |m: &mut fencepost_machine::SimMem<'_>| Replay { steps, done, dialect }.run(m)) as ThreadBody
+    };
+    steps.map(body).collect()
+}
+
+/// The newest accesses to a word: who stored it, and who has read that since.
+#[derive(Default)]
+struct Newest {
+    store: Option<(HartId, u32)>,
+    reads: Vec<(HartId, u32)>,
+}
+
+/// The steps of each thread. Accesses are numbered by their events.
+fn steps(log: &RecordedLog) -> Vec<Vec<Step>> {
+    let mut steps: Vec<Vec<Step>> = vec![Vec::new(); log.trace.threads as usize];
+    let waited_for = waited_for(log);
+    let mut newest: FxHashMap<Addr, Newest> = FxHashMap::default();
+    let mut work = log.work.iter().peekable();
+    for (i, event) in log.trace.events.iter().enumerate() {
+        while let Some(w) = work.next_if(|w| w.event <= i) {
+            steps[w.thread.index()].push(Step::Work(w.instructions));
+        }
+        let Some(thread) = event.thread else { continue };
+        let mine = &mut steps[thread.index()];
+        let number = Some(i as u32).filter(|i| waited_for[*i as usize]);
+        if let Some((at, stores)) = access(log, event.kind) {
+            let before = newest.entry(at).or_default();
+            mine.extend(before.others(thread, stores).map(|n| Step::Wait(at, n)));
+            before.note(thread, i as u32, stores);
+        }
+        let value = |s: StoreId| log.trace.store(s).value;
+        match event.kind {
+            TraceKind::Store(s) => {
+                let info = log.trace.store(s);
+                mine.push(match info.nt {
+                    true => Step::NonTemporal(info.addr.word(), info.value, number),
+                    false => Step::Store(info.addr.word(), info.value, number),
+                });
+            }
+            TraceKind::Load { addr, .. } => mine.push(match number {
+                Some(n) => Step::ReadBefore(addr, n),
+                None => Step::Load(addr),
+            }),
+            TraceKind::Rmw { addr, store, .. } => mine.push(Step::Atomic(addr, store.map(value), number)),
+            TraceKind::Flush { line, .. } => mine.push(Step::Flush(line.base())),
+            TraceKind::Fence(Fence::Pcommit) => {}
+            TraceKind::Fence(_) => mine.push(Step::Fence),
+            TraceKind::OpBegin(k) => mine.push(Step::Begin(k)),
+            TraceKind::OpEnd(k) => mine.push(Step::End(k)),
+            TraceKind::Ack(_) => mine.push(Step::Ack),
+            // The log's own hardware transactions and durable events belong to the machine it was recorded on.
+            _ => {}
+        }
+    }
+    for w in work {
+        steps[w.thread.index()].push(Step::Work(w.instructions));
+    }
+    steps
+}
+
+/// The word that an event accesses, and whether it stores.
+fn access(log: &RecordedLog, kind: TraceKind) -> Option<(Addr, bool)> {
+    match kind {
+        TraceKind::Store(s) => Some((log.trace.store(s).addr.word(), true)),
+        TraceKind::Load { addr, .. } => Some((addr, false)),
+        TraceKind::Rmw { addr, store, .. } => Some((addr, store.is_some())),
+        _ => None,
+    }
+}
+
+/// For each event: whether an access of another thread must wait for it.
+fn waited_for(log: &RecordedLog) -> Vec<bool> {
+    let mut waited = vec![false; log.trace.events.len()];
+    let mut newest: FxHashMap<Addr, Newest> = FxHashMap::default();
+    for (i, event) in log.trace.events.iter().enumerate() {
+        let (Some(thread), Some((at, stores))) = (event.thread, access(log, event.kind)) else {
+            continue;
+        };
+        let before = newest.entry(at).or_default();
+        before.others(thread, stores).for_each(|n| waited[n as usize] = true);
+        before.note(thread, i as u32, stores);
+    }
+    waited
+}
+
+impl Newest {
+    /// Accesses of other threads that this one must follow.
+    fn others(&self, thread: HartId, stores: bool) -> impl Iterator<Item = u32> + '_ {
+        let reads = self.reads.iter().filter(move |_| stores);
+        let all = self.store.iter().chain(reads);
+        all.filter(move |(t, _)| *t != thread).map(|(_, n)| *n)
+    }
+    fn note(&mut self, thread: HartId, event: u32, stores: bool) {
+        if stores {
+            self.store = Some((thread, event));
+            self.reads.clear();
+        } else {
+            self.reads.retain(|r| r.0 != thread);
+            self.reads.push((thread, event));
+        }
+    }
+}
+
+/// A thread at work.
+struct Replay {
+    steps: Vec<Step>,
+    done: Rc<[Cell<bool>]>,
+    dialect: Dialect,
+}
+
+impl Replay {
+    fn run<M: Mem>(&self, m: &mut M) {
+        let (mut next, mut begins) = (0, FxHashMap::default());
+        let hardware = self.dialect.logging == Logging::Hardware;
+        while let Some(step) = self.steps.get(next) {
+            next += 1;
+            match *step {
+                Step::Begin(op) => {
+                    begins.insert(op, next - 1);
+                    m.op_begin(op);
+                    if hardware && let Err(rollback) = m.tx_begin() {
+                        // The hardware undid this thread's newest transactions: it starts again from there.
+                        next = begins.get(&rollback.op).copied().unwrap_or(next - 1);
+                    }
+                }
+                Step::End(op) => {
+                    if hardware {
+                        m.tx_commit();
+                    }
+                    m.op_end(op, Outcome::default());
+                }
+                Step::Ack => self.durable(m),
+                other => self.access(m, other),
+            }
+        }
+        self.durable(m);
+    }
+    fn durable<M: Mem>(&self, m: &mut M) {
+        self.dialect.durable.iter().for_each(|f| m.fence(*f));
+        if self.dialect.logging == Logging::Hardware {
+            m.tx_flush();
+        }
+    }
+    fn access<M: Mem>(&self, m: &mut M, step: Step) {
+        match step {
+            Step::Wait(at, number) => {
+                while !self.done[number as usize].get() {
+                    m.load_acquire(At::new(at));
+                }
+            }
+            Step::Load(at) => {
+                m.load(At::new(at));
+            }
+            Step::ReadBefore(at, number) => {
+                m.load_acquire(At::new(at));
+                self.done[number as usize].set(true);
+            }
+            Step::Store(at, v, Some(number)) => {
+                m.store_release(At::new(at), Val::lit(v));
+                self.done[number as usize].set(true);
+            }
+            Step::Store(at, v, None) => m.store(At::new(at), Val::lit(v)),
+            Step::NonTemporal(at, v, number) => {
+                m.nt_store(At::new(at), Val::lit(v));
+                self.note(number);
+            }
+            Step::Atomic(at, stored, number) => {
+                match stored {
+                    Some(v) => m.rmw(At::new(at), Rmw::Swap(v)),
+                    None => m.load_acquire(At::new(at)),
+                };
+                self.note(number);
+            }
+            Step::Flush(at) => {
+                if let Some(kind) = self.dialect.flush {
+                    m.flush(At::new(at), kind);
+                }
+            }
+            Step::Fence => self.dialect.order.iter().for_each(|f| m.fence(*f)),
+            Step::Work(n) => (0..32)
+                .filter(|bit| n >> bit & 1 == 1)
+                .for_each(|bit| m.compute(Site(bit))),
+            Step::Begin(_) | Step::End(_) | Step::Ack => {}
+        }
+    }
+    fn note(&self, number: Option<u32>) {
+        if let Some(n) = number {
+            self.done[n as usize].set(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_contract::recorded;
+
+    #[test]
+    fn threads_wait_only_where_they_met() {
+        let log = recorded::parse(
+            "fencepost-log 1
+0 work 7
+0 store pm+0 1
+0 store pm+64 1
+1 load pm+64
+1 store pm+64 2
+0 store pm+0 3
+1 work 9
+",
+        );
+        let steps = steps(&log.unwrap());
+        let (a, b) = (Addr::pm(0), Addr::pm(64));
+        let first = [
+            Step::Work(7),
+            Step::Store(a, 1, None),
+            Step::Store(b, 1, Some(1)),
+            Step::Store(a, 3, None),
+        ];
+        let second = [
+            Step::Wait(b, 1),
+            Step::Load(b),
+            Step::Wait(b, 1),
+            Step::Store(b, 2, None),
+            Step::Work(9),
+        ];
+        assert_eq!(steps, [first.to_vec(), second.to_vec()]);
+    }
+    #[test]
+    fn instructions_are_made_of_powers_of_two() {
+        let n = 0b1001_0110u32;
+        let sum: u32 = (0..32).filter(|bit| n >> bit & 1 == 1).map(|bit| sites()[bit]).sum();
+        assert_eq!(sum, n);
+    }
+}

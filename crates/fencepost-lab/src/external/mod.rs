@@ -1,0 +1,22 @@
+//! Programs that are not ours: crash images of a recorded log, judged by the user's own recovery command, and the same log
+//! on the simulated machine.
+
+mod command;
+mod deadline;
+mod image;
+mod kept;
+mod log;
+mod pool;
+mod process;
+mod record;
+mod replay;
+mod runner;
+mod search;
+mod server;
+
+pub use log::{LogRequest, LoggedRun, run_log};
+pub use record::{RecordRequest, Recorded, check_emulator, record};
+pub use replay::{ReplayedImage, is_image_id, replay_image};
+pub use search::{ExternalCrash, ExternalRequest, ExternalWitness, crash_log};
+
+pub use command::Recover;

@@ -1,0 +1,116 @@
+//! Several runners at work at once.
+
+use super::command::Recover;
+use super::deadline::Deadlines;
+use super::runner::Runner;
+use crate::error::LabError;
+use fencepost_contract::images::{Answer, ImageJob};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a runner hands back.
+pub(super) type Done = (Box<ImageJob>, Result<Answer, LabError>);
+
+/// Runners in threads of their own, fed one image at a time each.
+pub(super) struct Pool {
+    jobs: Option<Sender<Box<ImageJob>>>,
+    done: Receiver<Done>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+    out: usize,
+}
+
+impl Pool {
+    /// Starts `count` runners with files in `folder`.
+    pub(super) fn start(
+        recover: &Recover,
+        count: usize,
+        folder: &Path,
+        base: &Arc<[u8]>,
+        deadlines: &Arc<Deadlines>,
+    ) -> Pool {
+        let (jobs, todo) = channel::<Box<ImageJob>>();
+        let (answers, done) = channel();
+        let todo = Arc::new(Mutex::new(todo));
+        let mut threads = Vec::new();
+        for number in 0..count {
+            let mut runner = Runner::new(recover, folder, number, base, deadlines);
+            let (todo, answers) = (Arc::clone(&todo), answers.clone());
+            threads.push(std::thread::spawn(move || work(&mut runner, &todo, &answers)));
+        }
+        Pool {
+            jobs: Some(jobs),
+            done,
+            threads,
+            out: 0,
+        }
+    }
+    /// Images out that were not taken back.
+    pub(super) fn out(&self) -> usize {
+        self.out
+    }
+    /// Hands an image out.
+    pub(super) fn give(&mut self, job: Box<ImageJob>) {
+        if let Some(jobs) = &self.jobs {
+            self.out += usize::from(jobs.send(job).is_ok());
+        }
+    }
+    /// Takes the next one back; `None` when none is out.
+    pub(super) fn take(&mut self) -> Option<Done> {
+        if self.out == 0 {
+            return None;
+        }
+        self.out -= 1;
+        self.done.recv().ok()
+    }
+}
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.jobs = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(runner: &mut Runner, todo: &Mutex<Receiver<Box<ImageJob>>>, answers: &Sender<Done>) {
+    loop {
+        let next = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = next else { return };
+        let answer = runner.run(&job);
+        if answers.send((job, answer)).is_err() {
+            return;
+        }
+    }
+}
+
+/// A folder for images that goes when it is dropped: in memory, where the system has such a place.
+pub(super) struct Scratch(PathBuf);
+impl Scratch {
+    pub(super) fn new() -> Result<Scratch, LabError> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let name = format!(
+            "fencepost-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
+        let mut why = None;
+        for place in [PathBuf::from("/dev/shm"), std::env::temp_dir()] {
+            let folder = place.join(&name);
+            match std::fs::create_dir(&folder) {
+                Ok(()) => return Ok(Scratch(folder)),
+                Err(e) => why = Some(LabError::file("create folder", &folder, e)),
+            }
+        }
+        Err(why.unwrap_or_else(|| LabError::Internal("no temporary folder".into())))
+    }
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,153 @@
+//! A plugin for `qemu-x86_64` 7.2 that records what an unmodified program does to a persistent file.
+//!
+//! ```text
+//! qemu-x86_64 -cpu max -plugin libfencepost_qemu_plugin.so,log=run.log,pm=/tmp/pool,quantum=1000 PROGRAM ARGS
+//! ```
+//!
+//! Every store, non-temporal store, atomic, flush and fence that concerns a shared mapping of a file whose path starts with
+//! `pm` becomes a line of the log, with the place of the instruction. One thread runs at a time and hands on after
+//! `quantum` memory accesses and in system calls, so the log is one total order that the machine really executed. Loads of
+//! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
+//! where they met. Locks made of plain volatile accesses are not seen.
+//!
+//! This crate, like QEMU's own plugin interface, only declares what it uses; it contains no code of QEMU.
+
+#![allow(unsafe_code, reason = "an interface of C")]
+
+mod qemu;
+mod recorder;
+mod registers;
+
+use fencepost_native::record::{Class, classify};
+use recorder::{EXECUTED, Place, Recorder};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+/// Version of the plugin interface.
+#[unsafe(no_mangle)]
+pub static qemu_plugin_version: c_int = 1;
+
+static RECORDER: OnceLock<Recorder> = OnceLock::new();
+
+/// Called by QEMU when it loads the plugin.
+///
+/// # Safety
+/// `argv` must point to `argc` C strings, as QEMU passes them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: u64,
+    _: *const c_void,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: as promised by the caller.
+    let arguments = (0..argc as usize).map(|i| unsafe { CStr::from_ptr(*argv.add(i)) }.to_string_lossy().into_owned());
+    let recorder = match start(&arguments.collect::<Vec<_>>()) {
+        Ok(recorder) => recorder,
+        Err(why) => {
+            eprintln!("fencepost: cannot record: {why}");
+            return 1;
+        }
+    };
+    let _ = RECORDER.set(recorder);
+    // SAFETY: the callbacks have the types that the interface asks for, and live as long as the process.
+    unsafe {
+        qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+        qemu::qemu_plugin_register_vcpu_syscall_cb(id, syscall);
+        qemu::qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_returned);
+        qemu::qemu_plugin_register_atexit_cb(id, at_exit, std::ptr::null_mut());
+    }
+    0
+}
+
+fn start(arguments: &[String]) -> Result<Recorder, String> {
+    let (mut log, mut file, mut quantum) = (None, None, 1000);
+    for argument in arguments {
+        match argument.split_once('=') {
+            Some(("log", v)) => log = Some(v),
+            Some(("pm", v)) => file = Some(v),
+            Some(("quantum", v)) => quantum = v.parse().map_err(|_| format!("quantum={v} is no number"))?,
+            _ => {
+                return Err(format!(
+                    "unknown argument `{argument}`; there are log=, pm= and quantum="
+                ));
+            }
+        }
+    }
+    let (Some(log), Some(file)) = (log, file) else {
+        return Err("log=FILE and pm=PATH are needed".into());
+    };
+    registers::make_readable()?;
+    Recorder::new(log, file, quantum)
+}
+
+extern "C" fn translate(_: u64, block: *mut c_void) {
+    // SAFETY: QEMU hands out instructions of this block, which live while it is translated; places are never freed, as
+    // translated code refers to them.
+    unsafe {
+        let count = qemu::qemu_plugin_tb_n_insns(block);
+        qemu::qemu_plugin_register_vcpu_tb_exec_inline(block, qemu::ADD, EXECUTED.as_ptr(), count as u64);
+        for i in 0..count {
+            let insn = qemu::qemu_plugin_tb_get_insn(block, i);
+            let size = qemu::qemu_plugin_insn_size(insn);
+            let code = std::slice::from_raw_parts(qemu::qemu_plugin_insn_data(insn), size);
+            let at = qemu::qemu_plugin_insn_vaddr(insn);
+            let class = classify(code);
+            if class == Class::Stack {
+                continue;
+            }
+            let place = Box::leak(Box::new(Place {
+                at,
+                next: at + size as u64,
+                class,
+                name: OnceLock::new(),
+            }));
+            let data = std::ptr::from_mut(place).cast();
+            match class {
+                Class::Flush(..) | Class::Fence(_) => {
+                    qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, qemu::READ_REGISTERS, data);
+                }
+                _ => qemu::qemu_plugin_register_vcpu_mem_cb(insn, accessed, 0, qemu::READ_WRITE, data),
+            }
+        }
+    }
+}
+extern "C" fn accessed(vcpu: c_uint, info: c_uint, address: u64, data: *mut c_void) {
+    // SAFETY: `data` is a place that was leaked for this instruction.
+    let place = unsafe { &*data.cast::<Place>() };
+    // SAFETY: `info` is what QEMU passed.
+    let (store, shift) = unsafe {
+        (
+            qemu::qemu_plugin_mem_is_store(info),
+            qemu::qemu_plugin_mem_size_shift(info),
+        )
+    };
+    if let Some(recorder) = RECORDER.get() {
+        recorder.memory(vcpu, store, 1 << shift, address, place);
+    }
+}
+extern "C" fn executed(vcpu: c_uint, data: *mut c_void) {
+    // SAFETY: `data` is a place that was leaked for this instruction.
+    let place = unsafe { &*data.cast::<Place>() };
+    let Some(recorder) = RECORDER.get() else { return };
+    match &place.class {
+        Class::Fence(name) => recorder.fence(vcpu, name, place),
+        Class::Flush(name, operand) => recorder.flush(vcpu, name, operand, place),
+        _ => {}
+    }
+}
+extern "C" fn syscall(_: u64, _: c_uint, number: i64, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, _: u64, _: u64) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.call(number, [a, b, c, d, e, f]);
+    }
+}
+extern "C" fn syscall_returned(_: u64, _: c_uint, number: i64, result: i64) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.call_returned(number, result);
+    }
+}
+extern "C" fn at_exit(_: u64, _: *mut c_void) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.end();
+    }
+}

@@ -1,0 +1,62 @@
+//! What QEMU 7.2 offers to plugins (API version 1), declared here; and three of its own symbols.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// Plugin, instruction, block and vCPU handles are QEMU's business.
+pub type Id = u64;
+/// A block of instructions being translated.
+pub type Block = c_void;
+/// An instruction being translated.
+pub type Insn = c_void;
+
+/// Memory callback: vCPU, what kind of access, address, what was registered.
+pub type OnMemory = extern "C" fn(c_uint, c_uint, u64, *mut c_void);
+/// Execution callback: vCPU, what was registered.
+pub type OnExec = extern "C" fn(c_uint, *mut c_void);
+/// System call callback: plugin, vCPU, number, eight arguments.
+pub type OnSyscall = extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+/// System call return callback: plugin, vCPU, number, result.
+pub type OnSyscallReturn = extern "C" fn(Id, c_uint, i64, i64);
+
+/// Loads and stores.
+pub const READ_WRITE: c_int = 3;
+/// The callback wants to read registers. 7.2 takes no notice; see [`crate::registers`].
+pub const READ_REGISTERS: c_int = 1;
+/// Add to a counter.
+pub const ADD: c_int = 0;
+
+unsafe extern "C" {
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, f: extern "C" fn(Id, *mut Block));
+    pub fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
+    pub fn qemu_plugin_tb_get_insn(block: *const Block, i: usize) -> *mut Insn;
+    pub fn qemu_plugin_insn_data(insn: *const Insn) -> *const u8;
+    pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+    pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
+    pub fn qemu_plugin_register_vcpu_mem_cb(insn: *mut Insn, f: OnMemory, flags: c_int, rw: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(insn: *mut Insn, f: OnExec, flags: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_tb_exec_inline(block: *mut Block, op: c_int, counter: *mut u64, n: u64);
+    pub fn qemu_plugin_mem_size_shift(info: c_uint) -> c_uint;
+    pub fn qemu_plugin_mem_is_store(info: c_uint) -> bool;
+    pub fn qemu_plugin_register_vcpu_syscall_cb(id: Id, f: OnSyscall);
+    pub fn qemu_plugin_register_vcpu_syscall_ret_cb(id: Id, f: OnSyscallReturn);
+    pub fn qemu_plugin_register_atexit_cb(id: Id, f: extern "C" fn(Id, *mut c_void), data: *mut c_void);
+    pub fn qemu_plugin_start_code() -> u64;
+    pub fn qemu_plugin_path_to_binary() -> *const c_char;
+
+    /// Where guest address 0 lies in this process.
+    pub static guest_base: u64;
+    pub fn qemu_get_cpu(index: c_int) -> *mut c_void;
+    pub fn x86_cpu_gdb_read_register(cpu: *mut c_void, buffer: *mut ByteArray, register: c_int) -> c_int;
+    pub fn g_byte_array_new() -> *mut ByteArray;
+    pub fn g_byte_array_set_size(buffer: *mut ByteArray, n: c_uint) -> *mut ByteArray;
+    pub fn mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int;
+}
+
+/// glib's array of bytes.
+#[repr(C)]
+pub struct ByteArray {
+    /// The bytes.
+    pub data: *const u8,
+    /// How many.
+    pub length: c_uint,
+}

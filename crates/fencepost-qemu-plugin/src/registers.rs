@@ -1,0 +1,136 @@
+//! Guest registers in callbacks.
+//!
+//! A flush has no memory callback: QEMU translates it to nothing, so its address must be computed from registers. QEMU 7.2
+//! keeps computed registers in host registers across a plugin callback, because the callback's helper says that it reads
+//! none. [`make_readable`] changes that one word of QEMU's table of helpers, in this process only, and refuses anything it
+//! does not recognise.
+
+use crate::qemu;
+use fencepost_native::record::{Operand, Register};
+use std::ffi::{c_int, c_void};
+
+/// Name of the helper behind execution callbacks.
+const HELPER: &[u8] = b"\0plugin_vcpu_udata_cb\0";
+/// Its flags in 7.2: it reads and writes no globals (`TCG_CALL_NO_RWG`).
+const READS_NOTHING: u32 = 1;
+/// It writes no globals (`TCG_CALL_NO_WG`), so what it may read is written back before.
+const READS: u32 = 2;
+
+/// A part of QEMU's own image in memory.
+struct Part {
+    from: usize,
+    to: usize,
+    readable: bool,
+    writable: bool,
+}
+
+/// Makes callbacks see the registers as they are.
+///
+/// # Errors
+/// Why this QEMU is not one that we know.
+pub fn make_readable() -> Result<(), String> {
+    let parts = parts()?;
+    let name = find_name(&parts).ok_or("QEMU's helper for callbacks was not found")?;
+    let entry = find_entry(&parts, name).ok_or("QEMU's table of helpers was not found")?;
+    let flags = (entry + 8) as *mut u32;
+    // SAFETY: `entry` is an aligned pointer-sized field within a readable part, and the flags follow it in the same struct.
+    let found = unsafe { flags.read() };
+    match found {
+        READS => return Ok(()),
+        READS_NOTHING => {}
+        other => return Err(format!("QEMU's helper for callbacks has the unknown flags {other}")),
+    }
+    let page = flags as usize & !0xfff;
+    const READ_WRITE: c_int = 3;
+    // SAFETY: the page belongs to QEMU's data; giving it write permission takes nothing away, and the word is only read
+    // by the translator, which runs after installation.
+    unsafe {
+        if qemu::mprotect(page as *mut c_void, 0x2000, READ_WRITE) != 0 {
+            return Err("QEMU's table of helpers cannot be written".into());
+        }
+        flags.write(READS);
+    }
+    Ok(())
+}
+
+/// The parts of the running executable, from `/proc/self/maps`.
+fn parts() -> Result<Vec<Part>, String> {
+    let own = std::fs::read_link("/proc/self/exe").map_err(|e| e.to_string())?;
+    let maps = std::fs::read_to_string("/proc/self/maps").map_err(|e| e.to_string())?;
+    let mut parts: Vec<Part> = Vec::new();
+    for line in maps.lines().filter(|l| l.ends_with(&*own.to_string_lossy())) {
+        let (range, rest) = line.split_once(' ').ok_or("an odd line in /proc/self/maps")?;
+        let (from, to) = range.split_once('-').ok_or("an odd line in /proc/self/maps")?;
+        let number = |t: &str| usize::from_str_radix(t, 16).map_err(|e| e.to_string());
+        parts.push(Part {
+            from: number(from)?,
+            to: number(to)?,
+            readable: rest.starts_with('r'),
+            writable: rest.as_bytes().get(1) == Some(&b'w'),
+        });
+    }
+    Ok(parts)
+}
+fn bytes(part: &Part) -> &'static [u8] {
+    // SAFETY: a readable part of the executable's image, which stays mapped as long as the process lives.
+    unsafe { std::slice::from_raw_parts(part.from as *const u8, part.to - part.from) }
+}
+fn find_name(parts: &[Part]) -> Option<usize> {
+    let readable = parts.iter().filter(|p| p.readable && !p.writable);
+    readable
+        .filter_map(|p| {
+            bytes(p)
+                .windows(HELPER.len())
+                .position(|w| w == HELPER)
+                .map(|i| p.from + i + 1)
+        })
+        .next()
+}
+fn find_entry(parts: &[Part], name: usize) -> Option<usize> {
+    let wanted = name.to_ne_bytes();
+    let readable = parts.iter().filter(|p| p.readable);
+    readable
+        .filter_map(|p| {
+            bytes(p)
+                .chunks_exact(8)
+                .position(|w| w == wanted)
+                .map(|i| p.from + i * 8)
+        })
+        .next()
+}
+
+/// The debugger's numbers of the registers, in the order of encodings (`rax rcx rdx rbx rsp rbp rsi rdi r8 ..`).
+const DEBUGGER: [c_int; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// A guest register of a vCPU, in one of its callbacks.
+fn read(vcpu: u32, register: Register) -> u64 {
+    thread_local! {
+        // SAFETY: glib's allocator has no precondition.
+        static BUFFER: *mut qemu::ByteArray = unsafe { qemu::g_byte_array_new() };
+    }
+    BUFFER.with(|buffer| {
+        // SAFETY: the vCPU is the one whose callback runs, so it exists and does not change meanwhile; the buffer is this
+        // thread's own, and holds as many bytes as it says.
+        unsafe {
+            let cpu = qemu::qemu_get_cpu(vcpu as c_int);
+            qemu::g_byte_array_set_size(*buffer, 0);
+            qemu::x86_cpu_gdb_read_register(cpu, *buffer, DEBUGGER[usize::from(register.0 & 15)]);
+            match (**buffer).length {
+                8 => ((**buffer).data as *const u64).read_unaligned(),
+                _ => 0,
+            }
+        }
+    })
+}
+
+/// The address of an operand of an instruction that ends at `next`.
+pub fn address(vcpu: u32, operand: &Operand, next: u64) -> u64 {
+    let base = operand.base.map_or(0, |r| read(vcpu, r));
+    let index = operand
+        .index
+        .map_or(0, |(r, scale)| read(vcpu, r).wrapping_mul(scale.into()));
+    let start = if operand.from_next { next } else { 0 };
+    base.wrapping_add(index)
+        .wrapping_add(start)
+        .wrapping_add(operand.displacement as u64)
+}

@@ -1,0 +1,179 @@
+//! `crash --log FILE`, `replay` of its witnesses, and `run --log FILE`.
+
+use super::jobs;
+use crate::args::{CrashArgs, RunArgs};
+use crate::external_args::RecordArgs;
+use crate::output::Out;
+use crate::{CLEAN, VIOLATION};
+use fencepost_lab::crash::contract_of_words;
+use fencepost_lab::external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
+use fencepost_lab::external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
+use fencepost_lab::{BadInput, LabError};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The recorded log that `--log` names where no program is given.
+fn log_file(log: Option<&String>) -> Result<PathBuf, BadInput> {
+    let missing = || BadInput::new("give a program, or a recorded log: --log FILE").hint("`fencepost list programs`");
+    log.map(PathBuf::from).ok_or_else(missing)
+}
+
+/// Runs the user's recovery on the crash images of a recorded log.
+pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
+    let x = &args.external;
+    let log = log_file(args.common.log.as_ref())?;
+    let Some(contract) = &args.contract else {
+        let hint = "a recorded log has no design of its own; for x86 with flushes and fences: --contract px86";
+        return Err(BadInput::new("name the contract: --contract C").hint(hint).into());
+    };
+    let found = crash_log(&ExternalRequest {
+        log,
+        image: x.image.clone(),
+        contract: contract_of_words(contract, args.line_order.map(Into::into), args.grain.into())?,
+        recover: x.recover()?,
+        budget: args.budget.parse().map_err(|e| BadInput::new(format!("{e}")))?,
+        jobs: jobs(x.jobs)?,
+        output: x.output.clone(),
+    })?;
+    out.document(&found, || text(&found))?;
+    Ok(if found.violated() { VIOLATION } else { CLEAN })
+}
+
+fn text(c: &ExternalCrash) -> String {
+    let total = c
+        .states_total
+        .map_or_else(|| "an unknown number".into(), |n| n.to_string());
+    let mut t = format!(
+        "{}: {}, contract {}, {} threads, {} stores, images of {} bytes\n\
+         {} crash points, {} of {total} crash states covered{}\n\
+         {} runs of `{}` in {:.2} s ({:.0} a second), {} states merged, {} verdicts kept from before\n",
+        c.verdict,
+        c.program,
+        c.contract,
+        c.threads,
+        c.stores,
+        c.image_bytes,
+        c.crash_points,
+        c.states_covered,
+        if c.complete { " (all)" } else { "" },
+        c.recoveries,
+        c.recover,
+        c.seconds,
+        c.images_per_s,
+        c.merged,
+        c.kept
+    );
+    if let (Some(n), None) = (c.stores_deviating, &c.witness) {
+        let _ = writeln!(
+            t,
+            "covered: every state in which at most {n} stores deviate from all durable or nothing durable"
+        );
+    }
+    if let Some(w) = &c.witness {
+        t.push_str(&witness(w));
+    }
+    t
+}
+
+fn witness(w: &ExternalWitness) -> String {
+    let mut t = format!(
+        "why: {}\npower fails after line {} of the log; begun {:?}, acknowledged {:?} operations\n",
+        w.why, w.log_line, w.begun, w.acked
+    );
+    let proof = match w.smallest {
+        true => "smallest such state",
+        false => "not proved smallest",
+    };
+    if w.persisted.is_empty() && w.missing.is_empty() {
+        let newest = w.newest.as_deref().unwrap_or("none");
+        let _ = writeln!(
+            t,
+            "nothing is lost: recovery fails on what must be durable; newest: {newest}"
+        );
+    }
+    for (title, list) in [
+        ("durable, though nothing forced it", &w.persisted),
+        ("lost", &w.missing),
+    ] {
+        if !list.is_empty() {
+            let _ = writeln!(t, "{title} ({proof}):\n  {}", list.join("\n  "));
+        }
+    }
+    if let Some(image) = &w.image {
+        let _ = writeln!(t, "image: {image}");
+    }
+    let _ = writeln!(t, "replay: fencepost replay '{}'", w.replay);
+    t
+}
+
+/// Writes a failing image again, and runs recovery on it.
+pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> {
+    let r = replay_image(id, file.unwrap_or(Path::new("crash.img")))?;
+    out.document(&r, || {
+        let why = r.why.as_ref().map(|w| format!("why: {w}\n")).unwrap_or_default();
+        format!(
+            "{}: {}, begun {:?}, acknowledged {:?} operations\n{why}image: {}\n",
+            r.verdict, r.program, r.begun, r.acked, r.image
+        )
+    })?;
+    Ok(if r.why.is_some() { VIOLATION } else { CLEAN })
+}
+
+/// Runs a recorded log on a design.
+pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+    let found = run_log(&LogRequest {
+        log: log_file(args.common.log.as_ref())?,
+        image: args.image.clone(),
+        request: fencepost_lab::request::Request {
+            log: None,
+            ..args.common.request("cq", &args.design, args.work.ops, 0)
+        },
+    })?;
+    out.document(&found, || run_text(&found))?;
+    Ok(CLEAN)
+}
+
+fn run_text(r: &LoggedRun) -> String {
+    let mut t = format!(
+        "{} on {} ({}, {}), {} threads: {} ps, {} instructions, {} operations\n\
+         persistent memory: {} reads, {} writes, {} durable events\nbusy {} ps",
+        r.log,
+        r.design,
+        r.machine,
+        r.media,
+        r.threads,
+        r.time_ps,
+        r.instructions,
+        r.ops,
+        r.pm_reads,
+        r.pm_writes,
+        r.durable_events,
+        r.busy_ps
+    );
+    for (cause, ps) in &r.stalls {
+        let _ = write!(t, ", {cause} {ps} ps");
+    }
+    let _ = writeln!(t, "\n{}", r.note);
+    t
+}
+
+/// Records an unmodified program.
+pub fn record(args: &RecordArgs, out: &Out) -> Result<u8, LabError> {
+    let found = lab_record(&RecordRequest {
+        command: args.command.clone(),
+        pm: args.pm.clone(),
+        log: args.output.clone(),
+        emulator: args.emulator.clone(),
+        plugin: args.plugin.clone(),
+        quantum: args.quantum,
+    })?;
+    out.document(&found, || record_text(&found))?;
+    Ok(CLEAN)
+}
+
+fn record_text(r: &Recorded) -> String {
+    format!(
+        "{}: {} events, {} with file and line, in {:.2} s ({:.0} ns an event with the emulator); the program ended with {}\n",
+        r.log, r.events, r.named, r.seconds, r.ns_per_event, r.status
+    )
+}

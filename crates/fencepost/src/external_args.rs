@@ -1,0 +1,123 @@
+//! Arguments of commands about programs that are not ours: recorded logs, recovery commands.
+
+use clap::Args;
+use fencepost_lab::BadInput;
+use fencepost_lab::external::Recover;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `crash --log FILE`: the user's own recovery on crash images.
+#[derive(Args, Debug)]
+pub struct ExternalArgs {
+    /// With --log FILE: the command that recovers an image and audits it. `{}` stands for the image's path, which else
+    /// follows the command; exit status 0 says that recovery survives.
+    #[arg(long, value_name = "CMD")]
+    pub recover: Option<String>,
+    /// With --log FILE: persistent memory before the recorded execution. Default: zero.
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
+    /// The recovery command is a server: started once, it judges many images.
+    #[arg(long, requires = "recover")]
+    pub server: bool,
+    /// The recovery command reports what it reads; images equal in that are run once.
+    #[arg(long, requires = "recover")]
+    pub reads: bool,
+    /// Longest time for one image, such as 500ms, 10s; recovery that takes longer hangs.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: String,
+    /// Most address space of a recovery process, such as 512MiB.
+    #[arg(long, value_name = "SIZE", requires = "recover")]
+    pub memory: Option<String>,
+    /// With --log FILE: images at a time. Default: one per host core.
+    #[arg(long, requires = "recover")]
+    pub jobs: Option<usize>,
+    /// With --log FILE: keep verdicts, the result and a failing image in this folder, and do not repeat what is there.
+    #[arg(short, long, value_name = "DIR", requires = "recover")]
+    pub output: Option<PathBuf>,
+}
+
+/// `record`.
+#[derive(Args, Debug)]
+pub struct RecordArgs {
+    /// Persistent memory: files whose path starts with this, where the program maps them shared.
+    #[arg(long, value_name = "PATH")]
+    pub pm: PathBuf,
+    /// Where the log goes.
+    #[arg(short, long, value_name = "FILE", default_value = "run.log")]
+    pub output: PathBuf,
+    /// The emulator.
+    #[arg(long, value_name = "PROGRAM", default_value = "qemu-x86_64")]
+    pub emulator: String,
+    /// The emulator's plugin. Default: beside this program.
+    #[arg(long, value_name = "FILE")]
+    pub plugin: Option<PathBuf>,
+    /// Memory accesses after which another thread may go on.
+    #[arg(long, default_value_t = 1000)]
+    pub quantum: u64,
+    /// The program and its arguments, after `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+impl ExternalArgs {
+    /// The recovery that these arguments describe.
+    pub fn recover(&self) -> Result<Recover, BadInput> {
+        let Some(command) = self.recover.as_ref().filter(|c| !c.trim().is_empty()) else {
+            let hint = "for example `--recover ./audit`; see docs/any-language.md";
+            return Err(BadInput::new("a recorded log needs a recovery command: --recover CMD").hint(hint));
+        };
+        Ok(Recover {
+            command: command.clone(),
+            server: self.server,
+            reads: self.reads,
+            timeout: time(&self.timeout)?,
+            memory: self.memory.as_deref().map(bytes).transpose()?,
+        })
+    }
+}
+
+/// A number and what follows it.
+fn split(text: &str) -> (Option<u64>, &str) {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (text[..digits].parse().ok(), text[digits..].trim())
+}
+fn time(text: &str) -> Result<Duration, BadInput> {
+    let time = match split(text) {
+        (Some(n), "ms") => Duration::from_millis(n),
+        (Some(n), "s") => Duration::from_secs(n),
+        (Some(n), "m") => Duration::from_secs(n.saturating_mul(60)),
+        _ => Duration::ZERO,
+    };
+    if time.is_zero() {
+        return Err(BadInput::new(format!("--timeout: `{text}` is no time")).hint("for example 500ms, 10s, 2m"));
+    }
+    Ok(time)
+}
+fn bytes(text: &str) -> Result<u64, BadInput> {
+    let scale = |shift: u32| move |n: u64| n.checked_mul(1 << shift);
+    let bytes = match split(text) {
+        (Some(n), "KiB") => scale(10)(n),
+        (Some(n), "MiB") => scale(20)(n),
+        (Some(n), "GiB") => scale(30)(n),
+        _ => None,
+    };
+    let bad = || BadInput::new(format!("--memory: `{text}` is no size")).hint("for example 512MiB, 2GiB");
+    bytes.filter(|b| *b > 0).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn times_and_sizes_are_read_or_refused() {
+        assert_eq!(time("500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(time("2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(bytes("512MiB").unwrap(), 512 << 20);
+        for bad in ["", "10", "s", "0s", "10 parsecs"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "10", "0MiB", "99999999999GiB"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+}
