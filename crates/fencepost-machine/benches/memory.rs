@@ -1,7 +1,7 @@
 //! Requests per second of one host core that a memory controller simulates, by medium and load.
 
 use fencepost_kernel::{LineAddr, LineData, Ps, Stream, WriteCause};
-use fencepost_machine::memory::{Controller, ControllerSpec, MediaSpec, ReadId};
+use fencepost_machine::memory::{Controller, ControllerSpec, MediaSpec, ReadId, TraceOp, run_trace, trace_controller};
 use fencepost_machine::seam::{QueuePlan, Write, WriteId};
 use std::time::Instant;
 
@@ -46,7 +46,31 @@ fn run(media: &MediaSpec, sequential: u64, per_step: u64) -> f64 {
     REQUESTS as f64 / start.elapsed().as_secs_f64()
 }
 
+/// A million requests back to back, seven of ten reads: millions of cycles, and of requests per second of the host.
+fn trace(spec: &ControllerSpec, random: bool) -> (f64, f64) {
+    let mut rng = Stream::new(1, "trace");
+    let requests: Vec<_> = (0..REQUESTS)
+        .map(|i| {
+            let op = if rng.chance(7, 10) {
+                TraceOp::Read
+            } else {
+                TraceOp::Write
+            };
+            (op, LineAddr(if random { rng.below(1 << 27) } else { i }))
+        })
+        .collect();
+    let media = MediaSpec::preset("ddr4-2400").expect("known name");
+    let start = Instant::now();
+    let r = run_trace(spec, &media, requests).expect("valid preset");
+    let rate = REQUESTS as f64 / start.elapsed().as_secs_f64();
+    (r.cycles as f64 / 1e6, rate / 1e6)
+}
+
 fn main() {
+    for (what, random) in [("random", true), ("streaming", false)] {
+        let (cycles, rate) = trace(&trace_controller(), random);
+        println!("ddr4-2400, {what} trace: {cycles:.2} M cycles, {rate:.2} M requests a second");
+    }
     println!(
         "{:12} {:>14} {:>14} {:>14}",
         "medium", "light, random", "full, random", "full, streams"

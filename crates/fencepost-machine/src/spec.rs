@@ -1,6 +1,6 @@
 //! What a machine is made of: immutable parameters, declared once.
 
-use crate::memory::{ControllerSpec, MediaSpec};
+use crate::memory::{ControllerSpec, MediaSpec, ModuleSpec};
 use crate::seam::FenceExecution;
 use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
 
@@ -123,6 +123,8 @@ pub struct MemorySpec {
     pub controller: ControllerSpec,
     /// The media.
     pub media: MediaSpec,
+    /// The module stage between controller and media, if it has entries.
+    pub module: ModuleSpec,
 }
 
 /// A whole machine.

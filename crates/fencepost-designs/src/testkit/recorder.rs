@@ -1,7 +1,7 @@
 //! A design that logs every hook call and passes it on.
 
 use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, LineData, QueueId};
-use fencepost_machine::memory::Scheduler;
+use fencepost_machine::memory::{FlowControl, Scheduler};
 use fencepost_machine::seam::{
     Access, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo,
     TxStart, Way, Why, Write, WriteId,
@@ -119,6 +119,9 @@ impl<D: Design> Design for Recorder<D> {
     }
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         self.inner.scheduler()
+    }
+    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
+        self.inner.flow_control(entries)
     }
     fn fence(&self, kind: Fence) -> FenceAction {
         self.inner.fence(kind)

@@ -41,7 +41,7 @@ pub struct MachineConfig {
 }
 
 /// Section names in the order in which they are printed; `l2` only where a machine has one.
-pub const SECTIONS: [&str; 11] = [
+pub const SECTIONS: [&str; 12] = [
     "machine",
     "core",
     "l1",
@@ -53,6 +53,7 @@ pub const SECTIONS: [&str; 11] = [
     "dram.media",
     "pm.controller",
     "pm.media",
+    "pm.module",
 ];
 
 impl MachineConfig {
@@ -214,6 +215,7 @@ fn sections<'a>(
     list.push(("dram.media", &mut spec.dram.media));
     list.push(("pm.controller", &mut spec.pm.controller));
     list.push(("pm.media", &mut spec.pm.media));
+    list.push(("pm.module", &mut spec.pm.module));
     list
 }
 

@@ -8,7 +8,7 @@ use super::workload::{RunError, Workload};
 use crate::core::{HardwareThread, Locks, Recorder, Shape};
 use crate::frontend::{Journal, Thread};
 use crate::hierarchy::Hierarchy;
-use crate::memory::{Controller, Scheduler};
+use crate::memory::{Controller, FlowControl, Scheduler};
 use crate::seam::{Design, QueuePlan};
 use crate::spec::{MachineSpec, MemorySpec};
 use fencepost_kernel::{HartId, PersistLog};
@@ -21,13 +21,19 @@ fn memory_port(
     spec: &MemorySpec,
     plan: &QueuePlan,
     scheduler: Option<Box<dyn Scheduler>>,
+    flow: Option<Box<dyn FlowControl>>,
     durable: bool,
 ) -> Result<MemoryPort, RunError> {
-    let controller =
-        Controller::new(&spec.controller, &spec.media, plan, durable).map_err(|e| RunError::Memory(name, e))?;
+    let controller = Controller::new(&spec.controller, &spec.media, plan, durable)
+        .and_then(|c| c.with_module(&spec.module))
+        .map_err(|e| RunError::Memory(name, e))?;
+    let controller = match scheduler {
+        Some(s) => controller.with_scheduler(s),
+        None => controller,
+    };
     Ok(MemoryPort {
-        controller: match scheduler {
-            Some(s) => controller.with_scheduler(s),
+        controller: match flow {
+            Some(f) => controller.with_flow_control(f),
             None => controller,
         },
         scheduled: None,
@@ -63,13 +69,17 @@ impl Machine {
             })
             .collect();
         let (plan, scheduler) = (design.queue_plan(), design.scheduler());
+        let flow = match spec.pm.module.entries {
+            0 => None,
+            entries => design.flow_control(entries),
+        };
         let sys = System {
             events: Agenda::default(),
             unfinished: threads.len(),
             warmed_up: None,
             threads: threads.len() as u8,
-            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), None, false)?,
-            pm: memory_port("pm", &spec.pm, &plan, scheduler, true)?,
+            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), None, None, false)?,
+            pm: memory_port("pm", &spec.pm, &plan, scheduler, flow, true)?,
             locks: Locks::default(),
             functional,
             coherent: with_writers(&work.initial, work.record),

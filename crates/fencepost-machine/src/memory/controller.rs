@@ -1,14 +1,15 @@
-//! The memory controller: what its user calls, and the order in which things happen at one moment.
+//! The memory controller: its parts, and the requests it takes.
 
 use super::drain::Drain;
 use super::map::{AddressMap, Location};
 use super::module::Module;
-use super::schedule::{ChannelScheduler, Context, Issued, Request, RowState, Scheduler, sooner};
-use super::spec::{ControllerSpec, DurableAt, MediaSpec, SlotFreed, SpecError};
+use super::schedule::{ChannelScheduler, Request, RowState, Scheduler, sooner};
+use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError, WritePolicy};
 use super::stats::MemStats;
-use super::timing::{Direction, Timing};
-use super::writes::{Arrival, Refusal, Slot, Writes};
-use super::{CommandRecord, MemEvent, ReadId};
+use super::timed::insert;
+use super::timing::{Delays, Direction};
+use super::writes::{Refusal, Slot, Writes};
+use super::{CommandRecord, ReadId};
 use crate::seam::{QueuePlan, Write, WriteId};
 use fencepost_kernel::{LineAddr, LineData, Ps};
 use std::collections::VecDeque;
@@ -16,9 +17,6 @@ use std::collections::VecDeque;
 /// The read queue is full.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ReadQueueFull;
-
-/// May a queued write issue to its bank? Asked with the id the entry was pushed with, and its merged bytes.
-pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
 
 /// A controller with its channels.
 ///
@@ -31,7 +29,7 @@ pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
 #[derive(Debug)]
 pub struct Controller {
     pub(super) spec: ControllerSpec,
-    pub(super) timing: Timing,
+    pub(super) delays: Delays,
     pub(super) map: AddressMap,
     pub(super) banks_per_channel: u16,
     pub(super) durable_region: bool,
@@ -41,21 +39,21 @@ pub struct Controller {
     pub(super) writes: Writes,
     pub(super) channels: Vec<ChannelScheduler>,
     /// The design's own scheduler of writes; first ready, first come, first served without.
-    scheduler: Option<Box<dyn Scheduler>>,
+    pub(super) scheduler: Option<Box<dyn Scheduler>>,
     /// Pushed writes that have not arrived, by time of arrival.
-    transit: VecDeque<(Ps, Slot)>,
-    /// Reads whose data is on its way, and reads answered from the write queue.
+    pub(super) transit: VecDeque<(Ps, Slot)>,
+    /// Reads whose data is on its way, and reads answered from a write queue.
     pub(super) returning: VecDeque<(Ps, (ReadId, LineAddr))>,
     pub(super) forwarded: VecDeque<(Ps, (ReadId, LineAddr))>,
     /// Writes the medium is storing.
     pub(super) storing: VecDeque<(Ps, Slot)>,
     pub(super) reads_in_use: u16,
-    read_refused: bool,
-    write_refused: Vec<bool>,
+    pub(super) read_refused: bool,
+    pub(super) write_refused: Vec<bool>,
     /// High and low mark of every write queue.
-    watermarks: Vec<(u16, u16)>,
-    above_high_watermark: bool,
-    below_low_watermark: bool,
+    pub(super) watermarks: Vec<(u16, u16)>,
+    pub(super) above_high_watermark: bool,
+    pub(super) below_low_watermark: bool,
     pub(super) drains: Vec<Drain>,
     pub(super) drain_check: Option<Ps>,
     /// The earliest time at which anything is due; kept up to date by everything that changes it.
@@ -77,6 +75,9 @@ impl Controller {
         spec.validate()?;
         media.validate()?;
         let durable_on_accept = durable_region && spec.durable_at(media) == DurableAt::Accept;
+        // Where banks work off buffered writes at their own pace, a later epoch's write could be stored first.
+        let ordered_issue = plan.ordered_issue && media.writes != WritePolicy::Buffered;
+        let plan = &QueuePlan { ordered_issue, ..*plan };
         let writes = Writes::new(plan, spec.write_queue, durable_on_accept, spec.coalesce);
         let watermarks = |queue| {
             let capacity = u32::from(writes.capacity(queue));
@@ -85,7 +86,7 @@ impl Controller {
             (high, low.min(high - 1))
         };
         Ok(Controller {
-            timing: Timing::new(media),
+            delays: Delays::new(media),
             map: AddressMap::new(media),
             banks_per_channel: media.ranks * media.banks,
             durable_region,
@@ -139,10 +140,8 @@ impl Controller {
         self.reads_in_use += 1;
         let at = self.map.locate(line);
         let channel = &mut self.channels[usize::from(at.channel)];
-        if channel.reads.push(request(id.0, line, at, now), &channel.channel, true) {
-            channel.wake(&self.timing, now);
-            self.next = sooner(self.next, channel.wake);
-        }
+        channel.push(&self.delays, now, Direction::Read, request(id.0, line, at, now), true);
+        self.next = sooner(self.next, channel.wake);
         Ok(())
     }
     /// Sends a write. It holds an entry of its queue, and counts in its epoch, from now on; it arrives
@@ -159,12 +158,7 @@ impl Controller {
             }
         };
         let at = self.arrival(now + delay, slot);
-        if self.transit.back().is_none_or(|t| t.0 <= at) {
-            self.transit.push_back((at, slot));
-        } else {
-            let position = self.transit.partition_point(|t| t.0 <= at);
-            self.transit.insert(position, (at, slot));
-        }
+        insert(&mut self.transit, at, slot);
         self.next = sooner(self.next, Some(at));
         self.follow_epochs(now);
         self.watermarks(now);
@@ -211,223 +205,10 @@ impl Controller {
         }
         self.next = next;
     }
-    /// Does everything that is due up to `now` and appends what happened to `out`, in order. Must also be called when
-    /// answers of `filter` may have changed.
-    pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
-        if filter.is_some() {
-            self.eligibility_changed(now);
-            self.look_ahead();
-        }
-        while let Some(t) = self.next.filter(|t| *t <= now) {
-            self.step(t, filter, out);
-            self.look_ahead();
-        }
-    }
-    /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
-    fn step(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
-        self.finish_reads(now, out);
-        while let Some(slot) = due(&mut self.storing, now) {
-            self.stored(now, slot, out);
-        }
-        while let Some(slot) = due(&mut self.transit, now) {
-            self.arrive(now, slot, out);
-        }
-        if self.module.is_some() {
-            self.run_module(now, filter, out);
-        }
-        self.answer_drains(out);
-        for channel in 0..self.channels.len() {
-            if self.channels[channel].wake.is_some_and(|w| w <= now) {
-                self.run_channel(channel, now, filter, out);
-            }
-        }
-    }
-    /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
-    fn run_channel(&mut self, index: usize, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
-        // With a module, the filter was asked when the write left the controller.
-        let filter = filter.filter(|_| self.module.is_none());
-        let (channel, mut cx) = self.channel(index, filter);
-        let mut busy = channel.begin(now, &mut cx);
-        while busy {
-            let (channel, mut cx) = self.channel(index, filter);
-            let issued = channel.step(now, &mut cx);
-            busy = issued.is_some();
-            if let Some(Issued::Column(direction, request)) = issued {
-                self.transfer(now, direction, &request, out);
-            }
-        }
-    }
-    fn channel<'a>(
-        &'a mut self,
-        index: usize,
-        filter: Option<IssueFilter<'a>>,
-    ) -> (&'a mut ChannelScheduler, Context<'a>) {
-        let cx = Context {
-            timing: &self.timing,
-            spec: &self.spec,
-            queues: &self.writes,
-            above_high_watermark: self.above_high_watermark,
-            below_low_watermark: self.below_low_watermark,
-            scheduler: self.scheduler.as_deref_mut(),
-            filter,
-            commands: self.commands.as_mut(),
-            stats: &mut self.stats,
-        };
-        (&mut self.channels[index], cx)
-    }
-    /// A line crosses the bus.
-    fn transfer(&mut self, now: Ps, direction: Direction, r: &Request, out: &mut Vec<MemEvent>) {
-        if direction == Direction::Read {
-            let at = now + self.timing.read_data + self.spec.static_latency;
-            self.returning.push_back((at, (ReadId(r.key), r.line)));
-            return;
-        }
-        let slot = r.key as Slot;
-        let (id, queue) = (self.writes.id(slot), self.writes.write(slot).queue);
-        out.push(MemEvent::Issued { id });
-        let free = self.spec.slot_freed == SlotFreed::Issue;
-        self.writes.issue(slot, free);
-        self.tell_scheduler(now, slot, |s, bank, id, write| s.issued(now, bank, id, write));
-        self.follow_epochs(now);
-        if free {
-            self.slot_free(queue, out);
-            self.watermarks(now);
-        }
-        self.storing.push_back((now + self.timing.write_done, slot));
-    }
-    /// Tells the design's scheduler what happened to a write; every channel waits for its decision.
-    fn tell_scheduler(&mut self, now: Ps, slot: Slot, tell: impl FnOnce(&mut dyn Scheduler, u16, WriteId, &Write)) {
-        let Some(scheduler) = self.scheduler.as_deref_mut() else {
-            return;
-        };
-        let write = self.writes.write(slot);
-        let at = self.map.locate(write.line);
-        let bank = at.channel * self.banks_per_channel + at.bank;
-        tell(scheduler, bank, self.writes.id(slot), write);
-        let decided = now + scheduler.delay();
-        for channel in &mut self.channels {
-            channel.reconsider(&self.timing, decided);
-            self.next = sooner(self.next, channel.wake);
-        }
-    }
-    fn finish_reads(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
-        while let Some((id, line)) = due(&mut self.forwarded, now) {
-            out.push(MemEvent::ReadDone { id, line });
-        }
-        while let Some((id, line)) = due(&mut self.returning, now) {
-            self.reads_in_use -= 1;
-            out.push(MemEvent::ReadDone { id, line });
-            if std::mem::take(&mut self.read_refused) {
-                out.push(MemEvent::ReadSlotFree);
-            }
-        }
-    }
-    fn arrive(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
-        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
-        out.push(MemEvent::Accepted { id, write });
-        if self.accept_is_durable {
-            let record = true;
-            out.push(MemEvent::Durable { id, write, record });
-        }
-        match self.writes.arrive(slot) {
-            Arrival::Merged => {
-                self.stats.coalesced += 1;
-                self.slot_free(write.queue, out);
-                self.watermarks(now);
-            }
-            Arrival::Queued => {
-                self.tell_scheduler(now, slot, |s, bank, id, write| s.arrived(now, bank, id, write));
-                match &mut self.module {
-                    Some(m) => m.wait(now, slot),
-                    None => self.send_to_medium(now, slot),
-                }
-            }
-        }
-    }
-    /// A write waits for its bank.
-    pub(super) fn send_to_medium(&mut self, now: Ps, slot: Slot) {
-        let line = self.writes.write(slot).line;
-        let at = self.map.locate(line);
-        let eligible = self.writes.eligible(slot);
-        let channel = &mut self.channels[usize::from(at.channel)];
-        let request = request(slot.into(), line, at, now);
-        if channel.writes.push(request, &channel.channel, eligible) {
-            channel.wake(&self.timing, now);
-        }
-        if self.scheduler.is_some() {
-            channel.reconsider(&self.timing, now);
-        }
-    }
-    /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
-    fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
-        self.writes.done(slot);
-        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
-        if self.durable_region && !self.accept_is_durable {
-            let record = true;
-            out.push(MemEvent::Durable { id, write, record });
-            for origin in self.writes.merged(slot) {
-                let (id, record) = (origin.id, false);
-                let (hart, cause) = (origin.hart, origin.cause);
-                let write = Write { hart, cause, ..write };
-                out.push(MemEvent::Durable { id, write, record });
-            }
-        }
-        self.tell_scheduler(now, slot, |s, bank, id, write| s.stored(now, bank, id, write));
-        self.count_drains(write.queue, self.writes.accepted_at(slot));
-        self.writes.finish(slot);
-        self.leave_module(now, slot, write.queue);
-        self.slot_free(write.queue, out);
-        self.watermarks(now);
-        self.follow_epochs(now);
-    }
-    /// After the queues changed: looks whether other epochs may issue.
-    pub(super) fn follow_epochs(&mut self, now: Ps) {
-        if self.writes.epochs_moved() {
-            self.eligibility_changed(now);
-        }
-    }
-    /// Other writes than before may issue.
-    fn eligibility_changed(&mut self, now: Ps) {
-        self.channels.iter_mut().for_each(|c| c.writes.all_changed());
-        self.wake_channels(now);
-        if let Some(m) = &mut self.module {
-            m.look(now);
-            self.next = sooner(self.next, m.next_event());
-        }
-    }
-    fn wake_channels(&mut self, now: Ps) {
-        for channel in self.channels.iter_mut().filter(|c| !c.is_empty()) {
-            channel.wake(&self.timing, now);
-            self.next = sooner(self.next, channel.wake);
-        }
-    }
-    pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
-        if std::mem::take(&mut self.write_refused[usize::from(queue)]) {
-            out.push(MemEvent::SlotFree { queue });
-        }
-    }
-    /// Recomputes the fill marks; a change may turn every channel.
-    pub(super) fn watermarks(&mut self, now: Ps) {
-        let (mut high, mut low) = (false, true);
-        for (queue, marks) in self.watermarks.iter().enumerate() {
-            let used = self.writes.used(queue as u8);
-            high |= used >= marks.0;
-            low &= used <= marks.1;
-        }
-        if (high, low) != (self.above_high_watermark, self.below_low_watermark) {
-            (self.above_high_watermark, self.below_low_watermark) = (high, low);
-            self.wake_channels(now);
-        }
-    }
 }
 
-/// The front of a queue ordered by time, if it is due.
-pub(super) fn due<T>(queue: &mut VecDeque<(Ps, T)>, now: Ps) -> Option<T> {
-    queue.front().filter(|x| x.0 <= now)?;
-    queue.pop_front().map(|x| x.1)
-}
-
-fn request(key: u64, line: LineAddr, at: Location, since: Ps) -> Request {
+/// A located request that has not touched its bank.
+pub(super) fn request(key: u64, line: LineAddr, at: Location, since: Ps) -> Request {
     Request {
         key,
         line,

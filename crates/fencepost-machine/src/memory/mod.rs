@@ -2,27 +2,36 @@
 //!
 //! [`MediaSpec`] says what the medium is (geometry and timing), [`ControllerSpec`] how the controller uses it, a
 //! design's [`QueuePlan`](crate::seam::QueuePlan) how its write queue is divided. [`Controller`] does the work: bounded
-//! queues, epochs and same-line order ([`Writes`](writes::Writes)), first-ready first-come-first-served commands
-//! ([`schedule`]), bank, rank and bus timing with refresh ([`timing`]).
+//! queues, epochs and same-line order ([`Writes`](writes::Writes)), the next request of every bank ([`Scheduler`]) and
+//! the commands for it ([`schedule`]), bank, rank and bus timing, row policy and refresh ([`timing`]).
+//!
+//! Where papers differ, a small interface stands: [`Scheduler`] (which request next), [`RangeRegisters`] (which queue
+//! takes a write), [`FlowControl`] (when a write may leave for the memory module).
 
 mod controller;
 mod drain;
 mod epochs;
+mod flow;
 mod leaving;
 mod map;
 mod module;
+mod partition;
 mod preset;
 mod schedule;
 mod spec;
 mod stats;
+mod steps;
+mod timed;
 mod timing;
 mod trace;
 mod view;
 mod writes;
 
-pub use controller::{Controller, IssueFilter, ReadQueueFull};
+pub use controller::{Controller, ReadQueueFull};
+pub use flow::{Entries, FlowControl};
 pub use map::{AddressMap, Location};
 pub use module::ModuleSpec;
+pub use partition::{LineRange, NoFreeRegister, RangeRegisters};
 pub use preset::{Mark, MediaPreset, Origin};
 pub use schedule::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 pub use spec::{
@@ -34,6 +43,9 @@ pub use writes::Refusal;
 
 use crate::seam::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
+
+/// May a queued write issue to its bank? Asked with the id the entry was pushed with, and its merged bytes.
+pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
 
 /// A read under way; chosen by whoever asks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,11 +10,13 @@
 //! controller answered when it accepted the write; so with a cache nothing is reported durable before the medium
 //! stored it. Writes of other queues pass the cache by. Parked writes no longer count as queued.
 
-use super::MemEvent;
-use super::controller::{Controller, IssueFilter};
+use super::controller::Controller;
+use super::flow::{Entries, FlowControl};
 use super::schedule::sooner;
 use super::spec::SpecError;
+use super::timed::{due, insert};
 use super::writes::Slot;
+use super::{IssueFilter, MemEvent};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Bytes, Ps};
 use std::collections::VecDeque;
@@ -32,20 +34,23 @@ fencepost_kernel::params! {
 }
 
 /// State of a module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Module {
     entries_each: u16,
     transfer: Ps,
     cache_lines: usize,
     /// Entries in use, by queue.
     used: Vec<u16>,
+    flow: Box<dyn FlowControl>,
+    /// When data that tells of free entries arrives, earliest first.
+    news: VecDeque<(Ps, ())>,
     /// Writes in the controller's queues, in order of arrival.
     waiting: Vec<Slot>,
     /// When the link can take the next line, and when to look at `waiting` again.
     link_free: Ps,
     wake: Option<Ps>,
     crossing: VecDeque<(Ps, Slot)>,
-    /// Writes that hold a module entry until the cache has room.
+    /// Writes that hold a module entry until the cache has a free line.
     parking: VecDeque<Slot>,
     /// Parked writes, oldest first.
     parked: VecDeque<Slot>,
@@ -58,7 +63,8 @@ pub struct Module {
 impl Module {
     /// When something can happen.
     pub(super) fn next_event(&self) -> Option<Ps> {
-        sooner(self.wake, self.crossing.front().map(|x| x.0))
+        let news = self.news.front().map(|x| x.0);
+        sooner(sooner(self.wake, news), self.crossing.front().map(|x| x.0))
     }
     /// A write arrived in the controller's queue, or what may leave changed.
     pub(super) fn look(&mut self, now: Ps) {
@@ -107,6 +113,8 @@ impl Controller {
             transfer: spec.transfer,
             cache_lines: cache_lines as usize,
             used: vec![0; usize::from(queues)],
+            flow: Box::new(Entries::new(queues as u8, spec.entries / queues)),
+            news: VecDeque::new(),
             waiting: Vec::with_capacity(64),
             link_free: Ps::ZERO,
             wake: None,
@@ -118,6 +126,14 @@ impl Controller {
             flushing: false,
         });
         Ok(self)
+    }
+    /// Has the design's own flow control decide when writes leave for the module; for a controller still unused. Without
+    /// a module it has nothing to decide.
+    pub fn with_flow_control(mut self, flow: Box<dyn FlowControl>) -> Controller {
+        if let Some(m) = &mut self.module {
+            m.flow = flow;
+        }
+        self
     }
     /// Free entries of the module for a queue's writes; `None` without a module.
     pub fn module_slots(&self, queue: u8) -> Option<u16> {
@@ -139,13 +155,15 @@ impl Controller {
 
     /// What the module does at `now`, before the channels issue: writes cross the link and leave the controller.
     pub(super) fn run_module(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
-        while let Some(slot) = self
-            .module
-            .as_mut()
-            .and_then(|m| super::controller::due(&mut m.crossing, now))
-        {
+        while let Some(slot) = self.module.as_mut().and_then(|m| due(&mut m.crossing, now)) {
             self.reach_module(now, slot, out);
         }
+        self.hear_news(now);
+        self.send_next(now, filter, out);
+        self.query_module(now);
+    }
+    /// The first write that may leave for the module does, if the link is free.
+    fn send_next(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
         let Some(m) = self.module.as_mut().filter(|m| m.wake.is_some_and(|w| w <= now)) else {
             return;
         };
@@ -157,8 +175,7 @@ impl Controller {
         let (m, writes) = (&*m, &self.writes);
         let may_leave = |slot: &Slot| {
             let write = writes.write(*slot);
-            let room = m.used[usize::from(write.queue)] < m.entries_each;
-            room && writes.may_leave(*slot) && filter.is_none_or(|f| f(writes.id(*slot), write))
+            m.flow.may_send(write.queue) && writes.may_leave(*slot) && filter.is_none_or(|f| f(writes.id(*slot), write))
         };
         let Some(index) = m.waiting.iter().position(may_leave) else {
             return;
@@ -172,10 +189,11 @@ impl Controller {
         let slot = m.waiting.remove(index);
         let queue = self.writes.write(slot).queue;
         m.used[usize::from(queue)] += 1;
+        m.flow.sent(queue);
         m.set_displaced(slot, false);
         m.crossing.push_back((now + m.transfer, slot));
-        m.link_free = now + self.timing.burst;
-        m.look(now + self.timing.burst);
+        m.link_free = now + self.delays.burst;
+        m.look(now + self.delays.burst);
         self.stats.module_writes += 1;
         self.writes.leave(slot);
         self.slot_free(queue, out);
@@ -200,7 +218,7 @@ impl Controller {
             }
         }
     }
-    /// Parks what waits for it, displacing the oldest lines where there is no room.
+    /// Parks what waits for it, displacing the oldest lines where no line is free.
     fn settle_cache(&mut self, now: Ps) {
         loop {
             let Some(m) = &mut self.module else {
@@ -232,6 +250,7 @@ impl Controller {
             return;
         };
         m.used[0] -= 1;
+        m.flow.freed(0);
         m.look(now);
         let older = self.writes.older(slot);
         let parked = match self.writes.park(slot) {
@@ -272,8 +291,38 @@ impl Controller {
             m.set_displaced(slot, false);
         } else {
             m.used[usize::from(queue)] -= 1;
+            m.flow.freed(queue);
         }
         m.look(now);
         self.settle_cache(now);
+    }
+
+    /// A read of data reached the module; what the module knows arrives with it.
+    pub(super) fn read_reached_module(&mut self, arrives: Ps) {
+        if let Some(m) = &mut self.module {
+            m.flow.read_reached(arrives, false);
+            insert(&mut m.news, arrives, ());
+        }
+    }
+    /// What reads brought back about free entries.
+    fn hear_news(&mut self, now: Ps) {
+        let Some(m) = &mut self.module else {
+            return;
+        };
+        while due(&mut m.news, now).is_some() {
+            m.flow.arrived(now);
+            m.look(now);
+        }
+    }
+    /// Asks the module for its free entries, where the flow control wants to know.
+    fn query_module(&mut self, now: Ps) {
+        if let Some(m) = &mut self.module
+            && m.flow.wants_query()
+            && let Some(channel) = self.channels.first_mut()
+        {
+            let arrives = channel.query(&self.delays, now);
+            m.flow.read_reached(arrives, true);
+            insert(&mut m.news, arrives, ());
+        }
     }
 }

@@ -13,13 +13,16 @@ fencepost_kernel::param_words! {
 }
 
 fencepost_kernel::param_words! {
-    /// When written bytes reach the storage array.
+    /// When a bank writes its array, and what waits for it. A write is durable at the end of its own pulse in all.
     pub enum WritePolicy {
-        /// With every write; the bank is busy for the write pulse and the write is durable at its end.
+        /// With every write: the bank takes no other access until the pulse has ended.
         Through = "through",
-        /// When the dirty row is closed. The write counts as durable once it is in the row buffer: optimistic, unless
-        /// the row buffer is itself non-volatile or battery backed.
+        /// Behind the row buffer: accesses to the open row go on, and the row is closed only after the pulse (as write
+        /// recovery of DRAM interfaces).
         RowBuffer = "row-buffer",
+        /// The module buffers writes: their data needs the bus only, whatever row is open; every bank then works off
+        /// its writes one after the other, before it reads again.
+        Buffered = "buffered",
     }
 }
 
@@ -136,8 +139,10 @@ fencepost_kernel::params! {
         read_pulse: Ps = Ps(0),
         /// Array write time of one line, paid as `writes` says; 0 for DRAM.
         write_pulse: Ps = Ps(0),
-        /// When written bytes reach the array, and are therefore durable.
+        /// When a bank writes its array, and what waits for it.
         writes: WritePolicy = WritePolicy::Through,
+        /// Writes that the module of a channel may hold before its banks have stored them, where `writes` is `buffered`.
+        write_buffer: u16 = 128,
         /// Where durability starts.
         durable_at: DurableAt = DurableAt::Device,
     }
@@ -160,6 +165,8 @@ fencepost_kernel::params! {
         read_priority: bool = true,
         /// Whether commands of the other direction use time in which the current direction waits for banks.
         fill_idle: bool = true,
+        /// Whether rows that were opened for one direction are used before the bus turns to the other.
+        finish_open_rows: bool = false,
         /// A write that has waited this long starts a drain although reads wait; 0 means never.
         write_wait_max: Ps = Ps(1_000_000),
         /// A read that has waited this long ends a drain, however full the queue, once `min_writes` were issued; 0 means
@@ -240,6 +247,7 @@ impl MediaSpec {
         let most = u64::from(Self::MAX_CHANNEL_BANKS / self.ranks.min(Self::MAX_CHANNEL_BANKS));
         range("ranks", self.ranks.into(), 1, Self::MAX_CHANNEL_BANKS.into())?;
         range("banks", self.banks.into(), 1, most)?;
+        range("write_buffer", self.write_buffer.into(), 1, 4096)?;
         range("t_ck", self.t_ck.0, 1, Self::MAX_CLOCK)?;
         range("t_burst", self.t_burst.0, 1, Self::MAX_TIME)?;
         for (field, value) in self.times() {

@@ -53,7 +53,7 @@ impl Controller {
     }
     /// Clock period of the medium.
     pub fn clock(&self) -> Ps {
-        self.timing.clock
+        self.delays.clock
     }
     /// For a stuck machine: who waits for whom, since when; one line for each queue and each channel with work.
     pub fn explain(&self) -> String {

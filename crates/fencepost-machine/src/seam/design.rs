@@ -4,7 +4,7 @@ use super::{
     Access, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo, TxStart,
 };
 use super::{Way, Why, Write, WriteId};
-use crate::memory::Scheduler;
+use crate::memory::{FlowControl, Scheduler};
 use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
@@ -22,6 +22,11 @@ pub trait Design {
     /// The design's own scheduler of writes at the persistent-memory controller; first ready, first come, first served
     /// without. Asked for once. What both must know they share (an `Rc`), or the scheduler reads it off the writes.
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+        None
+    }
+    /// The design's own flow control between the persistent-memory controller and its memory module, for a module of
+    /// `entries` write entries; without, the controller knows of every free entry. Asked for once, where there is a module.
+    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
         None
     }
 

@@ -34,7 +34,8 @@ fn random_media(rng: &mut Stream) -> MediaSpec {
         t_rrd_l: rrd + t(6),
         t_faw: t(120),
         t_burst: t(12),
-        t_refi: t(4000) + Ps(400_000),
+        // A multiple of the ticks of four ranks, so that everything happens on a tick.
+        t_refi: t(1000) * 4 + Ps(400_000),
         t_rfc: t(400),
         read_pulse: t(100),
         write_pulse: t(300),
@@ -49,11 +50,8 @@ fn random_media(rng: &mut Stream) -> MediaSpec {
         } else {
             PagePolicy::Open
         },
-        writes: if rng.chance(1, 3) {
-            WritePolicy::RowBuffer
-        } else {
-            WritePolicy::Through
-        },
+        writes: [WritePolicy::RowBuffer, WritePolicy::Through, WritePolicy::Buffered][rng.below(3) as usize],
+        write_buffer: 1 + rng.below(6) as u16,
         durable_at: if rng.chance(1, 4) {
             DurableAt::Accept
         } else {
@@ -72,6 +70,7 @@ fn random_spec(rng: &mut Stream) -> ControllerSpec {
         min_writes: rng.below(12) as u16,
         read_priority: rng.chance(1, 2),
         fill_idle: rng.chance(1, 2),
+        finish_open_rows: rng.chance(1, 2),
         write_wait_max: Ps(rng.below(4) * 150_000),
         read_wait_max: Ps(rng.below(4) * 150_000),
         row_hits_max: rng.below(4) as u16,

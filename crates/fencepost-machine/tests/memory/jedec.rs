@@ -54,7 +54,7 @@ impl Checker<'_> {
             (Precharge, Activate { .. }) if same_bank => self.gap("tRP", a, b, m.t_rp.0),
             (Read { .. }, Precharge) if same_bank => self.gap("tRTP", a, b, m.t_rtp.0),
             (Write { .. }, Precharge) if same_bank => {
-                self.gap("tWR", a, b, m.t_cwl.0 + m.t_burst.0 + m.t_wr.0.max(pulse));
+                self.gap("tWR", a, b, m.t_cwl.0 + m.t_burst.0 + m.t_wr.0.max(m.write_pulse.0));
             }
             (Read { .. }, Read { .. }) | (Write { .. }, Write { .. }) if same_rank => {
                 let gap = column_to_column(m.t_ccd_l.0, m.t_ccd.0).max(m.t_burst.0);

@@ -1,6 +1,7 @@
 //! The memory controller and its media, driven alone.
 
 mod events;
+mod flow;
 mod jedec;
 mod module;
 mod order;

@@ -56,6 +56,8 @@ struct Bank {
 /// Requests of one direction, oldest first in every bank.
 #[derive(Clone, Debug)]
 pub struct BankQueues {
+    /// Requests need no open row.
+    any_row: bool,
     nodes: Vec<Queued>,
     free: Vec<Node>,
     banks: Vec<Bank>,
@@ -71,8 +73,8 @@ pub struct BankQueues {
 }
 
 impl BankQueues {
-    /// No requests, for this many banks.
-    pub fn new(banks: usize) -> BankQueues {
+    /// No requests, for this many banks. `any_row`: they can be served whatever row is open.
+    pub fn new(banks: usize, any_row: bool) -> BankQueues {
         let empty = Bank {
             head: None,
             tail: None,
@@ -82,6 +84,7 @@ impl BankQueues {
             },
         };
         BankQueues {
+            any_row,
             nodes: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
             banks: vec![empty; banks],
@@ -93,6 +96,14 @@ impl BankQueues {
             len: 0,
             order: 0,
         }
+    }
+    /// Whether requests can be served whatever row is open.
+    pub fn any_row(&self) -> bool {
+        self.any_row
+    }
+    /// Whether a bank has its next request, or has to look for it.
+    pub fn has_choice(&self, bank: usize) -> bool {
+        (self.stale | self.hits | self.misses) & (1 << bank) != 0
     }
     /// Number of requests.
     pub fn len(&self) -> usize {
@@ -143,7 +154,7 @@ impl BankQueues {
         self.len += 1;
         let bit = 1u64 << bank;
         self.occupied |= bit;
-        let is_hit = channel.banks[bank].row == Some(request.row);
+        let is_hit = self.any_row || channel.banks[bank].row == Some(request.row);
         let settled = self.stale & bit == 0 && (self.hits & bit != 0 || (self.misses & bit != 0 && !is_hit));
         if eligible && !settled {
             self.stale |= bit;
@@ -211,7 +222,7 @@ impl BankQueues {
             };
             self.banks[bank].choice = choice;
             let row = self.nodes[usize::from(choice.handle.0)].request.row;
-            match channel.banks[bank].row == Some(row) {
+            match self.any_row || channel.banks[bank].row == Some(row) {
                 true => self.hits |= 1 << bank,
                 false => self.misses |= 1 << bank,
             }
@@ -224,6 +235,17 @@ impl BankQueues {
     /// Banks whose next request wants another row.
     pub fn misses(&self) -> u64 {
         self.misses
+    }
+    /// Banks whose row was opened for their next request.
+    pub fn opened(&self) -> u64 {
+        let (mut hits, mut opened) = (self.hits, 0);
+        while hits != 0 {
+            let bank = hits.trailing_zeros() as usize;
+            hits &= hits - 1;
+            let request = &self.nodes[usize::from(self.banks[bank].choice.handle.0)].request;
+            opened |= u64::from(request.found != RowState::Hit) << bank;
+        }
+        opened
     }
     /// The choice of a bank in [`BankQueues::hits`] or [`BankQueues::misses`].
     pub fn choice(&self, bank: usize) -> Choice {

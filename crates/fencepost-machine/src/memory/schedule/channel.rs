@@ -1,13 +1,14 @@
 //! One channel at work: read or write mode, and the commands that follow.
 
 use super::bank_queues::{BankQueues, BankRequests, Request, RowState};
-use super::command::{Command, Pick, pick, sooner};
-use super::{FrFcfs, Handle, OpenRow, Scheduler, Waiting};
-use crate::memory::spec::{ControllerSpec, MediaSpec};
-use crate::memory::stats::MemStats;
-use crate::memory::timing::{Channel, Direction, Timing};
+use super::command::{Command, Pick, Picker, sooner};
+use super::context::{Context, Issued};
+use super::turn::{Fill, Turn};
+use super::{FrFcfs, Handle, OpenRow, Waiting};
+use crate::memory::spec::{MediaSpec, WritePolicy};
+use crate::memory::timing::{Channel, Delays, Direction};
 use crate::memory::writes::{Slot, Writes};
-use crate::memory::{CommandKind, CommandRecord, IssueFilter};
+use crate::memory::{CommandKind, CommandRecord};
 use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
 
@@ -24,65 +25,37 @@ pub struct ChannelScheduler {
     pub wake: Option<Ps>,
     /// Position among the channels of the controller.
     number: u16,
-    mode: Direction,
-    /// The drain goes on although reads wait.
-    forced: bool,
-    /// Writes issued in this drain.
-    drained: u16,
-    /// Reads that ended a drain by their age and are still to be served before writes may force another.
-    owed: usize,
+    turn: Turn,
+    /// The bus turns when the rows opened for this direction have been used.
+    finishing: Option<Direction>,
     last: Direction,
     /// The design's scheduler decides until then.
     decided: Ps,
+    /// What issues at `wake` if nothing changes until then.
+    plan: Option<(Direction, Handle, Command)>,
+    picker: Picker,
 }
 
-/// What a channel looks at besides its own state.
-pub struct Context<'a> {
-    /// Delays of the medium.
-    pub timing: &'a Timing,
-    /// Policies.
-    pub spec: &'a ControllerSpec,
-    /// The write queues.
-    pub queues: &'a Writes,
-    /// A write queue is at or above its high watermark.
-    pub above_high_watermark: bool,
-    /// Every write queue is at or below its low watermark.
-    pub below_low_watermark: bool,
-    /// The design's scheduler of writes.
-    pub scheduler: Option<&'a mut (dyn Scheduler + 'static)>,
-    /// The design's say about single writes.
-    pub filter: Option<IssueFilter<'a>>,
-    /// Where commands are recorded.
-    pub commands: Option<&'a mut Vec<CommandRecord>>,
-    /// Counters.
-    pub stats: &'a mut MemStats,
-}
-
-/// What a channel did in a step.
-pub enum Issued {
-    /// A command that moves no data.
-    RowCommand,
-    /// A line crosses the bus.
-    Column(Direction, Request),
-}
+/// Every bank.
+const ALL: (u64, u64) = (u64::MAX, u64::MAX);
 
 impl ChannelScheduler {
     /// An idle channel.
     pub fn new(media: &MediaSpec, number: u16) -> ChannelScheduler {
         let channel = Channel::new(media);
-        let queues = BankQueues::new(channel.banks.len());
+        let banks = channel.banks.len();
         ChannelScheduler {
             channel,
-            reads: queues.clone(),
-            writes: queues,
+            reads: BankQueues::new(banks, false),
+            writes: BankQueues::new(banks, media.writes == WritePolicy::Buffered),
             wake: None,
             number,
-            mode: Direction::Read,
-            forced: false,
-            drained: 0,
-            owed: 0,
+            turn: Turn::new(),
+            finishing: None,
             last: Direction::Read,
             decided: Ps::ZERO,
+            plan: None,
+            picker: Picker::new(),
         }
     }
     /// Whether no request waits.
@@ -90,17 +63,63 @@ impl ChannelScheduler {
         self.reads.is_empty() && self.writes.is_empty()
     }
     /// Something may issue that could not before: looks at the first clock edge at which the command bus is free.
-    pub fn wake(&mut self, timing: &Timing, now: Ps) {
-        let at = timing.edge(now.max(self.channel.next_command));
+    pub fn wake(&mut self, delays: &Delays, now: Ps) {
+        self.plan = None;
+        let at = delays.edge(now.max(self.channel.next_command));
         self.wake = sooner(self.wake, Some(at));
     }
+    /// Takes a request; `eligible`: whether it may issue as far as its queue is concerned.
+    pub fn push(&mut self, delays: &Delays, now: Ps, direction: Direction, request: Request, eligible: bool) {
+        let (bank, row) = (usize::from(request.bank), request.row);
+        let queue = match direction {
+            Direction::Read => &mut self.reads,
+            Direction::Write => &mut self.writes,
+        };
+        let new_choice = !queue.has_choice(bank);
+        if queue.push(request, &self.channel, eligible)
+            && !(new_choice && self.plan_stays(delays, now, direction, bank, row))
+        {
+            self.wake(delays, now);
+        }
+    }
+    /// Whether a request that is the only one that may go in its bank leaves the plan as it is.
+    fn plan_stays(&self, delays: &Delays, now: Ps, direction: Direction, bank: usize, row: u64) -> bool {
+        let (Some((planned, ..)), Some(wake)) = (self.plan, self.wake) else {
+            return false;
+        };
+        let queue = match direction {
+            Direction::Read => &self.reads,
+            Direction::Write => &self.writes,
+        };
+        if queue.len() == 1 || planned != self.turn.mode {
+            return false;
+        }
+        if direction != self.turn.mode {
+            // It could at most fill idle time, of which there is too little.
+            return wake <= now + delays.turnarounds;
+        }
+        let hit = queue.any_row() || self.channel.banks[bank].row == Some(row);
+        let at = match hit {
+            true => self.channel.column_at(bank, direction),
+            false => self.channel.row_command(delays, bank).1,
+        };
+        at > wake
+    }
     /// The design's scheduler has something new to consider, and has decided at `at`.
-    pub fn reconsider(&mut self, timing: &Timing, at: Ps) {
+    pub fn reconsider(&mut self, delays: &Delays, at: Ps) {
         self.writes.all_changed();
         self.decided = self.decided.max(at);
         if !self.is_empty() {
-            self.wake(timing, at);
+            self.wake(delays, at);
         }
+    }
+    /// Sends a read that the module answers without a bank; answers when its data has arrived.
+    pub fn query(&mut self, delays: &Delays, now: Ps) -> Ps {
+        let arrives = self.channel.query(delays, now);
+        if !self.is_empty() {
+            self.wake(delays, now);
+        }
+        arrives
     }
     fn queue(&mut self, direction: Direction) -> &mut BankQueues {
         match direction {
@@ -124,13 +143,19 @@ impl ChannelScheduler {
             self.wake = None;
             return false;
         }
-        let edge = cx.timing.edge(now.max(self.channel.next_command));
+        let edge = cx.delays.edge(now.max(self.channel.next_command));
         if edge > now {
             self.wake = Some(edge);
             return false;
         }
+        if self.channel.next_refresh().is_some_and(|t| t <= now) {
+            self.refresh(now, cx);
+        }
+        true
+    }
+    fn refresh(&mut self, now: Ps, cx: &mut Context<'_>) {
         let (commands, channel) = (&mut cx.commands, self.number);
-        let refreshed = self.channel.refresh(cx.timing, now, |time, bank| {
+        let refreshed = self.channel.refresh(cx.delays, now, |time, bank| {
             if let Some(list) = commands {
                 let (bank, kind) = (bank as u16, CommandKind::Refresh);
                 list.push(CommandRecord {
@@ -141,102 +166,115 @@ impl ChannelScheduler {
                 });
             }
         });
-        if refreshed > 0 {
-            cx.stats.refreshes += refreshed;
-            self.reads.all_changed();
-            self.writes.all_changed();
-        }
-        true
+        cx.stats.refreshes += refreshed;
+        self.plan = None;
+        self.reads.all_changed();
+        self.writes.all_changed();
     }
     /// Issues a command, if one can issue at `now`; else finds out when to look again.
     pub fn step(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Issued> {
-        self.choose_mode(now, cx);
+        if let Some((direction, handle, command)) = self.plan.take()
+            && self.wake == Some(now)
+        {
+            return Some(self.issue(now, direction, handle, command, cx));
+        }
+        let before = self.turn.mode;
+        let mut turn = self.turn.clone();
+        turn.choose(now, &self.fill(cx));
+        self.turn = turn;
+        if before != self.turn.mode && cx.spec.finish_open_rows {
+            self.finishing = Some(before);
+        }
         let (direction, p) = self.choose(now, cx);
-        let Some((handle, command)) = p.now else {
-            // A refresh changes what is worth waiting for, so look again when one falls due.
-            let due = self.channel.next_refresh();
-            let wake = p.wake.map(|t| due.map_or(t, |d| t.min(d)));
-            self.wake = wake.map(|t| cx.timing.edge(t));
-            return None;
-        };
-        Some(self.issue(now, direction, handle, command, cx))
+        if let Some((handle, command)) = p.now {
+            return Some(self.issue(now, direction, handle, command, cx));
+        }
+        // A refresh changes what is worth waiting for, so look again when one falls due.
+        let due = self.channel.next_refresh();
+        let wake = p.wake.map(|t| due.map_or(t, |d| t.min(d)));
+        self.wake = wake.map(|t| cx.delays.edge(t));
+        if before == self.turn.mode
+            && let (Some(at), Some((handle, command))) = (self.wake, p.then)
+        {
+            let fill = self.fill(cx);
+            let turns = |d| fill.due(d).is_some_and(|t| now < t && t <= at);
+            if due.is_none_or(|t| t > at) && !turns(Direction::Read) && !turns(Direction::Write) {
+                self.plan = Some((direction, handle, command));
+            }
+        }
+        None
     }
 
-    /// Read mode until writes force a drain or no read waits; write mode until reads may have their turn. Either side
-    /// that has waited too long gets its turn however full the other's queue is, so neither starves.
-    fn choose_mode(&mut self, now: Ps, cx: &Context<'_>) {
-        let late = |due: Option<Ps>| due.is_some_and(|t| t <= now);
-        let (write_late, read_late) = (late(self.write_due(cx)), late(self.read_due(cx)));
-        let force = cx.above_high_watermark || write_late;
-        let (reads, writes) = (!self.reads.is_empty(), !self.writes.is_empty());
-        match self.mode {
-            Direction::Read if writes && (!reads || force && self.owed == 0) => {
-                self.mode = Direction::Write;
-                self.forced = force;
-                self.drained = 0;
-                self.owed = 0;
-            }
-            Direction::Write if !writes => self.mode = Direction::Read,
-            Direction::Write if reads => {
-                self.forced |= force;
-                let enough = match self.forced {
-                    true => cx.below_low_watermark && !write_late,
-                    false => cx.spec.read_priority || cx.below_low_watermark,
-                };
-                // A turn is at least one write, or nothing would have been gained by turning the bus.
-                let turn = enough || read_late && self.drained > 0;
-                if turn && self.drained >= cx.spec.min_writes {
-                    self.mode = Direction::Read;
-                    self.owed = if enough { 0 } else { self.reads.len() };
-                }
-            }
-            _ => {}
+    fn fill<'a>(&'a self, cx: &Context<'a>) -> Fill<'a> {
+        Fill {
+            spec: cx.spec,
+            reads: &self.reads,
+            writes: &self.writes,
+            above_high_watermark: cx.above_high_watermark,
+            below_low_watermark: cx.below_low_watermark,
         }
-    }
-    /// When the oldest write has waited long enough to go before reads.
-    fn write_due(&self, cx: &Context<'_>) -> Option<Ps> {
-        due(&self.writes, cx.spec.write_wait_max)
-    }
-    /// When the oldest read has waited long enough to end a drain.
-    fn read_due(&self, cx: &Context<'_>) -> Option<Ps> {
-        due(&self.reads, cx.spec.read_wait_max)
     }
 
     /// The next command: of the current direction or, where that has nothing to do for longer than two turnarounds of
     /// the bus take, of the other, in banks the current direction does not need.
     fn choose(&mut self, now: Ps, cx: &mut Context<'_>) -> (Direction, Pick) {
-        let mode = self.mode;
-        let mut first = self.pick(mode, now, 0, cx);
+        if let Some(p) = self.finish(now, cx) {
+            return p;
+        }
+        let mode = self.turn.mode;
+        let mut first = self.pick(mode, now, ALL, cx);
         if first.now.is_some() {
             return (mode, first);
         }
         let other = mode.other();
         if mode == Direction::Write && first.wake.is_none() && !self.reads.is_empty() {
-            // No write may issue at all: reads have the channel.
-            self.mode = Direction::Read;
-            return (Direction::Read, self.pick(Direction::Read, now, 0, cx));
+            // No write may issue at all: reads have the channel, until one may.
+            self.turn.mode = Direction::Read;
+            let mut p = self.pick(Direction::Read, now, ALL, cx);
+            p.then = None;
+            return (Direction::Read, p);
         }
-        let turn = match mode {
-            Direction::Read => self.write_due(cx),
-            Direction::Write => self.read_due(cx),
-        };
-        let (until, turnarounds) = (first.wake, cx.timing.turnarounds);
+        let turn = self.fill(cx).due(other);
+        let (until, turnarounds) = (first.wake, cx.delays.turnarounds);
         first.wake = sooner(first.wake, turn.filter(|t| *t > now));
         let slack = |t: Ps| until.is_none_or(|w| w > t + turnarounds);
         if !cx.spec.fill_idle || !slack(now) || self.queue(other).is_empty() {
             return (mode, first);
         }
-        let fill = self.pick(other, now, self.wanted(mode), cx);
+        let free = !self.wanted(mode);
+        let fill = self.pick(other, now, (free, free), cx);
         if fill.now.is_some() {
             return (other, fill);
         }
-        if let Some(t) = fill.wake.map(|t| cx.timing.edge(t)).filter(|t| slack(*t)) {
+        if let Some(t) = fill.wake.map(|t| cx.delays.edge(t)).filter(|t| slack(*t)) {
+            // Whether there still is slack then has to be seen then.
+            first.then = None;
             first.wake = sooner(first.wake, Some(t));
         }
         (mode, first)
     }
-    fn pick(&mut self, direction: Direction, now: Ps, avoid: u64, cx: &mut Context<'_>) -> Pick {
+    /// While the bus turns: column commands to rows that were opened for the direction that ends, and row commands of
+    /// the one that begins. `None` when no such row is left.
+    fn finish(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<(Direction, Pick)> {
+        let ends = self.finishing.filter(|d| *d != self.turn.mode)?;
+        // Brings the choices up to date.
+        self.pick(ends, now, (0, 0), cx);
+        let opened = self.queue(ends).opened();
+        self.finishing = self.finishing.filter(|_| opened != 0);
+        self.finishing?;
+        let last = self.pick(ends, now, (opened, 0), cx);
+        if last.now.is_some() {
+            return Some((ends, last));
+        }
+        let mut next = self.pick(ends.other(), now, (0, !opened), cx);
+        let turns_back = self.fill(cx).due(ends).filter(|t| *t > now);
+        next.wake = sooner(sooner(next.wake, last.wake), turns_back);
+        next.then = None;
+        Some((ends.other(), next))
+    }
+    fn pick(&mut self, direction: Direction, now: Ps, banks: (u64, u64), cx: &mut Context<'_>) -> Pick {
         let (first, channel) = (self.number * self.channel.banks.len() as u16, &self.channel);
+        let medium = (channel, cx.delays);
         let fcfs = FrFcfs {
             row_hits_max: cx.spec.row_hits_max,
         };
@@ -249,28 +287,38 @@ impl ChannelScheduler {
             let oldest_first = |r: BankRequests<'_>, bank| fcfs.choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
             self.reads
                 .choose(channel, |bank, requests| oldest_first(requests, bank));
-            return pick(channel, &self.reads, direction, now, avoid);
+            return self.picker.pick(medium, &self.reads, direction, now, banks);
         }
         let (queues, filter) = (cx.queues, cx.filter);
         let may_issue =
             |slot: Slot| queues.eligible(slot) && filter.is_none_or(|f| f(queues.id(slot), queues.write(slot)));
+        // Where writes are buffered, no row is better than another.
+        let rows_count = !self.writes.any_row();
+        let open = |bank: usize| OpenRow {
+            row: open(bank).row.filter(|_| rows_count),
+            ..open(bank)
+        };
         let Some(scheduler) = &mut cx.scheduler else {
             self.writes.choose(channel, |bank, requests| {
                 let requests = requests.filter(|r| may_issue(r.2.key as Slot));
                 fcfs.choose(&open(bank), requests.map(|r| (r.0, r.2.row, r.1)))
             });
-            return pick(channel, &self.writes, direction, now, avoid);
+            return self.picker.pick(medium, &self.writes, direction, now, banks);
         };
         if self.decided > now {
             let wake = Some(self.decided);
-            return Pick { now: None, wake };
+            return Pick {
+                wake,
+                ..Pick::default()
+            };
         }
         self.writes.choose(channel, |bank, requests| {
             let requests = requests.filter(|r| may_issue(r.2.key as Slot));
             let mut offered = requests.map(|(handle, order, r)| waiting(queues, handle, order, r));
             scheduler.next(now, &open(bank), &mut offered)
         });
-        let mut p = pick(channel, &self.writes, direction, now, avoid);
+        let mut p = self.picker.pick(medium, &self.writes, direction, now, banks);
+        p.then = None;
         if let Some(at) = scheduler.wake(now).filter(|at| *at > now) {
             self.writes.all_changed();
             p.wake = sooner(p.wake, Some(at));
@@ -310,18 +358,18 @@ impl ChannelScheduler {
         }
         let issued = match command {
             Command::Precharge => {
-                self.channel.precharge(cx.timing, now, bank);
+                self.channel.precharge(cx.delays, now, bank);
                 Issued::RowCommand
             }
             Command::Activate => {
-                self.channel.activate(cx.timing, now, bank, row);
+                self.channel.activate(cx.delays, now, bank, row);
                 Issued::RowCommand
             }
             Command::Column => {
-                self.channel.column(cx.timing, now, bank, direction);
+                let done = self.channel.column(cx.delays, now, bank, direction);
                 let r = self.queue(direction).remove(handle);
                 self.count(direction, &r, cx);
-                Issued::Column(direction, r)
+                Issued::Column(direction, r, done)
             }
         };
         self.reads.bank_changed(bank);
@@ -336,27 +384,16 @@ impl ChannelScheduler {
             RowState::Conflict => stats.row_conflicts += 1,
         }
         stats.bytes += LINE_BYTES;
-        stats.busy += cx.timing.burst.0;
+        stats.busy += cx.delays.burst.0;
         let turned = self.last == Direction::Read && direction == Direction::Write;
         stats.drain_switches += u64::from(turned);
         self.last = direction;
         match direction {
-            Direction::Read => {
-                stats.reads += 1;
-                self.owed = self.owed.saturating_sub(1);
-            }
-            Direction::Write => {
-                stats.writes += 1;
-                self.drained = self.drained.saturating_add(1);
-            }
+            Direction::Read => stats.reads += 1,
+            Direction::Write => stats.writes += 1,
         }
+        self.turn.served(direction);
     }
-}
-
-/// When the oldest request has waited `limit`; a limit of zero means never.
-fn due(queue: &BankQueues, limit: Ps) -> Option<Ps> {
-    let oldest = queue.oldest()?;
-    (limit > Ps::ZERO).then(|| oldest.since + limit)
 }
 
 fn waiting<'a>(queues: &'a Writes, handle: Handle, order: u64, r: &Request) -> Waiting<'a> {

@@ -3,11 +3,14 @@
 mod bank_queues;
 mod channel;
 mod command;
+mod context;
 mod fr_fcfs;
+mod turn;
 
 pub use bank_queues::{BankQueues, Request, RowState};
-pub use channel::{ChannelScheduler, Context, Issued};
+pub use channel::ChannelScheduler;
 pub use command::sooner;
+pub use context::{Context, Issued};
 pub use fr_fcfs::FrFcfs;
 
 use crate::seam::{Write, WriteId};

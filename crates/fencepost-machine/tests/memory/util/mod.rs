@@ -9,7 +9,10 @@ use fencepost_machine::seam::{Epoch, QueuePlan, Write, WriteId};
 
 /// The default controller without its static latency.
 pub fn bare() -> ControllerSpec {
-    trace_controller()
+    ControllerSpec {
+        static_latency: Ps::ZERO,
+        ..ControllerSpec::default()
+    }
 }
 /// A write of `line` whose first word is `value`.
 pub fn write(line: u64, value: u64, epoch: Option<u64>) -> Write {

@@ -1,0 +1,228 @@
+//! What happens in a controller at one moment, in order.
+
+use super::controller::{Controller, request};
+use super::schedule::{ChannelScheduler, Context, Issued, Scheduler, sooner};
+use super::spec::SlotFreed;
+use super::timed::{due, insert};
+use super::timing::Direction;
+use super::writes::{Arrival, Slot};
+use super::{IssueFilter, MemEvent, ReadId};
+use crate::seam::{Write, WriteId};
+use fencepost_kernel::Ps;
+
+impl Controller {
+    /// Does everything that is due up to `now` and appends what happened to `out`, in order. Must also be called when
+    /// answers of `filter` may have changed.
+    pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        if filter.is_some() {
+            self.eligibility_changed(now);
+            self.look_ahead();
+        }
+        while let Some(t) = self.next.filter(|t| *t <= now) {
+            self.step(t, filter, out);
+            self.look_ahead();
+        }
+    }
+    /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
+    fn step(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        self.finish_reads(now, out);
+        while let Some(slot) = due(&mut self.storing, now) {
+            self.stored(now, slot, out);
+        }
+        while let Some(slot) = due(&mut self.transit, now) {
+            self.arrive(now, slot, out);
+        }
+        if self.module.is_some() {
+            self.run_module(now, filter, out);
+        }
+        self.answer_drains(out);
+        for channel in 0..self.channels.len() {
+            if self.channels[channel].wake.is_some_and(|w| w <= now) {
+                self.run_channel(channel, now, filter, out);
+            }
+        }
+    }
+    /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
+    fn run_channel(&mut self, index: usize, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+        // With a module, the filter was asked when the write left the controller.
+        let filter = filter.filter(|_| self.module.is_none());
+        let (channel, mut cx) = self.channel(index, filter);
+        let mut busy = channel.begin(now, &mut cx);
+        while busy {
+            let (channel, mut cx) = self.channel(index, filter);
+            let issued = channel.step(now, &mut cx);
+            busy = issued.is_some();
+            match issued {
+                Some(Issued::Column(Direction::Read, request, done)) => {
+                    let read = (ReadId(request.key), request.line);
+                    insert(&mut self.returning, done + self.spec.static_latency, read);
+                    self.read_reached_module(done);
+                }
+                Some(Issued::Column(Direction::Write, request, stored)) => {
+                    self.write_issued(now, request.key as Slot, stored, out);
+                }
+                Some(Issued::RowCommand) | None => {}
+            }
+        }
+    }
+    fn channel<'a>(
+        &'a mut self,
+        index: usize,
+        filter: Option<IssueFilter<'a>>,
+    ) -> (&'a mut ChannelScheduler, Context<'a>) {
+        let cx = Context {
+            delays: &self.delays,
+            spec: &self.spec,
+            queues: &self.writes,
+            above_high_watermark: self.above_high_watermark,
+            below_low_watermark: self.below_low_watermark,
+            scheduler: self.scheduler.as_deref_mut(),
+            filter,
+            commands: self.commands.as_mut(),
+            stats: &mut self.stats,
+        };
+        (&mut self.channels[index], cx)
+    }
+    /// The data of a write goes to the medium, which has stored it at `stored`.
+    fn write_issued(&mut self, now: Ps, slot: Slot, stored: Ps, out: &mut Vec<MemEvent>) {
+        let (id, queue) = (self.writes.id(slot), self.writes.write(slot).queue);
+        out.push(MemEvent::Issued { id });
+        // A module that buffers writes holds the data from now on.
+        let free = self.spec.slot_freed == SlotFreed::Issue || self.delays.buffered;
+        self.writes.issue(slot, free);
+        self.tell_scheduler(now, slot, |s, bank, id, write| s.issued(now, bank, id, write));
+        self.follow_epochs(now);
+        if free {
+            self.slot_free(queue, out);
+            self.watermarks(now);
+        }
+        insert(&mut self.storing, stored, slot);
+    }
+    /// Tells the design's scheduler what happened to a write; every channel waits for its decision.
+    fn tell_scheduler(&mut self, now: Ps, slot: Slot, tell: impl FnOnce(&mut dyn Scheduler, u16, WriteId, &Write)) {
+        let Some(scheduler) = self.scheduler.as_deref_mut() else {
+            return;
+        };
+        let write = self.writes.write(slot);
+        let at = self.map.locate(write.line);
+        let bank = at.channel * self.banks_per_channel + at.bank;
+        tell(scheduler, bank, self.writes.id(slot), write);
+        let decided = now + scheduler.delay();
+        for channel in &mut self.channels {
+            channel.reconsider(&self.delays, decided);
+            self.next = sooner(self.next, channel.wake);
+        }
+    }
+    fn finish_reads(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
+        while let Some((id, line)) = due(&mut self.forwarded, now) {
+            out.push(MemEvent::ReadDone { id, line });
+        }
+        while let Some((id, line)) = due(&mut self.returning, now) {
+            self.reads_in_use -= 1;
+            out.push(MemEvent::ReadDone { id, line });
+            if std::mem::take(&mut self.read_refused) {
+                out.push(MemEvent::ReadSlotFree);
+            }
+        }
+    }
+    fn arrive(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
+        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
+        out.push(MemEvent::Accepted { id, write });
+        if self.accept_is_durable {
+            let record = true;
+            out.push(MemEvent::Durable { id, write, record });
+        }
+        match self.writes.arrive(slot) {
+            Arrival::Merged => {
+                self.stats.coalesced += 1;
+                self.slot_free(write.queue, out);
+                self.watermarks(now);
+            }
+            Arrival::Queued => {
+                self.tell_scheduler(now, slot, |s, bank, id, write| s.arrived(now, bank, id, write));
+                match &mut self.module {
+                    Some(m) => m.wait(now, slot),
+                    None => self.send_to_medium(now, slot),
+                }
+            }
+        }
+    }
+    /// A write waits for its bank.
+    pub(super) fn send_to_medium(&mut self, now: Ps, slot: Slot) {
+        let line = self.writes.write(slot).line;
+        let at = self.map.locate(line);
+        let eligible = self.writes.eligible(slot);
+        let channel = &mut self.channels[usize::from(at.channel)];
+        channel.push(
+            &self.delays,
+            now,
+            Direction::Write,
+            request(slot.into(), line, at, now),
+            eligible,
+        );
+        if self.scheduler.is_some() {
+            channel.reconsider(&self.delays, now);
+        }
+    }
+    /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
+    fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
+        self.writes.done(slot);
+        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
+        if self.durable_region && !self.accept_is_durable {
+            let record = true;
+            out.push(MemEvent::Durable { id, write, record });
+            for origin in self.writes.merged(slot) {
+                let (id, record) = (origin.id, false);
+                let (hart, cause) = (origin.hart, origin.cause);
+                let write = Write { hart, cause, ..write };
+                out.push(MemEvent::Durable { id, write, record });
+            }
+        }
+        self.tell_scheduler(now, slot, |s, bank, id, write| s.stored(now, bank, id, write));
+        self.count_drains(write.queue, self.writes.accepted_at(slot));
+        self.writes.finish(slot);
+        self.leave_module(now, slot, write.queue);
+        self.slot_free(write.queue, out);
+        self.watermarks(now);
+        self.follow_epochs(now);
+    }
+    /// After the queues changed: looks whether other epochs may issue.
+    pub(super) fn follow_epochs(&mut self, now: Ps) {
+        if self.writes.epochs_moved() {
+            self.eligibility_changed(now);
+        }
+    }
+    /// Other writes than before may issue.
+    fn eligibility_changed(&mut self, now: Ps) {
+        self.channels.iter_mut().for_each(|c| c.writes.all_changed());
+        self.wake_channels(now);
+        if let Some(m) = &mut self.module {
+            m.look(now);
+            self.next = sooner(self.next, m.next_event());
+        }
+    }
+    fn wake_channels(&mut self, now: Ps) {
+        for channel in self.channels.iter_mut().filter(|c| !c.is_empty()) {
+            channel.wake(&self.delays, now);
+            self.next = sooner(self.next, channel.wake);
+        }
+    }
+    pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
+        if std::mem::take(&mut self.write_refused[usize::from(queue)]) {
+            out.push(MemEvent::SlotFree { queue });
+        }
+    }
+    /// Recomputes the fill marks; a change may turn every channel.
+    pub(super) fn watermarks(&mut self, now: Ps) {
+        let (mut high, mut low) = (false, true);
+        for (queue, marks) in self.watermarks.iter().enumerate() {
+            let used = self.writes.used(queue as u8);
+            high |= used >= marks.0;
+            low &= used <= marks.1;
+        }
+        if (high, low) != (self.above_high_watermark, self.below_low_watermark) {
+            (self.above_high_watermark, self.below_low_watermark) = (high, low);
+            self.wake_channels(now);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Delays between commands, derived once from a medium.
+
+use crate::memory::spec::{MediaSpec, PagePolicy, WritePolicy};
+use fencepost_kernel::{Divider, Ps};
+
+/// Direction of a column command.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the medium.
+    Read,
+    /// To the medium.
+    Write,
+}
+impl Direction {
+    /// The opposite direction.
+    pub fn other(self) -> Direction {
+        match self {
+            Direction::Read => Direction::Write,
+            Direction::Write => Direction::Read,
+        }
+    }
+}
+
+/// Delays between commands.
+#[derive(Clone, Debug)]
+pub struct Delays {
+    /// Clock period.
+    pub clock: Ps,
+    to_clocks: Divider,
+    /// Read command to the end of its data.
+    pub read_data: Ps,
+    /// Write command to the end of its data.
+    pub write_data: Ps,
+    /// Time in which the array takes a line.
+    pub write_pulse: Ps,
+    /// The module buffers writes: their data needs the bus only.
+    pub buffered: bool,
+    /// Data bus time of a line.
+    pub burst: Ps,
+    /// A write-to-read and a read-to-write turnaround.
+    pub turnarounds: Ps,
+    pub(super) activate_to_column: Ps,
+    pub(super) activate_to_precharge: Ps,
+    pub(super) precharge: Ps,
+    pub(super) read_to_precharge: Ps,
+    pub(super) write_to_precharge: Ps,
+    pub(super) write_to_column: Ps,
+    pub(super) column_bank: Ps,
+    pub(super) column_far: Ps,
+    pub(super) column_near: Ps,
+    pub(super) column_rank: Ps,
+    pub(super) read_to_write: Ps,
+    pub(super) write_to_read_far: Ps,
+    pub(super) write_to_read_near: Ps,
+    pub(super) write_to_read_rank: Ps,
+    pub(super) activate_far: Ps,
+    pub(super) activate_near: Ps,
+    pub(super) four_activates: Ps,
+    pub(super) refresh: Ps,
+    pub(super) page: PagePolicy,
+}
+
+impl Delays {
+    /// The delays of a medium.
+    pub fn new(m: &MediaSpec) -> Delays {
+        let write_data = m.t_cwl + m.t_burst;
+        let activate_to_column = m.t_rcd.max(m.read_pulse);
+        let read_to_write = (m.t_cl + m.t_burst + m.t_rtw).saturating_sub(m.t_cwl);
+        let buffered = m.writes == WritePolicy::Buffered;
+        // A DRAM bank must have taken the data before it can read; a module with buffers only needs the bus to turn.
+        let write_to_read = |gap: Ps| match buffered {
+            true => (write_data + gap).saturating_sub(m.t_cl),
+            false => write_data + gap,
+        };
+        Delays {
+            clock: m.t_ck,
+            to_clocks: Divider::new(m.t_ck.0),
+            read_data: m.t_cl + m.t_burst,
+            write_data,
+            write_pulse: m.write_pulse,
+            buffered,
+            burst: m.t_burst,
+            turnarounds: write_to_read(m.t_wtr) + read_to_write,
+            activate_to_column,
+            activate_to_precharge: m.t_ras.max(activate_to_column),
+            precharge: m.t_rp,
+            read_to_precharge: m.t_rtp,
+            write_to_precharge: write_data + m.t_wr.max(m.write_pulse),
+            write_to_column: match m.writes {
+                // The bank programs its array from the row buffer: no column access until the pulse has ended.
+                WritePolicy::Through if m.write_pulse > Ps::ZERO => m.t_ccd_bank.max(write_data + m.write_pulse),
+                _ => m.t_ccd_bank,
+            },
+            column_bank: m.t_ccd_bank,
+            column_far: m.t_ccd.max(m.t_burst),
+            column_near: m.t_ccd_l.max(m.t_burst),
+            column_rank: m.t_burst + m.t_rtrs,
+            read_to_write,
+            write_to_read_far: write_to_read(m.t_wtr),
+            write_to_read_near: write_to_read(m.t_wtr_l),
+            write_to_read_rank: (write_data + m.t_rtrs).saturating_sub(m.t_cl),
+            activate_far: m.t_rrd,
+            activate_near: m.t_rrd_l,
+            four_activates: m.t_faw,
+            refresh: m.t_rfc,
+            page: m.page,
+        }
+    }
+    /// The first clock edge at or after `t`.
+    #[inline]
+    pub fn edge(&self, t: Ps) -> Ps {
+        self.clock * self.to_clocks.ceil(t.0)
+    }
+}

@@ -1,0 +1,9 @@
+//! Timing of one channel as earliest times of the next command: delays, banks and buses, row policy, refresh.
+
+mod channel;
+mod delays;
+mod refresh;
+mod row_policy;
+
+pub use channel::{Channel, RowCommand};
+pub use delays::{Delays, Direction};
