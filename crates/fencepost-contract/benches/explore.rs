@@ -1,6 +1,6 @@
 //! How fast crash states are explored. `cargo bench -p fencepost-contract --bench explore` prints one line a case.
 
-#[path = "../tests/explore_common/mod.rs"]
+#[path = "../tests/main/explore_common/mod.rs"]
 mod common;
 
 use common::sps::{BARRIERS, Sps, Variant, X86};

@@ -40,6 +40,6 @@ pub mod recorded;
 pub use conform::{ConformReport, Demands, Refusal, conform};
 pub use contracts::{Contract, ContractKind, ContractParams, LineOrder};
 pub use graph::{
-    Axiom, CrashSpace, Cut, FailurePoint, Grain, GraphBuilder, GraphError, LocationId, Must, NodeId, PersistGraph,
-    Version, Write,
+    Axiom, CrashSpace, Cut, Extent, FailurePoint, Grain, GraphBuilder, GraphError, History, LocationId, Must, NodeId,
+    PersistGraph, Version, WhyLost, Write,
 };

@@ -1,39 +1,103 @@
 //! The crash check of a run: power failures at its durable events, and its persist order against the contract.
 
 use crate::config::Resolved;
-use crate::crash::prefix_witness;
+use crate::crash_witness::{cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
+use crate::replay_key::ReplayKey;
 use crate::result::{Check, Witness};
-use crate::run::{build_design, warning};
-use fencepost_contract::explore::{BrokenPrefix, Oracle, PrefixReport, check_prefixes};
+use crate::simulate::{build_design, contract_of, warning};
+use fencepost_contract::explore::{
+    BrokenPrefix, Budget, Explorer, Oracle, PrefixCheck, PrefixReport, ReplayId, Verdict, steps,
+};
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_kernel::{Image, Program, Trace, WriteCause};
 use fencepost_machine::RunReport;
+use fencepost_machine::seam::Design;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::time::Instant;
 
 /// Crash points examined unless the request says otherwise.
 pub const DEFAULT_BUDGET: u64 = 20_000;
 
-/// Examines the crash points of a recorded run, up to the budget, until one fails.
-pub fn prefixes<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -> Result<PrefixReport, LabError> {
+/// Stores of a run beyond which neither recovery is interrupted nor writes in flight are reordered.
+const SMALL: usize = 4_000;
+/// Recoveries that reordering the writes in flight of one run may take.
+const IN_FLIGHT: u64 = 2_000;
+
+/// Examines the crash points of a recorded run, up to the request's budget and until a deadline, until one fails.
+pub fn prefixes<P: Program>(
+    resolved: &Resolved,
+    program: &P,
+    report: &RunReport,
+    until: Option<Instant>,
+) -> Result<PrefixReport, LabError> {
+    with_prefixes(resolved, program, report, |check, design| {
+        let found = check.until(until).run(|image| recovered(design, image));
+        found.map_err(|e| LabError::Internal(e.to_string()))
+    })
+}
+
+/// Runs recovery again on the crash point before the durable event `events` of a recorded run; with `second`, on a
+/// crash state of recovery's own stores there.
+pub fn replay_prefix<P: Program>(
+    resolved: &Resolved,
+    program: &P,
+    report: &RunReport,
+    events: u64,
+    second: Option<&ReplayId>,
+) -> Result<Option<BrokenPrefix>, LabError> {
+    with_prefixes(resolved, program, report, |check, design| {
+        let found = check.replay(events, second, |image| recovered(design, image));
+        found.map_err(|e| BadInput::new(e.to_string()).into())
+    })
+}
+
+fn with_prefixes<P: Program, T>(
+    resolved: &Resolved,
+    program: &P,
+    report: &RunReport,
+    then: impl FnOnce(PrefixCheck<'_, '_, P>, &dyn Design) -> Result<T, LabError>,
+) -> Result<T, LabError> {
     let trace = recorded(report)?;
     let design = build_design(resolved)?;
     let budget = resolved.request.budget.unwrap_or(DEFAULT_BUDGET);
     let budget = NonZeroU64::new(budget).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
     let oracle = Oracle::new(program, &trace.ops);
-    Ok(check_prefixes(
+    let small = trace.stores.len() <= SMALL;
+    let again = small.then_some(contract_of(resolved)?).map(Contract::from);
+    let check = PrefixCheck::new(&oracle, &report.initial, trace, &report.log).budget(budget);
+    then(check.power_fails_again(again), &*design)
+}
+fn recovered(design: &dyn Design, image: &Image) -> Image {
+    let mut image = image.clone();
+    design.recover(&mut image);
+    image
+}
+
+/// Every crash state that the design's contract allows of a small run: at each crash point the writes in flight, in every
+/// order in which they may become durable. `None` where the run is large, or the contract promises nothing.
+pub fn in_flight<P: Program>(
+    resolved: &Resolved,
+    program: &P,
+    report: &RunReport,
+    then: impl FnOnce(Explorer<'_>, &Oracle<'_, P>) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    let (trace, kind) = (recorded(report)?, contract_of(resolved)?);
+    if trace.stores.len() > SMALL || kind == ContractKind::None {
+        return Ok(());
+    }
+    let contract = Contract::from(kind);
+    let space = contract.space(trace, &report.initial);
+    let oracle = Oracle::new(program, &trace.ops);
+    let prefix = format!("{}@0", ReplayKey::flight(resolved, &contract).encode());
+    then(
+        Explorer::new(&space)
+            .budget(Budget::States(IN_FLIGHT))
+            .minimising(IN_FLIGHT)
+            .prefix(prefix),
         &oracle,
-        &report.initial,
-        trace,
-        &report.log,
-        budget,
-        |image: &Image| {
-            let mut image = image.clone();
-            design.recover(&mut image);
-            image
-        },
-    ))
+    )
 }
 
 fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
@@ -46,7 +110,15 @@ fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
 /// Examines the crash points of a recorded run and its conformance.
 pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -> Result<Check, LabError> {
     let trace = recorded(report)?;
-    let found = prefixes(resolved, program, report)?;
+    let found = prefixes(resolved, program, report, None)?;
+    let mut flight = None;
+    if found.broken.is_none() {
+        in_flight(resolved, program, report, |explorer, oracle| {
+            let found = explorer.explore(&mut steps(oracle));
+            flight = Some(found.map_err(|e| LabError::Internal(e.to_string()))?);
+            Ok(())
+        })?;
+    }
     let contract = contract_of(resolved)?;
     let conformance = conform(
         trace,
@@ -55,6 +127,16 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
         Demands::default(),
     );
     let mut witnesses: Vec<Witness> = found.broken.iter().map(|b| broken(resolved, b, report)).collect();
+    if let Some(w) = flight.as_ref().and_then(|f| f.witness.as_ref()) {
+        let shown = cut_witness(w, "writes in flight");
+        witnesses.push(Witness {
+            event: None,
+            time_ps: None,
+            why: format!("with the writes in flight in another order: {}", shown.why),
+            source: shown.source,
+            replay: Some(shown.replay),
+        });
+    }
     if let Err(refusal) = &conformance {
         let why = format!("contract {contract}: {refusal}");
         witnesses.push(Witness {
@@ -68,7 +150,13 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
     Ok(Check {
         points: found.points,
         points_total: crash_points(report),
-        violations: u64::from(found.broken.is_some()),
+        violations: u64::from(found.broken.is_some()) + flight.as_ref().map_or(0, |f| u64::from(f.witness.is_some())),
+        interrupted: found.again.map_or(0, |a| a.recoveries),
+        interrupted_states: found.again.map_or(0, |a| u64::try_from(a.states).unwrap_or(u64::MAX)),
+        in_flight_states: flight
+            .as_ref()
+            .map_or(0, |f| u64::try_from(f.states_covered).unwrap_or(u64::MAX)),
+        in_flight_complete: flight.as_ref().is_some_and(|f| f.verdict == Verdict::Clean),
         conforms: Some(conformance.is_ok()),
         contract: Some(contract.word().to_owned()),
         reordered: conformance.as_ref().map_or(0, |c| c.reordered),
@@ -90,13 +178,6 @@ fn causes(report: &RunReport) -> BTreeMap<String, u64> {
         *out.entry(format!("{:?}", r.cause).to_lowercase()).or_default() += 1;
     }
     out
-}
-
-/// The contract that the run is held to.
-pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
-    let word = resolved.contract();
-    word.parse()
-        .map_err(|e| LabError::Internal(format!("design `{}`: {e}", resolved.design.name)))
 }
 
 fn broken(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport) -> Witness {

@@ -1,23 +1,22 @@
 //! Crash states of a program: prefixes of a simulated run's persist log, and every cut that a contract allows.
 
-use crate::check::{contract_of, crash_points, prefixes};
+use crate::check::{crash_points, prefixes};
 use crate::config::Resolved;
+use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
-use crate::replay::ReplayKey;
+use crate::replay_key::{ReplayKey, grain_bytes, line_order_name};
 use crate::request::Request;
-use crate::run::simulate;
-use fencepost_contract::explore::{
-    BrokenPrefix, Budget, CheckError, CrashCheck, NamedStore, ProgramRun, Report, Verdict, Witness,
-};
+use crate::simulate::{contract_of, simulate};
+use fencepost_contract::explore::{AgainReport, Budget, CheckError, CrashCheck, ProgramRun, Report, Verdict};
 use fencepost_contract::{Contract, ContractKind};
 pub use fencepost_contract::{Grain, LineOrder};
-use fencepost_kernel::{Program, Trace};
-use fencepost_machine::RunReport;
+use fencepost_kernel::Program;
 use fencepost_programs::Visit;
 use serde::Serialize;
+use std::time::Instant;
 
 /// What to explore.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CrashRequest {
     /// Program, threads, operations, seed; the design is ignored where a contract is given.
     pub request: Request,
@@ -26,8 +25,10 @@ pub struct CrashRequest {
     pub contract: Option<String>,
     /// A number of recoveries or a time; `None` is no limit.
     pub budget: Option<String>,
-    /// Thread schedules to record.
-    pub schedules: u64,
+    /// Thread schedules to record; `None`: several for several threads.
+    pub schedules: Option<u64>,
+    /// Run one in so many merged continuations nevertheless; `None`: the first few hundred of small programs.
+    pub doubt: Option<u64>,
     /// Persist order within a cache line; `None`: the contract's own.
     pub line_order: Option<LineOrder>,
     /// The unit in which memory becomes durable.
@@ -63,6 +64,8 @@ pub struct CrashOutcome {
     pub crash_points: u64,
     /// Thread schedules recorded.
     pub schedules: u64,
+    /// Distinct executions among them.
+    pub executions: u64,
     /// Runs of recovery begun.
     pub recoveries: u64,
     /// Steps of recovery.
@@ -71,42 +74,57 @@ pub struct CrashOutcome {
     pub states_covered: u128,
     /// Crash states that the contract allows, where they could be counted.
     pub states_total: Option<u128>,
-    /// Whether every one of them was covered.
+    /// Whether every one of them was covered. Never for several threads, of which only some interleavings are recorded.
     pub complete: bool,
+    /// Power failures while recovery runs.
+    pub during_recovery: DuringRecovery,
     /// When not complete: every state with at most this many lines deviating from all or nothing durable was covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines_deviating: Option<u32>,
-    /// `clean`, `violated` or `bounded`.
+    /// `clean` (of the executions recorded), `violated`, `bounded` or `nothing explored`.
     pub verdict: String,
     /// A crash state that recovery does not survive.
     pub witness: Option<CrashWitness>,
 }
+/// What letting power fail again while recovery runs has covered.
+#[derive(Copy, Clone, Debug, Default, Serialize)]
+pub struct DuringRecovery {
+    /// Recoveries that were interrupted.
+    pub recoveries: u64,
+    /// Crash states in the middle of them.
+    pub states: u128,
+    /// Whether every way in which recovery was run was interrupted everywhere.
+    pub complete: bool,
+    /// Whether recovery flushes or fences; one that does not is taken to store durably and in order.
+    pub fenced: bool,
+}
+impl DuringRecovery {
+    /// Both of two checks.
+    pub(crate) fn of(a: Option<AgainReport>, b: Option<AgainReport>) -> DuringRecovery {
+        let all = [a, b].into_iter().flatten();
+        let mut out = DuringRecovery {
+            complete: a.is_some() || b.is_some(),
+            ..DuringRecovery::default()
+        };
+        for r in all {
+            out.recoveries += r.recoveries;
+            out.states = out.states.saturating_add(r.states);
+            out.complete &= r.complete;
+            out.fenced |= r.fenced;
+        }
+        out
+    }
+}
 impl CrashOutcome {
+    /// Whether the budget was spent before recovery was run even once.
+    pub fn nothing_explored(&self) -> bool {
+        self.verdict == Verdict::NothingExplored.to_string()
+    }
     /// Whether a crash state was found that recovery does not survive.
     pub fn violated(&self) -> bool {
         self.verdict == "violated"
     }
 }
-
-/// A failing crash state.
-#[derive(Clone, Debug, Serialize)]
-pub struct CrashWitness {
-    /// `contract cut` or `log prefix`.
-    pub kind: String,
-    /// Stores that are durable although nothing forced them; empty where the shorter list is `missing`.
-    pub persisted: Vec<String>,
-    /// Stores that executed and are lost.
-    pub missing: Vec<String>,
-    /// Lines of the program involved.
-    pub source: Vec<String>,
-    /// What is wrong after recovery.
-    pub why: String,
-    /// Argument of `fencepost replay`.
-    pub replay: String,
-}
-
-/// Stores listed in a witness at most.
-const SHOWN: usize = 16;
 
 /// The design whose dialect a program is written in when only a contract is named: the idiom that the contract is about.
 /// `None` while no such design is built.
@@ -155,7 +173,8 @@ pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
         resolved: &resolved,
         contract: allowed,
         budget,
-        schedules: c.schedules.max(1),
+        schedules: c.schedules,
+        doubt: c.doubt,
         simulated: contract.is_none(),
     };
     fencepost_programs::with_program(resolved.program_word(), &resolved.program, explore)
@@ -187,70 +206,13 @@ fn written_for(c: &CrashRequest) -> Result<(Request, Option<ContractKind>), LabE
     ))
 }
 
-/// The word of a line order.
-pub fn line_order_word(order: LineOrder) -> &'static str {
-    match order {
-        LineOrder::Fifo => "fifo",
-        LineOrder::Unordered => "none",
-    }
-}
-/// The bytes of a grain.
-pub fn grain_bytes(grain: Grain) -> u32 {
-    match grain {
-        Grain::Byte => 1,
-        Grain::Word => 8,
-        Grain::Line => 64,
-    }
-}
-
-/// A contract as replay ids write it: its word, and what is varied about it.
-pub(crate) fn contract_text(c: &Contract) -> String {
-    let mut text = c.kind.word().to_owned();
-    if let Some(order) = c.params.line_order {
-        text += &format!(",line-order:{}", line_order_word(order));
-    }
-    if c.params.grain != Grain::default() {
-        text += &format!(",grain:{}", grain_bytes(c.params.grain));
-    }
-    text
-}
-/// Reads what [`contract_text`] wrote.
-pub(crate) fn contract_from(text: &str) -> Result<Contract, BadInput> {
-    let mut parts = text.split(',');
-    let word = parts.next().unwrap_or_default();
-    let known = ContractKind::ALL.map(ContractKind::word);
-    let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
-    let mut contract = Contract::from(kind);
-    for part in parts {
-        match part {
-            "line-order:fifo" => contract.params.line_order = Some(LineOrder::Fifo),
-            "line-order:none" => contract.params.line_order = Some(LineOrder::Unordered),
-            "grain:1" => contract.params.grain = Grain::Byte,
-            "grain:64" => contract.params.grain = Grain::Line,
-            _ => return Err(BadInput::new(format!("not a replay id: unknown part `{part}`"))),
-        }
-    }
-    Ok(contract)
-}
-
-/// The contract with this word, varied as asked for.
-///
-/// # Errors
-/// An unknown contract.
-pub fn contract_of_words(word: &str, line_order: Option<LineOrder>, grain: Grain) -> Result<Contract, BadInput> {
-    let known = ContractKind::ALL.map(ContractKind::word);
-    let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
-    let mut contract = Contract::from(kind);
-    (contract.params.line_order, contract.params.grain) = (line_order, grain);
-    Ok(contract)
-}
-
 /// The exploration of one program.
 pub(crate) struct Explore<'a> {
     pub(crate) resolved: &'a Resolved,
     pub(crate) contract: Contract,
     pub(crate) budget: Budget,
-    pub(crate) schedules: u64,
+    pub(crate) schedules: Option<u64>,
+    pub(crate) doubt: Option<u64>,
     pub(crate) simulated: bool,
 }
 impl Explore<'_> {
@@ -260,6 +222,7 @@ impl Explore<'_> {
         check.schedules = self.schedules;
         check.seed = self.resolved.request.seed;
         check.budget = self.budget;
+        check.doubt = self.doubt;
         check.prefix = ReplayKey::cut(self.resolved, &self.contract).encode();
         let run = ProgramRun {
             dialect: self.resolved.dialect(),
@@ -273,19 +236,34 @@ impl Explore<'_> {
 impl Visit for Explore<'_> {
     type Out = Result<CrashOutcome, LabError>;
     fn visit<P: Program>(self, program: P) -> Self::Out {
+        let begun = Instant::now();
+        let until = match self.budget {
+            Budget::Time(t) => Some(begun + t),
+            Budget::Unlimited | Budget::States(_) => None,
+        };
         let log = match self.simulated {
             true => {
                 let s = simulate(self.resolved, &program, true)?;
-                let found = prefixes(self.resolved, &program, &s.report)?;
+                // Half of the time at most is for the simulated run: the contract has more to say.
+                let half = until.map(|t| begun + (t - begun) / 2);
+                let found = prefixes(self.resolved, &program, &s.report, half)?;
                 Some((found, s.report))
             }
             false => None,
         };
-        let (check, run) = self.check();
+        let (mut check, run) = self.check();
+        if let Budget::Time(t) = check.budget {
+            check.budget = Budget::Time(t.saturating_sub(begun.elapsed()));
+        }
         let report = check.program(&program, run).map_err(refuse)?;
         let mut out = self.outcome(&report);
+        let again = log.as_ref().and_then(|l| l.0.again);
+        out.during_recovery = DuringRecovery::of(report.again, again);
         if let Some((found, report)) = &log {
             (out.log_prefixes, out.log_prefixes_total) = (found.points, crash_points(report));
+            if out.nothing_explored() && found.points > 0 {
+                out.verdict = Verdict::Bounded.to_string();
+            }
             if let Some(b) = &found.broken {
                 out.log_violations = 1;
                 out.verdict = Verdict::Violated.to_string();
@@ -303,7 +281,7 @@ impl Explore<'_> {
             variant: self.resolved.program.variant.word().into(),
             dialect: self.resolved.design.name.into(),
             contract: self.contract.kind.word().into(),
-            line_order: line_order_word(self.contract.line_order()).into(),
+            line_order: line_order_name(self.contract.line_order()).into(),
             grain: grain_bytes(self.contract.params.grain),
             threads: self.resolved.threads,
             ops: self.resolved.program.ops,
@@ -312,14 +290,16 @@ impl Explore<'_> {
             log_violations: 0,
             crash_points: r.crash_points,
             schedules: r.schedules,
+            executions: r.executions,
             recoveries: r.recoveries,
             steps: r.steps,
             states_covered: r.states_covered,
             states_total: r.states_total,
             complete: r.complete,
+            during_recovery: DuringRecovery::default(),
             lines_deviating: r.lines_deviating.filter(|_| !r.complete),
             verdict: r.verdict.to_string(),
-            witness: r.witness.as_ref().map(cut_witness),
+            witness: r.witness.as_ref().map(|w| cut_witness(w, "contract cut")),
         }
     }
 }
@@ -330,62 +310,4 @@ pub(crate) fn refuse(e: CheckError) -> LabError {
         CheckError::Record(_) | CheckError::Replay(_) => BadInput::new(e.to_string()).into(),
         CheckError::Explore(_) => LabError::Internal(e.to_string()),
     }
-}
-
-/// A witness of the explorer, as results print it.
-pub fn cut_witness(w: &Witness) -> CrashWitness {
-    let list = |stores: &[NamedStore]| stores.iter().take(SHOWN).map(ToString::to_string).collect();
-    CrashWitness {
-        kind: "contract cut".into(),
-        persisted: list(&w.persisted),
-        missing: list(&w.missing),
-        source: lines(w.persisted.iter().chain(&w.missing).map(|s| s.source)),
-        why: why(&w.why),
-        replay: w.replay.clone(),
-    }
-}
-
-/// A broken prefix of the log, as results print it.
-pub fn prefix_witness(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport) -> CrashWitness {
-    let empty = Trace::default();
-    let trace = report.trace.as_ref().unwrap_or(&empty);
-    let stores = || {
-        b.missing
-            .iter()
-            .filter(|s| s.index() < trace.stores.len())
-            .map(|s| trace.store(*s))
-    };
-    let store = |s: &fencepost_kernel::StoreInfo| {
-        format!(
-            "{}:{}  [{}] = {:#x}  (thread {})",
-            s.source.file(),
-            s.source.line(),
-            s.addr,
-            s.value,
-            s.thread.0
-        )
-    };
-    CrashWitness {
-        kind: "log prefix".into(),
-        persisted: Vec::new(),
-        missing: stores().take(SHOWN).map(store).collect(),
-        source: lines(stores().map(|s| s.source)),
-        why: why(&b.why),
-        replay: ReplayKey::prefix(resolved, b.records as u64).encode(),
-    }
-}
-
-fn why(v: &fencepost_kernel::Violation) -> String {
-    v.at.map_or_else(|| v.why.clone(), |a| format!("{} (at {a})", v.why))
-}
-
-fn lines<'a>(places: impl Iterator<Item = &'a std::panic::Location<'a>>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for p in places {
-        let line = format!("{}:{}", p.file(), p.line());
-        if !out.contains(&line) && out.len() < SHOWN {
-            out.push(line);
-        }
-    }
-    out
 }

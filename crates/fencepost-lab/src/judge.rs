@@ -28,6 +28,9 @@ pub struct Judged {
     pub musts: u64,
     /// Stores durable while an older store of any thread was not, as the contract permits.
     pub reordered: u64,
+    /// Why the verdict says little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// What broke, in lines of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -60,12 +63,17 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
     let found = log.conform(&contract, Demands { complete });
     let why = found.as_ref().err().map(|refusal| log.explain(refusal));
     let report = found.unwrap_or_default();
-    let pm = log.trace.stores.iter().filter(|s| s.addr.is_persistent());
+    let stores = log.persistent_stores() as u64;
+    let warning = (stores == 0).then(|| {
+        "the log has no store to persistent memory: declare it with `persistent <address> <length>`, or write pm+<offset>"
+            .to_owned()
+    });
     Ok(Judged {
         file: name,
         contract: kind.word().into(),
         verdict: if why.is_some() { "violated" } else { "clean" }.into(),
-        stores: pm.count() as u64,
+        stores,
+        warning,
         durable_events: log.records.len() as u64,
         persisted: report.persisted,
         coalesced: report.coalesced,

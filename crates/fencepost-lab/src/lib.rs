@@ -1,4 +1,4 @@
-//! Floor 3: configuration, presets, runs and their checks, experiments, scoreboards and reports.
+//! configuration, presets, runs and their checks, experiments, scoreboards and reports.
 
 pub mod check;
 pub mod cite;
@@ -7,6 +7,7 @@ pub mod compare;
 pub mod config;
 pub mod cost;
 pub mod crash;
+pub mod crash_witness;
 mod error;
 pub mod experiment;
 pub mod external;
@@ -16,12 +17,14 @@ pub mod listing;
 pub mod memtrace;
 pub mod reference;
 pub mod replay;
+pub mod replay_key;
 pub mod report;
 pub mod reproduce;
 pub mod request;
 pub mod result;
 pub mod run;
 mod semantics;
+pub mod simulate;
 pub mod store;
 pub mod variants;
 

@@ -116,6 +116,18 @@ pub struct Check {
     pub points_total: u64,
     /// Crash points after which recovery or audit failed; the search ends at the first.
     pub violations: u64,
+    /// Recoveries in which power was let fail again, of small runs.
+    #[serde(default)]
+    pub interrupted: u64,
+    /// Crash states in the middle of those recoveries.
+    #[serde(default)]
+    pub interrupted_states: u64,
+    /// Crash states covered with the writes in flight in other orders that the contract allows, of small runs.
+    #[serde(default)]
+    pub in_flight_states: u64,
+    /// Whether those were all that there are.
+    #[serde(default)]
+    pub in_flight_complete: bool,
     /// Whether the persist order is one that the design's contract allows; `None` where it was not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conforms: Option<bool>,

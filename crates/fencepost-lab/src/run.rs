@@ -4,15 +4,15 @@ use crate::check::check;
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::experiment::runs::Job;
-use crate::host::{Host, Spent, Stopwatch};
+use crate::host::Host;
 use crate::request::Request;
 use crate::result::{Check, Histogram, RunResult, SCHEMA};
-use fencepost_contract::explore::{RecordError, Recorder, Schedule};
-use fencepost_kernel::{Image, Logging, Pm, Program, run_thread};
+use crate::simulate::{Simulated, simulate, warning};
+use fencepost_kernel::{Logging, Program};
 use fencepost_machine::memory::MemStats;
-use fencepost_machine::seam::{Cause, Design, StatInfo};
-use fencepost_machine::{Counters, Machine, RunError, RunReport, ThreadBody, Workload};
-use fencepost_programs::{Visit, sites};
+use fencepost_machine::seam::{Cause, StatInfo};
+use fencepost_machine::{Counters, RunReport};
+use fencepost_programs::Visit;
 use std::collections::BTreeMap;
 
 /// Resolves and runs a request.
@@ -39,77 +39,6 @@ pub fn key(job: &Job) -> Result<(String, String), LabError> {
         format!("{program}-{design}-{}{check}", &resolved.digest()[..24]),
         resolved.to_toml(true),
     ))
-}
-
-/// A simulated run with everything that it left behind.
-pub struct Simulated {
-    /// The machine's report.
-    pub report: RunReport,
-    /// Counters that the design declares.
-    pub stats: &'static [StatInfo],
-    /// Histograms that the design declares.
-    pub histograms: &'static [StatInfo],
-    /// What the simulation took.
-    pub spent: Spent,
-}
-
-/// Builds the initial memory, the threads and the machine, and runs it.
-pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> Result<Simulated, LabError> {
-    let r = &resolved.request;
-    let design = build_design(resolved)?;
-    let (stats, histograms) = (design.stats(), design.histograms());
-    let work = Workload {
-        initial: initial(program)?,
-        threads: (0..resolved.threads).map(|t| body(resolved, program, t)).collect(),
-        sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
-        warm_up: r.warmup.into(),
-        record,
-    };
-    let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
-    let begun = Stopwatch::start();
-    let report = machine.run().map_err(refuse)?;
-    Ok(Simulated {
-        report,
-        stats,
-        histograms,
-        spent: begun.stop(),
-    })
-}
-
-/// A fresh mechanism of the run's design.
-pub fn build_design(resolved: &Resolved) -> Result<Box<dyn Design>, LabError> {
-    let built = (resolved.design.build)(&resolved.design_settings, resolved.shape());
-    built.map_err(|e| BadInput::new(e.to_string()).into())
-}
-
-/// Memory after the program's setup.
-fn initial<P: Program>(program: &P) -> Result<Image, LabError> {
-    let recording = Recorder::new(Schedule::default()).setup(|m| program.setup(m)).run();
-    recording
-        .map(|r| r.initial)
-        .map_err(|e: RecordError| LabError::Internal(e.to_string()))
-}
-
-/// What one thread runs: its operations, then one explicit drain that acknowledges them all.
-fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32) -> ThreadBody {
-    let (program, dialect) = (program.clone(), resolved.dialect());
-    let (ops, ack_every) = (resolved.program.ops, resolved.request.ack_every);
-    Box::new(move |m| {
-        let mut pm = Pm::new(m, dialect);
-        pm.ack_every = ack_every;
-        run_thread(&program, &mut pm, thread, 0, ops);
-        if dialect.logging != Logging::None {
-            pm.durable();
-            fencepost_kernel::Mem::ack(pm.m, ops - 1);
-        }
-    })
-}
-
-pub(crate) fn refuse(e: RunError) -> LabError {
-    match e {
-        RunError::Stuck(s) => LabError::Internal(s.to_string()),
-        other => BadInput::new(other.to_string()).into(),
-    }
 }
 
 struct Simulate<'a> {
@@ -235,17 +164,4 @@ fn note(resolved: &Resolved) -> Option<String> {
         Logging::None => "no log is kept",
     };
     Some(format!("on `{design}` {keeper}: `--log {scheme}` has no effect"))
-}
-
-/// Why a crash check of this run may fail without anything being wrong with the simulator.
-pub fn warning(resolved: &Resolved) -> Option<String> {
-    let (design, media) = (resolved.design.name, &resolved.machine.media);
-    if !resolved.sound() {
-        return Some(format!(
-            "`{design}` cannot keep its contract `{}` on `{media}`",
-            resolved.contract()
-        ));
-    }
-    let none = resolved.contract() == "none";
-    none.then(|| format!("`{design}` promises nothing: its state after a crash is not consistent"))
 }

@@ -143,7 +143,8 @@ fn verdict(
             request,
             contract: Some(contract.word().into()),
             budget: Some(BUDGET.into()),
-            schedules: 1,
+            schedules: Some(1),
+            doubt: None,
             line_order: Some(order),
             grain: Grain::Word,
         })?;

@@ -117,7 +117,8 @@ fn explored(program: &str, design: &str, log: &str) -> String {
         request,
         contract: None,
         budget: Some("20000".into()),
-        schedules: 1,
+        schedules: Some(1),
+        doubt: None,
         line_order: None,
         grain: fencepost_lab::crash::Grain::Word,
     };

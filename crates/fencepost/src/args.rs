@@ -229,9 +229,12 @@ pub struct CrashArgs {
     /// A number of recoveries, or a time such as 500ms, 30s, 2m.
     #[arg(long, default_value = "60s", value_name = "TIME|STATES")]
     pub budget: String,
-    /// Thread schedules to record.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub schedules: u64,
+    /// Thread schedules to record. Default: 8 for several threads, every second one with store buffers.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub schedules: Option<u64>,
+    /// Paranoid mode: run one in N merged continuations of recovery nevertheless. Default: the first 256 of small programs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub paranoid: Option<u64>,
     /// Persist order within a cache line. Default: the contract's own.
     #[arg(long, value_enum)]
     pub line_order: Option<LineOrderArg>,

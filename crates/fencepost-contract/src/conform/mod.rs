@@ -12,11 +12,13 @@
 //! The report counts what the contract permits and the run showed: a relaxed design that never reorders is either
 //! not relaxed or not tested.
 
+mod by_value;
 mod refusal;
 mod state;
 mod token;
 mod transactions;
 
+pub(crate) use by_value::Given;
 pub use refusal::{Link, Refusal, StoreAt};
 
 use crate::contracts::Contract;
@@ -95,6 +97,17 @@ pub fn conform(
     contract: &Contract,
     demands: Demands,
 ) -> Result<ConformReport, Box<Refusal>> {
+    conform_given(trace, records, contract, demands, None)
+}
+
+/// The same for a log whose lines may be given by value: it conforms if any consistent choice of stores does.
+pub(crate) fn conform_given(
+    trace: &Trace,
+    records: &[PersistRecord],
+    contract: &Contract,
+    demands: Demands,
+    given: Option<&Given<'_>>,
+) -> Result<ConformReport, Box<Refusal>> {
     let mut contract = *contract;
     if contract.params.grain == Grain::Byte {
         contract.params.grain = Grain::Word;
@@ -103,7 +116,7 @@ pub fn conform(
     if contract.kind.is_transactional() {
         transactions::check(trace, records, &space, contract.kind, demands)
     } else {
-        token::check(trace, records, &space, demands)
+        token::check(trace, records, &space, demands, given)
     }
 }
 
@@ -118,5 +131,5 @@ pub fn conform_to_space(
     space: &CrashSpace,
     demands: Demands,
 ) -> Result<ConformReport, Box<Refusal>> {
-    token::check(trace, records, space, demands)
+    token::check(trace, records, space, demands, None)
 }

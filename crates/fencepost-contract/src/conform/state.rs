@@ -11,6 +11,8 @@ pub(super) struct Settled<'s> {
     waiting: Vec<u32>,
     settled: Vec<bool>,
     work: Vec<NodeId>,
+    /// Everything settled so far, in order.
+    history: Vec<NodeId>,
 }
 
 impl<'s> Settled<'s> {
@@ -21,6 +23,7 @@ impl<'s> Settled<'s> {
             settled: vec![false; waiting.len()],
             waiting,
             work: Vec::new(),
+            history: Vec::new(),
         };
         for n in graph.nodes() {
             if !state.settled[n.index()] && state.waiting[n.index()] == 0 && graph.is_barrier(n) {
@@ -40,6 +43,7 @@ impl<'s> Settled<'s> {
         self.settled[node.index()] = true;
         self.work.push(node);
         while let Some(n) = self.work.pop() {
+            self.history.push(n);
             for s in self.graph.successors(n) {
                 let waiting = &mut self.waiting[s.index()];
                 *waiting -= 1;
@@ -47,6 +51,19 @@ impl<'s> Settled<'s> {
                     self.settled[s.index()] = true;
                     self.work.push(*s);
                 }
+            }
+        }
+    }
+    /// A position to come back to.
+    pub(super) fn position(&self) -> usize {
+        self.history.len()
+    }
+    /// Unsettles everything since `position`.
+    pub(super) fn undo_to(&mut self, position: usize) {
+        for n in self.history.drain(position..) {
+            self.settled[n.index()] = false;
+            for s in self.graph.successors(n) {
+                self.waiting[s.index()] += 1;
             }
         }
     }

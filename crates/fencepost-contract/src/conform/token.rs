@@ -1,5 +1,6 @@
 //! The linear check for contracts whose nodes are single stores.
 
+use super::by_value::{Choices, Given};
 use super::state::{Names, Settled};
 use super::{ConformReport, Demands, Refusal, Reordering, StoreAt};
 use crate::contracts::store_of;
@@ -30,17 +31,32 @@ struct Check<'a> {
     batch: Vec<NodeId>,
     /// A store that must be durable before the next event of any thread, and its event.
     executed: Option<(NodeId, usize)>,
+    /// For logs whose lines are given by value: how, and what their words can hold.
+    by_value: Option<(&'a Given<'a>, Choices)>,
     report: ConformReport,
 }
 
-/// Runs the check.
+/// A word of a line that is given by value: its location, its value, and the youngest version it can hold.
+struct Open {
+    location: LocationId,
+    value: u64,
+    choice: u32,
+}
+
+/// Runs the check. With `given`, words may be given by value.
 pub(super) fn check(
     trace: &Trace,
     records: &[PersistRecord],
     space: &CrashSpace,
     demands: Demands,
+    given: Option<&Given<'_>>,
 ) -> Result<ConformReport, Box<Refusal>> {
     let mut check = Check::new(trace, space);
+    if let Some(given) = given {
+        let at_line = |r: &PersistRecord| check.lines.get(&r.line).copied().unwrap_or_default();
+        let choices = Choices::new(given, trace, records, space, at_line);
+        check.by_value = Some((given, choices));
+    }
     let mut must = space.must.iter().peekable();
     for (index, event) in trace.events.iter().enumerate() {
         if event.thread.is_some() {
@@ -50,11 +66,12 @@ pub(super) fn check(
             check.performed[id.index()] = true;
         }
         if let TraceKind::Durable { index: record } = event.kind {
-            let record = records.get(record as usize).ok_or_else(|| Refusal::Unknown {
+            let number = record as usize;
+            let record = records.get(number).ok_or_else(|| Refusal::Unknown {
                 what: format!("record {record} of {}", records.len()),
                 event: index,
             })?;
-            check.durable(record, index)?;
+            check.durable(record, number, index)?;
         }
         while let Some(m) = must.next_if(|m| m.event == index) {
             match m.axiom {
@@ -103,6 +120,7 @@ impl<'a> Check<'a> {
             by_thread,
             batch: Vec::new(),
             executed: None,
+            by_value: None,
             report,
         }
     }
@@ -120,29 +138,114 @@ impl<'a> Check<'a> {
     }
 
     /// One line write: all its words at once.
-    fn durable(&mut self, record: &PersistRecord, event: usize) -> Result<(), Box<Refusal>> {
+    fn durable(&mut self, record: &PersistRecord, number: usize, event: usize) -> Result<(), Box<Refusal>> {
         self.report.records += 1;
         self.batch.clear();
+        let mut open = Vec::new();
         let locations = self.lines.get(&record.line).copied().unwrap_or_default();
         for (i, (by, location)) in record.data.by.iter().zip(locations).enumerate() {
-            match (by, location) {
-                (Some(store), _) => self.word(*store, record.line.base().0 + i as u64 * 8, record, event)?,
-                (None, Some(location)) => self.unwritten_word(location, event)?,
-                (None, None) => {}
+            let at = record.line.base().0 + i as u64 * 8;
+            match (&self.by_value, by, location) {
+                (Some((given, choices)), _, Some(location)) if given.named[number] >> i & 1 == 0 => {
+                    let value = record.data.words[i];
+                    let lowest = self.durable[location.index()];
+                    match choices.bound(number, i).filter(|c| *c >= lowest) {
+                        Some(choice) => open.push(Open {
+                            location,
+                            value,
+                            choice,
+                        }),
+                        None => return Err(self.taken_back(location, value, event)),
+                    }
+                }
+                (Some(_), None, _) => {}
+                (_, Some(store), _) => self.word(*store, at, record, event)?,
+                (None, None, Some(location)) => self.unwritten_word(location, event)?,
+                (None, None, None) => {}
             }
         }
-        self.batch.sort_unstable();
-        for i in 0..self.batch.len() {
-            let node = self.batch[i];
-            if !self.settled.is_ready(node) {
-                return Err(self.refuse_order(node, event));
+        self.settle(&mut open, event)?;
+        for word in &open {
+            let before = self.durable[word.location.index()];
+            if word.choice > before {
+                self.report.persisted += 1;
+                self.report.coalesced += u64::from(word.choice - before - 1);
+                self.durable[word.location.index()] = word.choice;
             }
-            self.settled.settle(node);
-            let place = self.places[node.index()];
-            self.durable[place.location as usize] = place.version + 1;
         }
         self.count_reorderings();
         Ok(())
+    }
+
+    /// Settles the batch and, of every open word, the versions up to its choice. A choice that would have to come after
+    /// something not durable falls back to the next older one of the same value.
+    fn settle(&mut self, open: &mut [Open], event: usize) -> Result<(), Box<Refusal>> {
+        let named = self.batch.len();
+        loop {
+            self.batch.truncate(named);
+            for word in open.iter() {
+                let versions = self.space.graph.versions(word.location);
+                let durable = self.durable[word.location.index()] as usize;
+                let chosen = versions.get(durable..word.choice as usize).unwrap_or(&[]);
+                self.batch.extend(chosen.iter().map(|v| v.node));
+            }
+            let mut batch = self.batch.clone();
+            batch.sort_unstable();
+            let done = self.settled.position();
+            let blocked = batch.iter().copied().find(|node| {
+                let ready = self.settled.is_ready(*node);
+                if ready {
+                    self.settled.settle(*node);
+                }
+                !ready
+            });
+            let Some(node) = blocked else {
+                for node in &batch[..] {
+                    let place = self.places[node.index()];
+                    let durable = &mut self.durable[place.location as usize];
+                    if !open.iter().any(|w| w.location.0 == place.location) {
+                        *durable = (*durable).max(place.version + 1);
+                    }
+                }
+                self.batch = batch;
+                return Ok(());
+            };
+            let place = self.places[node.index()];
+            let lower = open
+                .iter_mut()
+                .find(|w| w.location.0 == place.location)
+                .and_then(|word| {
+                    let (_, choices) = self.by_value.as_ref()?;
+                    let older = choices.youngest(word.location, word.value, place.version)?;
+                    let fits = older >= self.durable[word.location.index()];
+                    fits.then(|| word.choice = older)
+                });
+            if lower.is_none() {
+                return Err(self.refuse_order(node, event));
+            }
+            self.settled.undo_to(done);
+        }
+    }
+    /// The word holds a value that only an older store than the durable one has written.
+    fn taken_back(&self, location: LocationId, value: u64, event: usize) -> Box<Refusal> {
+        let versions = self.space.graph.versions(location);
+        let durable = self.durable[location.index()] as usize;
+        let older = versions[..durable].iter().rev().find(|v| v.value == value);
+        let newer = durable.checked_sub(1).and_then(|d| self.store_at(versions[d].node));
+        match newer {
+            Some(newer) => Box::new(Refusal::Reversed {
+                older: older.and_then(|v| self.store_at(v.node)),
+                newer,
+                event,
+            }),
+            None => Box::new(Refusal::Unknown {
+                what: format!(
+                    "a performed store of {value:#x} to {}",
+                    self.space.graph.address(location)
+                ),
+                event,
+            }),
+        }
     }
 
     /// Notes what one word of the line makes durable: its store and the older ones that it replaces.

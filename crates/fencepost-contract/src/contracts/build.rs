@@ -1,7 +1,7 @@
 //! From an execution to its crash space: walks the trace, lets the rules add order, collects failure points.
 
 use super::{ContractParams, LineOrder, Rules, entry};
-use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, Must, NodeId, Write};
+use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, History, Must, NodeId, Write};
 use fencepost_kernel::{Addr, CrashPoint, Dependence, Image, LineAddr, StoreId, Trace, TraceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -86,7 +86,9 @@ impl<'t> SpaceBuilder<'t> {
         self.event = self.trace.events.len();
         self.nodes_before_event = self.graph.len();
         self.point();
+        let history = History::of(self.trace, self.graph.initial());
         CrashSpace {
+            history,
             graph: self.graph.finish(),
             must: self.must,
             points: self.points,
@@ -189,6 +191,7 @@ impl<'t> SpaceBuilder<'t> {
             value,
             store: Some(store),
             thread: info.thread,
+            nt: info.nt,
             source: info.source,
         }
     }

@@ -1,6 +1,6 @@
 //! The x86 family: no order between lines, durability by flush and fence.
 //!
-//! Px86 in its view form (CHECKER 2.4, after Raad et al., POPL'20, and Cho et al., PLDI'21): a thread's view bounds
+//! Px86 in its view form (after Raad et al., POPL'20, and Cho et al., PLDI'21): a thread's view bounds
 //! which stores a flush covers, and a fence makes what earlier flushes covered durable. The crash set of an
 //! execution is then a product of intervals, one per line; fences add to the must-set and need no edges, because a
 //! store after the fence has not executed at the failure points before it.

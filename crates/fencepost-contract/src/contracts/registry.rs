@@ -7,7 +7,7 @@ use super::strict::{Order, Strict};
 use super::transactions::Transactions;
 use super::{ContractParams, LineOrder, Rules, SpaceBuilder, store_of};
 use crate::graph::{Axiom, CrashSpace};
-use fencepost_kernel::{Image, Trace, TraceEvent};
+use fencepost_kernel::{Fence, Image, Trace, TraceEvent};
 use std::fmt;
 use std::str::FromStr;
 
@@ -44,87 +44,111 @@ pub enum ContractKind {
 
 /// No contract has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown contract `{word}`; known are {}", ContractKind::words())]
+#[error("unknown contract `{word}`; known are {}", ContractKind::names())]
 pub struct UnknownContract {
-    /// The word given.
+    /// The name given.
     pub word: String,
 }
 
+/// What is fixed about a contract.
+struct Row {
+    kind: ContractKind,
+    name: &'static str,
+    /// Same-line order unless asked otherwise: it holds where lines are written back from caches.
+    line_order: LineOrder,
+    /// Whether persists lag behind fences unless asked otherwise. Strands do: a barrier that waited would order the next
+    /// strand too.
+    buffered: bool,
+    /// Whether stores become durable by flushes.
+    by_flush: bool,
+    /// Whether its nodes are hardware transactions.
+    transactional: bool,
+    /// Fences after which everything flushed before is durable; none where software has no such thing.
+    full_fence: &'static [Fence],
+    /// Given whether persists lag behind fences.
+    rules: fn(bool) -> Box<dyn Rules>,
+}
+
+use LineOrder::{Fifo, Unordered};
+
+/// A row without flushes, transactions or fences.
+const fn row(kind: ContractKind, name: &'static str, line_order: LineOrder, rules: fn(bool) -> Box<dyn Rules>) -> Row {
+    Row {
+        kind,
+        name,
+        line_order,
+        buffered: false,
+        by_flush: false,
+        transactional: false,
+        full_fence: &[],
+        rules,
+    }
+}
+
+/// Every contract, in the order of [`ContractKind`].
+#[rustfmt::skip]
+static ROWS: [Row; 13] = {
+    use ContractKind as K;
+    use Fence::{Dsb, Pcommit, PersistBarrier, Sfence};
+    [
+        Row { full_fence: &[Sfence], ..row(K::None, "none", Fifo, |_| Box::new(Plain { must: false })) },
+        Row { full_fence: &[Sfence], by_flush: true,
+              ..row(K::Px86, "px86", Fifo, |_| Box::new(Px86::new(Durability::Accepted, false))) },
+        Row { full_fence: &[Sfence, Pcommit, Sfence], by_flush: true,
+              ..row(K::Px86Pcommit, "px86-pcommit", Fifo, |_| Box::new(Px86::new(Durability::Pcommit, false))) },
+        Row { full_fence: &[Sfence], by_flush: true,
+              ..row(K::Themis, "themis", Fifo, |_| Box::new(Px86::new(Durability::Accepted, true))) },
+        Row { full_fence: &[Dsb], buffered: true,
+              ..row(K::Rcbsp, "rcbsp", Unordered, |lag| Box::new(Epochs::new(Family::Rcbsp, lag))) },
+        Row { full_fence: &[Dsb], ..row(K::StrictTso, "strict-tso", Unordered, |lag| Box::new(Strict::new(Order::Tso, lag))) },
+        Row { full_fence: &[Dsb], ..row(K::StrictSc, "strict-sc", Unordered, |lag| Box::new(Strict::new(Order::Sc, lag))) },
+        Row { full_fence: &[PersistBarrier],
+              ..row(K::Epoch, "epoch", Unordered, |lag| Box::new(Epochs::new(Family::Epoch, lag))) },
+        Row { full_fence: &[PersistBarrier, Dsb], buffered: true,
+              ..row(K::Strand, "strand", Unordered, |lag| Box::new(Epochs::new(Family::Strand, lag))) },
+        Row { full_fence: &[Sfence], ..row(K::Eadr, "eadr", Fifo, |_| Box::new(Plain { must: true })) },
+        Row { transactional: true, ..row(K::Loc, "loc", Unordered, |_| Box::new(Transactions::new(false))) },
+        Row { transactional: true, ..row(K::Kiln, "kiln", Unordered, |_| Box::new(Transactions::new(true))) },
+        row(K::Commit, "commit", Fifo, |_| Box::new(RangeCommit::new())),
+    ]
+};
+
 impl ContractKind {
     /// Every contract.
-    pub const ALL: [ContractKind; 13] = [
-        ContractKind::None,
-        ContractKind::Px86,
-        ContractKind::Px86Pcommit,
-        ContractKind::Themis,
-        ContractKind::Rcbsp,
-        ContractKind::StrictTso,
-        ContractKind::StrictSc,
-        ContractKind::Epoch,
-        ContractKind::Strand,
-        ContractKind::Eadr,
-        ContractKind::Loc,
-        ContractKind::Kiln,
-        ContractKind::Commit,
-    ];
-    /// The word by which it is chosen.
-    pub const fn word(self) -> &'static str {
-        match self {
-            ContractKind::None => "none",
-            ContractKind::Px86 => "px86",
-            ContractKind::Px86Pcommit => "px86-pcommit",
-            ContractKind::Themis => "themis",
-            ContractKind::Rcbsp => "rcbsp",
-            ContractKind::StrictTso => "strict-tso",
-            ContractKind::StrictSc => "strict-sc",
-            ContractKind::Epoch => "epoch",
-            ContractKind::Strand => "strand",
-            ContractKind::Eadr => "eadr",
-            ContractKind::Loc => "loc",
-            ContractKind::Kiln => "kiln",
-            ContractKind::Commit => "commit",
+    pub const ALL: [ContractKind; 13] = {
+        let mut all = [ContractKind::None; 13];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = ROWS[i].kind;
+            i += 1;
         }
+        all
+    };
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
     }
-    fn words() -> String {
+    /// The name by which it is chosen.
+    pub fn word(self) -> &'static str {
+        self.row().name
+    }
+    fn names() -> String {
         ContractKind::ALL.map(ContractKind::word).join(", ")
     }
     /// Whether same-line order holds unless asked otherwise: where lines are written back from caches.
-    pub const fn default_line_order(self) -> LineOrder {
-        match self {
-            ContractKind::None
-            | ContractKind::Px86
-            | ContractKind::Px86Pcommit
-            | ContractKind::Themis
-            | ContractKind::Eadr
-            | ContractKind::Commit => LineOrder::Fifo,
-            _ => LineOrder::Unordered,
-        }
+    pub fn default_line_order(self) -> LineOrder {
+        self.row().line_order
     }
-    /// Whether persists lag behind fences unless asked otherwise. Strands do: a barrier that waited would order the
-    /// next strand too.
-    pub const fn default_buffered(self) -> bool {
-        matches!(self, ContractKind::Rcbsp | ContractKind::Strand)
+    /// Whether persists lag behind fences unless asked otherwise.
+    pub fn default_buffered(self) -> bool {
+        self.row().buffered
     }
     /// Whether its nodes are hardware transactions.
-    pub const fn is_transactional(self) -> bool {
-        matches!(self, ContractKind::Loc | ContractKind::Kiln)
+    pub fn is_transactional(self) -> bool {
+        self.row().transactional
     }
-    fn rules(self, buffered: bool) -> Box<dyn Rules> {
-        match self {
-            ContractKind::None => Box::new(Plain { must: false }),
-            ContractKind::Eadr => Box::new(Plain { must: true }),
-            ContractKind::Px86 => Box::new(Px86::new(Durability::Accepted, false)),
-            ContractKind::Px86Pcommit => Box::new(Px86::new(Durability::Pcommit, false)),
-            ContractKind::Themis => Box::new(Px86::new(Durability::Accepted, true)),
-            ContractKind::Rcbsp => Box::new(Epochs::new(Family::Rcbsp, buffered)),
-            ContractKind::Epoch => Box::new(Epochs::new(Family::Epoch, buffered)),
-            ContractKind::Strand => Box::new(Epochs::new(Family::Strand, buffered)),
-            ContractKind::StrictTso => Box::new(Strict::new(Order::Tso, buffered)),
-            ContractKind::StrictSc => Box::new(Strict::new(Order::Sc, buffered)),
-            ContractKind::Loc => Box::new(Transactions::new(false)),
-            ContractKind::Kiln => Box::new(Transactions::new(true)),
-            ContractKind::Commit => Box::new(RangeCommit::new()),
-        }
+    /// The fences after which everything flushed before is durable; empty where software has none of its own.
+    pub fn full_fence(self) -> &'static [Fence] {
+        self.row().full_fence
     }
 }
 impl fmt::Display for ContractKind {
@@ -167,8 +191,11 @@ impl Contract {
     }
     /// Every crash state that the contract allows of an execution that started from the durable memory `initial`.
     pub fn space(&self, trace: &Trace, initial: &Image) -> CrashSpace {
-        let mut rules = self.kind.rules(self.buffered());
-        SpaceBuilder::run(trace, initial, &self.params, self.line_order(), &mut *rules)
+        let row = self.kind.row();
+        let mut rules = (row.rules)(self.buffered());
+        let mut space = SpaceBuilder::run(trace, initial, &self.params, self.line_order(), &mut *rules);
+        space.history.by_flush = row.by_flush;
+        space
     }
 }
 

@@ -175,6 +175,7 @@ mod tests {
                 value: u64::from(n),
                 store: None,
                 thread: HartId(0),
+                nt: false,
                 source,
             });
             for _ in 0..rng.below(3) {

@@ -1,7 +1,7 @@
 //! From a program to a verdict: record, apply the contract, explore; for several schedules.
 
 use super::explorer::{Explorer, Replayed};
-use super::record::{Granularity, RecordError, Recording, Schedule, record_program};
+use super::record::{Granularity, Order, RecordError, Recording, Schedule, record_program};
 use super::replay::{ReplayError, ReplayId};
 use super::report::{Budget, Report, Verdict};
 use super::search::{ExploreError, Subject};
@@ -9,21 +9,35 @@ use super::{Oracle, steps};
 use crate::contracts::Contract;
 use crate::graph::CrashSpace;
 use fencepost_kernel::{Dialect, Program};
+use rustc_hash::FxHashSet;
 use std::time::{Duration, Instant};
+
+/// Schedules of a program with several threads, unless another number is asked for.
+pub const SCHEDULES: u64 = 8;
+/// Nodes up to which an execution counts as small: merges are doubted by default.
+const SMALL: u32 = 20_000;
+/// Merges of a small execution that are doubted by default.
+const DOUBTED: u64 = 256;
 
 /// What to check a program against, and how thoroughly.
 #[derive(Clone, Debug)]
 pub struct CrashCheck {
     /// The contract.
     pub contract: Contract,
-    /// Number of thread schedules to record. One is enough for a single thread.
-    pub schedules: u64,
-    /// Where threads may be switched.
+    /// Number of thread schedules to record; `None`: [`SCHEDULES`] for several threads, else one. Of several threads, every
+    /// second one is recorded with store buffers.
+    pub schedules: Option<u64>,
+    /// Where threads may be switched (with store buffers: everywhere).
     pub granularity: Granularity,
     /// Seed of the first schedule; the others follow from it.
     pub seed: u64,
-    /// For all schedules together.
+    /// For all schedules together: recording, exploring and shrinking.
     pub budget: Budget,
+    /// Runs one in so many merged continuations nevertheless ([`Explorer::doubt_one_merge_in`]). `None`: the first few
+    /// hundred merges of small executions.
+    pub doubt: Option<u64>,
+    /// Whether power also fails while recovery runs ([`Explorer::power_fails_again`]).
+    pub power_fails_again: bool,
     /// What replay ids begin with; an `@` and the number of the schedule follow.
     pub prefix: String,
 }
@@ -56,52 +70,100 @@ pub enum CheckError {
 }
 
 impl CrashCheck {
-    /// One schedule, switches at locks, no budget, no prefix.
+    /// Switches at locks, no budget, no prefix; several schedules for several threads.
     pub fn new(contract: impl Into<Contract>) -> CrashCheck {
         CrashCheck {
             contract: contract.into(),
-            schedules: 1,
+            schedules: None,
             granularity: Granularity::Lock,
             seed: 0,
             budget: Budget::Unlimited,
+            doubt: None,
+            power_fails_again: true,
             prefix: String::new(),
         }
     }
-    fn schedule(&self, number: u64) -> Schedule {
+    /// The schedule with this number: odd ones have store buffers.
+    fn schedule(&self, number: u64, until: Option<Instant>) -> Schedule {
+        let (order, granularity) = match number % 2 {
+            1 => (Order::StoreBuffers, Granularity::Access),
+            _ => (Order::Sequential, self.granularity),
+        };
         Schedule {
             seed: self.seed.wrapping_add(number),
-            granularity: self.granularity,
+            granularity,
+            order,
+            until,
         }
     }
-    /// What is left for schedule `number`, fairly divided.
-    fn share(&self, number: u64, spent: u64, begun: Instant) -> Budget {
-        let left = self.schedules.saturating_sub(number).max(1);
+    /// What is left for the next of `left` schedules, fairly divided.
+    fn share(&self, left: u64, spent: u64, begun: Instant) -> Budget {
+        let left = left.max(1);
         match self.budget {
             Budget::Unlimited => Budget::Unlimited,
-            Budget::States(n) => Budget::States(n.saturating_sub(spent) / left),
+            Budget::States(n) => Budget::States(n.saturating_sub(spent).div_ceil(left)),
             Budget::Time(t) => {
                 Budget::Time(t.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX))
             }
         }
     }
-    /// Records every schedule with `record` and explores it with `judge`, until a violation is found.
+    /// The explorer of one recording, as this check wants it.
+    fn explorer<'s>(&self, space: &'s CrashSpace) -> Explorer<'s> {
+        let mut explorer = Explorer::new(space);
+        explorer = match self.doubt {
+            Some(n) => explorer.doubt_one_merge_in(n),
+            None if explorer.nodes() <= SMALL => explorer.doubt_first_merges(DOUBTED),
+            None => explorer,
+        };
+        match self.power_fails_again {
+            true => explorer.power_fails_again(self.contract),
+            false => explorer,
+        }
+    }
+    /// Records every schedule with `record` and explores it with `judge`, until a violation is found. Schedules that give
+    /// an execution seen before are not explored again.
     ///
-    /// `judge` is given the explorer of one recording and calls [`Explorer::explore`] with its recovery.
+    /// `judge` is given the explorer of one recording, which it may adjust ([`Explorer::endless_after`],
+    /// [`Explorer::doubt_one_merge_in`], ..), and calls [`Explorer::explore`] with its recovery.
     pub fn each(
         &self,
         mut record: impl FnMut(Schedule) -> Result<Recording, RecordError>,
-        mut judge: impl FnMut(&Explorer<'_>, &Recording) -> Result<Report, ExploreError>,
+        mut judge: impl FnMut(Explorer<'_>, &Recording) -> Result<Report, ExploreError>,
     ) -> Result<Report, CheckError> {
-        let (mut joined, begun): (Option<Report>, _) = (None, Instant::now());
-        for number in 0..self.schedules.max(1) {
-            let recording = record(self.schedule(number))?;
+        let begun = Instant::now();
+        let until = match self.budget {
+            Budget::Time(t) => Some(begun + t),
+            Budget::Unlimited | Budget::States(_) => None,
+        };
+        let mut joined: Option<Report> = None;
+        let (mut seen, mut schedules, mut threads, mut cut_short) = (FxHashSet::default(), 1, 1, false);
+        let mut number = 0;
+        while number < schedules {
+            let recording = match record(self.schedule(number, until)) {
+                Err(RecordError::OutOfTime) => {
+                    cut_short = true;
+                    break;
+                }
+                recording => recording?,
+            };
+            if number == 0 {
+                threads = recording.trace.threads;
+                let default = if threads > 1 { SCHEDULES } else { 1 };
+                schedules = self.schedules.unwrap_or(default).max(1);
+            }
             let space = self.contract.space(&recording.trace, &recording.initial);
+            let explorer = self.explorer(&space);
+            number += 1;
+            if !seen.insert(explorer.digest()) {
+                joined.iter_mut().for_each(|j| j.schedules += 1);
+                continue;
+            }
             let spent = joined.as_ref().map_or(0, |r| r.recoveries);
-            let prefix = format!("{}@{number}", self.prefix);
-            let explorer = Explorer::new(&space)
-                .budget(self.share(number, spent, begun))
-                .prefix(prefix);
-            let report = judge(&explorer, &recording)?;
+            let explorer = explorer
+                .budget(self.share(schedules - number + 1, spent, begun))
+                .until(until)
+                .prefix(format!("{}@{}", self.prefix, number - 1));
+            let report = judge(explorer, &recording)?;
             match &mut joined {
                 Some(joined) => joined.join(report),
                 None => joined = Some(report),
@@ -110,7 +172,13 @@ impl CrashCheck {
                 break;
             }
         }
-        Ok(joined.unwrap_or_else(Report::new))
+        let mut report = joined.unwrap_or_else(Report::nothing);
+        report.threads = threads;
+        report.complete &= threads == 1;
+        if cut_short && report.verdict == Verdict::Clean {
+            report.verdict = Verdict::Bounded;
+        }
+        Ok(report)
     }
     /// Checks a program with its own recovery and oracle.
     pub fn program<P: Program>(&self, program: &P, run: ProgramRun) -> Result<Report, CheckError> {
@@ -125,11 +193,11 @@ impl CrashCheck {
     /// Runs recovery again on the crash state that a witness of [`CrashCheck::program`] names. The check must be
     /// the same as the one that found it.
     pub fn replay_program<P: Program>(&self, program: &P, run: ProgramRun, id: &str) -> Result<Replayed, CheckError> {
-        let schedule = self.schedule(schedule_of(id)?);
+        let schedule = self.schedule(schedule_of(id)?, None);
         let recording = record_program(program, run.dialect, run.threads, run.ops, run.ack_every, schedule)?;
         let space = self.contract.space(&recording.trace, &recording.initial);
         let oracle = Oracle::new(program, &recording.trace.ops);
-        Ok(Explorer::new(&space).replay(&mut steps(&oracle), id)?)
+        Ok(self.explorer(&space).replay(&mut steps(&oracle), id)?)
     }
     /// The same for other recoveries.
     pub fn replay(
@@ -138,9 +206,9 @@ impl CrashCheck {
         subject: &mut impl Subject,
         id: &str,
     ) -> Result<Replayed, CheckError> {
-        let recording = record(self.schedule(schedule_of(id)?))?;
+        let recording = record(self.schedule(schedule_of(id)?, None))?;
         let space: CrashSpace = self.contract.space(&recording.trace, &recording.initial);
-        Ok(Explorer::new(&space).replay(subject, id)?)
+        Ok(self.explorer(&space).replay(subject, id)?)
     }
 }
 

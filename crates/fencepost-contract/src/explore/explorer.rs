@@ -1,16 +1,19 @@
 //! Exploring every failure point of an execution, within a budget.
 
-use super::known::Known;
+use super::again;
+use super::known::{Known, Status};
 use super::order::Order;
 use super::path::Path;
 use super::replay::{ReplayError, ReplayId};
 use super::report::{Budget, Report};
-use super::search::{Allowance, ExploreError, Rules, Subject, Tally};
+use super::search::{Allowance, Doubt, ExploreError, Rules, Subject, Tally};
 use super::witness::{Deviation, Witness};
 use super::work::Work;
-use crate::graph::CrashSpace;
+use crate::contracts::Contract;
+use crate::graph::{CrashSpace, Extent};
 use fencepost_kernel::Violation;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Explores the crash states of one execution under one contract.
 ///
@@ -28,6 +31,7 @@ use std::rc::Rc;
 /// print!("{report}");
 /// # Ok(()) }
 /// ```
+#[derive(Clone)]
 pub struct Explorer<'s> {
     pub(super) space: &'s CrashSpace,
     pub(super) order: Rc<Order>,
@@ -35,6 +39,10 @@ pub struct Explorer<'s> {
     pub(super) prefix: String,
     pub(super) rules: Rules,
     pub(super) minimising: u64,
+    /// When everything has to be over, whatever the budget says.
+    pub(super) deadline: Option<Instant>,
+    /// The contract under which recovery itself is interrupted, if it is.
+    pub(super) again: Option<Contract>,
 }
 
 /// The state that a replay id names, run again.
@@ -51,8 +59,8 @@ impl<'s> Explorer<'s> {
     pub fn new(space: &'s CrashSpace) -> Explorer<'s> {
         let rules = Rules {
             merge: true,
-            doubt: None,
-            loads_per_run: 1 << 26,
+            doubt: Doubt::default(),
+            loads_per_run: 1 << 22,
             marks_per_path: 1 << 20,
             allowance: Allowance::ENDLESS,
         };
@@ -64,6 +72,8 @@ impl<'s> Explorer<'s> {
             prefix: String::new(),
             rules,
             minimising: 100_000,
+            deadline: None,
+            again: None,
         }
     }
     /// Limits the work.
@@ -84,11 +94,30 @@ impl<'s> Explorer<'s> {
     /// Paranoid mode: runs one in `n` merged continuations nevertheless, and reports a violation found there as
     /// [`ExploreError::UnsoundMerge`]. For recoveries whose `cut` marks or step states may have forgotten something.
     pub fn doubt_one_merge_in(mut self, n: u64) -> Self {
-        self.rules.doubt = Some(n.max(1));
+        self.rules.doubt.one_in = Some(n.max(1));
         self
     }
-    /// After how many loads without a mark or step, and after how many marks or steps, a recovery counts as endless
-    /// (a violation). The defaults are 2^26 and 2^20. A step machine that comes back to a state
+    /// Paranoid mode for small runs: as [`Explorer::doubt_one_merge_in`], for the first `n` merges.
+    pub fn doubt_first_merges(mut self, n: u64) -> Self {
+        self.rules.doubt.first = n;
+        self
+    }
+    /// Lets power fail again while recovery runs (once), under `contract`, and recovery start again.
+    ///
+    /// One recovery is interrupted for every way in which recovery was run to its end and stored something: in each crash
+    /// state that the contract allows of recovery's own stores. A recovery without a flush or fence is taken to store
+    /// durably and in order.
+    pub fn power_fails_again(mut self, contract: Contract) -> Self {
+        self.again = Some(contract);
+        self
+    }
+    /// Ends everything, exploring or shrinking, at this moment.
+    pub fn until(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+    /// After how many memory operations without a mark or step, and after how many marks or steps, a recovery counts as
+    /// endless (a violation, with the place that it had reached). The defaults are 2^22 and 2^20. A step machine that comes back to a state
     /// without having read anything new is noticed at once.
     pub fn endless_after(mut self, loads: u64, steps: usize) -> Self {
         (self.rules.loads_per_run, self.rules.marks_per_path) = (loads.max(1), steps.max(1));
@@ -110,45 +139,101 @@ impl<'s> Explorer<'s> {
         };
         match found {
             Some((point, broken)) => work.convict(subject, point, broken),
-            None => Ok(work.acquit()),
+            None => work.interrupt(subject),
         }
+    }
+    /// Number of nodes of the persist order.
+    pub fn nodes(&self) -> u32 {
+        self.order.nodes()
+    }
+    /// A digest of everything that the crash states depend on: executions with equal digests need exploring once.
+    pub fn digest(&self) -> u64 {
+        let fold = |h: u64, x: u64| fencepost_kernel::rng::mix(h ^ x).wrapping_add(x);
+        let musts = self.space.must.iter().map(|m| u64::from(m.node.0));
+        let points = self.space.points.iter().flat_map(|p| {
+            let crash = p.crash.begun.iter().chain(&p.crash.acked).map(|k| u64::from(*k));
+            [u64::from(p.executed), p.newly_must.end as u64]
+                .into_iter()
+                .chain(crash)
+        });
+        musts.chain(points).fold(self.order.digest(), fold)
+    }
+    /// The memory that the execution used.
+    pub(super) fn extent(&self) -> Extent {
+        self.space.history.extent
     }
     /// Runs recovery on the one state that a replay id names.
     pub fn replay(&self, subject: &mut impl Subject, id: &str) -> Result<Replayed, ReplayError> {
         let (prefix, state) = ReplayId::decode(id)?;
+        let Some(second) = ReplayId::decode_again(id)? else {
+            return self.replay_state(subject, prefix, &state);
+        };
+        let (mut path, durable) = self.settled(&state)?;
+        let point = state.point as usize;
+        let decided = vec![true; durable.len()];
+        let found = again::replay(self, &mut path, (point, &durable), &second, subject)?;
+        let witness = found.as_ref().err().map(|(why, inner)| {
+            Witness::new(
+                self.space,
+                point,
+                (&durable, &decided),
+                why.clone(),
+                false,
+                (prefix, state.digest),
+            )
+            .interrupted(inner.clone())
+        });
+        Ok(Replayed {
+            verdict: found.map_err(|f| f.0),
+            witness,
+        })
+    }
+    /// The same for an id that has been taken apart.
+    pub(super) fn replay_state(
+        &self,
+        subject: &mut impl Subject,
+        prefix: &str,
+        state: &ReplayId,
+    ) -> Result<Replayed, ReplayError> {
+        let (mut path, durable) = self.settled(state)?;
+        let point = state.point as usize;
+        let crash = &self.space.points[point].crash;
+        let verdict = subject.once(&mut path, crash, &self.rules, &mut Tally::default())?;
+        let decided = vec![true; durable.len()];
+        let witness = verdict.clone().err().map(|why| {
+            let id = (prefix, state.digest);
+            Witness::new(self.space, point, (&durable, &decided), why, false, id)
+        });
+        Ok(Replayed { verdict, witness })
+    }
+    /// A path settled to the crash state of an id, and the nodes that are durable there.
+    fn settled(&self, state: &ReplayId) -> Result<(Path, Vec<bool>), ReplayError> {
         if state.digest != self.order.digest() as u32 {
             return Err(ReplayError::OtherExecution("its persist order is another one"));
         }
         let point = state.point as usize;
-        let at = self
-            .space
-            .points
-            .get(point)
-            .ok_or(ReplayError::OtherExecution("it has no such failure point"))?;
-        subject.forget();
-        let mut path = Path::new(Known::new(Rc::clone(&self.order)));
+        if point >= self.space.points.len() {
+            return Err(ReplayError::OtherExecution("it has no such failure point"));
+        }
+        let mut path = self.path();
         (0..=point).for_each(|p| self.advance(&mut path, p));
         let listed = state.deviation == Deviation::Persisted;
-        let durable: Vec<bool> = self
-            .order
-            .ids()
-            .map(|n| (state.nodes.binary_search(&n).is_ok()) == listed && n.0 < at.executed)
-            .collect();
         let undecided: Vec<_> = path.known.open_stores().collect();
-        let closed = path
-            .known
-            .settle(|n| undecided.binary_search(&n).is_ok() && durable[n.index()]);
+        let wanted = |n| undecided.binary_search(&n).is_ok() && state.nodes.binary_search(&n).is_ok() == listed;
+        let closed = path.known.settle(wanted);
         if !closed || state.nodes.iter().any(|n| undecided.binary_search(n).is_err()) {
             return Err(ReplayError::OtherExecution(
                 "the contract does not allow its crash state",
             ));
         }
-        let verdict = subject.once(&mut path, &at.crash, &self.rules, &mut Tally::default())?;
-        let witness = verdict.clone().err().map(|why| {
-            let id = (prefix, state.digest);
-            Witness::new(self.space, point, &durable, why, false, id)
-        });
-        Ok(Replayed { verdict, witness })
+        let durable = self.order.ids().map(|n| path.known.status(n) == Status::In).collect();
+        Ok((path, durable))
+    }
+    /// A path before the first failure point.
+    pub(super) fn path(&self) -> Path {
+        let mut path = Path::new(Known::new(Rc::clone(&self.order)));
+        path.watch.extent = self.extent();
+        path
     }
     /// Moves `path` on to the failure point after the one it stands at.
     pub(super) fn advance(&self, path: &mut Path, point: usize) {

@@ -1,6 +1,6 @@
 //! What is known about the crash state while recovery runs: a cut, recovery's own writes, and an undo trail.
 
-use super::order::{Lane, Order};
+use super::order::{Order, Part};
 use crate::graph::NodeId;
 use fencepost_kernel::Addr;
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ pub enum Status {
 #[derive(Debug)]
 struct Slot {
     initial: u64,
-    lanes: Vec<Lane>,
+    parts: Vec<Part>,
     /// Recovery's own write, with the length of the trail when it was made.
     own: Option<(u64, usize)>,
 }
@@ -57,8 +57,8 @@ impl Known {
     pub fn new(order: Rc<Order>) -> Known {
         Known {
             status: vec![Status::Out; order.nodes() as usize],
-            low: vec![0; order.lanes()],
-            high: vec![0; order.lanes()],
+            low: vec![0; order.locations()],
+            high: vec![0; order.locations()],
             slots: Vec::new(),
             slot_of: FxHashMap::default(),
             trail: Vec::new(),
@@ -81,7 +81,7 @@ impl Known {
         for n in self.executed..executed {
             self.status[n as usize] = Status::Free;
             for p in order.places(n) {
-                self.high[p.lane as usize] = p.version + 1;
+                self.high[p.part as usize] = p.version + 1;
             }
         }
         self.open.extend(self.executed..executed);
@@ -146,13 +146,13 @@ impl Known {
         if was == Status::In {
             self.included -= weight;
             for p in places {
-                let low = &mut self.low[p.lane as usize];
+                let low = &mut self.low[p.part as usize];
                 *low = (*low).min(p.version);
             }
         } else {
             self.excluded -= weight;
             for p in places {
-                let high = &mut self.high[p.lane as usize];
+                let high = &mut self.high[p.part as usize];
                 *high = (*high).max(p.version + 1);
             }
         }
@@ -172,7 +172,7 @@ impl Known {
             let places = order.places(n);
             self.included += u32::from(!places.is_empty());
             for p in places {
-                let low = &mut self.low[p.lane as usize];
+                let low = &mut self.low[p.part as usize];
                 *low = (*low).max(p.version + 1);
             }
             self.work.extend(
@@ -198,7 +198,7 @@ impl Known {
             let places = order.places(n);
             self.excluded += u32::from(!places.is_empty());
             for p in places {
-                let high = &mut self.high[p.lane as usize];
+                let high = &mut self.high[p.part as usize];
                 *high = (*high).min(p.version);
             }
             self.work.extend(
@@ -223,6 +223,15 @@ impl Known {
         }
         true
     }
+    /// One crash state of those under consideration: the one with the fewest durable nodes, or the one with the most,
+    /// whichever decides fewer; and the nodes that are decided.
+    pub fn closest(&self) -> (Vec<bool>, Vec<bool>) {
+        let fewest = self.included <= self.excluded;
+        let is_durable = |s: &Status| *s == Status::In || (*s == Status::Free && !fewest);
+        let durable = self.status.iter().map(is_durable).collect();
+        let decided = self.status.iter().map(|s| *s != Status::Free).collect();
+        (durable, decided)
+    }
     /// The number of the aligned word at `at`.
     pub fn slot(&mut self, at: Addr) -> u32 {
         if let Some(slot) = self.slot_of.get(&at) {
@@ -231,7 +240,7 @@ impl Known {
         let slot = self.slots.len() as u32;
         self.slots.push(Slot {
             initial: self.order.initial(at),
-            lanes: self.order.lanes_of(at).to_vec(),
+            parts: self.order.parts_of(at).to_vec(),
             own: None,
         });
         self.slot_of.insert(at, slot);
@@ -257,17 +266,17 @@ impl Known {
         self.own_writes += 1;
     }
     /// The word as it was before the execution, and its parts that the execution wrote.
-    pub fn parts(&self, slot: u32) -> (u64, &[Lane]) {
-        (self.slots[slot as usize].initial, &self.slots[slot as usize].lanes)
+    pub fn parts(&self, slot: u32) -> (u64, &[Part]) {
+        (self.slots[slot as usize].initial, &self.slots[slot as usize].parts)
     }
     /// How many versions of a location are durable for sure, and how many can be.
-    pub fn bounds(&self, lane: u32) -> (u32, u32) {
-        (self.low[lane as usize], self.high[lane as usize])
+    pub fn bounds(&self, part: u32) -> (u32, u32) {
+        (self.low[part as usize], self.high[part as usize])
     }
     /// Narrows to the states in which exactly `versions` versions of the location are durable.
-    pub fn narrow(&mut self, lane: u32, versions: u32) {
-        let (low, high) = self.bounds(lane);
-        let node = |order: &Order, v: u32| order.versions(lane)[v as usize].0;
+    pub fn narrow(&mut self, part: u32, versions: u32) {
+        let (low, high) = self.bounds(part);
+        let node = |order: &Order, v: u32| order.versions(part)[v as usize].0;
         if versions > low {
             self.include(node(&self.order, versions - 1));
         }
@@ -276,10 +285,10 @@ impl Known {
         }
     }
     /// Value (already shifted into the word) of a location after `versions` of its versions.
-    pub fn value(&self, lane: Lane, initial: u64, versions: u32) -> u64 {
+    pub fn value(&self, part: Part, initial: u64, versions: u32) -> u64 {
         match versions.checked_sub(1) {
-            None => initial & lane.mask,
-            Some(v) => self.order.versions(lane.id)[v as usize].1 << lane.shift,
+            None => initial & part.mask,
+            Some(v) => self.order.versions(part.id)[v as usize].1 << part.shift,
         }
     }
     /// Fingerprint of how the words look from here: of each the value where it is known, the possible versions
@@ -293,18 +302,18 @@ impl Known {
                 continue;
             }
             let (mut known, mut open) = (slot.initial, false);
-            for lane in &slot.lanes {
-                let (low, high) = self.bounds(lane.id);
+            for part in &slot.parts {
+                let (low, high) = self.bounds(part.id);
                 if low == high {
-                    known = known & !lane.mask | self.value(*lane, slot.initial, low);
+                    known = known & !part.mask | self.value(*part, slot.initial, low);
                 } else {
-                    known &= !lane.mask;
+                    known &= !part.mask;
                     open = true;
                 }
             }
             h.add(u64::from(open), known);
-            for lane in slot.lanes.iter().filter(|_| open) {
-                let (low, high) = self.bounds(lane.id);
+            for part in slot.parts.iter().filter(|_| open) {
+                let (low, high) = self.bounds(part.id);
                 let bounds = if low == high {
                     0
                 } else {

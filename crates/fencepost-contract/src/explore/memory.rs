@@ -1,21 +1,27 @@
 //! Memory as recovery sees it: a set of crash states at once, or one concrete image.
 
-use super::path::{Path, Stop};
+use super::path::Path;
 use super::plain::Cuts;
+use super::watch::Watch;
 use fencepost_kernel::{Addr, At, Fence, Flush, Image, Mem, Rmw, Val, Width};
 use rustc_hash::FxHashMap;
+use std::panic::Location;
 
 /// Words by address; everything else of [`Mem`] follows from it for code that runs alone after a crash.
 pub trait Words {
     fn word(&mut self, at: Addr) -> u64;
     fn set_word(&mut self, at: Addr, value: u64);
+    /// Who watches the code, if anyone does.
+    fn watch(&mut self) -> Option<&mut Watch>;
 }
 
 /// Memory served from a set of crash states.
 ///
 /// A load that can return several values makes the explorer run recovery once for each; the chosen store narrows
-/// the set. Recovery's own writes go to an overlay and are seen by itself alone. Flushes, fences and locks do
-/// nothing: recovery runs alone and is not itself interrupted.
+/// the set. Recovery's own writes go to an overlay and are seen by itself alone; which of them would be durable if the
+/// power failed again is the business of a second exploration ([`super::CrashCheck::power_fails_again`]).
+/// An access to the null page, to an address where there is no memory, or to a misaligned one ends the run: a
+/// violation. DRAM reads as zero until recovery has written it.
 pub struct CrashMem<'a> {
     pub(super) path: &'a mut Path,
     pub(super) cuts: Option<&'a mut Cuts>,
@@ -27,6 +33,9 @@ impl Words for CrashMem<'_> {
     fn set_word(&mut self, at: Addr, value: u64) {
         self.path.store(at, value);
     }
+    fn watch(&mut self) -> Option<&mut Watch> {
+        Some(&mut self.path.watch)
+    }
 }
 
 /// Memory over one concrete crash image; writes stay in the overlay and leave the image alone.
@@ -35,19 +44,15 @@ impl Words for CrashMem<'_> {
 pub struct ImageMem<'a> {
     image: &'a Image,
     overlay: FxHashMap<Addr, u64>,
-    loads_left: u64,
+    pub(super) watch: Watch,
 }
 impl<'a> ImageMem<'a> {
     /// Memory as a crash left it.
     pub fn new(image: &'a Image) -> ImageMem<'a> {
-        ImageMem::with_loads(image, u64::MAX)
-    }
-    /// The same for code that counts as endless after `loads` loads.
-    pub(super) fn with_loads(image: &'a Image, loads: u64) -> ImageMem<'a> {
         ImageMem {
             image,
             overlay: FxHashMap::default(),
-            loads_left: loads,
+            watch: Watch::new(),
         }
     }
     /// Number of words that recovery has written.
@@ -57,15 +62,14 @@ impl<'a> ImageMem<'a> {
 }
 impl Words for ImageMem<'_> {
     fn word(&mut self, at: Addr) -> u64 {
-        self.loads_left -= 1;
-        if self.loads_left == 0 {
-            Stop::Endless.unwind();
-        }
         let image = || if at.is_persistent() { self.image.word(at) } else { 0 };
         self.overlay.get(&at).copied().unwrap_or_else(image)
     }
     fn set_word(&mut self, at: Addr, value: u64) {
         self.overlay.insert(at, value);
+    }
+    fn watch(&mut self) -> Option<&mut Watch> {
+        Some(&mut self.watch)
     }
 }
 
@@ -88,6 +92,24 @@ impl Words for SetupMem {
     fn set_word(&mut self, at: Addr, value: u64) {
         self.image.set_word(at, value, None);
     }
+    fn watch(&mut self) -> Option<&mut Watch> {
+        None
+    }
+}
+
+/// Asks the watch before an access, and keeps it informed of stores.
+#[track_caller]
+fn before(m: &mut impl Words, access: &'static str, at: Addr, bytes: u64) {
+    if let Some(watch) = m.watch() {
+        watch.access(access, at, bytes, Location::caller());
+    }
+}
+#[track_caller]
+fn write(m: &mut impl Words, at: Addr, value: u64, nt: bool) {
+    m.set_word(at, value);
+    if let Some(watch) = m.watch() {
+        watch.stored(at, value, nt, Location::caller());
+    }
 }
 
 macro_rules! mem_over_words {
@@ -95,18 +117,29 @@ macro_rules! mem_over_words {
         impl Mem for $memory {
             type Dep = ();
             fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
+                before(self, "loads from", at.addr, width.bytes());
                 Val { v: width.extract(self.word(at.addr.word()), at.addr.0), dep: () }
             }
             fn store_n(&mut self, at: At<()>, v: Val<()>, width: Width) {
+                before(self, "stores to", at.addr, width.bytes());
                 let word = at.addr.word();
                 let old = if width == Width::B8 { 0 } else { self.word(word) };
-                self.set_word(word, width.insert(old, at.addr.0, v.v));
+                write(self, word, width.insert(old, at.addr.0, v.v), false);
             }
             fn nt_store(&mut self, at: At<()>, v: Val<()>) {
-                self.set_word(at.addr.word(), v.v);
+                before(self, "stores to", at.addr, 8);
+                write(self, at.addr.word(), v.v, true);
             }
-            fn flush(&mut self, _: At<()>, _: Flush) {}
-            fn fence(&mut self, _: Fence) {}
+            fn flush(&mut self, at: At<()>, kind: Flush) {
+                if let Some(watch) = self.watch() {
+                    watch.flushed(at.addr, kind, Location::caller());
+                }
+            }
+            fn fence(&mut self, kind: Fence) {
+                if let Some(watch) = self.watch() {
+                    watch.fenced(kind, Location::caller());
+                }
+            }
             fn rmw(&mut self, at: At<()>, op: Rmw) -> Val<()> {
                 let old = self.load(at);
                 match op {
@@ -123,8 +156,12 @@ macro_rules! mem_over_words {
             fn store_release(&mut self, at: At<()>, v: Val<()>) {
                 self.store(at, v);
             }
-            fn lock(&mut self, _: At<()>) {}
-            fn unlock(&mut self, _: At<()>) {}
+            fn lock(&mut self, at: At<()>) {
+                before(self, "takes a lock at", at.addr, 8);
+            }
+            fn unlock(&mut self, at: At<()>) {
+                before(self, "releases a lock at", at.addr, 8);
+            }
             $($cut)*
         }
     };

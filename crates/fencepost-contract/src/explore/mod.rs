@@ -56,14 +56,17 @@
 //! The example `judge_my_code` shows a mistake found, with the line at fault and the id that replays the crash state.
 //! What a simulated run really left behind, prefix by prefix of its durable log, is checked by [`check_prefixes`].
 
+mod again;
 mod bounded;
 mod check;
 pub(crate) mod count;
 mod explorer;
 mod guard;
 pub(crate) mod known;
+mod log_points;
 mod memo;
 mod memory;
+mod on_image;
 pub(crate) mod order;
 mod path;
 mod plain;
@@ -74,17 +77,19 @@ mod replay;
 mod report;
 mod search;
 mod steps;
+mod watch;
 mod witness;
 mod work;
 
-pub use check::{BadBudget, CheckError, CrashCheck, ProgramRun};
+pub use again::AgainReport;
+pub use check::{BadBudget, CheckError, CrashCheck, ProgramRun, SCHEDULES};
 pub use explorer::{Explorer, Replayed};
 pub use memory::{CrashMem, ImageMem, SetupMem};
 pub use plain::{PlainSubject, plain};
-pub use prefixes::{BrokenPrefix, PrefixReport, check_prefixes};
-pub use record::{Granularity, RecordError, RecordMem, Recorder, Recording, Schedule, Waiter, record_program};
+pub use prefixes::{BrokenPrefix, LostStore, PrefixCheck, PrefixReport, check_prefixes};
+pub use record::{Granularity, Order, RecordError, RecordMem, Recorder, Recording, Schedule, Waiter, record_program};
 pub use recovery::{Oracle, Phase, Recovery, Steps};
-pub use replay::{ReplayError, ReplayId};
+pub use replay::{ReplayError, ReplayId, check_letters};
 pub use report::{Budget, Report, Verdict};
 pub use search::{ExploreError, Subject};
 pub use steps::{StepSubject, steps};

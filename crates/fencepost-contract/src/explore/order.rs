@@ -28,14 +28,14 @@ impl<T> Rows<T> {
 #[derive(Copy, Clone, Debug)]
 pub struct Place {
     /// The location.
-    pub lane: u32,
+    pub part: u32,
     /// Which of the location's versions this is, from 0.
     pub version: u32,
 }
 
 /// A location as a part of its word: the whole word, or one byte of it at byte grain.
 #[derive(Copy, Clone, Debug)]
-pub struct Lane {
+pub struct Part {
     /// The graph's number of the location.
     pub id: u32,
     /// How far to shift a value of the location into the word.
@@ -54,7 +54,7 @@ pub struct Order {
     after: Rows<u32>,
     places: Rows<Place>,
     versions: Rows<(u32, u64)>,
-    words: FxHashMap<Addr, Vec<Lane>>,
+    words: FxHashMap<Addr, Vec<Part>>,
     initial: Image,
     nodes: u32,
 }
@@ -64,11 +64,11 @@ impl Order {
         let mut next = vec![0u32; graph.location_count()];
         let places = Rows::collect(graph.nodes().map(|n| {
             let place = |at: Addr| {
-                let lane = graph.location(at)?.0;
-                next[lane as usize] += 1;
+                let part = graph.location(at)?.0;
+                next[part as usize] += 1;
                 Some(Place {
-                    lane,
-                    version: next[lane as usize] - 1,
+                    part,
+                    version: next[part as usize] - 1,
                 })
             };
             graph
@@ -78,15 +78,15 @@ impl Order {
                 .filter_map(place)
                 .collect::<Vec<_>>()
         }));
-        let locations = (0..graph.location_count() as u32).map(crate::graph::LocationId);
-        let mut words: FxHashMap<Addr, Vec<Lane>> = FxHashMap::default();
-        for location in locations.clone() {
+        let all = (0..graph.location_count() as u32).map(crate::graph::LocationId);
+        let mut words: FxHashMap<Addr, Vec<Part>> = FxHashMap::default();
+        for location in all.clone() {
             let at = graph.address(location);
             let (shift, mask) = match graph.grain() {
                 Grain::Byte => ((at.0 % 8 * 8) as u32, 0xff << (at.0 % 8 * 8)),
                 Grain::Word | Grain::Line => (0, u64::MAX),
             };
-            words.entry(at.word()).or_default().push(Lane {
+            words.entry(at.word()).or_default().push(Part {
                 id: location.0,
                 shift,
                 mask,
@@ -95,7 +95,7 @@ impl Order {
         Order {
             before: Rows::collect(graph.nodes().map(|n| graph.predecessors(n).iter().map(|(p, _)| p.0))),
             after: Rows::collect(graph.nodes().map(|n| graph.successors(n).iter().map(|s| s.0))),
-            versions: Rows::collect(locations.map(|l| graph.versions(l).iter().map(|v| (v.node.0, v.value)))),
+            versions: Rows::collect(all.map(|l| graph.versions(l).iter().map(|v| (v.node.0, v.value)))),
             places,
             words,
             initial: graph.initial().clone(),
@@ -119,15 +119,15 @@ impl Order {
         self.places(node).is_empty()
     }
     /// Versions of a location after the initial one: (node, value).
-    pub fn versions(&self, lane: u32) -> &[(u32, u64)] {
-        self.versions.row(lane)
+    pub fn versions(&self, part: u32) -> &[(u32, u64)] {
+        self.versions.row(part)
     }
     /// Number of locations.
-    pub fn lanes(&self) -> usize {
+    pub fn locations(&self) -> usize {
         self.versions.starts.len() - 1
     }
     /// The parts of the aligned word `at` that the execution wrote.
-    pub fn lanes_of(&self, at: Addr) -> &[Lane] {
+    pub fn parts_of(&self, at: Addr) -> &[Part] {
         self.words.get(&at).map_or(&[], Vec::as_slice)
     }
     /// The word before the execution. DRAM is lost in a crash and reads as zero.

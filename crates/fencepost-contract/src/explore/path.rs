@@ -2,6 +2,7 @@
 
 use super::known::Known;
 use super::search::size;
+use super::watch::{Fault, Watch};
 use fencepost_kernel::Addr;
 
 /// A place at which recovery's whole state is at hand, so that continuations from equal states need running once.
@@ -34,17 +35,42 @@ enum Frame {
 pub enum Stop {
     /// The continuation is known from an equal state.
     Merged,
-    /// Nothing better than the witness in hand can follow.
-    Hopeless,
-    /// The run loads without end.
+    /// No smaller witness than the one in hand can follow.
+    NotSmaller,
+    /// The run goes on without end.
     Endless,
+    /// The budget's time is over.
+    OutOfTime,
+    /// The run used an address that no memory has.
+    Fault(Fault),
     /// The run took another way than the last time it was given the same values.
-    Astray,
+    Diverged,
 }
 impl Stop {
     /// Leaves the run at once.
     pub fn unwind(self) -> ! {
         std::panic::resume_unwind(Box::new(self))
+    }
+}
+
+/// Crash states in which recovery came to its end after writing something: one for every run.
+pub struct Ends {
+    /// The durable nodes of each.
+    pub states: Vec<Vec<bool>>,
+    /// How many more may be kept.
+    pub left: usize,
+    /// How many were not kept.
+    pub skipped: u64,
+}
+
+impl Ends {
+    /// Keeps so many states.
+    pub fn at_most(left: usize) -> Ends {
+        Ends {
+            states: Vec::new(),
+            left,
+            skipped: 0,
+        }
     }
 }
 
@@ -55,7 +81,10 @@ pub struct Path {
     marks: Vec<usize>,
     /// Frames passed by the current run.
     at: usize,
-    loads_left: u64,
+    /// What the runs may do.
+    pub watch: Watch,
+    /// Where runs that wrote something ended, if that is wanted.
+    pub ends: Option<Ends>,
     /// While minimising: only states of a smaller size than this are of interest.
     pub better_than: Option<u32>,
     seen: Vec<u32>,
@@ -69,7 +98,8 @@ impl Path {
             frames: Vec::new(),
             marks: Vec::new(),
             at: 0,
-            loads_left: u64::MAX,
+            watch: Watch::new(),
+            ends: None,
             better_than: None,
             seen: Vec::new(),
             epoch: 0,
@@ -85,18 +115,20 @@ impl Path {
     /// Begins a run at the very start, replaying every choice.
     pub fn rewind(&mut self, loads: u64) {
         self.known.undo_to(0);
-        (self.at, self.loads_left) = (0, loads);
+        self.at = 0;
+        self.watch.allow(loads);
     }
     /// Begins a run at the innermost mark, replaying only the choices after it.
     pub fn rewind_to_mark(&mut self, loads: u64) {
         let at = self.marks.last().map_or(0, |m| m + 1);
         let trail = self.top().map_or(0, |m| m.trail);
         self.known.undo_to(trail);
-        (self.at, self.loads_left) = (at, loads);
+        self.at = at;
+        self.watch.allow(loads);
     }
     /// Begins another stretch of a run that makes no choices.
     pub fn allow_loads(&mut self, loads: u64) {
-        self.loads_left = loads;
+        self.watch.allow(loads);
     }
     fn top(&mut self) -> Option<&mut Mark> {
         match self.marks.last().map(|m| &mut self.frames[*m]) {
@@ -116,7 +148,7 @@ impl Path {
         }
     }
     /// The innermost mark's continuation is not clean.
-    pub fn soil(&mut self) {
+    pub fn not_clean(&mut self) {
         if let Some(mark) = self.top() {
             mark.clean = false;
         }
@@ -127,6 +159,20 @@ impl Path {
             .iter()
             .any(|m| matches!(&self.frames[*m], Frame::Mark(mark) if mark.doubted))
     }
+    /// A run ended well, or in a continuation that is known to.
+    pub fn note_end(&mut self) {
+        let Path { known, ends, .. } = self;
+        let Some(ends) = ends.as_mut().filter(|_| known.own_writes() > 0) else {
+            return;
+        };
+        match ends.left.checked_sub(1) {
+            Some(left) => {
+                ends.left = left;
+                ends.states.push(known.closest().0);
+            }
+            None => ends.skipped += 1,
+        }
+    }
     /// Whether the run still replays what an earlier run did.
     pub fn replaying(&self) -> bool {
         self.at < self.frames.len()
@@ -134,7 +180,7 @@ impl Path {
     /// Passes a mark during a replay.
     pub fn pass_mark(&mut self) {
         if !matches!(self.frames[self.at], Frame::Mark(_)) {
-            Stop::Astray.unwind();
+            Stop::Diverged.unwind();
         }
         self.at += 1;
     }
@@ -180,10 +226,6 @@ impl Path {
     }
     /// Reads a word, choosing among the values it can have.
     pub fn load(&mut self, at: Addr) -> u64 {
-        self.loads_left -= 1;
-        if self.loads_left == 0 {
-            Stop::Endless.unwind();
-        }
         let slot = self.known.slot(at);
         if !self.replaying() {
             self.read_also(&[slot]);
@@ -192,15 +234,15 @@ impl Path {
             return own;
         }
         let (initial, parts) = self.known.parts(slot);
-        if let [lane] = *parts {
-            let versions = self.choose_version(lane.id);
-            return initial & !lane.mask | self.known.value(lane, initial, versions);
+        if let [part] = *parts {
+            let versions = self.choose_version(part.id);
+            return initial & !part.mask | self.known.value(part, initial, versions);
         }
         let mut word = initial;
         for i in 0..parts.len() {
-            let lane = self.known.parts(slot).1[i];
-            let versions = self.choose_version(lane.id);
-            word = word & !lane.mask | self.known.value(lane, initial, versions);
+            let part = self.known.parts(slot).1[i];
+            let versions = self.choose_version(part.id);
+            word = word & !part.mask | self.known.value(part, initial, versions);
         }
         word
     }
@@ -209,16 +251,16 @@ impl Path {
         let slot = self.known.slot(at);
         self.known.write(slot, value);
     }
-    fn choose_version(&mut self, lane: u32) -> u32 {
-        let (low, high) = self.known.bounds(lane);
+    fn choose_version(&mut self, part: u32) -> u32 {
+        let (low, high) = self.known.bounds(part);
         if low == high {
             return low;
         }
         let versions = high - self.choose(high - low + 1);
-        self.known.narrow(lane, versions);
+        self.known.narrow(part, versions);
         let (durable, lost) = self.known.decided();
         if self.better_than.is_some_and(|best| size(durable, lost) >= best) {
-            Stop::Hopeless.unwind();
+            Stop::NotSmaller.unwind();
         }
         versions
     }
@@ -231,7 +273,7 @@ impl Path {
                 self.at += 1;
                 pick
             }
-            _ => Stop::Astray.unwind(),
+            _ => Stop::Diverged.unwind(),
         }
     }
     /// Moves to the next untried choice; false when there is none. Every mark whose continuations are used up is

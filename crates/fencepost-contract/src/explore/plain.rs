@@ -5,7 +5,7 @@ use super::memo::Memo;
 use super::memory::CrashMem;
 use super::path::{Path, Stop};
 use super::search::sealed::Sealed;
-use super::search::{Ending, ExploreError, Finds, Rules, Subject, Tally, cut_short, endless};
+use super::search::{Doubt, Ending, ExploreError, Finds, Rules, Subject, Tally, cut_short};
 use fencepost_kernel::{CrashPoint, Violation};
 
 /// The marks of plain recoveries: what they hash, and which of them are known to end well.
@@ -13,7 +13,7 @@ pub struct Cuts {
     memo: Memo<u64>,
     lives: Vec<u64>,
     merge: bool,
-    doubt: Option<u64>,
+    doubt: Doubt,
     most: usize,
     merges: u64,
     marks: u64,
@@ -34,7 +34,7 @@ impl Cuts {
             && let Some(words) = self.memo.find(&live, &path.known)
         {
             self.merges += 1;
-            doubted = self.doubt.is_some_and(|n| self.merges.is_multiple_of(n));
+            doubted = self.doubt.applies(self.merges);
             if !doubted {
                 path.read_also(&words);
                 Stop::Merged.unwind();
@@ -64,7 +64,7 @@ where
         memo,
         lives: Vec::new(),
         merge: true,
-        doubt: None,
+        doubt: Doubt::default(),
         most: usize::MAX,
         merges: 0,
         marks: 0,
@@ -81,7 +81,7 @@ where
     fn run(&mut self, path: &mut Path, crash: &CrashPoint) -> Result<Option<Violation>, ExploreError> {
         let PlainSubject { recovery, cuts } = self;
         match guarded(|| recovery(&mut CrashMem { path, cuts: Some(cuts) }, crash)) {
-            // A run that ends before all its earlier choices came up again has lost its way.
+            // A run that ends before all its earlier choices came up again has diverged.
             Ok(_) if path.replaying() => Err(ExploreError::Nondeterministic),
             Ok(verdict) => Ok(verdict.err()),
             Err(how) => cut_short(path, how),
@@ -116,10 +116,13 @@ where
             tally.recoveries += 1;
             tally.merges += self.cuts.merges - merges;
             tally.steps += 1 + self.cuts.marks - marks;
-            if let Some(violation) = ended
-                && let Some(broken) = finds.violation(path, violation)?
-            {
-                return Ok(Ending::Broken(broken));
+            match ended {
+                Some(violation) => {
+                    if let Some(broken) = finds.violation(path, violation)? {
+                        return Ok(Ending::Broken(broken));
+                    }
+                }
+                None => path.note_end(),
             }
             if rules.allowance.is_spent(tally) {
                 return Ok(Ending::Spent(finds.into_best()));
@@ -149,7 +152,7 @@ where
         let recovery = &self.recovery;
         Ok(match guarded(|| recovery(&mut CrashMem { path, cuts: None }, crash)) {
             Ok(verdict) => verdict,
-            Err(how) => cut_short(path, how)?.map_or_else(|| Err(endless()), Err),
+            Err(how) => cut_short(path, how)?.map_or(Ok(()), Err),
         })
     }
 }

@@ -1,53 +1,33 @@
 //! Checking what one simulated run really left behind: recovery on the memory image before every durable event.
 
-use super::guard::{CutShort, guarded};
-use super::memory::ImageMem;
+use super::again::{self, AgainReport};
+use super::log_points::{candidates, is_chosen, missing, within_node};
 use super::recovery::Oracle;
+use super::replay::{ReplayError, ReplayId};
 use super::report::Verdict;
-use super::search::endless;
-use fencepost_kernel::{
-    Addr, CrashPoint, Flow, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation, WriteCause,
-};
-use rustc_hash::FxHashMap;
+use super::search::ExploreError;
+use super::steps;
+use super::watch::Watch;
+use super::witness::Witness;
+use crate::contracts::Contract;
+use crate::graph::{Extent, History, WhyLost};
+use fencepost_kernel::{CrashPoint, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation};
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::time::Instant;
 
-/// Loads and steps after which a recovery of one image counts as endless.
-const ENDLESS: u64 = 1 << 24;
+/// Recoveries of one run that are interrupted at most.
+const MOST_INTERRUPTED: u64 = 512;
 
-impl<P: Program> Oracle<'_, P> {
-    /// Rebuilds and audits one concrete crash image, which stays as it is.
-    pub fn run(&self, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {
-        let mut memory = ImageMem::with_loads(image, ENDLESS);
-        match guarded(|| self.run_steps(&mut memory, crash)) {
-            Ok(verdict) => verdict,
-            Err(CutShort::Stopped(_)) => Err(endless()),
-            Err(CutShort::Panicked(text)) => Err(Violation {
-                why: format!("recovery panics: {text}"),
-                at: None,
-            }),
-        }
-    }
-    fn run_steps(&self, memory: &mut ImageMem<'_>, crash: &CrashPoint) -> Result<(), Violation> {
-        let mut rebuild = self.program().rebuild_start();
-        for _ in 0..ENDLESS {
-            match self.program().rebuild(memory, rebuild) {
-                Flow::Next(next) => rebuild = next,
-                Flow::Done(Ok(())) => return self.run_audit(memory, crash),
-                Flow::Done(Err(violation)) => return Err(violation),
-            }
-        }
-        Err(endless())
-    }
-    fn run_audit(&self, memory: &mut ImageMem<'_>, crash: &CrashPoint) -> Result<(), Violation> {
-        let mut audit = self.program().audit_start(self.model(), crash);
-        for _ in 0..ENDLESS {
-            match self.program().audit(self.model(), memory, audit) {
-                Flow::Next(next) => audit = next,
-                Flow::Done(verdict) => return verdict,
-            }
-        }
-        Err(endless())
-    }
+/// A store that had performed and is lost, and why it may be.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LostStore {
+    /// The store.
+    pub store: StoreId,
+    /// The operation in which it was made.
+    pub operation: Option<u32>,
+    /// Why it was not durable.
+    pub why: WhyLost,
 }
 
 /// A prefix of the persist log that recovery does not survive.
@@ -62,7 +42,11 @@ pub struct BrokenPrefix {
     /// What is wrong after recovery.
     pub why: Violation,
     /// Stores to persistent memory that had performed, were the newest of their words, and were not durable.
-    pub missing: Vec<StoreId>,
+    pub missing: Vec<LostStore>,
+    /// The last operation that each thread had completed, if any.
+    pub completed: Vec<Option<u32>>,
+    /// The crash state of recovery's own stores, if it was a second power failure that recovery does not survive.
+    pub second: Option<Box<Witness>>,
 }
 
 /// What the check of a persist log's prefixes found.
@@ -74,148 +58,273 @@ pub struct PrefixReport {
     pub recoveries: u64,
     /// Clean only if every prefix was looked at; bounded if some were skipped.
     pub verdict: Verdict,
+    /// Power failures during recovery, if they were tried.
+    pub again: Option<AgainReport>,
     /// The first prefix that breaks.
     pub broken: Option<BrokenPrefix>,
 }
 
-/// Runs recovery on the memory just before each durable event of a run, and at its end: on all of these crash points, or
-/// on `budget` of them, evenly spread (the end always among them).
+/// A crash point of a run: the moment before a durable event, or the end.
+struct Point<'a> {
+    records: usize,
+    event: usize,
+    crash: &'a CrashPoint,
+    image: &'a Image,
+    /// Whether memory or what was acknowledged differs from the crash point before.
+    differs: bool,
+}
+
+/// A check of what a run really left behind: recovery on the memory before each durable event of the run, and at its end.
 ///
 /// The moment before a durable event is the hardest of those with the same memory: most operations are acknowledged
-/// by then. `hardware` does what the design's hardware does to memory after a power failure, before any software runs.
-/// Bad input (records that the log did not keep) shows as fewer points than durable events.
+/// by then. Bad input (records that the log did not keep) shows as fewer points than durable events.
+pub struct PrefixCheck<'a, 'p, P: Program> {
+    oracle: &'a Oracle<'p, P>,
+    initial: &'a Image,
+    trace: &'a Trace,
+    log: &'a PersistLog,
+    budget: u64,
+    until: Option<Instant>,
+    again: Option<Contract>,
+    extent: Extent,
+}
+
+impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
+    /// Examines every crash point of a run that started from the durable memory `initial`.
+    pub fn new(oracle: &'a Oracle<'p, P>, initial: &'a Image, trace: &'a Trace, log: &'a PersistLog) -> Self {
+        let loaded = trace.events.iter().filter_map(|e| match e.kind {
+            TraceKind::Load { addr, .. } | TraceKind::Rmw { addr, .. } => Some(addr),
+            _ => None,
+        });
+        let touched = trace.stores.iter().map(|s| s.addr).chain(loaded);
+        PrefixCheck {
+            oracle,
+            initial,
+            trace,
+            log,
+            budget: u64::MAX,
+            until: None,
+            again: None,
+            extent: Extent::of(initial, touched),
+        }
+    }
+    /// Examines only so many crash points, evenly spread (the end always among them).
+    pub fn budget(mut self, points: NonZeroU64) -> Self {
+        self.budget = points.get();
+        self
+    }
+    /// Stops at this moment.
+    pub fn until(mut self, deadline: Option<Instant>) -> Self {
+        self.until = deadline;
+        self
+    }
+    /// Lets power fail again while recovery runs, under `contract`: see [`super::Explorer::power_fails_again`].
+    pub fn power_fails_again(mut self, contract: Option<Contract>) -> Self {
+        self.again = contract;
+        self
+    }
+    fn watch(&self, tape: bool) -> Watch {
+        let mut watch = Watch::new();
+        watch.extent = self.extent;
+        if tape {
+            watch.start_tape();
+        }
+        watch
+    }
+    /// Visits the crash points in order.
+    fn walk<B>(&self, mut visit: impl FnMut(&Point<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
+        let threads = self.trace.threads as usize;
+        let mut crash = CrashPoint {
+            begun: vec![0; threads],
+            acked: vec![0; threads],
+        };
+        let (mut image, mut records, mut differs) = (self.initial.clone(), 0, true);
+        for (event, what) in self.trace.events.iter().map(Some).chain([None]).enumerate() {
+            let record = match what.map(|w| (w.kind, w.thread)) {
+                Some((TraceKind::OpBegin(k), Some(t))) => {
+                    crash.begun[t.index()] = k + 1;
+                    differs = true;
+                    continue;
+                }
+                Some((TraceKind::Ack(k), Some(t))) => {
+                    crash.acked[t.index()] = k + 1;
+                    differs = true;
+                    continue;
+                }
+                Some((TraceKind::Durable { index }, _)) => self.log.records().get(index as usize).map(|r| (index, r)),
+                Some(_) => continue,
+                None => None,
+            };
+            if !within_node(self.log, records) {
+                visit(&Point {
+                    records,
+                    event,
+                    crash: &crash,
+                    image: &image,
+                    differs,
+                })?;
+                differs = false;
+            } else {
+                differs = true;
+            }
+            let Some((index, record)) = record else { continue };
+            records = index as usize + 1;
+            differs |= image.line_words(record.line) != record.data.words;
+            image.set_line(record.line, &record.data);
+        }
+        ControlFlow::Continue(())
+    }
+    /// Runs the check until a crash point breaks. `hardware` does what the design's hardware does to memory after a
+    /// power failure, before any software runs.
+    pub fn run(&self, mut hardware: impl FnMut(&Image) -> Image) -> Result<PrefixReport, ExploreError> {
+        let mut report = PrefixReport {
+            points: 0,
+            recoveries: 0,
+            verdict: Verdict::Clean,
+            again: None,
+            broken: None,
+        };
+        let mut again = self.again.map(|_| AgainReport {
+            complete: true,
+            ..AgainReport::default()
+        });
+        let (total, mut candidate, mut differs) = (candidates(self.log), 0, true);
+        let flow = self.walk(|point| {
+            candidate += 1;
+            differs |= point.differs;
+            let late = self.until.is_some_and(|t| Instant::now() >= t);
+            if late || !is_chosen(candidate, total, self.budget) {
+                report.verdict = Verdict::Bounded;
+                return ControlFlow::Continue(());
+            }
+            report.points += 1;
+            if std::mem::take(&mut differs) {
+                report.recoveries += 1;
+                let image = hardware(point.image);
+                let tape = again.is_some_and(|a| a.recoveries < MOST_INTERRUPTED);
+                let (verdict, watch) = self.oracle.watched(&image, point.crash, self.watch(tape));
+                if let Err(why) = verdict {
+                    return ControlFlow::Break(Ok(self.broken(point, why, None)));
+                }
+                if let (Some(tape), Some(contract), Some(again)) = (&watch.tape, self.again, &mut again) {
+                    match self.interrupt(point, contract, &image, tape, again) {
+                        Ok(None) => {}
+                        Ok(Some(second)) => {
+                            let why = second.why.clone();
+                            return ControlFlow::Break(Ok(self.broken(point, why, Some(second))));
+                        }
+                        Err(error) => return ControlFlow::Break(Err(error)),
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        if let ControlFlow::Break(broken) = flow {
+            report.broken = Some(broken?);
+            report.verdict = Verdict::Violated;
+        } else if report.points == 0 {
+            report.verdict = Verdict::NothingExplored;
+        }
+        if let Some(again) = &mut again {
+            again.complete &= again.recoveries < MOST_INTERRUPTED && report.verdict == Verdict::Clean;
+        }
+        report.again = again;
+        Ok(report)
+    }
+    /// Lets power fail again in the recovery that is on `tape`.
+    fn interrupt(
+        &self,
+        point: &Point<'_>,
+        contract: Contract,
+        image: &Image,
+        tape: &Trace,
+        report: &mut AgainReport,
+    ) -> Result<Option<Witness>, ExploreError> {
+        let Some(space) = again::space_of(contract, tape, image, point.crash, self.extent) else {
+            return Ok(None);
+        };
+        report.recoveries += 1;
+        report.fenced |= again::is_fenced(tape);
+        let found = again::explorer(&space)
+            .until(self.until)
+            .explore(&mut steps(self.oracle))?;
+        report.states = report.states.saturating_add(found.states_covered);
+        report.complete &= found.verdict == Verdict::Clean;
+        Ok(found.witness)
+    }
+    fn broken(&self, point: &Point<'_>, why: Violation, second: Option<Witness>) -> BrokenPrefix {
+        let mut history = History::of(self.trace, &Image::default());
+        history.by_flush = self
+            .trace
+            .events
+            .iter()
+            .any(|e| matches!(e.kind, TraceKind::Flush { .. }));
+        let lost = |store: StoreId| {
+            let info = self.trace.store(store);
+            let named = (info.thread, info.addr, info.nt, info.tx.is_some());
+            LostStore {
+                store,
+                operation: history.operation_of(store, info.thread),
+                why: history.why_lost(Some(store), named, point.event),
+            }
+        };
+        let missing = missing(self.trace, point.event, self.log, point.records);
+        BrokenPrefix {
+            records: point.records,
+            event: point.event,
+            crash: point.crash.clone(),
+            why,
+            missing: missing.into_iter().map(lost).collect(),
+            completed: history.completed(point.event),
+            second: second.map(Box::new),
+        }
+    }
+    /// Runs recovery again on one crash point, the one before durable event `records` (from 0; their number: the end);
+    /// with `second`, on a crash state of recovery's own stores there.
+    ///
+    /// # Errors
+    /// [`ReplayError::OtherExecution`] if the run has no such crash point.
+    pub fn replay(
+        &self,
+        records: u64,
+        second: Option<&ReplayId>,
+        mut hardware: impl FnMut(&Image) -> Image,
+    ) -> Result<Option<BrokenPrefix>, ReplayError> {
+        let no = |why| Err(ReplayError::OtherExecution(why));
+        let flow = self.walk(|point| {
+            if point.records as u64 != records {
+                return ControlFlow::Continue(());
+            }
+            let image = hardware(point.image);
+            let (verdict, watch) = self.oracle.watched(&image, point.crash, self.watch(second.is_some()));
+            let (Some(second), Some(tape), Some(contract)) = (second, &watch.tape, self.again) else {
+                return ControlFlow::Break(Ok(verdict.err().map(|why| self.broken(point, why, None))));
+            };
+            let Some(space) = again::space_of(contract, tape, &image, point.crash, self.extent) else {
+                return ControlFlow::Break(no("its recovery stores nothing"));
+            };
+            let again = again::explorer(&space).replay_state(&mut steps(self.oracle), "", second);
+            ControlFlow::Break(again.map(|r| Some(self.broken(point, r.verdict.err()?, r.witness))))
+        });
+        match flow {
+            ControlFlow::Break(found) => found,
+            ControlFlow::Continue(()) => no("it has no such crash point"),
+        }
+    }
+}
+
+/// [`PrefixCheck`] with a budget and nothing else: power does not fail during recovery.
+///
+/// # Panics
+/// Never: without an exploration there is nothing that could fail.
 pub fn check_prefixes<P: Program>(
     oracle: &Oracle<'_, P>,
     initial: &Image,
     trace: &Trace,
     log: &PersistLog,
     budget: NonZeroU64,
-    mut hardware: impl FnMut(&Image) -> Image,
+    hardware: impl FnMut(&Image) -> Image,
 ) -> PrefixReport {
-    let threads = trace.threads as usize;
-    let mut crash = CrashPoint {
-        begun: vec![0; threads],
-        acked: vec![0; threads],
-    };
-    let mut report = PrefixReport {
-        points: 0,
-        recoveries: 0,
-        verdict: Verdict::Clean,
-        broken: None,
-    };
-    let (mut image, mut records, mut candidate) = (initial.clone(), 0, 0);
-    let total = candidates(log);
-    let mut judged: Option<CrashPoint> = None;
-    for (event, what) in trace.events.iter().map(Some).chain([None]).enumerate() {
-        let record = match what.map(|w| (w.kind, w.thread)) {
-            Some((TraceKind::OpBegin(k), Some(t))) => {
-                crash.begun[t.index()] = k + 1;
-                continue;
-            }
-            Some((TraceKind::Ack(k), Some(t))) => {
-                crash.acked[t.index()] = k + 1;
-                continue;
-            }
-            Some((TraceKind::Durable { index }, _)) => log.records().get(index as usize).map(|r| (index, r)),
-            Some(_) => continue,
-            None => None,
-        };
-        let inside = within_node(log, records);
-        candidate += u64::from(!inside);
-        if inside {
-            judged = None;
-        } else if !is_chosen(candidate, total, budget.get()) {
-            report.verdict = Verdict::Bounded;
-        } else {
-            report.points += 1;
-            if judged.as_ref() != Some(&crash) {
-                report.recoveries += 1;
-                if let Err(why) = oracle.run(&hardware(&image), &crash) {
-                    let missing = missing(trace, event, log, records);
-                    report.verdict = Verdict::Violated;
-                    report.broken = Some(BrokenPrefix {
-                        records,
-                        event,
-                        crash,
-                        why,
-                        missing,
-                    });
-                    return report;
-                }
-                judged = Some(crash.clone());
-            }
-        }
-        let Some((index, record)) = record else { continue };
-        records = index as usize + 1;
-        if image.line_words(record.line) != record.data.words {
-            judged = None;
-        }
-        image.set_line(record.line, &record.data);
-    }
-    report
-}
-
-/// Crash points of a log: before each durable event that does not complete an atomic node, and at the end.
-fn candidates(log: &PersistLog) -> u64 {
-    let parts = log.records().iter().filter(|r| r.cause == WriteCause::LogPart);
-    log.records().len() as u64 + 1 - parts.count() as u64
-}
-
-/// Whether the `candidate`-th of `total` crash points (from 1) is one of `budget` evenly spread ones.
-fn is_chosen(candidate: u64, total: u64, budget: u64) -> bool {
-    let chosen_up_to = |c: u64| u128::from(c) * u128::from(budget.min(total)) / u128::from(total.max(1));
-    chosen_up_to(candidate) > chosen_up_to(candidate.saturating_sub(1))
-}
-
-/// Whether the record after the first `records` ones completes an atomic node with them: no crash state lies in between.
-fn within_node(log: &PersistLog, records: usize) -> bool {
-    let last = records.checked_sub(1).and_then(|i| log.records().get(i));
-    last.is_some_and(|r| r.cause == WriteCause::LogPart)
-}
-
-/// The newest performed store of each word that the first `records` records do not hold, in program order.
-fn missing(trace: &Trace, events: usize, log: &PersistLog, records: usize) -> Vec<StoreId> {
-    let mut durable: FxHashMap<Addr, StoreId> = FxHashMap::default();
-    for record in &log.records()[..records] {
-        for (i, by) in record
-            .data
-            .by
-            .iter()
-            .enumerate()
-            .filter_map(|(i, by)| Some((i as u64, (*by)?)))
-        {
-            durable.insert(Addr(record.line.base().0 + i * 8), by);
-        }
-    }
-    let mut newest: FxHashMap<Addr, StoreId> = FxHashMap::default();
-    for event in &trace.events[..events] {
-        if let Some(id) = crate::contracts::store_of(event.kind).filter(|s| trace.store(*s).addr.is_persistent()) {
-            newest.insert(trace.store(id).addr, id);
-        }
-    }
-    let mut missing: Vec<_> = newest
-        .into_iter()
-        .filter(|(at, id)| durable.get(at) != Some(id))
-        .map(|n| n.1)
-        .collect();
-    missing.sort_unstable();
-    missing
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    #[test]
-    fn as_many_crash_points_as_the_budget_allows_evenly_spread_and_the_end() {
-        for total in 1..60 {
-            for budget in 1..80 {
-                let chosen: Vec<u64> = (1..=total).filter(|c| is_chosen(*c, total, budget)).collect();
-                assert_eq!(chosen.len() as u64, budget.min(total));
-                assert_eq!(chosen.last(), Some(&total));
-                let gaps = chosen.windows(2).map(|w| w[1] - w[0]);
-                let (least, most) = gaps.fold((u64::MAX, 0), |(a, b), g| (a.min(g), b.max(g)));
-                assert!(chosen.len() < 2 || most - least <= 1, "{total} {budget}: {chosen:?}");
-            }
-        }
-    }
+    let check = PrefixCheck::new(oracle, initial, trace, log).budget(budget);
+    check.run(hardware).expect("nothing is explored")
 }

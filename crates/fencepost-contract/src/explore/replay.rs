@@ -45,8 +45,17 @@ pub enum ReplayError {
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 impl ReplayId {
-    /// The id as a string: `prefix`, a colon, the state. The prefix is the caller's (program, design, seed, ..).
+    /// The id as a string: `prefix`, a colon, the state. The prefix is the caller's (program, design, seed, ..); the check
+    /// part at the end covers it too.
     pub fn encode(&self, prefix: &str) -> String {
+        let before = format!("{prefix}:");
+        self.append(before)
+    }
+    /// The id of a state that recovery from the state `outer` leaves when the power fails again.
+    pub fn encode_again(&self, outer: &str) -> String {
+        self.append(format!("{outer}~"))
+    }
+    fn append(&self, before: String) -> String {
         let mut bytes = Vec::new();
         put(
             &mut bytes,
@@ -59,21 +68,37 @@ impl ReplayId {
             put(&mut bytes, u64::from(node.0 - next));
             next = node.0 + 1;
         }
-        bytes.extend(check(&bytes).to_le_bytes());
-        format!("{prefix}:{}", to_letters(&bytes))
+        bytes.extend(check_part(&before, &bytes).to_le_bytes());
+        before + &to_letters(&bytes)
     }
-    /// The prefix and the state of an id.
+    /// The prefix and the state of an id; of an id with two states, the first one.
     pub fn decode(id: &str) -> Result<(&str, ReplayId), ReplayError> {
-        let (prefix, state) = id
-            .trim()
-            .rsplit_once(':')
-            .ok_or_else(|| ReplayError::NoState(id.into()))?;
-        let bytes = from_letters(state)?;
-        let (body, sum) = bytes.split_last_chunk::<2>().ok_or(ReplayError::Damaged)?;
-        if check(body) != u16::from_le_bytes(*sum) {
+        let (outer, _) = Self::split(id)?;
+        let at = outer.rfind(':').ok_or_else(|| ReplayError::NoState(id.into()))?;
+        Ok((&outer[..at], Self::decode_part(&outer[..=at], &outer[at + 1..])?))
+    }
+    /// The state in the middle of recovery, where the id names one.
+    pub fn decode_again(id: &str) -> Result<Option<ReplayId>, ReplayError> {
+        let (outer, inner) = Self::split(id)?;
+        let before = &id.trim()[..outer.len() + usize::from(inner.is_some())];
+        inner.map(|inner| Self::decode_part(before, inner)).transpose()
+    }
+    /// The id up to the first state, and the text of the second one.
+    fn split(id: &str) -> Result<(&str, Option<&str>), ReplayError> {
+        let id = id.trim();
+        let at = id.rfind(':').ok_or_else(|| ReplayError::NoState(id.into()))?;
+        Ok(match id[at..].find('~') {
+            Some(tilde) => (&id[..at + tilde], Some(&id[at + tilde + 1..])),
+            None => (id, None),
+        })
+    }
+    fn decode_part(before: &str, letters: &str) -> Result<ReplayId, ReplayError> {
+        let bytes = from_letters(letters)?;
+        let (body, sum) = bytes.split_last_chunk::<4>().ok_or(ReplayError::Damaged)?;
+        if check_part(before, body) != u32::from_le_bytes(*sum) {
             return Err(ReplayError::Damaged);
         }
-        Ok((prefix, Self::parse(body).ok_or(ReplayError::Damaged)?))
+        Self::parse(body).ok_or(ReplayError::Damaged)
     }
     fn parse(mut body: &[u8]) -> Option<ReplayId> {
         let head = take(&mut body)?;
@@ -121,10 +146,14 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
     }
     None
 }
-fn check(bytes: &[u8]) -> u16 {
-    bytes
-        .iter()
-        .fold(0x1d0f, |h: u64, b| fencepost_kernel::rng::mix(h << 8 ^ u64::from(*b))) as u16
+/// What an id must end in, given everything before.
+fn check_part(before: &str, bytes: &[u8]) -> u32 {
+    let fold = |h: u64, b: &u8| fencepost_kernel::rng::mix(h << 8 ^ u64::from(*b));
+    before.as_bytes().iter().chain(bytes).fold(0x1d0f, fold) as u32
+}
+/// The check part of a text, in letters: ids of other kinds end in it too.
+pub fn check_letters(text: &str) -> String {
+    to_letters(&check_part(text, &[]).to_le_bytes())
 }
 fn to_letters(bytes: &[u8]) -> String {
     let bit = |i: usize| bytes.get(i / 8).map_or(0, |b| b >> (i % 8) & 1);
@@ -171,7 +200,12 @@ mod tests {
                 digest: rng.next_u64() as u32,
             };
             let text = id.encode("sps:so-adr:seed=3");
-            assert_eq!(ReplayId::decode(&text), Ok(("sps:so-adr:seed=3", id)), "{text}");
+            assert_eq!(ReplayId::decode(&text), Ok(("sps:so-adr:seed=3", id.clone())), "{text}");
+            assert_eq!(ReplayId::decode_again(&text), Ok(None));
+            let second = ReplayId { point: 3, ..id.clone() };
+            let both = second.encode_again(&text);
+            assert_eq!(ReplayId::decode(&both), Ok(("sps:so-adr:seed=3", id)), "{both}");
+            assert_eq!(ReplayId::decode_again(&both), Ok(Some(second)));
         }
     }
     #[test]
@@ -184,7 +218,7 @@ mod tests {
             digest: 77,
         }
         .encode("p");
-        for i in 2..id.len() {
+        for i in 0..id.len() {
             for letter in ["0", "7", "z"] {
                 let mut text = id.clone();
                 text.replace_range(i..=i, letter);

@@ -1,5 +1,6 @@
 //! What an exploration says.
 
+use super::again::AgainReport;
 use super::witness::Witness;
 use std::fmt;
 use std::time::Duration;
@@ -17,15 +18,18 @@ pub enum Budget {
     Time(Duration),
 }
 
-/// The verdict on a program under a contract.
+/// The verdict on a program under a contract, of the executions that were recorded.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Every crash state was covered and recovery survives all of them.
+    /// Every crash state of the executions that were recorded was covered, and recovery survives all of them. For
+    /// several threads that says nothing of other interleavings: then [`Report::complete`] is false.
     Clean,
     /// Recovery fails in a crash state that the contract allows.
     Violated,
     /// No failure found, but not every crash state was covered.
     Bounded,
+    /// The budget was spent before recovery was run even once.
+    NothingExplored,
 }
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,6 +37,7 @@ impl fmt::Display for Verdict {
             Verdict::Clean => "clean",
             Verdict::Violated => "violated",
             Verdict::Bounded => "bounded",
+            Verdict::NothingExplored => "nothing explored",
         })
     }
 }
@@ -55,7 +60,8 @@ pub struct Report {
     pub states_covered: u128,
     /// Crash states in total, where they can be counted with reasonable effort.
     pub states_total: Option<u128>,
-    /// Whether every crash state was covered.
+    /// Whether every crash state of the program was covered: those of its only execution. Never of several threads, of
+    /// which only some interleavings are recorded.
     pub complete: bool,
     /// The verdict.
     pub verdict: Verdict,
@@ -64,6 +70,12 @@ pub struct Report {
     pub lines_deviating: Option<u32>,
     /// Number of thread schedules looked at.
     pub schedules: u64,
+    /// Threads of the program.
+    pub threads: u32,
+    /// Distinct executions among them.
+    pub executions: u64,
+    /// Power failures during recovery, if they were tried.
+    pub again: Option<AgainReport>,
     /// The crash state that recovery does not survive.
     pub witness: Option<Witness>,
 }
@@ -80,7 +92,20 @@ impl Report {
             verdict: Verdict::Bounded,
             lines_deviating: None,
             schedules: 1,
+            threads: 1,
+            executions: 1,
+            again: None,
             witness: None,
+        }
+    }
+    /// Of a check that ended before its first exploration.
+    pub(super) fn nothing() -> Report {
+        Report {
+            states_total: None,
+            verdict: Verdict::NothingExplored,
+            schedules: 0,
+            executions: 0,
+            ..Report::new()
         }
     }
     /// Adds the report of another schedule of the same program. The first witness stays.
@@ -101,10 +126,16 @@ impl Report {
         };
         self.complete &= other.complete;
         self.schedules += other.schedules;
+        self.executions += other.executions;
+        self.again = match (self.again, other.again) {
+            (Some(a), Some(b)) => Some(a.join(b)),
+            (a, b) => a.or(b),
+        };
         self.verdict = match (self.verdict, other.verdict) {
             (Verdict::Violated, _) | (_, Verdict::Violated) => Verdict::Violated,
-            (Verdict::Bounded, _) | (_, Verdict::Bounded) => Verdict::Bounded,
-            _ => Verdict::Clean,
+            (Verdict::Clean, Verdict::Clean) => Verdict::Clean,
+            (Verdict::NothingExplored, Verdict::NothingExplored) => Verdict::NothingExplored,
+            _ => Verdict::Bounded,
         };
         self.witness = self.witness.take().or(other.witness);
     }
@@ -117,7 +148,12 @@ impl fmt::Display for Report {
             Some(total) => write!(f, "{total}")?,
             None => write!(f, "an unknown number")?,
         }
-        writeln!(f, "; complete: {}", if self.complete { "yes" } else { "no" })?;
+        let complete = match (self.complete, self.threads) {
+            (true, _) => "yes",
+            (false, 1) => "no",
+            (false, _) => "no (several threads: other interleavings were not recorded)",
+        };
+        writeln!(f, "; complete: {complete}")?;
         if let Some(t) = self.lines_deviating.filter(|_| !self.complete) {
             writeln!(
                 f,
@@ -125,16 +161,20 @@ impl fmt::Display for Report {
             )?;
         }
         let plural = |n: u64| if n == 1 { "" } else { "s" };
+        if let Some(again) = self.again {
+            writeln!(f, "{again}")?;
+        }
         writeln!(
             f,
-            "{} crash point{}, {} recoveries, {} steps, {} merges, {} schedule{}",
+            "{} crash point{}, {} recoveries, {} steps, {} merges, {} schedule{}, {} distinct",
             self.crash_points,
             plural(self.crash_points),
             self.recoveries,
             self.steps,
             self.merges,
             self.schedules,
-            plural(self.schedules)
+            plural(self.schedules),
+            self.executions
         )?;
         match &self.witness {
             Some(witness) => write!(f, "{witness}"),

@@ -52,12 +52,27 @@ pub struct Tally {
     pub merges: u64,
 }
 
+/// Which merged continuations are run nevertheless, to see that they end as they should.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Doubt {
+    /// So many at the beginning.
+    pub first: u64,
+    /// Then one in so many.
+    pub one_in: Option<u64>,
+}
+impl Doubt {
+    /// Whether the merge with this number (from 1) is doubted.
+    pub fn applies(self, merge: u64) -> bool {
+        merge <= self.first || self.one_in.is_some_and(|n| merge.is_multiple_of(n))
+    }
+}
+
 /// Limits and switches of one search.
 #[derive(Copy, Clone, Debug)]
 pub struct Rules {
     pub merge: bool,
-    /// Explore one in this many merges nevertheless.
-    pub doubt: Option<u64>,
+    /// Which merges are explored nevertheless.
+    pub doubt: Doubt,
     pub loads_per_run: u64,
     pub marks_per_path: usize,
     pub allowance: Allowance,
@@ -70,6 +85,8 @@ pub struct Broken {
     /// The state with the fewest durable nodes, or the one with the most, that looks the same: whichever deviates
     /// in fewer nodes.
     pub durable: Vec<bool>,
+    /// The nodes that what recovery read decides, with what the order implies.
+    pub decided: Vec<bool>,
     pub size: u32,
 }
 
@@ -101,7 +118,7 @@ impl Finds {
     }
     /// Handles a run that ended in a violation. Returns it if the search ends here.
     pub fn violation(&mut self, path: &mut Path, violation: Violation) -> Result<Option<Broken>, ExploreError> {
-        path.soil();
+        path.not_clean();
         if path.is_doubted() {
             return Err(ExploreError::UnsoundMerge { why: violation.why });
         }
@@ -122,20 +139,13 @@ pub fn size(durable: u32, lost: u32) -> u32 {
 }
 impl Broken {
     pub fn new(path: &Path, violation: Violation) -> Broken {
-        use super::known::Status;
-        let known = &path.known;
-        let (durable, lost) = known.decided();
-        let fewest = durable <= lost;
-        let is_durable = |n| match known.status(n) {
-            Status::In => true,
-            Status::Out => false,
-            Status::Free => !fewest,
-        };
-        let durable_nodes = known.order().ids().map(is_durable).collect();
+        let (durable, decided) = path.known.closest();
+        let (included, excluded) = path.known.decided();
         Broken {
             violation,
-            durable: durable_nodes,
-            size: size(durable, lost),
+            durable,
+            decided,
+            size: size(included, excluded),
         }
     }
 }
@@ -144,26 +154,23 @@ impl Broken {
 pub fn cut_short(path: &mut Path, how: CutShort) -> Result<Option<Violation>, ExploreError> {
     match how {
         CutShort::Stopped(Stop::Merged) => Ok(None),
-        CutShort::Stopped(Stop::Hopeless) => {
-            path.soil();
+        CutShort::Stopped(Stop::NotSmaller) => {
+            path.not_clean();
             Ok(None)
         }
-        CutShort::Stopped(Stop::Endless) => Ok(Some(endless())),
-        CutShort::Stopped(Stop::Astray) => Err(ExploreError::Nondeterministic),
+        CutShort::Stopped(Stop::Endless) => Ok(Some(path.watch.endless())),
+        CutShort::Stopped(Stop::Fault(fault)) => Ok(Some(fault.violation())),
+        CutShort::Stopped(Stop::OutOfTime) => {
+            path.not_clean();
+            Ok(None)
+        }
+        CutShort::Stopped(Stop::Diverged) => Err(ExploreError::Nondeterministic),
         CutShort::Panicked(text) => Ok(Some(Violation {
             why: format!("recovery panics: {text}"),
             at: None,
         })),
     }
 }
-/// The violation of a recovery that goes on for ever.
-pub fn endless() -> Violation {
-    Violation {
-        why: "recovery does not end".into(),
-        at: None,
-    }
-}
-
 /// A recovery in either form, ready to be explored.
 pub trait Subject: sealed::Sealed {}
 

@@ -6,7 +6,7 @@ use super::memory::CrashMem;
 use super::path::Path;
 use super::recovery::Recovery;
 use super::search::sealed::Sealed;
-use super::search::{Ending, ExploreError, Finds, Rules, Subject, Tally, cut_short, endless};
+use super::search::{Ending, ExploreError, Finds, Rules, Subject, Tally, cut_short};
 use fencepost_kernel::{CrashPoint, Flow, Violation};
 
 /// A step machine under exploration, with the table of merged states that all failure points share.
@@ -43,7 +43,7 @@ impl<R: Recovery> StepSubject<'_, R> {
         path.rewind_to_mark(rules.loads_per_run);
         let result = guarded(|| self.recovery.step(&mut CrashMem { path, cuts: None }, state));
         Ok(match result {
-            Ok(Flow::Next(_)) if path.depth() >= rules.marks_per_path => Run::Ended(Some(endless())),
+            Ok(Flow::Next(_)) if path.depth() >= rules.marks_per_path => Run::Ended(Some(path.watch.endless())),
             Ok(Flow::Next(next)) => Run::Next(next),
             Ok(Flow::Done(verdict)) => Run::Ended(verdict.err()),
             Err(how) => Run::Ended(cut_short(path, how)?),
@@ -57,7 +57,7 @@ impl<R: Recovery> StepSubject<'_, R> {
             && let Some(words) = self.memo.find(state, &path.known)
         {
             tally.merges += 1;
-            doubted = rules.doubt.is_some_and(|n| tally.merges.is_multiple_of(n));
+            doubted = rules.doubt.applies(tally.merges);
             if !doubted {
                 path.read_also(&words);
                 return false;
@@ -86,7 +86,7 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
         let start = match start {
             Ok(start) => start,
             Err(how) => {
-                let violation = cut_short(path, how)?.unwrap_or_else(endless);
+                let violation = cut_short(path, how)?.unwrap_or_else(|| path.watch.endless());
                 return Ok(finds
                     .violation(path, violation)?
                     .map_or(Ending::Explored(None), Ending::Broken));
@@ -99,7 +99,7 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
         while let Some(state) = states.last() {
             tally.steps += 1;
             let ended = match self.run(path, state.clone(), rules)? {
-                Run::Next(next) if goes_round(path, &states, &next) => Run::Ended(Some(endless())),
+                Run::Next(next) if goes_round(path, &states, &next) => Run::Ended(Some(path.watch.endless())),
                 ended => ended,
             };
             match ended {
@@ -108,8 +108,9 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
                         states.push(next);
                         continue;
                     }
+                    path.note_end();
                 }
-                Run::Ended(None) => {}
+                Run::Ended(None) => path.note_end(),
                 Run::Ended(Some(violation)) => {
                     if let Some(broken) = finds.violation(path, violation)? {
                         tally.recoveries += 1;
@@ -152,6 +153,6 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
                 Err(how) => return Ok(cut_short(path, how)?.map_or(Ok(()), Err)),
             }
         }
-        Ok(Err(endless()))
+        Ok(Err(path.watch.endless()))
     }
 }

@@ -1,7 +1,7 @@
 //! The crash state shown to the user: which stores are durable, which are lost, and where they are in the program.
 
 use super::replay::ReplayId;
-use crate::graph::{CrashSpace, NodeId};
+use crate::graph::{CrashSpace, Grain, NodeId, WhyLost};
 use fencepost_kernel::{Addr, CrashPoint, HartId, StoreId, Violation};
 use std::fmt;
 use std::panic::Location;
@@ -21,15 +21,28 @@ pub struct NamedStore {
     pub thread: HartId,
     /// The line of the program.
     pub source: &'static Location<'static>,
+    /// The operation of its thread in which it was made, if it was made in one.
+    pub operation: Option<u32>,
+    /// Whether recovery read it, or the order implies it by what recovery read.
+    pub read: bool,
+    /// Why it may be lost, where it is.
+    pub lost: Option<WhyLost>,
 }
 impl fmt::Display for NamedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, line) = (self.source.file(), self.source.line());
         write!(
             f,
-            "{file}:{line}  [{}] = {:#x}  (thread {})",
+            "{file}:{line}  [{}] = {:#x}  (thread {}",
             self.at, self.value, self.thread.0
-        )
+        )?;
+        if let Some(k) = self.operation {
+            write!(f, ", operation {k}")?;
+        }
+        match self.lost {
+            Some(why) => write!(f, "; {why})"),
+            None => f.write_str(")"),
+        }
     }
 }
 
@@ -61,6 +74,10 @@ pub struct Witness {
     pub smallest: bool,
     /// What is wrong after recovery.
     pub why: Violation,
+    /// The last operation that each thread had completed, if any.
+    pub completed: Vec<Option<u32>>,
+    /// The crash state of recovery's own stores from which recovery started again, if power failed a second time.
+    pub second: Option<Box<Witness>>,
     /// Self-contained id of the crash state: the caller's prefix, a colon, the failure point and the set.
     pub replay: String,
 }
@@ -70,7 +87,7 @@ impl Witness {
     pub(super) fn new(
         space: &CrashSpace,
         point: usize,
-        durable: &[bool],
+        (durable, decided): (&[bool], &[bool]),
         why: Violation,
         smallest: bool,
         id: (&str, u32),
@@ -78,7 +95,9 @@ impl Witness {
         let free = free_at(space, point);
         let named = |wanted: bool| {
             let nodes = free.iter().filter(move |n| durable[n.index()] == wanted);
-            nodes.flat_map(|n| named_stores(space, *n)).collect::<Vec<_>>()
+            nodes
+                .flat_map(|n| named_stores(space, point, *n, (durable, decided)))
+                .collect::<Vec<_>>()
         };
         let (persisted, missing): (Vec<_>, Vec<_>) = (named(true), named(false));
         let count = |wanted: bool| free.iter().filter(|n| durable[n.index()] == wanted).count();
@@ -106,8 +125,18 @@ impl Witness {
             deviation,
             smallest,
             why,
+            completed: space.history.completed(at.event),
+            second: None,
             replay,
         }
+    }
+    /// This state, with `second`: the crash state of recovery's own stores when power failed again.
+    pub(super) fn interrupted(mut self, second: Witness) -> Witness {
+        if let Ok((_, state)) = ReplayId::decode(&second.replay) {
+            self.replay = state.encode_again(&self.replay);
+        }
+        self.second = Some(Box::new(second));
+        self
     }
     /// The stores that make the difference: the shorter of the two lists.
     pub fn deviating(&self) -> &[NamedStore] {
@@ -148,7 +177,14 @@ pub(super) fn free_at(space: &CrashSpace, point: usize) -> Vec<NodeId> {
         .filter(|n| !space.graph.is_barrier(*n))
         .collect()
 }
-fn named_stores(space: &CrashSpace, node: NodeId) -> impl Iterator<Item = NamedStore> + '_ {
+fn named_stores<'a>(
+    space: &'a CrashSpace,
+    point: usize,
+    node: NodeId,
+    (durable, decided): (&'a [bool], &'a [bool]),
+) -> impl Iterator<Item = NamedStore> + 'a {
+    let event = space.points[point].event;
+    let writes = space.graph.writes(node);
     let name = move |w: &crate::graph::Write| NamedStore {
         node,
         store: w.store,
@@ -156,8 +192,24 @@ fn named_stores(space: &CrashSpace, node: NodeId) -> impl Iterator<Item = NamedS
         value: w.value,
         thread: w.thread,
         source: w.source,
+        operation: w.store.and_then(|s| space.history.operation_of(s, w.thread)),
+        read: decided[node.index()],
+        lost: (!durable[node.index()]).then(|| match is_torn(space, w, durable) {
+            true => WhyLost::Torn,
+            false => space
+                .history
+                .why_lost(w.store, (w.thread, w.at, w.nt, writes.len() > 1), event),
+        }),
     };
-    space.graph.writes(node).iter().map(name)
+    writes.iter().map(name)
+}
+/// Whether other bytes of the same store are durable.
+fn is_torn(space: &CrashSpace, write: &crate::graph::Write, durable: &[bool]) -> bool {
+    let word = write.at.word();
+    let bytes = (0..8).filter_map(|i| space.graph.location(Addr(word.0 + i)));
+    let mut others = bytes.flat_map(|l| space.graph.versions(l)).map(|v| v.node);
+    let same = |n: &NodeId| space.graph.writes(*n).iter().any(|w| w.store == write.store);
+    space.graph.grain() == Grain::Byte && write.store.is_some() && others.any(|n| durable[n.index()] && same(&n))
 }
 
 impl fmt::Display for Witness {
@@ -174,6 +226,12 @@ impl fmt::Display for Witness {
             "power fails after event {}; begun {:?}, acknowledged {:?} operations",
             self.event, self.crash.begun, self.crash.acked
         )?;
+        for (thread, last) in self.completed.iter().enumerate() {
+            match last {
+                Some(k) => writeln!(f, "thread {thread} had completed operation {k}")?,
+                None => writeln!(f, "thread {thread} had completed no operation")?,
+            }
+        }
         let proof = if self.smallest {
             "smallest such state"
         } else {
@@ -181,11 +239,14 @@ impl fmt::Display for Witness {
         };
         let mut list = |title: &str, stores: &[NamedStore]| {
             writeln!(f, "{title}: {}", stores.len())?;
-            stores.iter().take(SHOWN).try_for_each(|s| writeln!(f, "  {s}"))?;
-            if stores.len() > SHOWN {
-                writeln!(f, "  and {} more", stores.len() - SHOWN)
-            } else {
-                Ok(())
+            let mut shown = 0;
+            for store in stores.iter().filter(|s| s.read).take(SHOWN) {
+                shown += 1;
+                writeln!(f, "  {store}")?;
+            }
+            match stores.len() - shown {
+                0 => Ok(()),
+                more => writeln!(f, "  and {more} more, with no part in this"),
             }
         };
         match self.deviation {
@@ -194,6 +255,15 @@ impl fmt::Display for Witness {
                 list(&format!("durable, though nothing forced it ({proof})"), &self.persisted)?;
                 list("lost", &self.missing)?;
             }
+        }
+        if let Some(second) = &self.second {
+            writeln!(f, "then power fails again while recovery runs; of its stores")?;
+            let list = |f: &mut fmt::Formatter<'_>, title: &str, stores: &[NamedStore]| {
+                writeln!(f, "  {title}: {}", stores.len())?;
+                stores.iter().take(SHOWN).try_for_each(|s| writeln!(f, "    {s}"))
+            };
+            list(f, "durable", &second.persisted)?;
+            list(f, "lost", &second.missing)?;
         }
         writeln!(f, "replay: {}", self.replay)
     }

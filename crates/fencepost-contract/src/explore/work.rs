@@ -1,21 +1,27 @@
 //! One exploration under way: exact search first, then the neighbourhoods of what it could not finish.
 
+use super::again::{self, Interrupted};
 use super::bounded::Neighbours;
 use super::count::Counter;
 use super::explorer::Explorer;
-use super::known::Known;
-use super::path::Path;
+use super::path::{Ends, Path};
 use super::report::{Budget, Report, Verdict};
-use super::search::{Allowance, Broken, Ending, ExploreError, Rules, Subject, Tally};
+use super::search::{Allowance, Broken, Doubt, Ending, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 use std::time::Instant;
 
 /// Nodes that counting crash states may look at, over one exploration.
 const COUNTING_EFFORT: u64 = 50_000_000;
+/// Time that the search for the smallest witness may take at least, if the budget has it.
+const SHRINKING: std::time::Duration = std::time::Duration::from_secs(2);
 /// Steps that the search for the smallest witness may take, for each recovery it may take.
 const MINIMISING_STEPS: u64 = 100;
+
+/// Nodes of an execution beyond which its recoveries are not interrupted.
+const SMALL: u32 = 20_000;
+/// Recoveries of one exploration that are interrupted at most.
+const MOST_INTERRUPTED: usize = 512;
 
 /// A round of bounded exploration ended before its end: by a violation, or because the budget is spent.
 struct Early {
@@ -33,13 +39,19 @@ pub struct Work<'e, 's> {
     counter: Counter,
     /// Failure points whose states have been counted.
     counted: usize,
+    /// Where recoveries ended that could be interrupted: failure point and durable nodes.
+    ended: Vec<(usize, Vec<bool>)>,
     /// Failure points whose states were not all covered.
     pub unfinished: Vec<usize>,
 }
 
 impl<'e, 's> Work<'e, 's> {
     pub fn new(explorer: &'e Explorer<'s>) -> Self {
-        let path = Path::new(Known::new(Rc::clone(&explorer.order)));
+        let mut path = explorer.path();
+        path.ends = explorer
+            .again
+            .filter(|_| explorer.order.nodes() <= SMALL)
+            .map(|_| Ends::at_most(MOST_INTERRUPTED));
         let (report, tally) = (Report::new(), Tally::default());
         Work {
             explorer,
@@ -49,22 +61,25 @@ impl<'e, 's> Work<'e, 's> {
             begun: Instant::now(),
             counter: Counter::new(COUNTING_EFFORT),
             counted: 0,
+            ended: Vec::new(),
             unfinished: Vec::new(),
         }
     }
     /// What may be spent: this part of the budget, counted from its beginning.
     fn allowance(&self, part: f64) -> Allowance {
+        let mut allowance = Allowance {
+            until: self.explorer.deadline,
+            ..Allowance::ENDLESS
+        };
         match self.explorer.budget {
-            Budget::Unlimited => Allowance::ENDLESS,
-            Budget::States(n) => Allowance {
-                recoveries: (n as f64 * part) as u64,
-                ..Allowance::ENDLESS
-            },
-            Budget::Time(t) => Allowance {
-                until: Some(self.begun + t.mul_f64(part)),
-                ..Allowance::ENDLESS
-            },
+            Budget::Unlimited => {}
+            Budget::States(n) => allowance.recoveries = (n as f64 * part) as u64,
+            Budget::Time(t) => {
+                let until = self.begun + t.mul_f64(part);
+                allowance.until = Some(allowance.until.map_or(until, |d| d.min(until)));
+            }
         }
+        allowance
     }
     fn allowance_of_point(&self, point: usize) -> Allowance {
         // Half of the budget is for exact search; what early points leave over goes to later ones.
@@ -83,6 +98,7 @@ impl<'e, 's> Work<'e, 's> {
         let explorer = self.explorer;
         for (i, point) in explorer.space.points.iter().enumerate() {
             explorer.advance(&mut self.path, i);
+            self.path.watch.until = self.allowance(1.0).until;
             let states = self.count_states();
             self.report.crash_points += 1;
             let rules = Rules {
@@ -94,6 +110,9 @@ impl<'e, 's> Work<'e, 's> {
                 true => Ending::Spent(None),
                 false => subject.search(&mut self.path, &point.crash, &rules, &mut self.tally)?,
             };
+            if let Some(ends) = &mut self.path.ends {
+                self.ended.extend(ends.states.drain(..).map(|durable| (i, durable)));
+            }
             match ending {
                 Ending::Explored(_) => {
                     // Every run of recovery covers at least one state of its own.
@@ -113,7 +132,8 @@ impl<'e, 's> Work<'e, 's> {
         let mut near: Vec<Option<Neighbours>> = self.unfinished.iter().map(|_| None).collect();
         let mut end = None;
         for t in 0.. {
-            self.path = Path::new(Known::new(Rc::clone(&explorer.order)));
+            self.path = explorer.path();
+            self.path.watch.until = self.allowance(1.0).until;
             subject.forget();
             let (mut reached, mut more) = (0, false);
             for (i, near) in near.iter_mut().enumerate() {
@@ -165,6 +185,9 @@ impl<'e, 's> Work<'e, 's> {
             let mark = path.known.mark();
             let verdict = subject.once(path, crash, &rules, tally);
             path.known.undo_to(mark);
+            if path.watch.until.is_some_and(|t| Instant::now() >= t) {
+                return ControlFlow::Break(Ok(Early { found: None }));
+            }
             match verdict {
                 Ok(Ok(())) => ControlFlow::Continue(()),
                 Ok(Err(violation)) => {
@@ -183,17 +206,18 @@ impl<'e, 's> Work<'e, 's> {
     pub fn convict(mut self, subject: &mut impl Subject, point: usize, found: Broken) -> Result<Report, ExploreError> {
         let explorer = self.explorer;
         self.path.better_than = Some(found.size);
+        self.path.ends = None;
+        // With the budget spent there is no time left for this, and shrinking must not take longer than finding.
+        let soon = Instant::now() + self.begun.elapsed().max(SHRINKING);
         let allowance = Allowance {
             recoveries: explorer.minimising,
             steps: explorer.minimising.saturating_mul(MINIMISING_STEPS),
-            until: match explorer.budget {
-                Budget::Time(t) => Some(Instant::now() + t),
-                Budget::Unlimited | Budget::States(_) => None,
-            },
+            until: Some(self.allowance(1.0).until.map_or(soon, |t| t.min(soon))),
         };
+        self.path.watch.until = allowance.until;
         let rules = Rules {
             allowance,
-            doubt: None,
+            doubt: Doubt::default(),
             ..explorer.rules
         };
         let crash = &explorer.space.points[point].crash;
@@ -204,7 +228,14 @@ impl<'e, 's> Work<'e, 's> {
         };
         let broken = better.unwrap_or(found);
         let id = (explorer.prefix.as_str(), explorer.order.digest() as u32);
-        let witness = Witness::new(explorer.space, point, &broken.durable, broken.violation, smallest, id);
+        let witness = Witness::new(
+            explorer.space,
+            point,
+            (&broken.durable, &broken.decided),
+            broken.violation,
+            smallest,
+            id,
+        );
         self.report.witness = Some(witness);
         self.report.verdict = Verdict::Violated;
         self.report.states_covered = self.report.states_covered.saturating_add(1);
@@ -215,10 +246,40 @@ impl<'e, 's> Work<'e, 's> {
         self.report.complete = false;
         Ok(self.finish())
     }
-    pub fn acquit(mut self) -> Report {
+    /// No state broke: lets power fail again in the recoveries that were run, then reports.
+    pub fn interrupt(mut self, subject: &mut impl Subject) -> Result<Report, ExploreError> {
+        let ended = std::mem::take(&mut self.ended);
+        let Some(contract) = self.explorer.again else {
+            return Ok(self.acquit());
+        };
+        let allowance = self.allowance(1.0);
+        let (mut report, found) =
+            again::interrupt(self.explorer, contract, &ended, subject, allowance, &mut self.tally)?;
+        let unseen = self.path.ends.as_ref().is_none_or(|e| e.skipped > 0);
+        report.complete &= !unseen && self.unfinished.is_empty();
+        self.report.again = Some(report);
+        Ok(match found {
+            Some(found) => self.convict_second(found),
+            None => self.acquit(),
+        })
+    }
+    fn convict_second(mut self, found: Interrupted) -> Report {
+        let explorer = self.explorer;
+        let id = (explorer.prefix.as_str(), explorer.order.digest() as u32);
+        let decided = vec![true; found.durable.len()];
+        let why = found.second.why.clone();
+        let first = Witness::new(explorer.space, found.point, (&found.durable, &decided), why, false, id);
+        self.report.witness = Some(first.interrupted(found.second));
+        self.report.verdict = Verdict::Violated;
+        self.report.complete = false;
+        self.finish()
+    }
+    fn acquit(mut self) -> Report {
         self.report.complete = self.unfinished.is_empty();
         self.report.verdict = if self.report.complete {
             Verdict::Clean
+        } else if self.tally.recoveries == 0 {
+            Verdict::NothingExplored
         } else {
             Verdict::Bounded
         };

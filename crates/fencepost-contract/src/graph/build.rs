@@ -43,6 +43,10 @@ impl GraphBuilder {
             last: FxHashMap::default(),
         }
     }
+    /// Memory that is durable before the first node.
+    pub fn initial(&self) -> &Image {
+        &self.initial
+    }
     /// Number of nodes so far: the next node's number.
     pub fn len(&self) -> u32 {
         self.nodes

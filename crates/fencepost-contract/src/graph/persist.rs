@@ -49,6 +49,8 @@ pub struct Write {
     pub store: Option<StoreId>,
     /// Who stored.
     pub thread: HartId,
+    /// Whether by the non-temporal path.
+    pub nt: bool,
     /// The line of the program.
     pub source: &'static Location<'static>,
 }

@@ -2,6 +2,7 @@
 
 use super::axiom::Axiom;
 use super::cut::Cut;
+use super::history::History;
 use super::persist::{NodeId, PersistGraph};
 use fencepost_kernel::CrashPoint;
 use std::ops::Range;
@@ -45,6 +46,8 @@ pub struct CrashSpace {
     /// The node of each store of the execution; `None` for stores to volatile memory that carry no order and for
     /// stores of transactions that never committed. At byte grain: the node after all bytes of the store.
     pub node_of: Vec<Option<NodeId>>,
+    /// What the execution did beside its stores.
+    pub history: History,
 }
 
 impl CrashSpace {

@@ -153,7 +153,8 @@ impl<'l> Fields<'l> {
             };
         }
         let raw = self.parse_number(word, "an address")?;
-        let range = ranges.iter().find(|r| raw >= r.from && raw - r.from < r.len);
+        let before = ranges.partition_point(|r| r.from <= raw).checked_sub(1);
+        let range = before.map(|i| &ranges[i]).filter(|r| raw - r.from < r.len);
         match range {
             Some(r) => Ok(Addr(r.at.0 + (raw - r.from))),
             None if raw < 0x100_0000_0000 => Ok(Addr(raw)),

@@ -29,7 +29,10 @@ impl Parser {
         }
         let contents = self.contents(f)?;
         let mut data = self.media.line(line);
+        // Words of a hardware log are copies: they all name their stores.
+        let mut named = if cause.is_log() { u8::MAX } else { 0 };
         for (i, content) in contents {
+            named |= u8::from(matches!(content, Content::Store(_))) << i;
             (data.by[i], data.words[i]) = match (cause, content) {
                 (c, Content::Store(s)) if c.is_log() => (Some(s), self.log.trace.store(s).value),
                 (c, Content::Value(_)) if c.is_log() => {
@@ -39,6 +42,7 @@ impl Parser {
             };
         }
         self.media.set_line(line, &data);
+        self.log.named.push(named);
         self.log.records.push(PersistRecord {
             time,
             line,

@@ -23,8 +23,10 @@
 //! 0 ack 0                             # ... and is acknowledged as durable
 //! ```
 //!
-//! Stores are numbered from 1 in the order of their lines (`rmw` counts if it stored). A line's word given by value
-//! stands for the oldest store of that value that is not durable yet. Addresses may also be written `pm+0x40`, the offset
+//! Stores are numbered from 1 in the order of their lines (`rmw` counts if it stored). Words given by value, and words not
+//! listed, stand for any store of that value: the log conforms if some consistent choice does. A non-temporal store stands
+//! where it left for the write-combining buffer, in program order with the other stores of its thread; a `clflush` where the
+//! line has been written back, a fence where it has completed. Addresses may also be written `pm+0x40`, the offset
 //! into persistent memory; outside `persistent` ranges a plain address is volatile. Hardware transactions are
 //! `tx-begin n`, `tx-commit n`, `tx-abort n`, `tx-flush`; per-task committing is `bind <address> <length> queue <q>` and
 //! `commit-queue <q>`; `accepted <address> : 0=#1 ...` says that a line reached the memory controller.
@@ -65,7 +67,9 @@ mod write;
 pub use parse::{parse, parse_over};
 pub use write::write;
 
-use crate::conform::{ConformReport, Demands, Refusal, conform};
+use write::write_with;
+
+use crate::conform::{ConformReport, Demands, Given, Refusal, conform_given};
 use crate::contracts::Contract;
 use fencepost_kernel::{HartId, Image, PersistRecord, StoreId, Trace};
 
@@ -76,6 +80,8 @@ pub struct RecordedLog {
     pub trace: Trace,
     /// What became durable.
     pub records: Vec<PersistRecord>,
+    /// Of each record, a bit for every word that names its store; the other words are given by value.
+    pub named: Vec<u8>,
     /// Memory that was durable before.
     pub initial: Image,
     /// The line of the log of each event, from 1.
@@ -126,7 +132,20 @@ impl RecordedLog {
     /// # Errors
     /// As [`conform`]; [`RecordedLog::explain`] tells a refusal in lines of the log.
     pub fn conform(&self, contract: &Contract, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
-        conform(&self.trace, &self.records, contract, demands)
+        let given = Given {
+            named: &self.named,
+            initial: &self.initial,
+        };
+        conform_given(&self.trace, &self.records, contract, demands, Some(&given))
+    }
+    /// The log as text again, with the origins that it names and the memory that it began with.
+    pub fn to_text(&self) -> String {
+        let origin = |s: StoreId| self.origins.get(s.index()).and_then(|o| o.source.clone());
+        write_with(&self.trace, &self.records, &self.initial, &origin)
+    }
+    /// Number of stores to persistent memory. A log without any says nothing.
+    pub fn persistent_stores(&self) -> usize {
+        self.trace.stores.iter().filter(|s| s.addr.is_persistent()).count()
     }
 
     /// How the log names a store: its number, its line and, if known, its place in the program.

@@ -24,10 +24,15 @@ const THREAD_WORDS: [&str; 14] = [
     "work",
 ];
 
+/// Persistent memory that a log can declare: what lies below the hardware logs of simulated designs.
+const MOST_PERSISTENT: u64 = 1 << 38;
+
 /// What the lines so far add up to.
 pub(super) struct Parser {
     pub(super) log: RecordedLog,
+    /// In the order of their addresses.
     pub(super) ranges: Vec<Persistent>,
+    persistent_bytes: u64,
     /// Memory as the stores so far left it, and as it is durable.
     memory: Image,
     pub(super) media: Image,
@@ -91,6 +96,7 @@ impl Parser {
         let log = RecordedLog {
             trace: Trace::default(),
             records: Vec::new(),
+            named: Vec::new(),
             initial: initial.clone(),
             event_lines: Vec::new(),
             origins: Vec::new(),
@@ -101,6 +107,7 @@ impl Parser {
         Parser {
             log,
             ranges: Vec::new(),
+            persistent_bytes: 0,
             memory,
             media,
             versions: FxHashMap::default(),
@@ -151,19 +158,28 @@ impl Parser {
 
     fn persistent(&mut self, f: &mut Fields<'_>) -> Result<(), LogError> {
         let (from, len) = (f.number("an address")?, f.number("a length")?);
-        if from % 64 != 0 || len % 64 != 0 || from.checked_add(len).is_none() {
-            return Err(f.error("a persistent range starts and ends on a 64-byte line"));
-        }
-        if self.ranges.iter().any(|r| from < r.from + r.len && r.from < from + len) {
+        let Some(end) = from.checked_add(len).filter(|_| from % 64 == 0 && len % 64 == 0) else {
+            return Err(f.error("a persistent range starts and ends on a 64-byte line below 2^64"));
+        };
+        let next = self.ranges.partition_point(|r| r.from < from);
+        let before = next.checked_sub(1).map(|i| &self.ranges[i]);
+        if before.is_some_and(|r| r.from + r.len > from) || self.ranges.get(next).is_some_and(|r| r.from < end) {
             return Err(f.error("persistent ranges overlap"));
         }
-        let used: u64 = self.ranges.iter().map(|r| r.len).sum();
-        self.ranges.push(Persistent {
+        let used = self.persistent_bytes;
+        self.persistent_bytes = used.checked_add(len).filter(|n| *n <= MOST_PERSISTENT).ok_or_else(|| {
+            f.error(format!(
+                "persistent ranges have more than {} GiB together",
+                MOST_PERSISTENT >> 30
+            ))
+        })?;
+        let range = Persistent {
             from,
             len,
             at: Addr::pm(used),
-        });
+        };
         self.log.persistent_bytes = used + len;
+        self.ranges.insert(next, range);
         Ok(())
     }
 
@@ -283,6 +299,9 @@ impl Parser {
         let (base, len) = (f.address(&self.ranges)?, f.number("a length")?);
         if !f.take("queue") {
             return Err(f.error("expected `queue` and its number"));
+        }
+        if base.0.checked_add(len).is_none() {
+            return Err(f.error("the range ends beyond 2^64"));
         }
         Ok(TraceKind::Bind {
             base,

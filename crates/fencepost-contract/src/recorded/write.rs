@@ -1,7 +1,7 @@
 //! Writing the text format.
 
 use super::fields::{CAUSES, FENCES, FLUSHES, word_of};
-use fencepost_kernel::{Addr, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, Image, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -9,7 +9,27 @@ use std::fmt::Write;
 ///
 /// Addresses of persistent memory are written as offsets. Operations' outcomes are not part of the format.
 pub fn write(trace: &Trace, records: &[PersistRecord]) -> String {
+    let origin = |s: StoreId| {
+        let source = trace.store(s).source;
+        Some(format!("{}:{}", source.file(), source.line()))
+    };
+    write_with(trace, records, &Image::default(), &origin)
+}
+
+/// The same with the memory that was durable before, and with other names for the places of stores.
+pub(super) fn write_with(
+    trace: &Trace,
+    records: &[PersistRecord],
+    initial: &Image,
+    origin: &dyn Fn(StoreId) -> Option<String>,
+) -> String {
     let mut text = String::from("fencepost-log 1\n");
+    for line in initial.pm_lines() {
+        for (i, word) in initial.line_words(line).iter().enumerate().filter(|w| *w.1 != 0) {
+            let at = Addr(line.base().0 + i as u64 * 8);
+            writeln!(text, "initial {at} {word:#x}").expect("writing to a string cannot fail");
+        }
+    }
     // The format numbers stores by their lines; the trace may have numbered them otherwise.
     let mut numbers = vec![None; trace.stores.len()];
     let mut next = 0;
@@ -28,7 +48,17 @@ pub fn write(trace: &Trace, records: &[PersistRecord]) -> String {
             read_numbers.insert(index as u32, reads);
         }
         let start = text.len();
-        event_line(&mut text, trace, records, event, &number).expect("writing to a string cannot fail");
+        event_line(
+            &mut text,
+            trace,
+            records,
+            event,
+            &Names {
+                number: &number,
+                origin,
+            },
+        )
+        .expect("writing to a string cannot fail");
         let mut needs = String::new();
         while let Some(d) = dependences.next_if(|d| d.event as usize <= index) {
             needs.extend(read_numbers.get(&d.on).map(|n| format!(" needs {n}")));
@@ -51,10 +81,24 @@ fn words(text: &mut String, by: &[Option<StoreId>; 8], number: &dyn Fn(StoreId) 
     Ok(())
 }
 
-fn stored(text: &mut String, trace: &Trace, word: &str, store: StoreId, at: Addr) -> std::fmt::Result {
-    let info = trace.store(store);
-    let (value, file, line) = (info.value, info.source.file(), info.source.line());
-    write!(text, "{word} {at} {value:#x} @ {file}:{line}")
+/// How the log names stores and their places.
+struct Names<'n> {
+    number: &'n dyn Fn(StoreId) -> u32,
+    origin: &'n dyn Fn(StoreId) -> Option<String>,
+}
+
+fn stored(
+    text: &mut String,
+    names: &Names<'_>,
+    what: &str,
+    (store, value): (StoreId, u64),
+    at: Addr,
+) -> std::fmt::Result {
+    write!(text, "{what} {at} {value:#x}")?;
+    match (names.origin)(store) {
+        Some(origin) => write!(text, " @ {origin}"),
+        None => Ok(()),
+    }
 }
 
 fn event_line(
@@ -62,21 +106,28 @@ fn event_line(
     trace: &Trace,
     records: &[PersistRecord],
     event: &TraceEvent,
-    number: &dyn Fn(StoreId) -> u32,
+    names: &Names<'_>,
 ) -> std::fmt::Result {
+    let number = names.number;
     if let Some(thread) = event.thread {
         write!(text, "{} ", thread.0)?;
     }
     match event.kind {
         TraceKind::Store(s) => {
             let info = trace.store(s);
-            stored(text, trace, if info.nt { "nt" } else { "store" }, s, info.addr.word())
+            stored(
+                text,
+                names,
+                if info.nt { "nt" } else { "store" },
+                (s, info.value),
+                info.addr.word(),
+            )
         }
         TraceKind::Load { addr, from: Some(s) } => write!(text, "load {addr} from {}", number(s)),
         TraceKind::Load { addr, from: None } => write!(text, "load {addr} from initial"),
         TraceKind::Rmw {
             addr, store: Some(s), ..
-        } => stored(text, trace, "rmw", s, addr),
+        } => stored(text, names, "rmw", (s, trace.store(s).value), addr),
         TraceKind::Rmw { addr, store: None, .. } => write!(text, "rmw {addr}"),
         TraceKind::Flush { line, kind } => write!(text, "{} {}", word_of(&FLUSHES, kind), line.base()),
         TraceKind::Fence(f) => write!(text, "{}", word_of(&FENCES, f)),

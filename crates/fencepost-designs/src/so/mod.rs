@@ -143,6 +143,8 @@ pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<C
         what: "outstanding flush and commit counters, per core".into(),
         bits: per_core * 2 * COUNTER_BITS,
         paper_bits: None,
-        note: format!("2 counters of {COUNTER_BITS} bits for each of {per_core} hardware threads; the paper counts no storage"),
+        note: format!(
+            "2 counters of {COUNTER_BITS} bits for each of {per_core} hardware threads; the paper counts no storage"
+        ),
     }])
 }

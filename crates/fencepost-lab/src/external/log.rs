@@ -2,7 +2,8 @@
 
 mod body;
 
-use super::super::run::{build_design, refuse, stalls};
+use super::super::run::stalls;
+use super::super::simulate::{build_design, refuse};
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::host::{Host, Stopwatch};

@@ -72,7 +72,7 @@ fn persists(between: Between, fault: &str) -> Result<(u64, bool), String> {
         warm_up: 0,
         record: true,
     };
-    let design = crate::run::build_design(&resolved).map_err(|e| e.to_string())?;
+    let design = crate::simulate::build_design(&resolved).map_err(|e| e.to_string())?;
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(|e| e.to_string())?;
     let report = machine.run().map_err(|e| e.to_string())?;
     let trace = report.trace.as_ref().ok_or("the run was not recorded")?;

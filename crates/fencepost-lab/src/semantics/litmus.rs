@@ -191,7 +191,7 @@ fn run(shape: &Litmus, resolved: &Resolved, seed: u64) -> Result<RunReport, Stri
         warm_up: 0,
         record: true,
     };
-    let design = crate::run::build_design(resolved).map_err(|e| e.to_string())?;
+    let design = crate::simulate::build_design(resolved).map_err(|e| e.to_string())?;
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(|e| e.to_string())?;
     machine.run().map_err(|e| format!("{}: {e}", shape.name))
 }

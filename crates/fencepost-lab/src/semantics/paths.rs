@@ -41,7 +41,7 @@ impl Paths {
     /// Runs these threads and holds the run to the design's contract.
     pub fn run(&self, threads: Vec<ThreadBody>) -> Result<RunReport, String> {
         let r = &self.resolved;
-        let design = crate::run::build_design(r).map_err(|e| e.to_string())?;
+        let design = crate::simulate::build_design(r).map_err(|e| e.to_string())?;
         let work = Workload {
             initial: Image::default(),
             threads,

@@ -259,7 +259,8 @@ fn by_contract(program: &str, design: &str) -> Result<bool, String> {
         request,
         contract: None,
         budget: Some("20000".into()),
-        schedules: 1,
+        schedules: Some(1),
+        doubt: None,
         line_order: None,
         grain: crate::crash::Grain::Word,
     });

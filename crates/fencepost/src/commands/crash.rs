@@ -3,12 +3,16 @@
 use crate::args::CrashArgs;
 use crate::output::Out;
 use crate::{CLEAN, VIOLATION};
-use fencepost_lab::crash::{CrashOutcome, CrashRequest, CrashWitness, crash as lab_crash};
+use fencepost_lab::crash::{CrashOutcome, CrashRequest, crash as lab_crash};
+use fencepost_lab::crash_witness::CrashWitness;
 use fencepost_lab::external::is_image_id;
 use fencepost_lab::replay as lab_replay;
 use fencepost_lab::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::Path;
+
+/// Nothing was explored: the budget was too small.
+const NOTHING: u8 = 2;
 
 /// Explores crash states.
 pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
@@ -32,12 +36,17 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         contract: args.contract.clone(),
         budget: Some(args.budget.clone()),
         schedules: args.schedules,
+        doubt: args.paranoid,
         line_order: args.line_order.map(Into::into),
         grain: args.grain.into(),
     };
     let found = lab_crash(&request)?;
     out.document(&found, || text(&found))?;
-    Ok(if found.violated() { VIOLATION } else { CLEAN })
+    Ok(match found.violated() {
+        true => VIOLATION,
+        false if found.nothing_explored() => NOTHING,
+        false => CLEAN,
+    })
 }
 
 fn text(c: &CrashOutcome) -> String {
@@ -57,9 +66,11 @@ fn text(c: &CrashOutcome) -> String {
     }
     let _ = writeln!(
         t,
-        "contract: {} crash point{} of {} schedule{}, {} of {total} crash states covered{}, {} recoveries, {} steps",
+        "contract: {} crash point{} of {} distinct execution{} ({} schedule{}), {} of {total} crash states covered{}, {} recoveries, {} steps",
         c.crash_points,
         if c.crash_points == 1 { "" } else { "s" },
+        c.executions,
+        if c.executions == 1 { "" } else { "s" },
         c.schedules,
         if c.schedules == 1 { "" } else { "s" },
         c.states_covered,
@@ -67,6 +78,27 @@ fn text(c: &CrashOutcome) -> String {
         c.recoveries,
         c.steps
     );
+    if c.threads > 1 && c.verdict == "clean" {
+        let _ = writeln!(
+            t,
+            "clean of these executions; other interleavings of the threads were not recorded"
+        );
+    }
+    let again = &c.during_recovery;
+    if again.recoveries > 0 {
+        let _ = writeln!(
+            t,
+            "during recovery: {} recoveries interrupted{}, {} states{}",
+            again.recoveries,
+            if again.complete { "" } else { ", not all of them" },
+            again.states,
+            if again.fenced {
+                ""
+            } else {
+                " (no flush or fence in it: taken to store durably and in order)"
+            }
+        );
+    }
     if let Some(n) = c.lines_deviating {
         let _ = writeln!(
             t,
@@ -88,6 +120,20 @@ fn witness(w: &CrashWitness) -> String {
         if !list.is_empty() {
             let _ = writeln!(t, "{title}:\n  {}", list.join("\n  "));
         }
+    }
+    if let Some([durable, lost]) = &w.recovery {
+        let _ = writeln!(t, "then power fails again while recovery runs; of its stores");
+        for (title, list) in [("durable", durable), ("lost", lost)] {
+            if !list.is_empty() {
+                let _ = writeln!(t, "{title}:\n  {}", list.join("\n  "));
+            }
+        }
+    }
+    for (thread, last) in w.completed.iter().enumerate() {
+        let _ = match last {
+            Some(k) => writeln!(t, "thread {thread} had completed operation {k}"),
+            None => writeln!(t, "thread {thread} had completed no operation"),
+        };
     }
     let _ = writeln!(t, "replay: fencepost replay '{}'", w.replay);
     t

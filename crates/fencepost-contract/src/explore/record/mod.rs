@@ -2,14 +2,16 @@
 //!
 //! Single-threaded or not, the threads are coroutines of one real thread, switched at the places that
 //! [`Granularity`] names; the same seed gives the same execution. What happens between two switches happens at once,
-//! so a recording is sequentially consistent; how stores become durable is the contract's business, not its own.
+//! so a recording is sequentially consistent, or (with [`Order::StoreBuffers`]) totally store ordered; how stores become
+//! durable is the contract's business, not its own.
 
+mod buffer;
 mod memory;
 mod schedule;
 mod state;
 
 pub use memory::RecordMem;
-pub use schedule::{Granularity, Recorder, Schedule};
+pub use schedule::{Granularity, Order, Recorder, Schedule};
 
 use fencepost_kernel::{Addr, Dialect, HartId, Image, Pm, Program, Trace, run_thread};
 use std::panic::Location;
@@ -25,14 +27,16 @@ pub struct Recording {
     pub memory: Image,
 }
 
-/// A thread that waits for a lock for ever.
+/// A thread that waits for ever: for a lock, or spinning on plain loads for a store that nobody will make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiter {
     /// The thread.
     pub thread: HartId,
-    /// The lock word.
+    /// What it waits for: the lock word, or the word that it loads.
     pub lock: Addr,
-    /// Who holds it, if a thread does.
+    /// Whether it spins on loads.
+    pub spins: bool,
+    /// Who holds it, or wrote the word last, if a thread did.
     pub holder: Option<HartId>,
     /// The line of the program that waits.
     pub source: &'static Location<'static>,
@@ -42,8 +46,11 @@ pub struct Waiter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// All threads that have not finished wait for locks.
-    #[error("deadlock: {}", .0.iter().map(describe).collect::<Vec<_>>().join("; "))]
+    #[error("no thread can go on: {}", .0.iter().map(describe).collect::<Vec<_>>().join("; "))]
     Deadlock(Vec<Waiter>),
+    /// The budget's time was over before the execution was.
+    #[error("the recording took longer than the budget allows")]
+    OutOfTime,
     /// More threads than ids.
     #[error("{0} threads are too many; at most 256 can be recorded")]
     TooManyThreads(usize),
@@ -53,6 +60,13 @@ fn describe(w: &Waiter) -> String {
         .holder
         .map_or("nobody that runs".into(), |h| format!("thread {}", h.0));
     let place = (w.source.file(), w.source.line());
+    if w.spins {
+        return format!(
+            "thread {} spins on plain loads of {} at {}:{}, and no thread stores any more; to wait for another \
+             thread, use a lock or an atomic operation",
+            w.thread.0, w.lock, place.0, place.1
+        );
+    }
     format!(
         "thread {} waits at {}:{} for the lock at {}, held by {holder}",
         w.thread.0, place.0, place.1, w.lock

@@ -9,6 +9,7 @@ use fencepost_kernel::{Addr, HartId, Image, Stream};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Where another thread may be switched to. Waiting for a lock switches always.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -23,6 +24,17 @@ pub enum Granularity {
     Access,
 }
 
+/// When the stores of a thread become visible to the others.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Order {
+    /// At once: sequential consistency.
+    #[default]
+    Sequential,
+    /// When they leave the thread's store buffer, in program order and at a moment of the scheduler's choice: total store
+    /// order, as on x86. Full fences, read-modify-writes and locks empty the buffer.
+    StoreBuffers,
+}
+
 /// Which of the possible interleavings to record.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Schedule {
@@ -30,6 +42,10 @@ pub struct Schedule {
     pub seed: u64,
     /// Where it may choose.
     pub granularity: Granularity,
+    /// When stores become visible.
+    pub order: Order,
+    /// When the recording must be over: [`RecordError::OutOfTime`] if it is not.
+    pub until: Option<Instant>,
 }
 
 /// Why a thread hands over.
@@ -43,6 +59,17 @@ pub enum Pause {
         /// The line that waits.
         source: &'static Location<'static>,
     },
+    /// It loads the same again and again: it waits for a store of another thread.
+    Spin {
+        /// What it loads.
+        at: Addr,
+        /// The line that loads.
+        source: &'static Location<'static>,
+        /// How many stores there are.
+        stores: usize,
+    },
+    /// The recording takes too long.
+    OutOfTime,
 }
 pub type Yielding = Yielder<(), Pause>;
 type Body = Box<dyn FnOnce(&mut RecordMem<'_>)>;
@@ -73,7 +100,23 @@ pub struct Recorder {
 
 struct Thread {
     coroutine: Coroutine<(), Pause, ()>,
-    waits: Option<(Addr, &'static Location<'static>)>,
+    waits: Option<Waiting>,
+}
+/// What a thread waits for.
+#[derive(Copy, Clone)]
+struct Waiting {
+    at: Addr,
+    source: &'static Location<'static>,
+    /// Spinning: the number of stores that there were.
+    stores: Option<usize>,
+}
+
+/// What the scheduler may let happen next.
+enum Step {
+    /// This thread runs.
+    Run(usize),
+    /// The oldest entry of this thread's store buffer takes effect.
+    Drain(usize),
 }
 
 impl Recorder {
@@ -103,15 +146,17 @@ impl Recorder {
             return Err(RecordError::TooManyThreads(self.bodies.len()));
         }
         let execution = Rc::new(RefCell::new(Execution::new(&self.initial, self.bodies.len())));
-        let granularity = self.schedule.granularity;
+        let schedule = self.schedule;
         let start = |(i, body): (usize, Body)| {
             let execution = Rc::clone(&execution);
             let coroutine = Coroutine::new(move |yielder: &Yielding, ()| {
                 body(&mut RecordMem {
                     execution,
                     thread: HartId(i as u8),
-                    granularity,
+                    schedule,
                     yielder,
+                    quiet: (0, 0),
+                    operations: 0,
                 });
             });
             Some(Thread { coroutine, waits: None })
@@ -119,15 +164,26 @@ impl Recorder {
         let mut threads: Vec<Option<Thread>> = self.bodies.into_iter().enumerate().map(start).collect();
         let mut rng = Stream::new(self.schedule.seed, "schedule");
         loop {
-            let ready = ready(&threads, &execution.borrow().memory);
-            if ready.is_empty() {
+            let steps = possible(&threads, &execution.borrow());
+            if steps.is_empty() {
                 break;
             }
-            let slot = &mut threads[ready[rng.below(ready.len() as u64) as usize]];
+            let slot = match steps[rng.below(steps.len() as u64) as usize] {
+                Step::Run(i) => &mut threads[i],
+                Step::Drain(i) => {
+                    execution.borrow_mut().drain_one(HartId(i as u8));
+                    continue;
+                }
+            };
             let Some(thread) = slot else { continue };
+            let waiting = |at, source, stores| Some(Waiting { at, source, stores });
             match thread.coroutine.resume(()) {
                 CoroutineResult::Yield(Pause::Switch) => thread.waits = None,
-                CoroutineResult::Yield(Pause::Lock { at, source }) => thread.waits = Some((at, source)),
+                CoroutineResult::Yield(Pause::Lock { at, source }) => thread.waits = waiting(at, source, None),
+                CoroutineResult::Yield(Pause::Spin { at, source, stores }) => {
+                    thread.waits = waiting(at, source, Some(stores));
+                }
+                CoroutineResult::Yield(Pause::OutOfTime) => return Err(RecordError::OutOfTime),
                 CoroutineResult::Return(()) => *slot = None,
             }
         }
@@ -147,26 +203,35 @@ impl Recorder {
     }
 }
 
-/// Threads that can go on.
-fn ready(threads: &[Option<Thread>], memory: &Image) -> Vec<usize> {
-    let can = |t: &Thread| t.waits.is_none_or(|(at, _)| memory.word(at) == 0);
-    threads
+/// What can happen next.
+fn possible(threads: &[Option<Thread>], execution: &Execution) -> Vec<Step> {
+    let can = |t: &Thread| {
+        t.waits.is_none_or(|w| match w.stores {
+            None => execution.memory.word(w.at) == 0,
+            Some(stores) => execution.trace.stores.len() != stores,
+        })
+    };
+    let runs = threads.iter().enumerate().filter(|(_, t)| t.as_ref().is_some_and(can));
+    let buffers = execution
+        .threads
         .iter()
         .enumerate()
-        .filter(|(_, t)| t.as_ref().is_some_and(can))
-        .map(|(i, _)| i)
+        .filter(|(_, t)| !t.buffer.is_empty());
+    runs.map(|(i, _)| Step::Run(i))
+        .chain(buffers.map(|(i, _)| Step::Drain(i)))
         .collect()
 }
 /// Threads that wait although nobody can go on.
 fn deadlock(threads: &[Option<Thread>], execution: &Execution) -> Vec<Waiter> {
     let holder = |at| Some(execution.trace.store(execution.memory.writer(at)?).thread);
     let waits = |(i, t): (usize, &Option<Thread>)| {
-        let (lock, source) = t.as_ref()?.waits?;
+        let w = t.as_ref()?.waits?;
         Some(Waiter {
             thread: HartId(i as u8),
-            lock,
-            holder: holder(lock),
-            source,
+            lock: w.at,
+            spins: w.stores.is_some(),
+            holder: holder(w.at),
+            source: w.source,
         })
     };
     threads.iter().enumerate().filter_map(waits).collect()

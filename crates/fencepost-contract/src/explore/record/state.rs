@@ -1,5 +1,6 @@
 //! The execution under way: memory, trace, transactions. Shared by all recorded threads.
 
+use super::buffer::StoreBuffer;
 use fencepost_kernel::{Addr, HartId, Image, OpRecord, Outcome, StoreId, StoreInfo, Trace, TraceKind, TxId};
 use std::panic::Location;
 
@@ -12,6 +13,8 @@ pub struct ThreadState {
     pub rolled_back: bool,
     /// Its operation, and the position of the first lock the operation took.
     pub op: Option<(u32, Option<u64>)>,
+    /// What it has executed and has not taken effect; stays empty in sequentially consistent recordings.
+    pub buffer: StoreBuffer,
 }
 /// A word as it was before a transaction wrote it.
 pub struct Overwritten {
@@ -117,15 +120,14 @@ impl Execution {
             stamp.get_or_insert(now);
         }
     }
-    /// `thread` has executed operation `k`.
-    pub fn end_op(&mut self, thread: HartId, k: u32, outcome: Outcome) {
+    /// `thread` has executed operation `k`, which took its first lock at `stamp`.
+    pub fn end_op(&mut self, thread: HartId, k: u32, outcome: Outcome, stamp: Option<u64>) {
         let now = self.trace.events.len() as u64;
-        let stamp = self.thread(thread).op.take().and_then(|op| op.1).unwrap_or(now);
         self.push(thread, TraceKind::OpEnd(k));
         self.trace.ops.push(OpRecord {
             thread: u32::from(thread.0),
             k,
-            stamp,
+            stamp: stamp.unwrap_or(now),
             outcome,
         });
     }

@@ -1,8 +1,6 @@
 //! The explorer against brute force over all closed sets, on random executions, for every contract.
 
-mod explore_common;
-
-use explore_common::{Brute, Nosy, brute_force, random_trace};
+use crate::explore_common::{Brute, Nosy, brute_force, random_trace};
 use fencepost_contract::explore::{Explorer, Report, Verdict, plain, steps};
 use fencepost_contract::{Contract, ContractKind, ContractParams, CrashSpace, Grain, LineOrder};
 use fencepost_kernel::{Image, Stream};

@@ -1,15 +1,13 @@
 //! Models against each other on random programs: the x86 family in axioms, operationally and as contracts; RCBSP in
 //! relations and as a contract; stronger contracts against weaker ones.
 
-mod support;
-
+use crate::support::arm::{self, Arm};
+use crate::support::px86_machine::Machine;
+use crate::support::random::{self, Menu};
+use crate::support::states::union_of_states;
+use crate::support::{Op, Shape, px86_axioms, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, LineOrder};
 use fencepost_kernel::{Fence, Flush, Stream};
-use support::arm::{self, Arm};
-use support::px86_machine::Machine;
-use support::random::{self, Menu};
-use support::states::union_of_states;
-use support::{Op, Shape, px86_axioms, relaxed};
 
 const X86: Menu = Menu {
     threads: 2,

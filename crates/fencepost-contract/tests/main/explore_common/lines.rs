@@ -22,6 +22,7 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
                 value,
                 store: None,
                 thread: HartId(0),
+                nt: false,
                 source: Location::caller(),
             });
             node
@@ -47,6 +48,7 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
         must: vec![],
         points: vec![point],
         node_of: vec![],
+        history: Default::default(),
     }
 }
 pub fn check(m: &mut impl Mem<Dep = ()>, i: u64) -> Result<(), Violation> {
@@ -86,6 +88,7 @@ pub fn loose(n: u64) -> CrashSpace {
             value: 1,
             store: None,
             thread: HartId(0),
+            nt: false,
             source: Location::caller(),
         });
     }
@@ -104,5 +107,6 @@ pub fn loose(n: u64) -> CrashSpace {
         must: vec![],
         points: vec![point],
         node_of: vec![],
+        history: Default::default(),
     }
 }

@@ -1,11 +1,9 @@
 //! Crash states of tiny programs under Themis, epoch and strand persistency, `pcommit`, strict persistency and none.
 
-mod support;
-
+use crate::support::px86_machine::Machine;
+use crate::support::states::{all_states, list, union_of_states};
+use crate::support::{Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, LineOrder};
-use support::px86_machine::Machine;
-use support::states::{all_states, list, union_of_states};
-use support::{Shape, relaxed};
 
 const ALL2: &str = "00 01 10 11";
 

@@ -1,14 +1,12 @@
 //! Conformance: legal executions of reference machines are never accused, illegal ones always are.
 
-mod support;
-
+use crate::support::px86_machine::Machine;
+use crate::support::random::{self, Menu};
+use crate::support::rcbsp_order;
+use crate::support::run::Run;
+use crate::support::{Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, LineOrder};
 use fencepost_kernel::{Fence, Flush, Image, StoreId, Stream, TraceEvent, TraceKind};
-use support::px86_machine::Machine;
-use support::random::{self, Menu};
-use support::rcbsp_order;
-use support::run::Run;
-use support::{Shape, relaxed};
 
 const X86: Menu = Menu {
     threads: 3,

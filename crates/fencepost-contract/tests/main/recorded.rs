@@ -1,13 +1,11 @@
 //! The text format of recorded persist logs: the worked example, errors with their lines, and round trips.
 
-mod support;
-
+use crate::support::px86_machine::Machine;
+use crate::support::random::{self, Menu};
+use crate::support::relaxed;
 use fencepost_contract::recorded::{parse, write};
 use fencepost_contract::{ContractKind, Demands, LineOrder, Refusal};
 use fencepost_kernel::{Addr, Fence, Flush, StoreId, Stream, TraceKind, WriteCause};
-use support::px86_machine::Machine;
-use support::random::{self, Menu};
-use support::relaxed;
 
 const PUBLISH: &str = include_str!("logs/publish.log");
 

@@ -1,12 +1,10 @@
 //! What conformance says of single runs: which rule, which stores, which event, and what it counts.
 
-mod support;
-
+use crate::support::run::Run;
+use crate::support::{Shape, relaxed};
 use fencepost_contract::graph::{Axiom, NodeId};
 use fencepost_contract::{Contract, ContractKind, Refusal};
 use fencepost_kernel::{Image, StoreId, Stream, TraceKind};
-use support::run::Run;
-use support::{Shape, relaxed};
 
 /// Makes the store durable at this event instead of where the run did.
 fn move_durable(run: &Run, from: usize, to: usize) -> Run {

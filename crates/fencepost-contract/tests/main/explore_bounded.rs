@@ -1,9 +1,7 @@
 //! Budgets: what bounded exploration covers, and that it never claims more.
 
-mod explore_common;
-
-use explore_common::lines::loose;
-use explore_common::{Nosy, random_trace};
+use crate::explore_common::lines::loose;
+use crate::explore_common::{Nosy, random_trace};
 use fencepost_contract::explore::{Budget, CrashMem, Deviation, Explorer, Report, Verdict, plain, steps};
 use fencepost_contract::{Contract, ContractKind};
 use fencepost_kernel::{Addr, At, CrashPoint, Image, Mem, Stream, Violation};

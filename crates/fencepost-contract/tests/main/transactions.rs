@@ -1,7 +1,5 @@
 //! Conformance of transactional contracts, on the four-transaction shape of a speculation window.
 
-mod support;
-
 use fencepost_contract::recorded::{RecordedLog, parse};
 use fencepost_contract::{ContractKind, Demands, Refusal};
 

@@ -1,13 +1,11 @@
 //! The persistency shapes and their crash states: golden tables, checked against reference models and against the
 //! contracts. `x`, `y` lie on different lines, `xa`, `xb` on one; all locations start at 0.
 
-mod support;
-
+use crate::support::arm::{self, Arm};
+use crate::support::px86_machine::Machine;
+use crate::support::states::{all_states, list, union_of_states};
+use crate::support::{Shape, px86_axioms, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, LineOrder};
-use support::arm::{self, Arm};
-use support::px86_machine::Machine;
-use support::states::{all_states, list, union_of_states};
-use support::{Shape, px86_axioms, relaxed};
 
 struct Row {
     name: &'static str,

@@ -1,15 +1,13 @@
 //! Strict persistency without a persist order: a crash state is what one more thread could see that reads all of
 //! persistent memory at once. Consistency alone is the oracle.
 
-mod support;
-
+use crate::support::arm::{self, Arm};
+use crate::support::px86_machine::Machine;
+use crate::support::random::{self, Menu};
+use crate::support::states::union_of_states;
+use crate::support::{Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, LineOrder};
 use fencepost_kernel::{Fence, Flush, Stream};
-use support::arm::{self, Arm};
-use support::px86_machine::Machine;
-use support::random::{self, Menu};
-use support::states::union_of_states;
-use support::{Shape, relaxed};
 
 const MENU: Menu = Menu {
     threads: 2,

@@ -1,0 +1,217 @@
+//! Power that fails while recovery runs: what recovery has stored by then is an execution of its own, with crash states
+//! of its own, from which recovery starts again.
+
+use super::explorer::Explorer;
+use super::path::Path;
+use super::replay::{ReplayError, ReplayId};
+use super::report::{Budget, Verdict};
+use super::search::{Allowance, ExploreError, Rules, Subject, Tally};
+use super::witness::Witness;
+use crate::contracts::{Contract, ContractKind};
+use crate::graph::{CrashSpace, Extent, NodeId};
+use fencepost_kernel::{CrashPoint, Fence, Image, Trace, TraceKind, Violation};
+use std::fmt;
+
+/// Recoveries that one interrupted recovery may be followed by.
+const MOST_SECOND: u64 = 20_000;
+
+/// What was looked at.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgainReport {
+    /// Recoveries in which power was let fail: one of every way in which recovery ran and stored something.
+    pub recoveries: u64,
+    /// Crash states in the middle of them, each followed by a second recovery (runs that merged counted as covered).
+    pub states: u128,
+    /// Whether all of those recoveries were interrupted everywhere.
+    pub complete: bool,
+    /// Whether recovery flushes or fences. One that does not is taken to store durably and in order.
+    pub fenced: bool,
+}
+
+impl AgainReport {
+    /// This and what another execution showed.
+    pub fn join(self, other: AgainReport) -> AgainReport {
+        AgainReport {
+            recoveries: self.recoveries + other.recoveries,
+            states: self.states.saturating_add(other.states),
+            complete: self.complete && other.complete,
+            fenced: self.fenced || other.fenced,
+        }
+    }
+}
+impl fmt::Display for AgainReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.recoveries == 0 {
+            return f.write_str("power failing again: no recovery stored anything");
+        }
+        let all = if self.complete { "" } else { ", not all of them" };
+        let order = if self.fenced {
+            ""
+        } else {
+            " (no flush or fence in it: taken to store durably and in order)"
+        };
+        write!(
+            f,
+            "power failing again: {} recoveries interrupted{all}, {} states{order}",
+            self.recoveries, self.states
+        )
+    }
+}
+
+/// Recovery's own execution as a crash space over the memory that it found. Its fences stand for the full fence of the
+/// contract, because recovery is written once for all of them. `None`: it stored nothing persistent.
+///
+/// A recovery without a single flush or fence is judged as if each store became durable before the next: what it would
+/// have to flush is then not examined, only whether it can be begun again anywhere.
+pub fn space_of(
+    contract: Contract,
+    tape: &Trace,
+    found: &Image,
+    crash: &CrashPoint,
+    extent: Extent,
+) -> Option<CrashSpace> {
+    if !tape.stores.iter().any(|s| s.addr.is_persistent()) {
+        return None;
+    }
+    let mut contract = contract;
+    let fences = contract.kind.full_fence();
+    if fences.is_empty() || !is_fenced(tape) {
+        contract.kind = ContractKind::StrictSc;
+        contract.params.buffered = Some(true);
+    }
+    let mut trace = tape.clone();
+    trace.events.clear();
+    for event in &tape.events {
+        match event.kind {
+            TraceKind::Fence(Fence::NewStrand) => {}
+            TraceKind::Fence(_) => fences.iter().for_each(|f| trace.events.push(fence_like(event, *f))),
+            _ => trace.events.push(*event),
+        }
+    }
+    let mut space = contract.space(&trace, found);
+    space.history.extent = extent;
+    for point in &mut space.points {
+        point.crash = crash.clone();
+    }
+    Some(space)
+}
+fn fence_like(event: &fencepost_kernel::TraceEvent, fence: Fence) -> fencepost_kernel::TraceEvent {
+    fencepost_kernel::TraceEvent {
+        thread: event.thread,
+        kind: TraceKind::Fence(fence),
+    }
+}
+/// Whether recovery does anything about durability itself.
+pub fn is_fenced(tape: &Trace) -> bool {
+    let flushes = |e: &fencepost_kernel::TraceEvent| matches!(e.kind, TraceKind::Flush { .. } | TraceKind::Fence(_));
+    tape.events.iter().any(flushes)
+}
+
+/// An exploration of the crash states of one recovery.
+pub fn explorer(space: &CrashSpace) -> Explorer<'_> {
+    Explorer::new(space).budget(Budget::States(MOST_SECOND))
+}
+
+/// A recovery that does not survive being interrupted.
+pub struct Interrupted {
+    /// Failure point and durable nodes of the first crash.
+    pub point: usize,
+    pub durable: Vec<bool>,
+    /// The second crash.
+    pub second: Witness,
+}
+
+/// Interrupts the recoveries that ended in `states` (failure point, durable nodes), in the order of their points.
+pub fn interrupt(
+    first: &Explorer<'_>,
+    contract: Contract,
+    states: &[(usize, Vec<bool>)],
+    subject: &mut impl Subject,
+    allowance: Allowance,
+    tally: &mut Tally,
+) -> Result<(AgainReport, Option<Interrupted>), ExploreError> {
+    let mut path = first.path();
+    let mut report = AgainReport {
+        complete: true,
+        ..AgainReport::default()
+    };
+    let mut reached = 0;
+    for (point, durable) in states {
+        if allowance.is_spent(tally) {
+            report.complete = false;
+            break;
+        }
+        (reached..=*point).for_each(|p| first.advance(&mut path, p));
+        reached = reached.max(point + 1);
+        path.reset();
+        path.known.settle(|n| durable[n.index()]);
+        let crash = &first.space.points[*point].crash;
+        let Some(tape) = tape_of(subject, &mut path, crash, &first.rules, tally)? else {
+            continue;
+        };
+        let image = first.space.graph.image_of(|n: NodeId| durable[n.index()]);
+        let Some(space) = space_of(contract, &tape, &image, crash, first.extent()) else {
+            continue;
+        };
+        report.fenced |= is_fenced(&tape);
+        report.recoveries += 1;
+        let left = allowance
+            .recoveries
+            .saturating_sub(tally.recoveries)
+            .clamp(1, MOST_SECOND);
+        let inner = explorer(&space).budget(Budget::States(left)).until(allowance.until);
+        let found = inner.explore(subject)?;
+        tally.recoveries += found.recoveries;
+        tally.steps += found.steps;
+        report.states = report.states.saturating_add(found.states_covered);
+        report.complete &= found.verdict == Verdict::Clean;
+        if let Some(second) = found.witness {
+            let at = Interrupted {
+                point: *point,
+                durable: durable.clone(),
+                second,
+            };
+            report.complete = false;
+            return Ok((report, Some(at)));
+        }
+    }
+    subject.forget();
+    Ok((report, None))
+}
+
+/// What recovery does from the state to which `path` is settled; `None` if it fails there.
+fn tape_of(
+    subject: &mut impl Subject,
+    path: &mut Path,
+    crash: &CrashPoint,
+    rules: &Rules,
+    tally: &mut Tally,
+) -> Result<Option<Trace>, ExploreError> {
+    path.watch.start_tape();
+    let verdict = subject.once(path, crash, rules, tally);
+    let tape = path.watch.tape.take();
+    Ok(verdict?.ok().and(tape))
+}
+
+/// Runs recovery on the second crash state of an id.
+pub fn replay(
+    first: &Explorer<'_>,
+    path: &mut Path,
+    (point, durable): (usize, &[bool]),
+    second: &ReplayId,
+    subject: &mut impl Subject,
+) -> Result<Result<(), (Violation, Witness)>, ReplayError> {
+    let other = || ReplayError::OtherExecution("its recovery is another one");
+    let crash = &first.space.points[point].crash;
+    let contract = first
+        .again
+        .ok_or(ReplayError::OtherExecution("recovery was not interrupted there"))?;
+    let tape = tape_of(subject, path, crash, &first.rules, &mut Tally::default())?.ok_or_else(other)?;
+    let image = first.space.graph.image_of(|n: NodeId| durable[n.index()]);
+    let space = space_of(contract, &tape, &image, crash, first.extent()).ok_or_else(other)?;
+    let found = explorer(&space).replay_state(subject, "", second)?;
+    Ok(match (found.verdict, found.witness) {
+        (Err(why), Some(witness)) => Err((why, witness)),
+        _ => Ok(()),
+    })
+}

@@ -1,0 +1,54 @@
+//! Running a program's recovery and audit on one concrete crash image.
+
+use super::guard::{CutShort, guarded};
+use super::memory::ImageMem;
+use super::path::Stop;
+use super::recovery::Oracle;
+use super::watch::Watch;
+use fencepost_kernel::{CrashPoint, Flow, Image, Program, Violation};
+
+/// Memory operations, and steps, after which a recovery of one image counts as endless.
+const ENDLESS: u64 = 1 << 24;
+impl<P: Program> Oracle<'_, P> {
+    /// Rebuilds and audits one concrete crash image, which stays as it is.
+    pub fn run(&self, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {
+        self.watched(image, crash, Watch::new()).0
+    }
+    /// The same under a watch; the watch comes back with recovery's stores, if it keeps a tape.
+    pub(super) fn watched(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch) {
+        let mut memory = ImageMem::new(image);
+        memory.watch = watch;
+        memory.watch.allow(ENDLESS);
+        let verdict = match guarded(|| self.run_steps(&mut memory, crash)) {
+            Ok(verdict) => verdict,
+            Err(CutShort::Stopped(Stop::Fault(fault))) => Err(fault.violation()),
+            Err(CutShort::Stopped(_)) => Err(memory.watch.endless()),
+            Err(CutShort::Panicked(text)) => Err(Violation {
+                why: format!("recovery panics: {text}"),
+                at: None,
+            }),
+        };
+        (verdict, memory.watch)
+    }
+    fn run_steps(&self, memory: &mut ImageMem<'_>, crash: &CrashPoint) -> Result<(), Violation> {
+        let mut rebuild = self.program().rebuild_start();
+        for _ in 0..ENDLESS {
+            match self.program().rebuild(memory, rebuild) {
+                Flow::Next(next) => rebuild = next,
+                Flow::Done(Ok(())) => return self.run_audit(memory, crash),
+                Flow::Done(Err(violation)) => return Err(violation),
+            }
+        }
+        Err(memory.watch.endless())
+    }
+    fn run_audit(&self, memory: &mut ImageMem<'_>, crash: &CrashPoint) -> Result<(), Violation> {
+        let mut audit = self.program().audit_start(self.model(), crash);
+        for _ in 0..ENDLESS {
+            match self.program().audit(self.model(), memory, audit) {
+                Flow::Next(next) => audit = next,
+                Flow::Done(verdict) => return verdict,
+            }
+        }
+        Err(memory.watch.endless())
+    }
+}

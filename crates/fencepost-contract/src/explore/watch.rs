@@ -1,0 +1,130 @@
+//! Watching what recovery does: addresses that no memory has, runs without end, and a trace of its stores.
+
+use super::path::Stop;
+use crate::graph::Extent;
+use fencepost_kernel::{Addr, Fence, Flush, HartId, StoreId, StoreInfo, Trace, TraceKind, Violation};
+use std::panic::Location;
+use std::time::Instant;
+
+type Place = &'static Location<'static>;
+
+/// The clock is read once in so many accesses (a power of two).
+const CLOCK_EVERY: u64 = 1 << 12;
+
+/// An access that a processor would refuse.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    access: &'static str,
+    problem: &'static str,
+    at: Addr,
+    place: Place,
+}
+impl Fault {
+    /// As a violation, with the place in recovery's source.
+    pub fn violation(self) -> Violation {
+        let (file, line) = (self.place.file(), self.place.line());
+        let why = format!("recovery {} {} at {file}:{line}", self.access, self.problem);
+        Violation::at(self.at, why)
+    }
+}
+
+/// What one run of recovery may do, and what it did.
+pub struct Watch {
+    /// The memory that exists.
+    pub extent: Extent,
+    /// When the run has to stop, if ever.
+    pub until: Option<Instant>,
+    /// Recovery's own execution, where it is wanted.
+    pub tape: Option<Trace>,
+    left: u64,
+    last: Option<Place>,
+}
+impl Watch {
+    /// Watches nothing but the null page.
+    pub fn new() -> Watch {
+        Watch {
+            extent: Extent::ALL,
+            until: None,
+            tape: None,
+            left: u64::MAX,
+            last: None,
+        }
+    }
+    /// Begins a run that counts as endless after so many accesses.
+    pub fn allow(&mut self, accesses: u64) {
+        self.left = accesses;
+    }
+    /// Recovery loads from or stores to (`access`) memory.
+    #[inline]
+    pub fn access(&mut self, access: &'static str, at: Addr, bytes: u64, place: Place) {
+        self.count(place);
+        if let Some(problem) = self.extent.fault(at, bytes) {
+            Stop::Fault(Fault {
+                access,
+                problem,
+                at,
+                place,
+            })
+            .unwind();
+        }
+    }
+    /// Recovery executes an instruction.
+    #[inline]
+    pub fn count(&mut self, place: Place) {
+        self.last = Some(place);
+        self.left -= 1;
+        if self.left == 0 {
+            Stop::Endless.unwind();
+        }
+        if self.left.is_multiple_of(CLOCK_EVERY) && self.until.is_some_and(|t| Instant::now() >= t) {
+            Stop::OutOfTime.unwind();
+        }
+    }
+    /// The violation of a recovery that goes on for ever, with the place that it reached last.
+    pub fn endless(&self) -> Violation {
+        let place = self
+            .last
+            .map(|p| format!("; it was stopped at {}:{}", p.file(), p.line()));
+        Violation {
+            why: format!("recovery does not end{}", place.unwrap_or_default()),
+            at: None,
+        }
+    }
+    /// Puts a store of a whole word on the tape.
+    pub fn stored(&mut self, at: Addr, value: u64, nt: bool, place: Place) {
+        let Some(tape) = &mut self.tape else { return };
+        let Some(id) = StoreId::from_index(tape.stores.len()) else {
+            return;
+        };
+        tape.stores.push(StoreInfo {
+            thread: HartId(0),
+            addr: at,
+            value,
+            nt,
+            tx: None,
+            source: place,
+        });
+        tape.push(HartId(0), TraceKind::Store(id));
+    }
+    /// Puts a flush on the tape.
+    pub fn flushed(&mut self, at: Addr, kind: Flush, place: Place) {
+        self.count(place);
+        if let Some(tape) = &mut self.tape {
+            tape.push(HartId(0), TraceKind::Flush { line: at.line(), kind });
+        }
+    }
+    /// Puts a fence on the tape.
+    pub fn fenced(&mut self, kind: Fence, place: Place) {
+        self.count(place);
+        if let Some(tape) = &mut self.tape {
+            tape.push(HartId(0), TraceKind::Fence(kind));
+        }
+    }
+    /// Starts a tape.
+    pub fn start_tape(&mut self) {
+        self.tape = Some(Trace {
+            threads: 1,
+            ..Trace::default()
+        });
+    }
+}

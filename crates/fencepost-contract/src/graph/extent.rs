@@ -1,0 +1,78 @@
+//! Which addresses there are.
+
+use fencepost_kernel::units::PM_BASE;
+use fencepost_kernel::{Addr, Image};
+
+/// Addresses below this one are the null page: a null pointer plus the offset of a field.
+const NULL_PAGE: u64 = 4096;
+/// How far beyond the highest address of the execution recovery may go: free memory that it knows of.
+const SLACK: u64 = 16 << 20;
+/// The memory that exists: everything from the null page up to a little beyond the highest address that the setup or
+/// the execution touched, in DRAM and in persistent memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    dram_end: u64,
+    pm_end: u64,
+}
+impl Default for Extent {
+    fn default() -> Self {
+        Extent::ALL
+    }
+}
+impl Extent {
+    /// No limit but the null page.
+    pub const ALL: Extent = Extent {
+        dram_end: u64::MAX,
+        pm_end: u64::MAX,
+    };
+    /// Memory of an execution: what the image `initial` holds, and the addresses `touched`.
+    pub fn of(initial: &Image, touched: impl Iterator<Item = Addr>) -> Extent {
+        let lines = initial.pm_lines().last().map(|l| Addr(l.base().0 + 63));
+        let mut ends = [0, PM_BASE];
+        for at in touched.chain(lines) {
+            let end = &mut ends[usize::from(at.is_persistent())];
+            *end = (*end).max(at.0);
+        }
+        let [dram_end, pm_end] = ends.map(|end| end.saturating_add(SLACK));
+        Extent {
+            dram_end: dram_end.min(PM_BASE),
+            pm_end,
+        }
+    }
+    /// What is wrong with an access of `bytes` bytes at `at`, if anything is.
+    pub fn fault(&self, at: Addr, bytes: u64) -> Option<&'static str> {
+        let end = if at.is_persistent() { self.pm_end } else { self.dram_end };
+        if at.0 < NULL_PAGE {
+            Some("the null page")
+        } else if at.0 >= end {
+            Some("an address where there is no memory")
+        } else if at.0 % bytes != 0 {
+            Some("a misaligned address")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn memory_ends_a_little_beyond_what_was_touched() {
+        let touched = [Addr(0x5000), Addr::pm(0x100)];
+        let extent = Extent::of(&Image::default(), touched.into_iter());
+        let fault = |at, bytes| extent.fault(at, bytes);
+        assert_eq!(fault(Addr(8), 8), Some("the null page"));
+        assert_eq!(fault(Addr(0x5000 + 64), 8), None);
+        assert_eq!(fault(Addr(0x5001), 1), None);
+        assert_eq!(fault(Addr::pm(0x104), 8), Some("a misaligned address"));
+        for wild in [
+            Addr(1 << 39),
+            Addr::pm(1 << 30),
+            Addr(u64::MAX - 7),
+            Addr(0x5000 + (32 << 20)),
+        ] {
+            assert_eq!(fault(wild, 8), Some("an address where there is no memory"), "{wild}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What an execution did beside its persist order: what witnesses need to say why a store may be lost.
+
+use super::extent::Extent;
+use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, StoreId, Trace, TraceKind};
+use std::fmt;
+
+/// Why a store that has executed may not be durable.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WhyLost {
+    /// No flush of its line came after it.
+    NeverFlushed,
+    /// Its line was flushed, and no fence of the flushing thread came after that.
+    NotFenced,
+    /// A non-temporal store, and no fence of its thread came after it.
+    NtNotFenced,
+    /// Other bytes of the same store are durable.
+    Torn,
+    /// It belongs to a transaction that the contract does not yet call durable.
+    InTransaction,
+    /// The contract orders it before nothing that is durable.
+    Unordered,
+}
+impl fmt::Display for WhyLost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            WhyLost::NeverFlushed => "never flushed",
+            WhyLost::NotFenced => "flushed, not fenced",
+            WhyLost::NtNotFenced => "non-temporal, not fenced",
+            WhyLost::Torn => "torn: other bytes of it are durable",
+            WhyLost::InTransaction => "its transaction is not durable yet",
+            WhyLost::Unordered => "ordered before nothing that is durable",
+        })
+    }
+}
+
+/// The beginning or the end of an operation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Operation {
+    event: u32,
+    thread: HartId,
+    k: u32,
+    begins: bool,
+}
+
+/// What an execution did, by position in its trace.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The memory that it used.
+    pub extent: Extent,
+    /// Whether the contract makes stores durable by flushes (the x86 family).
+    pub by_flush: bool,
+    threads: usize,
+    /// Event of each store.
+    performed: Vec<u32>,
+    flushes: Vec<(u32, HartId, LineAddr)>,
+    fences: Vec<(u32, HartId)>,
+    operations: Vec<Operation>,
+}
+
+impl History {
+    /// What `trace` did, from the memory `initial`.
+    pub fn of(trace: &Trace, initial: &Image) -> History {
+        let mut history = History {
+            threads: trace.threads as usize,
+            performed: vec![u32::MAX; trace.stores.len()],
+            ..History::default()
+        };
+        let stored = trace.stores.iter().map(|s| s.addr);
+        let loaded = trace.events.iter().filter_map(|e| match e.kind {
+            TraceKind::Load { addr, .. } | TraceKind::Rmw { addr, .. } => Some(addr),
+            _ => None,
+        });
+        history.extent = Extent::of(initial, stored.chain(loaded));
+        for (event, e) in (0u32..).zip(&trace.events) {
+            let Some(thread) = e.thread else { continue };
+            let operation = |k, begins| Operation {
+                event,
+                thread,
+                k,
+                begins,
+            };
+            match e.kind {
+                TraceKind::Store(s) => history.performed[s.index()] = event,
+                TraceKind::Rmw { store, .. } => {
+                    history.fences.push((event, thread));
+                    store.into_iter().for_each(|s| history.performed[s.index()] = event);
+                }
+                TraceKind::Flush { line, .. } => history.flushes.push((event, thread, line)),
+                TraceKind::Fence(Fence::NewStrand) => {}
+                TraceKind::Fence(_) => history.fences.push((event, thread)),
+                TraceKind::OpBegin(k) => history.operations.push(operation(k, true)),
+                TraceKind::OpEnd(k) => history.operations.push(operation(k, false)),
+                _ => {}
+            }
+        }
+        history
+    }
+    /// Why `store` of `thread` to `at` may be lost when power fails before `event`.
+    pub fn why_lost(&self, store: Option<StoreId>, info: (HartId, Addr, bool, bool), event: usize) -> WhyLost {
+        let (thread, at, nt, in_transaction) = info;
+        let performed = store.and_then(|s| self.performed.get(s.index())).copied().unwrap_or(0);
+        let fenced = |since: u32, by: HartId| {
+            let first = self.fences.partition_point(|f| f.0 <= since);
+            let until = self.fences[first..].iter().take_while(|f| (f.0 as usize) < event);
+            until.into_iter().any(|f| f.1 == by)
+        };
+        if in_transaction {
+            return WhyLost::InTransaction;
+        }
+        if !self.by_flush {
+            return WhyLost::Unordered;
+        }
+        if nt {
+            return if fenced(performed, thread) {
+                WhyLost::Unordered
+            } else {
+                WhyLost::NtNotFenced
+            };
+        }
+        let first = self.flushes.partition_point(|f| f.0 <= performed);
+        let flushes = self.flushes[first..].iter().take_while(|f| (f.0 as usize) < event);
+        let mut flushes = flushes.filter(|f| f.2 == at.line()).peekable();
+        if flushes.peek().is_none() {
+            WhyLost::NeverFlushed
+        } else if flushes.any(|f| fenced(f.0, f.1)) {
+            WhyLost::Unordered
+        } else {
+            WhyLost::NotFenced
+        }
+    }
+    /// The operation in which `store` was made.
+    pub fn operation_of(&self, store: StoreId, thread: HartId) -> Option<u32> {
+        let performed = *self.performed.get(store.index())?;
+        let before = self.operations.partition_point(|o| o.event < performed);
+        let last = self.operations[..before].iter().rev().find(|o| o.thread == thread)?;
+        last.begins.then_some(last.k)
+    }
+    /// The last operation that each thread had completed before `event`.
+    pub fn completed(&self, event: usize) -> Vec<Option<u32>> {
+        let mut last = vec![None; self.threads];
+        let before = self.operations.iter().take_while(|o| (o.event as usize) < event);
+        for o in before.filter(|o| !o.begins) {
+            last[o.thread.index()] = Some(o.k);
+        }
+        last
+    }
+}

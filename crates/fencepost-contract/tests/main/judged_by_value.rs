@@ -1,0 +1,173 @@
+//! Logs whose lines are given by value: any consistent choice of stores is accepted, and nothing else.
+
+use fencepost_contract::{ContractKind, Demands, recorded};
+use fencepost_kernel::{Addr, Stream};
+
+fn judge(log: &str, kind: ContractKind) -> Result<(), String> {
+    let log = recorded::parse(&format!("fencepost-log 1\n{log}")).unwrap_or_else(|e| panic!("{e}\n{log}"));
+    let found = log.conform(&kind.into(), Demands::default());
+    found.map(|_| ()).map_err(|r| log.explain(&r))
+}
+const FLUSH: &str = "0 clwb pm+0x00\n0 sfence\n";
+
+#[test]
+fn a_silent_store_is_durable_when_its_line_is_written_again() {
+    let log =
+        format!("0 store pm+0x00 1\ndurable pm+0x00 : 0=1\n{FLUSH}0 store pm+0x00 1\ndurable pm+0x00 : 0=1\n{FLUSH}");
+    assert_eq!(judge(&log, ContractKind::Px86), Ok(()));
+    // The same with the word left out of the line.
+    let log = log.replacen(
+        "durable pm+0x00 : 0=1\n0 clwb pm+0x00\n0 sfence\n0 store",
+        "durable pm+0x00 : 0=1\n0 store",
+        1,
+    );
+    assert_eq!(judge(&log, ContractKind::Px86), Ok(()));
+}
+
+#[test]
+fn a_value_that_comes_back_may_stand_for_either_store() {
+    let stores = "0 store pm+0x00 1\n0 store pm+0x00 2\n0 store pm+0x00 1\n";
+    // The last store is promised: the line must stand for it.
+    assert_eq!(
+        judge(&format!("{stores}durable pm+0x00 : 0=1\n{FLUSH}"), ContractKind::Px86),
+        Ok(())
+    );
+    // A later line holds the 2: the first line must stand for the first store, and then the promise is broken.
+    let taken_back = format!("{stores}durable pm+0x00 : 0=1\n{FLUSH}durable pm+0x00 : 0=2\n");
+    let why = judge(&taken_back, ContractKind::Px86).unwrap_err();
+    assert!(why.contains("promises that store 3"), "{why}");
+    // Without the promise both lines are in order.
+    assert_eq!(judge(&taken_back.replace(FLUSH, ""), ContractKind::Px86), Ok(()));
+    // Named, the first store is what it is.
+    let named = format!("{stores}durable pm+0x00 : 0=#1\n{FLUSH}");
+    assert!(judge(&named, ContractKind::Px86).is_err());
+}
+
+#[test]
+fn a_younger_choice_that_would_pass_another_store_falls_back() {
+    // Strict: the second 1 must come after y, which is not durable: the line stands for the first 1.
+    let log = "0 store pm+0x00 1\n0 store pm+0x40 5\n0 store pm+0x00 1\ndurable pm+0x00 : 0=1\n";
+    assert_eq!(judge(log, ContractKind::StrictSc), Ok(()));
+    // A 2 in place of the second 1 has no older store to stand for.
+    let log = log.replace(
+        "0 store pm+0x00 1\ndurable pm+0x00 : 0=1",
+        "0 store pm+0x00 2\ndurable pm+0x00 : 0=2",
+    );
+    assert!(judge(&log, ContractKind::StrictSc).is_err());
+}
+
+/// All choices of stores for the words by value, one by one, judged with names.
+fn any_choice(lines: &[String], open: &[usize], choice: &mut Vec<String>, kind: ContractKind) -> bool {
+    let Some(at) = open.get(choice.len()) else {
+        let mut named = lines.to_vec();
+        for (at, text) in open.iter().zip(&*choice) {
+            named[*at] = text.clone();
+        }
+        let text = format!("fencepost-log 1\n{}", named.join("\n"));
+        let log = recorded::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        return log.conform(&kind.into(), Demands::default()).is_ok();
+    };
+    let (line, value) = lines[*at].split_once(" : 0=").unwrap();
+    let word = line.trim_start_matches("durable ");
+    let mut number = 0;
+    for l in &lines[..*at] {
+        let Some(stored) = l.strip_prefix("0 store ") else {
+            continue;
+        };
+        number += 1;
+        if stored == format!("{word} {value}") {
+            choice.push(format!("{line} : 0=#{number}"));
+            let fits = any_choice(lines, open, choice, kind);
+            choice.pop();
+            if fits {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn the_verdict_is_that_of_the_best_choice() {
+    let mut rng = Stream::new(5, "by value");
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..4_000 {
+        let kind = [
+            ContractKind::Px86,
+            ContractKind::StrictSc,
+            ContractKind::Epoch,
+            ContractKind::Rcbsp,
+        ][rng.below(4) as usize];
+        let (mut lines, mut open, mut written) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..4 + rng.below(8) {
+            let word = format!("pm+0x{:x}", rng.below(2) * 64);
+            match rng.below(6) {
+                0..=2 => {
+                    let value = 1 + rng.below(2);
+                    lines.push(format!("0 store {word} {value}"));
+                    written.push((word, value));
+                }
+                3 => lines.push(format!("0 clwb {word}")),
+                4 => lines.push(["0 sfence", "0 persist-barrier", "0 dmb"][rng.below(3) as usize].into()),
+                _ if !written.is_empty() => {
+                    let (word, value) = &written[rng.below(written.len() as u64) as usize];
+                    open.push(lines.len());
+                    lines.push(format!("durable {word} : 0={value}"));
+                }
+                _ => {}
+            }
+        }
+        if open.len() > 4 {
+            continue;
+        }
+        let by_value = judge(&lines.join("\n"), kind).is_ok();
+        let named = any_choice(&lines, &open, &mut Vec::new(), kind);
+        assert_eq!(by_value, named, "{kind}\n{}", lines.join("\n"));
+        *if named { &mut accepted } else { &mut refused } += 1;
+    }
+    assert!(accepted > 300 && refused > 300, "{accepted} {refused}");
+}
+
+#[test]
+fn ranges_that_wrap_overlap_or_do_not_fit_are_refused() {
+    for (range, why) in [
+        ("persistent 0xffffffffffffffc0 0x40", "below 2^64"),
+        ("persistent 0x1000 0xfffffffffffff000", "below 2^64"),
+        ("persistent 0 0x8000000000000000", "more than 256 GiB"),
+        ("persistent 0x1000 0x100\npersistent 0x1080 0x40", "overlap"),
+        ("persistent 0x1000 0x30", "64-byte line"),
+        ("0 bind pm+0x40 0xffffffffffffffff queue 1", "beyond 2^64"),
+    ] {
+        let error = recorded::parse(&format!("fencepost-log 1\n{range}\n"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(why), "{range}: {error}");
+    }
+    let ranges = "persistent 0x5000 0x40\npersistent 0x1000 0x40\n0 store 0x5008 7\n0 store 0x1000 8\n";
+    let log = recorded::parse(&format!("fencepost-log 1\n{ranges}")).unwrap();
+    assert_eq!(
+        log.trace.stores.iter().map(|s| s.addr).collect::<Vec<_>>(),
+        [Addr::pm(8), Addr::pm(0x40)]
+    );
+    assert_eq!(log.persistent_stores(), 2);
+}
+
+#[test]
+fn text_of_a_log_keeps_origins_and_initial_memory() {
+    let text = "fencepost-log 1\ninitial pm+0x08 3\n0 store pm+0x00 1 @ list.c:12\ndurable pm+0x00 : 0=#1\n";
+    let again = recorded::parse(&recorded::parse(text).unwrap().to_text()).unwrap();
+    assert_eq!(again.origins[0].source.as_deref(), Some("list.c:12"));
+    assert_eq!((again.initial.word(Addr::pm(8)), again.records.len()), (3, 1));
+}
+
+/// A `clflush` stands where the line has been written back: what was stored before it is durable there, whatever was stored
+/// to other lines since.
+#[test]
+fn a_clflush_stands_where_its_line_is_durable() {
+    let late =
+        "0 store pm+0x00 1\n0 store pm+0x40 2\ndurable pm+0x40 : 0=2\ndurable pm+0x00 : 0=1\n0 clflush pm+0x00\n";
+    assert_eq!(judge(late, ContractKind::Px86), Ok(()));
+    let early =
+        "0 store pm+0x00 1\n0 clflush pm+0x00\n0 store pm+0x40 2\ndurable pm+0x40 : 0=2\ndurable pm+0x00 : 0=1\n";
+    assert!(judge(early, ContractKind::Px86).unwrap_err().contains("flush"));
+}

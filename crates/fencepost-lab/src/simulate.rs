@@ -1,0 +1,102 @@
+//! Building the machine of a resolved request and running it.
+
+use crate::config::Resolved;
+use crate::error::{BadInput, LabError};
+use crate::host::{Spent, Stopwatch};
+use fencepost_contract::ContractKind;
+use fencepost_contract::explore::{RecordError, Recorder, Schedule};
+use fencepost_kernel::{Image, Logging, Pm, Program, run_thread};
+use fencepost_machine::seam::{Design, StatInfo};
+use fencepost_machine::{Machine, RunError, RunReport, ThreadBody, Workload};
+use fencepost_programs::sites;
+
+/// A simulated run with everything that it left behind.
+pub struct Simulated {
+    /// The machine's report.
+    pub report: RunReport,
+    /// Counters that the design declares.
+    pub stats: &'static [StatInfo],
+    /// Histograms that the design declares.
+    pub histograms: &'static [StatInfo],
+    /// What the simulation took.
+    pub spent: Spent,
+}
+
+/// Builds the initial memory, the threads and the machine, and runs it.
+pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> Result<Simulated, LabError> {
+    let r = &resolved.request;
+    let design = build_design(resolved)?;
+    let (stats, histograms) = (design.stats(), design.histograms());
+    let work = Workload {
+        initial: initial(program)?,
+        threads: (0..resolved.threads).map(|t| body(resolved, program, t)).collect(),
+        sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
+        warm_up: r.warmup.into(),
+        record,
+    };
+    let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
+    let begun = Stopwatch::start();
+    let report = machine.run().map_err(refuse)?;
+    Ok(Simulated {
+        report,
+        stats,
+        histograms,
+        spent: begun.stop(),
+    })
+}
+
+/// A fresh mechanism of the run's design.
+pub fn build_design(resolved: &Resolved) -> Result<Box<dyn Design>, LabError> {
+    let built = (resolved.design.build)(&resolved.design_settings, resolved.shape());
+    built.map_err(|e| BadInput::new(e.to_string()).into())
+}
+
+/// Memory after the program's setup.
+fn initial<P: Program>(program: &P) -> Result<Image, LabError> {
+    let recording = Recorder::new(Schedule::default()).setup(|m| program.setup(m)).run();
+    recording
+        .map(|r| r.initial)
+        .map_err(|e: RecordError| LabError::Internal(e.to_string()))
+}
+
+/// What one thread runs: its operations, then one explicit drain that acknowledges them all.
+fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32) -> ThreadBody {
+    let (program, dialect) = (program.clone(), resolved.dialect());
+    let (ops, ack_every) = (resolved.program.ops, resolved.request.ack_every);
+    Box::new(move |m| {
+        let mut pm = Pm::new(m, dialect);
+        pm.ack_every = ack_every;
+        run_thread(&program, &mut pm, thread, 0, ops);
+        if dialect.logging != Logging::None {
+            pm.durable();
+            fencepost_kernel::Mem::ack(pm.m, ops - 1);
+        }
+    })
+}
+
+pub(crate) fn refuse(e: RunError) -> LabError {
+    match e {
+        RunError::Stuck(s) => LabError::Internal(s.to_string()),
+        other => BadInput::new(other.to_string()).into(),
+    }
+}
+
+/// The contract that the run is held to.
+pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
+    let name = resolved.contract();
+    name.parse()
+        .map_err(|e| LabError::Internal(format!("design `{}`: {e}", resolved.design.name)))
+}
+
+/// Why a crash check of this run may fail without anything being wrong with the simulator.
+pub fn warning(resolved: &Resolved) -> Option<String> {
+    let (design, media) = (resolved.design.name, &resolved.machine.media);
+    if !resolved.sound() {
+        return Some(format!(
+            "`{design}` cannot keep its contract `{}` on `{media}`",
+            resolved.contract()
+        ));
+    }
+    let none = resolved.contract() == "none";
+    none.then(|| format!("`{design}` promises nothing: its state after a crash is not consistent"))
+}
