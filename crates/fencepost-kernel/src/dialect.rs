@@ -2,6 +2,7 @@
 //!
 //! The type lives here so that native runs, the explorer and the simulator share it; the values live with the designs.
 
+use crate::lists::Lists;
 use crate::mem::{At, Mem, Val};
 use crate::ops::{Fence, Flush, Outcome};
 use crate::units::{Addr, LINE_BYTES};
@@ -55,10 +56,12 @@ pub struct Dialect {
 pub struct Pm<'m, M: Mem> {
     /// The back end, for plain loads and stores.
     pub m: &'m mut M,
-    /// The dialect in force.
+    /// The dialect in force, where the back end was not compiled for one: see [`Pm::idiom`].
     pub dialect: Dialect,
     /// Acknowledge every operation (`--ack every`): each ends with `durable`.
     pub ack_every: bool,
+    /// What the thread's transaction runtime keeps in private memory.
+    pub lists: Lists<M::Dep>,
 }
 
 impl<'m, M: Mem> Pm<'m, M> {
@@ -68,12 +71,54 @@ impl<'m, M: Mem> Pm<'m, M> {
             m,
             dialect,
             ack_every: false,
+            lists: Lists::default(),
+        }
+    }
+    /// The dialect in force.
+    #[inline(always)]
+    pub fn idiom(&self) -> &Dialect {
+        match M::FIXED {
+            Some(build) => &build.dialect,
+            None => &self.dialect,
+        }
+    }
+    /// One of the dialect's fence sequences, free of the borrow of this view.
+    #[inline(always)]
+    fn fences(&self, pick: impl Fn(&Dialect) -> &'static [Fence]) -> &'static [Fence] {
+        pick(self.idiom())
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn fence_all(&mut self, pick: impl Fn(&Dialect) -> &'static [Fence]) {
+        for f in self.fences(pick) {
+            self.m.fence(*f);
+        }
+    }
+    /// The fences that the dialect puts behind a lock's acquisition, for locks that programs build themselves.
+    #[track_caller]
+    #[inline(always)]
+    pub fn acquire_fences(&mut self) {
+        self.fence_all(|d| d.lock_acquire);
+    }
+    /// The fences that the dialect puts before a lock's release.
+    #[track_caller]
+    #[inline(always)]
+    pub fn release_fences(&mut self) {
+        self.fence_all(|d| d.unlock_release);
+    }
+    /// Starts the way to memory of the one line with this number.
+    #[track_caller]
+    #[inline(always)]
+    pub fn persist_line(&mut self, line: u64) {
+        if let Some(kind) = self.idiom().flush {
+            self.m.flush(At::new(Addr(line * LINE_BYTES)), kind);
         }
     }
     /// Starts making the lines of `len` bytes from `at` persistent (one flush a line, where flushes exist).
     #[track_caller]
+    #[inline(always)]
     pub fn persist(&mut self, at: At<M::Dep>, len: u64) {
-        if let Some(kind) = self.dialect.flush {
+        if let Some(kind) = self.idiom().flush {
             let mut line = at.addr.0 & !(LINE_BYTES - 1);
             while line < at.addr.0 + len.max(1) {
                 self.m.flush(
@@ -89,58 +134,59 @@ impl<'m, M: Mem> Pm<'m, M> {
     }
     /// Everything persisted before is durable before anything stored after.
     #[track_caller]
+    #[inline(always)]
     pub fn order(&mut self) {
-        for f in self.dialect.order {
-            self.m.fence(*f);
-        }
+        self.fence_all(|d| d.order);
     }
     /// Everything persisted before is durable now.
     #[track_caller]
+    #[inline(always)]
     pub fn durable(&mut self) {
-        for f in self.dialect.durable {
-            self.m.fence(*f);
-        }
-        if self.dialect.logging == Logging::Hardware {
+        self.fence_all(|d| d.durable);
+        if self.idiom().logging == Logging::Hardware {
             self.m.tx_flush();
         }
     }
     /// Writes one word of a log entry on the dialect's log path.
     #[track_caller]
+    #[inline(always)]
     pub fn log_store(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
-        match self.dialect.log_path {
+        match self.idiom().log_path {
             LogPath::Temporal => self.m.store(at, v),
             LogPath::NonTemporal => self.m.nt_store(at, v),
         }
     }
     /// Starts making log words persistent: flushes on the temporal path, nothing on the other.
     #[track_caller]
+    #[inline(always)]
     pub fn log_persist(&mut self, at: At<M::Dep>, len: u64) {
-        if self.dialect.log_path == LogPath::Temporal {
+        if self.idiom().log_path == LogPath::Temporal {
             self.persist(at, len);
         }
     }
     /// Log entries written before are durable before data stored after.
     #[track_caller]
+    #[inline(always)]
     pub fn log_to_data(&mut self) {
-        if let [before @ .., last] = self.dialect.log_to_data {
-            before.iter().for_each(|f| self.m.fence(*f));
+        if let [before @ .., last] = self.fences(|d| d.log_to_data) {
+            for f in before {
+                self.m.fence(*f);
+            }
             self.m.log_fence(*last);
         }
     }
     /// Takes a lock, with the dialect's fences.
     #[track_caller]
+    #[inline(always)]
     pub fn lock(&mut self, at: At<M::Dep>) {
         self.m.lock(at);
-        for f in self.dialect.lock_acquire {
-            self.m.fence(*f);
-        }
+        self.fence_all(|d| d.lock_acquire);
     }
     /// Releases a lock, with the dialect's fences.
     #[track_caller]
+    #[inline(always)]
     pub fn unlock(&mut self, at: At<M::Dep>) {
-        for f in self.dialect.unlock_release {
-            self.m.fence(*f);
-        }
+        self.fence_all(|d| d.unlock_release);
         self.m.unlock(at);
     }
     /// Ends operation `op`: acknowledges it where the dialect or `--ack every` says so.
@@ -149,8 +195,9 @@ impl<'m, M: Mem> Pm<'m, M> {
             self.durable();
         }
         self.m.op_end(op, outcome);
-        let logs = self.dialect.logging != Logging::None;
-        if logs && (self.ack_every || self.dialect.order_is_durable) {
+        let idiom = self.idiom();
+        let logs = idiom.logging != Logging::None;
+        if logs && (self.ack_every || idiom.order_is_durable) {
             self.m.ack(op);
         }
     }

@@ -4,10 +4,13 @@
 //! interface that programs are written against, the persist log, the execution trace and planted faults. Nothing here
 //! knows a machine, a design, a contract or a program.
 
+pub mod build;
 pub mod dialect;
 pub mod event;
 pub mod fault;
 pub mod image;
+pub mod keyed;
+pub mod lists;
 pub mod log;
 pub mod mem;
 pub mod ops;
@@ -18,13 +21,16 @@ pub mod stats;
 pub mod trace;
 pub mod units;
 
+pub use build::{Build, Flavour, Mode, Shape};
 pub use dialect::{Dialect, LogPath, Logging, Pm};
 pub use event::EventQueue;
 pub use image::{Image, LineTable};
+pub use keyed::Keyed;
+pub use lists::{Buffered, Lists};
 pub use log::{LineData, PersistLog, PersistRecord, WriteCause};
 pub use mem::{At, Mem, Val};
 pub use ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
-pub use program::{CrashPoint, Flow, OpRecord, Program, Violation, run_thread};
+pub use program::{CrashPoint, Flow, OpRecord, Program, Span, Violation, resident, run_batch, run_thread};
 pub use rng::Stream;
 pub use trace::{Dependence, StoreInfo, Trace, TraceEvent, TraceKind};
 pub use units::{Addr, Bytes, CoreId, Divider, HartId, Hertz, LineAddr, Ps, StoreId};

@@ -1,5 +1,6 @@
 //! The memory interface: one program source, many back ends (simulated machine, recorder, crash explorer, real CPU).
 
+use crate::build::Build;
 use crate::ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
 use crate::units::{Addr, LineAddr};
 
@@ -23,8 +24,19 @@ pub struct Val<D> {
     pub dep: D,
 }
 
+impl<D: Copy> At<D> {
+    /// The address as a value, to be stored as a pointer.
+    #[inline(always)]
+    pub fn pointer(self) -> Val<D> {
+        Val {
+            v: self.addr.0,
+            dep: self.dep,
+        }
+    }
+}
 impl<D: Copy + Default> At<D> {
     /// An address known without loading anything.
+    #[inline(always)]
     pub fn new(addr: Addr) -> Self {
         At {
             addr,
@@ -32,6 +44,7 @@ impl<D: Copy + Default> At<D> {
         }
     }
     /// The address `offset` bytes further, with the same provenance.
+    #[inline(always)]
     pub fn field(self, offset: u64) -> Self {
         At {
             addr: Addr(self.addr.0 + offset),
@@ -39,16 +52,19 @@ impl<D: Copy + Default> At<D> {
         }
     }
     /// The line the address lies in.
+    #[inline(always)]
     pub fn line(self) -> LineAddr {
         self.addr.line()
     }
 }
 impl<D: Copy + Default + Ord> Val<D> {
     /// A constant.
+    #[inline(always)]
     pub fn lit(v: u64) -> Self {
         Val { v, dep: D::default() }
     }
     /// This value used as a byte address: the next access depends on the load that produced it.
+    #[inline(always)]
     pub fn ptr(self) -> At<D> {
         At {
             addr: Addr(self.v),
@@ -56,6 +72,7 @@ impl<D: Copy + Default + Ord> Val<D> {
         }
     }
     /// A value computed from this one.
+    #[inline(always)]
     pub fn map(self, f: impl FnOnce(u64) -> u64) -> Self {
         Val {
             v: f(self.v),
@@ -63,6 +80,7 @@ impl<D: Copy + Default + Ord> Val<D> {
         }
     }
     /// A value computed from two; it depends on the later producer (the approximation every back end shares).
+    #[inline(always)]
     pub fn join(self, other: Self, f: impl FnOnce(u64, u64) -> u64) -> Self {
         Val {
             v: f(self.v, other.v),
@@ -70,6 +88,7 @@ impl<D: Copy + Default + Ord> Val<D> {
         }
     }
     /// `base + self * scale` as an address that depends on this value.
+    #[inline(always)]
     pub fn index(self, base: Addr, scale: u64) -> At<D> {
         At {
             addr: Addr(base.0 + self.v * scale),
@@ -85,6 +104,11 @@ impl<D: Copy + Default + Ord> Val<D> {
 pub trait Mem {
     /// Provenance of values: `()` everywhere but in the simulator.
     type Dep: Copy + Default + Ord + std::fmt::Debug + 'static;
+    /// The dialect and the way of logging that this back end was compiled for; `None`: chosen when a run begins. Code for a
+    /// fixed build is production code: no deliberate mistakes, no outcomes for an oracle.
+    const FIXED: Option<&'static Build> = None;
+    /// Whether an oracle looks at what operations report.
+    const OBSERVED: bool = Self::FIXED.is_none();
 
     /// Loads `width` bytes.
     #[track_caller]

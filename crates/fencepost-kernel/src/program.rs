@@ -3,7 +3,7 @@
 use crate::dialect::{Logging, Pm};
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
-use crate::units::Addr;
+use crate::units::{Addr, LINE_BYTES, LineAddr};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -14,8 +14,8 @@ pub struct OpRecord {
     pub thread: u32,
     /// Index of the operation within its thread.
     pub k: u32,
-    /// Global position of the operation's first lock acquisition (operations that took no lock: of its end).
-    /// Operations under one lock are ordered by it as the lock ordered them.
+    /// Global position of the operation's last lock acquisition (operations that took no lock: of its end). Operations that
+    /// take all their locks before they release any are ordered by it as their locks ordered them.
     pub stamp: u64,
     /// What it did.
     pub outcome: Outcome,
@@ -57,14 +57,26 @@ pub enum Flow<S> {
     Done(Result<(), Violation>),
 }
 
+/// A range of addresses.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub at: Addr,
+    /// Bytes.
+    pub len: u64,
+}
+
 /// A persistent program.
 ///
-/// Operation `k` of thread `t` is a pure function of (the program's parameters and seed, `t`, `k`, memory), and
-/// every value it stores into the structure is unique in the run: roll-back, prefix oracles, replay and native
-/// batches rely on both. Recovery is `rebuild` (no history, so explorers may share it between crash points), then
+/// What an operation is given (its keys, values, random choices) is its *input*, made before the measured stretch begins: operation
+/// `k` of thread `t` is a pure function of (the program's parameters, `t`, `k`, its input, memory), and its input one of (parameters,
+/// seed, `t`, `k`). Inputs carry what makes stored values tell which operation stored them; roll-back, prefix oracles and replay rely
+/// on that. Recovery is `rebuild` (no history, so explorers may share it between crash points), then
 /// `audit` (the oracle). Both are chains of *steps*: a step may use any Rust inside, but everything that outlives
 /// it is its state, which makes merging of equal states sound.
 pub trait Program: Clone + 'static {
+    /// What one operation is given.
+    type Input;
     /// State between two steps of recovery.
     type Rebuild: Clone + Eq + Hash + Debug;
     /// State between two steps of the audit.
@@ -74,8 +86,15 @@ pub trait Program: Clone + 'static {
 
     /// Builds the initial structure. Untimed; the image it leaves is durable.
     fn setup<M: Mem>(&self, m: &mut M);
-    /// Runs operation `k` of `thread`.
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback>;
+    /// The data that stays in a cache of sufficient size while the program runs, hottest first: it is read before measuring begins. Logs
+    /// and pools are left out, they are warmed by operations.
+    fn resident(&self) -> Vec<Span> {
+        Vec::new()
+    }
+    /// What operation `k` of `thread` is given. Not part of the measured stretch.
+    fn input(&self, thread: u32, k: u32) -> Self::Input;
+    /// Runs operation `k` of `thread`: the measured stretch.
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Self::Input) -> Result<Outcome, Rollback>;
 
     /// First state of recovery.
     fn rebuild_start(&self) -> Self::Rebuild;
@@ -97,7 +116,7 @@ pub fn run_thread<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u
     loop {
         while k < to {
             pm.m.op_begin(k);
-            match program.op(pm, thread, k) {
+            match program.op(pm, thread, k, &program.input(thread, k)) {
                 Ok(outcome) => {
                     pm.finish_op(k, outcome);
                     k += 1;
@@ -105,12 +124,59 @@ pub fn run_thread<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u
                 Err(Rollback { op }) => k = op,
             }
         }
-        if pm.dialect.logging != Logging::Hardware {
+        if pm.idiom().logging != Logging::Hardware {
             return;
         }
         match pm.m.tx_begin() {
             Ok(_) => return pm.m.tx_commit(),
             Err(Rollback { op }) => k = op,
         }
+    }
+}
+
+/// Runs one operation of `thread` for each of the inputs, from operation `from`: a batch whose inputs were made beforehand, where
+/// instructions are counted or timed. Not for hardware transactions, which may be rolled back beyond a batch.
+#[inline(always)]
+pub fn run_batch<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u32, from: u32, inputs: &[P::Input]) {
+    for (k, input) in (from..).zip(inputs) {
+        pm.m.op_begin(k);
+        if let Ok(outcome) = program.op(pm, thread, k, input) {
+            pm.finish_op(k, outcome);
+        }
+    }
+}
+
+/// The lines of `spans` that `thread` of `threads` reads before measuring begins: its share of the hottest `limit` bytes, the hottest
+/// last.
+pub fn resident(spans: &[Span], limit: u64, thread: u32, threads: u32) -> Vec<LineAddr> {
+    let lines = spans
+        .iter()
+        .flat_map(|s| s.at.line().0..Addr(s.at.0 + s.len.max(1) - 1).line().0 + 1);
+    let hottest: Vec<u64> = lines.take((limit / LINE_BYTES) as usize).collect();
+    let own = hottest
+        .into_iter()
+        .skip(thread as usize)
+        .step_by(threads.max(1) as usize);
+    let mut own: Vec<LineAddr> = own.map(LineAddr).collect();
+    own.reverse();
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn threads_share_the_hottest_lines_and_read_the_hottest_last() {
+        let spans = [(0, 64), (1000, 100), (4096, 640)].map(|(at, len)| Span { at: Addr::pm(at), len });
+        let first = Addr::pm(0).line().0;
+        let shares = [0, 1].map(|t| {
+            resident(&spans, 6 * 64, t, 2)
+                .iter()
+                .map(|l| l.0 - first)
+                .collect::<Vec<_>>()
+        });
+        // One line; 1000..1100 lies on lines 15 to 17; two of the ten of the last.
+        assert_eq!(shares, [vec![64, 16, 0], vec![65, 17, 15]]);
+        assert!(resident(&spans, 0, 0, 1).is_empty());
     }
 }

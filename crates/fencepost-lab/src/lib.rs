@@ -25,6 +25,7 @@ pub mod result;
 pub mod run;
 mod semantics;
 pub mod simulate;
+pub mod steady;
 pub mod store;
 pub mod variants;
 

@@ -15,6 +15,10 @@ pub fn pages() -> Vec<(String, String)> {
     out.push(("docs/designs.md".into(), designs()));
     out.push(("docs/parameters.md".into(), parameters()));
     out.push(("docs/stats.md".into(), stats()));
+    out.push((
+        "docs/programs.md".into(),
+        format!("{MARK}{}", fencepost_programs::page::page()),
+    ));
     out.push(("docs/variants.md".into(), variants()));
     out
 }

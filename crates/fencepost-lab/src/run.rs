@@ -12,7 +12,7 @@ use fencepost_kernel::{Logging, Program};
 use fencepost_machine::memory::MemStats;
 use fencepost_machine::seam::{Cause, StatInfo};
 use fencepost_machine::{Counters, RunReport};
-use fencepost_programs::Visit;
+use fencepost_programs::{Visit, sites};
 use std::collections::BTreeMap;
 
 /// Resolves and runs a request.
@@ -155,8 +155,16 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
     ]
 }
 
-/// What was asked for and has no effect in this run.
+/// What was asked for and has no effect in this run; or that its instruction counts are estimates.
 fn note(resolved: &Resolved) -> Option<String> {
+    no_effect(resolved).or_else(|| {
+        let program = resolved.program_word();
+        (!sites::is_measured(program)).then(|| {
+            format!("the instructions between memory operations of `{program}` are estimates: they were never counted")
+        })
+    })
+}
+fn no_effect(resolved: &Resolved) -> Option<String> {
     let (design, scheme) = (resolved.design.name, resolved.request.log.as_ref()?);
     let keeper = match resolved.dialect().logging {
         Logging::Software => return None,

@@ -3,9 +3,10 @@
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::host::{Spent, Stopwatch};
+use crate::steady::WarmUp;
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{RecordError, Recorder, Schedule};
-use fencepost_kernel::{Image, Logging, Pm, Program, run_thread};
+use fencepost_kernel::{Image, Logging, Pm, Program};
 use fencepost_machine::seam::{Design, StatInfo};
 use fencepost_machine::{Machine, RunError, RunReport, ThreadBody, Workload};
 use fencepost_programs::sites;
@@ -27,9 +28,13 @@ pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> R
     let r = &resolved.request;
     let design = build_design(resolved)?;
     let (stats, histograms) = (design.stats(), design.histograms());
+    let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
+    let free = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?.dram.0;
     let work = Workload {
         initial: initial(program)?,
-        threads: (0..resolved.threads).map(|t| body(resolved, program, t)).collect(),
+        threads: (0..resolved.threads)
+            .map(|t| body(resolved, program, t, free))
+            .collect(),
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
         warm_up: r.warmup.into(),
         record,
@@ -60,13 +65,21 @@ fn initial<P: Program>(program: &P) -> Result<Image, LabError> {
 }
 
 /// What one thread runs: its operations, then one explicit drain that acknowledges them all.
-fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32) -> ThreadBody {
+fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32, free: u64) -> ThreadBody {
     let (program, dialect) = (program.clone(), resolved.dialect());
     let (ops, ack_every) = (resolved.program.ops, resolved.request.ack_every);
+    let cache = resolved.machine.spec.llc.size.0;
+    let warm_up = WarmUp::new(
+        &program,
+        (thread, resolved.threads),
+        resolved.request.warmup,
+        cache,
+        free,
+    );
     Box::new(move |m| {
         let mut pm = Pm::new(m, dialect);
         pm.ack_every = ack_every;
-        run_thread(&program, &mut pm, thread, 0, ops);
+        warm_up.run(&program, &mut pm, ops);
         if dialect.logging != Logging::None {
             pm.durable();
             fencepost_kernel::Mem::ack(pm.m, ops - 1);

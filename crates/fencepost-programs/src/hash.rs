@@ -7,19 +7,19 @@
 //!
 //! The audit walks the chains of the buckets that operations of the run concern, every item of them.
 //!
-//! Used by broi and loc, chained maps by themis and fgc (SYSTEMS 3.1).
+//! Used by broi and loc, chained maps by themis and fgc.
 
-use crate::dict::Dict;
-use crate::layout::{Footprint, Layout, Locks};
+use crate::dict::{Dict, Toggle};
+use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::{Cut, History};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogFlow, LogStep, Region, Runtime, Tx};
+use crate::tx::{LogStep, Region, Runtime, Tx};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation, params, rng,
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,
 };
 
 params! {
@@ -51,8 +51,8 @@ pub struct Hash {
     rt: Runtime,
     dict: Dict,
     buckets: u64,
-    table: Addr,
-    preload: Addr,
+    table: Rows,
+    preload: Rows,
     locks: Locks,
     footprint: Footprint,
 }
@@ -60,13 +60,7 @@ pub struct Hash {
 impl Described for Hash {
     const WORD: &'static str = "hash";
     const ABOUT: &'static str = "chained hash table: search, insert if absent, remove if found";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::Redo,
-        Scheme::Ido,
-        Scheme::Raw,
-    ];
+    const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,
@@ -94,9 +88,13 @@ impl Described for Hash {
             return Err(impossible::<Hash>("buckets = 0: there must be at least one"));
         }
         let mut layout = Layout::default();
-        let (table, preload) = (layout.pm(p.buckets * 8), layout.pm(p.preload * ITEM));
+        let (table, preload) = (
+            Rows::new(&mut layout, 8, p.buckets),
+            Rows::new(&mut layout, ITEM, p.preload),
+        );
         let pool = Pool::new(&mut layout, s.threads, ITEM, u64::from(s.ops));
-        let rt = Runtime::new(&mut layout, s.threads, (s.scheme, p.coupling, s.variant), 2048, pool);
+        // A new item and its link, or one link.
+        let rt = Runtime::new(&mut layout, s, p.coupling, VALUE_WORDS + 3, pool);
         let locks = Locks::new(&mut layout, p.locks.min(p.buckets));
         Ok(Hash {
             rt,
@@ -129,106 +127,87 @@ pub struct HashModel {
 }
 
 impl Hash {
+    #[inline(always)]
     fn bucket(&self, key: u64) -> u64 {
         rng::mix(key) % self.buckets
     }
+    #[inline(always)]
     fn head(&self, bucket: u64) -> Addr {
-        Addr(self.table.0 + bucket * 8)
+        self.table.at::<()>(bucket).addr
     }
     fn is_item(&self, at: u64) -> bool {
-        let end = self.preload.0 + self.dict.preload * ITEM;
-        (at >= self.preload.0 && at < end && (at - self.preload.0).is_multiple_of(ITEM))
-            || self.rt.pool().owns(Addr(at))
+        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
     }
     fn is_link(&self, at: u64) -> bool {
-        let heads = self.table.0..self.table.0 + self.buckets * 8;
-        (heads.contains(&at) && at.is_multiple_of(8)) || (at >= NEXT && self.is_item(at - NEXT))
+        self.table.owns(at) || (at >= NEXT && self.is_item(at - NEXT))
     }
 
     #[track_caller]
-    fn insert<M: Mem>(&self, tx: &mut Tx<'_, M>, link: At<M::Dep>, key: u64, value: u64) -> At<M::Dep> {
+    #[inline(always)]
+    fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, new: Toggle) -> At<M::Dep> {
         let item = tx.alloc();
-        let last = At {
-            addr: item.addr,
-            dep: item.dep,
-        }
-        .field(VALUES + (VALUE_WORDS - 1) * 8);
-        tx.fresh(item.field(KEY), Val::lit(key));
+        let last = item.field(VALUES + (VALUE_WORDS - 1) * 8);
+        tx.fresh(item.field(KEY), Val::lit(new.key));
         for w in 0..VALUE_WORDS - 1 {
-            tx.fresh(item.field(VALUES + w * 8), Val::lit(value));
+            tx.fresh(item.field(VALUES + w * 8), Val::lit(new.value));
         }
-        let whole = self.rt.variant() != Variant::NonAtomicUpdate;
-        tx.fresh(last, Val::lit(if whole { value } else { 0 }));
+        let split = tx.slip(Variant::NonAtomicUpdate);
+        tx.fresh(last, Val::lit(if split { 0 } else { new.value }));
         tx.fresh(item.field(NEXT), Val::lit(0));
         tx.step();
-        let pointer = Val {
-            v: item.addr.0,
-            dep: item.dep,
-        };
-        tx.region(
-            REGION_LINK,
-            &[
-                Val {
-                    v: link.addr.0,
-                    dep: link.dep,
-                },
-                pointer,
-            ],
-        );
-        tx.write(link, pointer);
+        tx.region(REGION_LINK, &[link.pointer(), item.pointer()]);
+        tx.update(link, item.pointer());
         tx.step();
         last
     }
     #[track_caller]
-    fn remove<M: Mem>(&self, tx: &mut Tx<'_, M>, link: At<M::Dep>, item: At<M::Dep>) {
+    #[inline(always)]
+    fn remove<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, item: At<M::Dep>) {
         let mut next = tx.read(item.field(NEXT));
-        if self.rt.variant() == Variant::SemanticMistake {
+        if tx.slip(Variant::SemanticMistake) {
             next = Val::lit(0); // The mistake: the rest of the chain is cut off.
         }
-        tx.region(
-            REGION_LINK,
-            &[
-                Val {
-                    v: link.addr.0,
-                    dep: link.dep,
-                },
-                next,
-            ],
-        );
-        if self.rt.variant() == Variant::UnflushedUnlink {
+        tx.region(REGION_LINK, &[link.pointer(), next]);
+        if tx.slip(Variant::UnflushedUnlink) {
             tx.write_unflushed(link, next);
         } else {
-            tx.write(link, next);
+            tx.update(link, next);
         }
         tx.step();
         tx.free(item);
     }
-    /// Toggles `key`; returns the value found (0: none).
+    /// Toggles the key; returns the value found (0: none).
     #[track_caller]
-    fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, key: u64) -> Result<u64, Rollback> {
+    #[inline(always)]
+    fn toggle<M: Mem>(
+        &self,
+        pm: &mut Pm<'_, M>,
+        thread: u32,
+        k: u32,
+        bucket: u64,
+        wanted: Toggle,
+    ) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;
-        let mut link = At::new(self.head(self.bucket(key)));
+        let mut link = At::new(self.head(bucket));
         let mut item = tx.read(link).ptr();
         while item.addr.0 != 0 {
+            let key = tx.read(item.field(KEY)).v;
             tx.compute(sites::CHAIN_STEP);
-            if tx.read(item.field(KEY)).v == key {
-                break;
+            if key == wanted.key {
+                let found = tx.read(item.field(VALUES)).v;
+                self.remove(&mut tx, link, item);
+                tx.commit();
+                return Ok(found);
             }
             link = item.field(NEXT);
             item = tx.read(link).ptr();
         }
-        if item.addr.0 != 0 {
-            let found = tx.read(item.field(VALUES)).v;
-            self.remove(&mut tx, link, item);
-            tx.commit();
-            return Ok(found);
-        }
-        let value = self.dict.value(thread, k, 0);
-        let last = self.insert(&mut tx, link, key, value);
+        let last = self.insert(&mut tx, link, wanted);
+        let split = tx.slip(Variant::NonAtomicUpdate);
         tx.commit();
-        if self.rt.variant() == Variant::NonAtomicUpdate {
+        if split {
             let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            tx.write(last, Val::lit(value));
+            tx.update(last, Val::lit(wanted.value));
             tx.step();
             tx.commit();
         }
@@ -278,13 +257,14 @@ impl Hash {
 }
 
 impl Program for Hash {
+    type Input = Toggle;
     type Rebuild = LogStep;
     type Audit = HashAudit;
     type Model = HashModel;
 
     fn setup<M: Mem>(&self, m: &mut M) {
         for (i, (key, value)) in self.dict.preloaded().enumerate() {
-            let item = At::new(Addr(self.preload.0 + i as u64 * ITEM));
+            let item = self.preload.at(i as u64);
             let head = At::new(self.head(self.bucket(key)));
             let first = m.load(head);
             m.store(item.field(KEY), Val::lit(key));
@@ -293,27 +273,29 @@ impl Program for Hash {
             m.store(head, Val::lit(item.addr.0));
         }
     }
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
-        let key = self.dict.key(thread, k, 0);
-        pm.m.compute(sites::HASH_PROLOGUE);
-        let lock = At::new(self.locks.addr(self.locks.stripe(self.bucket(key))));
+    fn resident(&self) -> Vec<Span> {
+        vec![self.table.span(), self.preload.span()]
+    }
+    fn input(&self, thread: u32, k: u32) -> Toggle {
+        self.dict.toggle(thread, k, 0)
+    }
+    #[inline(always)]
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Toggle) -> Result<Outcome, Rollback> {
+        let bucket = self.bucket(input.key);
         pm.m.compute(sites::HASH_KEY);
+        let lock = self.locks.of(bucket);
         pm.lock(lock);
-        let result = self.toggle(pm, thread, k, key);
+        let result = self.toggle(pm, thread, k, bucket, *input);
         pm.unlock(lock);
-        pm.m.compute(sites::HASH_EPILOGUE);
-        Ok(Dict::outcome([result?].into_iter()))
+        pm.m.compute(sites::EPILOGUE);
+        Ok(Dict::outcome::<M>(&[result?]))
     }
 
     fn rebuild_start(&self) -> LogStep {
         self.rt.recover_start()
     }
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        match self.rt.recover(m, state, |m, _, _, region| self.resume(m, region)) {
-            LogFlow::Next(step) => Flow::Next(step),
-            LogFlow::Finished => Flow::Done(Ok(())),
-            LogFlow::Broken(v) => Flow::Done(Err(v)),
-        }
+        self.rt.rebuild(m, state, |m, _, _, region| self.resume(m, region))
     }
     fn model(&self, ops: &[OpRecord]) -> HashModel {
         let history = self.dict.history(ops, |key| self.locks.stripe(self.bucket(key)));

@@ -1,7 +1,8 @@
 //! Where things lie: fixed offsets, handed out once when a program is built.
 
+use crate::small::Small;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, Bytes};
+use fencepost_kernel::{Addr, At, Bytes, Mem, Pm, Span};
 
 /// First byte used in either memory, so that no object has address 0 (the null pointer) or persistent offset 0.
 const FIRST: u64 = 4096;
@@ -59,28 +60,119 @@ impl Layout {
 #[derive(Copy, Clone, Debug)]
 pub struct Locks {
     base: Addr,
-    count: u64,
+    /// Number of locks, a power of two, minus one.
+    mask: u64,
 }
 impl Locks {
-    /// Reserves `count` locks (at least one).
+    /// Reserves at least `count` locks: the next power of two.
     pub fn new(layout: &mut Layout, count: u64) -> Locks {
-        let count = count.max(1);
+        let count = count.max(1).next_power_of_two();
         Locks {
             base: layout.dram(count * LINE_BYTES),
-            count,
+            mask: count - 1,
         }
     }
     /// Number of locks.
     pub fn count(&self) -> u64 {
-        self.count
+        self.mask + 1
     }
     /// The lock that guards object `index`: objects are striped over the locks.
+    #[inline(always)]
     pub fn stripe(&self, index: u64) -> u64 {
-        index % self.count
+        index & self.mask
     }
     /// Address of lock `stripe`.
+    #[inline(always)]
     pub fn addr(&self, stripe: u64) -> Addr {
-        debug_assert!(stripe < self.count);
+        debug_assert!(stripe <= self.mask);
         Addr(self.base.0 + stripe * LINE_BYTES)
+    }
+    /// The lock of object `index`.
+    #[inline(always)]
+    pub fn of<D: Copy + Default>(&self, index: u64) -> At<D> {
+        At::new(self.addr(self.stripe(index)))
+    }
+    /// Takes the locks of two objects, in the order of their addresses, a shared one once.
+    #[track_caller]
+    #[inline(always)]
+    pub fn lock_two<M: Mem>(&self, pm: &mut Pm<'_, M>, a: u64, b: u64) {
+        let (a, b) = (self.stripe(a), self.stripe(b));
+        pm.lock(At::new(self.addr(a.min(b))));
+        if a != b {
+            pm.lock(At::new(self.addr(a.max(b))));
+        }
+    }
+    /// Releases what [`Locks::lock_two`] took.
+    #[track_caller]
+    #[inline(always)]
+    pub fn unlock_two<M: Mem>(&self, pm: &mut Pm<'_, M>, a: u64, b: u64) {
+        let (a, b) = (self.stripe(a), self.stripe(b));
+        pm.unlock(At::new(self.addr(a)));
+        if a != b {
+            pm.unlock(At::new(self.addr(b)));
+        }
+    }
+    /// Takes the locks of these stripes, which [`Locks::stripes`] put in order.
+    #[track_caller]
+    pub fn lock_all<M: Mem>(&self, pm: &mut Pm<'_, M>, stripes: &[u64]) {
+        for s in stripes {
+            pm.lock(At::new(self.addr(*s)));
+        }
+    }
+    /// Releases them, in the reverse order.
+    #[track_caller]
+    pub fn unlock_all<M: Mem>(&self, pm: &mut Pm<'_, M>, stripes: &[u64]) {
+        for s in stripes.iter().rev() {
+            pm.unlock(At::new(self.addr(*s)));
+        }
+    }
+    /// The stripes of several objects, ascending, each once: the order in which every thread takes them.
+    pub fn stripes(&self, objects: impl Iterator<Item = u64>) -> Small<u64, 16> {
+        let mut all = Small::<u64, 16>::new(0);
+        objects.for_each(|i| all.push(self.stripe(i)));
+        all.as_mut_slice().sort_unstable();
+        let mut once = Small::new(0);
+        for s in all.as_slice() {
+            if once.as_slice().last() != Some(s) {
+                once.push(*s);
+            }
+        }
+        once
+    }
+}
+
+/// A table of rows of one size in persistent memory.
+#[derive(Copy, Clone, Debug)]
+pub struct Rows {
+    base: Addr,
+    row: u64,
+    count: u64,
+}
+impl Rows {
+    /// Reserves `count` rows of `row` bytes, the table on lines of its own.
+    pub fn new(layout: &mut Layout, row: u64, count: u64) -> Rows {
+        let base = layout.pm(row * count);
+        Rows { base, row, count }
+    }
+    /// Number of rows.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+    /// Row `i`.
+    #[inline(always)]
+    pub fn at<D: Copy + Default>(&self, i: u64) -> At<D> {
+        At::new(Addr(self.base.0 + i * self.row))
+    }
+    /// Whether `at` is the first byte of a row. Recovery trusts no pointer before asking this.
+    pub fn owns(&self, at: u64) -> bool {
+        at.checked_sub(self.base.0)
+            .is_some_and(|o| o.is_multiple_of(self.row) && o < self.row * self.count)
+    }
+    /// All of it.
+    pub fn span(&self) -> Span {
+        Span {
+            at: self.base,
+            len: self.row * self.count,
+        }
     }
 }

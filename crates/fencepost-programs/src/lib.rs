@@ -1,4 +1,4 @@
-//! Floor 1: persistent programs, the transaction runtime they are written on, their recovery and their oracles.
+//! Persistent programs, the transaction runtime they are written on, their recovery and their oracles.
 //!
 //! A program is written once against [`Tx`](tx::Tx) and runs under every dialect: software undo, redo and iDO logging,
 //! hand-ordered persists, hardware transactions, or nothing at all. Recovery and audit are chains of small steps.
@@ -27,14 +27,17 @@ pub mod commitstore;
 pub mod cq;
 mod dict;
 pub mod hash;
+pub mod index;
 pub mod layout;
 pub mod oracle;
+pub mod page;
 pub mod pool;
 pub mod rbtree;
+pub mod registers;
 pub mod registry;
 pub mod settings;
 pub mod sites;
-mod small;
+pub mod small;
 pub mod sps;
 pub mod tx;
 pub mod words;

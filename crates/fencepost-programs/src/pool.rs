@@ -7,7 +7,7 @@
 use crate::layout::Layout;
 use crate::sites;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Mem, Val};
+use fencepost_kernel::{Addr, At, Mem};
 
 /// Freed blocks a thread remembers; beyond that a freed block is dropped (leaked until the next start).
 const FREE_SLOTS: u64 = 1024;
@@ -39,6 +39,7 @@ impl Pool {
     const fn control_bytes() -> u64 {
         LINE_BYTES + FREE_SLOTS * 8
     }
+    #[inline(always)]
     fn control<D: Copy + Default>(&self, thread: u32) -> At<D> {
         At::new(Addr(self.control.0 + u64::from(thread) * Self::control_bytes()))
     }
@@ -47,6 +48,7 @@ impl Pool {
     /// # Panics
     /// When the pool is exhausted, that is, when more operations run than the program was built for.
     #[track_caller]
+    #[inline(always)]
     pub fn alloc<M: Mem>(&self, m: &mut M, thread: u32) -> At<M::Dep> {
         let control = self.control(thread);
         let freed = m.load(control.field(8));
@@ -55,11 +57,9 @@ impl Pool {
             m.load(freed.index(Addr(control.addr.0 + LINE_BYTES - 8), 8)).ptr()
         } else {
             let next = m.load(control);
-            assert!(
-                next.v < self.per_thread,
-                "allocation pool of thread {thread} is exhausted after {} blocks",
-                next.v
-            );
+            if next.v >= self.per_thread {
+                exhausted(thread, next.v);
+            }
             m.store(control, next.map(|n| n + 1));
             let first = self.blocks.0 + u64::from(thread) * self.per_thread * self.block;
             next.index(Addr(first), self.block)
@@ -69,20 +69,19 @@ impl Pool {
     }
     /// Returns a block to `thread`'s pool. Only once its unlinking is ordered before whatever the thread stores next.
     #[track_caller]
+    #[inline(always)]
     pub fn free<M: Mem>(&self, m: &mut M, thread: u32, block: At<M::Dep>) {
         let control = self.control(thread);
         let freed = m.load(control.field(8));
         if freed.v < FREE_SLOTS {
-            m.store(
-                freed.index(Addr(control.addr.0 + LINE_BYTES), 8),
-                Val {
-                    v: block.addr.0,
-                    dep: block.dep,
-                },
-            );
+            m.store(freed.index(Addr(control.addr.0 + LINE_BYTES), 8), block.pointer());
             m.store(control.field(8), freed.map(|n| n + 1));
         }
         m.compute(sites::FREE);
+    }
+    /// Blocks of all pools.
+    pub fn blocks(&self) -> u64 {
+        u64::from(self.threads) * self.per_thread
     }
     /// Whether `at` is the first byte of one of the pool's blocks. Recovery trusts no pointer before asking this.
     pub fn owns(&self, at: Addr) -> bool {
@@ -91,18 +90,23 @@ impl Pool {
     }
     /// Blocks of a crash image that have been written but that `live` does not reach.
     pub fn leaked<M: Mem>(&self, m: &mut M, live: impl Fn(Addr) -> bool) -> u64 {
-        let blocks = u64::from(self.threads) * self.per_thread;
-        (0..blocks)
+        (0..self.blocks())
             .map(|i| Addr(self.blocks.0 + i * self.block))
             .filter(|b| (0..self.block).step_by(8).any(|o| m.load(At::new(*b).field(o)).v != 0) && !live(*b))
             .count() as u64
     }
 }
 
+#[cold]
+#[inline(never)]
+fn exhausted(thread: u32, blocks: u64) -> ! {
+    panic!("allocation pool of thread {thread} is exhausted after {blocks} blocks")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fencepost_kernel::{Fence, Flush, Image, Rmw, Width};
+    use fencepost_kernel::{Fence, Flush, Image, Rmw, Val, Width};
 
     struct Words(Image);
     impl Mem for Words {

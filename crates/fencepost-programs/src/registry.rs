@@ -129,7 +129,7 @@ mod tests {
         };
         assert_eq!(
             refusal("sps", raw),
-            "`sps` has no `raw` form; it has undo-array, undo-list, redo, ido"
+            "`sps` has no `raw` form; it has undo-array, undo-list, library-array, library-list, redo, ido"
         );
         let variant = Settings {
             variant: Variant::TokenFirst,

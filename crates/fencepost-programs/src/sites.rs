@@ -1,16 +1,16 @@
 //! Compute sites: the stretches of instructions between memory operations, and what each costs.
 //!
 //! `compute(site)` stands for the instructions that a thread executed since its previous `compute`, other than its memory
-//! operations. How many those are is measured on the native build of this very source (`examples/measure_sites.rs`: the
+//! operations. How many those are is measured on the native build of this very source (`benches/instructions`: the
 //! programs run on plain memory under an instruction tracer, which attributes every instruction to the marker that ends its
-//! stretch; instructions of the memory back end, and of calling it, are taken out). The costs are in a generated file.
+//! stretch; a memory operation is one instruction there, which is not counted). The costs are in a generated file.
 //!
 //! **Which number a run is given.** The mean over the occurrences of the site in the measured run of the same program, scheme
 //! and [`Mode`]. The mean is the one statistic that keeps totals: a simulated run of that configuration executes as many
 //! instructions as the native one did, however skewed a site's costs are. Nothing is shared between configurations, because
 //! they differ for reasons that are theirs (what a compiler made of a loop, how many inputs a region has). A site that a
 //! measured run happened not to meet takes the mean over all occurrences in the program's other runs, then in those of
-//! all programs.
+//! all programs, then a stated estimate; runs of a program that was never measured say so.
 
 use crate::settings::Settings;
 use crate::words::{Coupling, Scheme};
@@ -18,70 +18,51 @@ use fencepost_kernel::params::ParamValue as _;
 use fencepost_kernel::{Dialect, LogPath, Logging, Site};
 
 macro_rules! sites {
-    ($($(#[doc = $doc:literal])* $name:ident = $id:literal),* $(,)?) => {
+    ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $estimate:literal);* $(;)?) => {
         $($(#[doc = $doc])* pub const $name: Site = Site($id);)*
         /// Every site with its name, in id order.
         pub const NAMES: &[(Site, &str)] = &[$(($name, stringify!($name))),*];
+        /// Instructions assumed of each site where nothing was measured, in id order.
+        const ESTIMATES: &[u32] = &[$($estimate),*];
     };
 }
 
+// Name, id, and the estimate that stands in until the site has been measured.
 sites! {
     /// Start of a transaction, with the locks before it.
-    TX_BEGIN = 0,
-    /// One call of the logging runtime: from the program's store to the record's head and first word.
-    LOG_RECORD = 1,
-    /// One more word of a record.
-    LOG_WORD = 2,
-    /// One tracked store outside the log: bookkeeping of the transaction's dirty lines.
-    TX_STORE = 3,
-    /// Look-up of a transaction's own buffered writes (redo).
-    TX_LOOKUP = 4,
-    /// From the last store or look-up to the start of commit.
-    TX_COMMIT = 5,
+    TX_BEGIN = 0, 10;
+    /// One undo or redo record, from the program's store or announcement to the record's last word.
+    LOG_RECORD = 1, 14;
+    /// From the last record or step to the start of commit.
+    TX_COMMIT = 2, 10;
+    /// iDO: one region's record, the reads and choices of inputs before it included.
+    REGION_RECORD = 3, 40;
     /// Taking a block from an allocation pool.
-    ALLOC = 6,
+    ALLOC = 4, 15;
     /// Returning a block, after the commit that unlinked it.
-    FREE = 7,
+    FREE = 5, 15;
+    /// Start of an operation, up to its first lock.
+    PROLOGUE = 6, 10;
+    /// End of an operation, from its commit on.
+    EPILOGUE = 7, 15;
     /// Hashing a key to its bucket.
-    HASH_KEY = 8,
+    HASH_KEY = 8, 10;
     /// One step of a search along a chain.
-    CHAIN_STEP = 9,
+    CHAIN_STEP = 9, 5;
     /// One step of a search down a binary tree.
-    TREE_STEP = 10,
+    TREE_STEP = 10, 6;
     /// One turn of a tree's rebalancing loop, or one rotation.
-    REBALANCE = 11,
+    REBALANCE = 11, 10;
     /// One probe of a binary search inside a wide node.
-    NODE_PROBE = 12,
+    NODE_PROBE = 12, 7;
     /// Moving one pair inside a wide node.
-    PAIR_MOVE = 13,
-    /// One word of an array entry: merging the tag.
-    ENTRY_WORD = 14,
-    /// Start of an operation of `cq`: from the end of the one before, random numbers and choice of keys included.
-    CQ_PROLOGUE = 15,
-    /// End of an operation of `cq`: from its commit to its outcome.
-    CQ_EPILOGUE = 16,
-    /// Start of an operation of `sps`: from the end of the one before, random numbers and choice of keys included.
-    SPS_PROLOGUE = 17,
-    /// End of an operation of `sps`: from its commit to its outcome.
-    SPS_EPILOGUE = 18,
-    /// Start of an operation of `hash`: from the end of the one before, random numbers and choice of keys included.
-    HASH_PROLOGUE = 19,
-    /// End of an operation of `hash`: from its commit to its outcome.
-    HASH_EPILOGUE = 20,
-    /// Start of an operation of `rbtree`: from the end of the one before, random numbers and choice of keys included.
-    RBTREE_PROLOGUE = 21,
-    /// End of an operation of `rbtree`: from its commit to its outcome.
-    RBTREE_EPILOGUE = 22,
-    /// Start of an operation of `bplustree`: from the end of the one before, random numbers and choice of keys included.
-    BPLUSTREE_PROLOGUE = 23,
-    /// End of an operation of `bplustree`: from its commit to its outcome.
-    BPLUSTREE_EPILOGUE = 24,
-    /// Start of an operation of `commitstore`: from the end of the one before, random numbers and choice of keys included.
-    COMMITSTORE_PROLOGUE = 25,
-    /// End of an operation of `commitstore`: from its commit to its outcome.
-    COMMITSTORE_EPILOGUE = 26,
-    /// iDO: from the last store of the region before, over the reads and choices of inputs, to the record's head.
-    REGION_RECORD = 27,
+    PAIR_MOVE = 13, 8;
+    /// Reading both entries of a swap.
+    SPS_SWAP = 14, 10;
+    /// One probe of a hash index.
+    INDEX_PROBE = 15, 6;
+    /// Handling one row of a table.
+    ROW = 16, 20;
 }
 
 fencepost_kernel::param_words! {
@@ -93,6 +74,8 @@ fencepost_kernel::param_words! {
         Hardware = "hardware",
         /// Software logs whole objects ahead.
         Grouped = "grouped",
+        /// The same where nothing needs a flush.
+        Ordered = "ordered",
         /// Software logs each store.
         PerStore = "per-store",
     }
@@ -103,8 +86,9 @@ impl Mode {
         match (dialect.logging, coupling, dialect.log_path) {
             (Logging::None, ..) => Mode::None,
             (Logging::Hardware, ..) => Mode::Hardware,
-            (_, Coupling::Grouped, _) | (_, Coupling::Auto, LogPath::Temporal) => Mode::Grouped,
             (_, Coupling::PerStore, _) | (_, Coupling::Auto, LogPath::NonTemporal) => Mode::PerStore,
+            _ if dialect.flush.is_none() => Mode::Ordered,
+            _ => Mode::Grouped,
         }
     }
 }
@@ -159,17 +143,22 @@ fn lines() -> impl Iterator<Item = &'static str> {
 pub fn costs(program: &str, scheme: Scheme, mode: Mode) -> Vec<u32> {
     let all: Vec<Measured> = measured().collect();
     // Where software does not log, the scheme plays no part.
-    let logs = matches!(mode, Mode::Grouped | Mode::PerStore);
-    let cost = |(_, name): &(Site, &str)| {
+    let logs = matches!(mode, Mode::Grouped | Mode::Ordered | Mode::PerStore);
+    let cost = |((_, name), estimate): (&(Site, &str), &u32)| {
         let same =
             |m: &&Measured| m.program == program && m.mode == mode.word() && (!logs || m.scheme == scheme.word());
         let met: Vec<&Measured> = all.iter().filter(|m| m.site == *name).collect();
         let exact: Vec<&Measured> = met.iter().copied().filter(same).collect();
         let here: Vec<&Measured> = met.iter().copied().filter(|m| m.program == program).collect();
         let from = [exact, here, met].into_iter().find(|some| !some.is_empty());
-        from.map_or(0, |some| mean(&some))
+        from.map_or(*estimate, |some| mean(&some))
     };
-    NAMES.iter().map(cost).collect()
+    NAMES.iter().zip(ESTIMATES).map(cost).collect()
+}
+
+/// Whether runs of this program were measured; if not, its costs are those of other programs' sites, or estimates.
+pub fn is_measured(program: &str) -> bool {
+    measured().any(|m| m.program == program)
 }
 
 /// Mean over all occurrences.
@@ -200,22 +189,19 @@ mod tests {
         }
     }
     #[test]
-    fn every_configuration_was_measured_and_every_site_has_a_cost() {
-        for (i, (site, name)) in NAMES.iter().enumerate() {
+    fn every_program_is_measured_in_all_its_configurations_or_not_at_all() {
+        for (i, (site, _)) in NAMES.iter().enumerate() {
             assert_eq!(usize::from(site.0), i);
-            assert!(measured().any(|m| m.site == *name), "{name} was never measured");
         }
         let has =
             |p: &str, s: &str, mode: Mode| measured().any(|m| (m.program, m.scheme, m.mode) == (p, s, mode.word()));
-        for p in programs() {
+        for p in programs().iter().filter(|p| is_measured(p.word)) {
             let first = p.schemes[0].word();
-            assert!(
-                has(p.word, first, Mode::None) && has(p.word, first, Mode::Hardware),
-                "{}",
-                p.word
-            );
+            for mode in [Mode::None, Mode::Hardware] {
+                assert!(has(p.word, first, mode), "{} {}", p.word, mode.word());
+            }
             for s in p.schemes {
-                for mode in [Mode::Grouped, Mode::PerStore] {
+                for mode in [Mode::Grouped, Mode::Ordered, Mode::PerStore] {
                     assert!(has(p.word, s.word(), mode), "{} {} {}", p.word, s.word(), mode.word());
                     assert_eq!(costs(p.word, *s, mode).len(), NAMES.len());
                 }
@@ -223,36 +209,36 @@ mod tests {
         }
     }
     #[test]
+    fn an_unknown_program_is_given_what_is_known_of_the_others() {
+        assert!(!is_measured("nothing"));
+        let costs = costs("nothing", Scheme::UndoArray, Mode::PerStore);
+        for ((site, name), estimate) in NAMES.iter().zip(ESTIMATES) {
+            let met: Vec<Measured> = measured().filter(|m| m.site == *name).collect();
+            let mean = if met.is_empty() {
+                *estimate
+            } else {
+                mean(&met.iter().collect::<Vec<_>>())
+            };
+            assert_eq!(costs[usize::from(site.0)], mean, "{name}");
+        }
+    }
+    #[test]
     fn a_run_is_given_the_mean_of_its_own_configuration() {
-        let m = measured().find(|m| m.site == "LOG_RECORD").expect("measured");
-        let scheme = Scheme::WORDS.iter().position(|w| *w == m.scheme).expect("a scheme");
-        let scheme = [
-            Scheme::UndoArray,
-            Scheme::UndoList,
-            Scheme::Redo,
-            Scheme::Ido,
-            Scheme::Raw,
-        ][scheme];
-        let mode = if m.mode == "grouped" {
-            Mode::Grouped
-        } else {
-            Mode::PerStore
-        };
-        let given = costs(m.program, scheme, mode)[usize::from(LOG_RECORD.0)];
-        assert_eq!(given, m.instructions.round() as u32);
+        for m in measured().filter(|m| m.site == "LOG_RECORD") {
+            let raw = |word: &str| fencepost_kernel::params::Raw::Text(word.into());
+            let (scheme, mode) = (Scheme::from_raw(&raw(m.scheme)), Mode::from_raw(&raw(m.mode)));
+            let given = costs(m.program, scheme.expect("a scheme"), mode.expect("a mode"));
+            assert_eq!(given[usize::from(LOG_RECORD.0)], m.instructions.round() as u32);
+        }
         // Two runs of 10 and 30 occurrences: each occurrence counts alike.
-        let (a, b) = (
-            Measured {
-                times: 10,
-                instructions: 100.0,
-                ..m
-            },
-            Measured {
-                times: 30,
-                instructions: 20.0,
-                ..m
-            },
-        );
-        assert_eq!(mean(&[&a, &b]), 40);
+        let seen = |times, instructions| Measured {
+            program: "",
+            scheme: "",
+            mode: "",
+            site: "",
+            times,
+            instructions,
+        };
+        assert_eq!(mean(&[&seen(10, 100.0), &seen(30, 20.0)]), 40);
     }
 }

@@ -1,8 +1,8 @@
 //! A list that stays on the stack until it grows past `N`: what a transaction keeps must not allocate in the common case.
 
-/// A growable list with room for `N` elements in place.
+/// A growable list that holds up to `N` elements in place.
 #[derive(Clone, Debug)]
-pub(crate) struct Small<T, const N: usize> {
+pub struct Small<T, const N: usize> {
     inline: [T; N],
     len: usize,
     spill: Vec<T>,
@@ -17,6 +17,7 @@ impl<T: Copy, const N: usize> Small<T, N> {
             spill: Vec::new(),
         }
     }
+    /// Appends an element.
     pub fn push(&mut self, value: T) {
         if self.len < N {
             self.inline[self.len] = value;
@@ -28,6 +29,7 @@ impl<T: Copy, const N: usize> Small<T, N> {
         }
         self.len += 1;
     }
+    /// The elements.
     pub fn as_slice(&self) -> &[T] {
         if self.len <= N {
             &self.inline[..self.len]
@@ -35,6 +37,7 @@ impl<T: Copy, const N: usize> Small<T, N> {
             &self.spill
         }
     }
+    /// The elements, to be changed in place.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         if self.len <= N {
             &mut self.inline[..self.len]

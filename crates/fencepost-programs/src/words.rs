@@ -1,14 +1,18 @@
 //! The words a user chooses a run by: logging scheme, coupling of log and data, and the deliberate mistakes.
 
-use fencepost_kernel::param_words;
+use fencepost_kernel::{Dialect, Flavour, LogPath, Logging, Mode, Shape, param_words};
 
 param_words! {
     /// How the software transaction runtime makes an update atomic.
     pub enum Scheme {
-        /// Undo log in an array: one sequential record per update, then the update in place.
+        /// Undo log in an array, written where the store stands: one sequential record per update, then the update in place.
         UndoArray = "undo-array",
-        /// Undo log in a linked list: a node per update, spliced in before the update (the older form).
+        /// Undo log in a linked list, written where the store stands: a node per update, spliced in before the update.
         UndoList = "undo-list",
+        /// Undo log in an array, as a library writes it: a call, checks and an entry of six fields per store.
+        LibraryArray = "library-array",
+        /// Undo log in a linked list, as a library writes it (the older form).
+        LibraryList = "library-list",
         /// Redo log: new values logged, commit record, then in-place writes.
         Redo = "redo",
         /// iDO: the inputs of each idempotent region are logged; recovery re-executes the interrupted region.
@@ -59,6 +63,59 @@ param_words! {
         UnflushedUnlink = "unflushed-unlink",
         /// The token that vouches for a record is made durable before the record (commit store).
         TokenFirst = "token-first",
+    }
+}
+
+impl Scheme {
+    /// The schemes that need nothing of a program but that it announces its stores.
+    pub const LOGGED: &'static [Scheme] = &[
+        Scheme::UndoArray,
+        Scheme::UndoList,
+        Scheme::LibraryArray,
+        Scheme::LibraryList,
+        Scheme::Redo,
+    ];
+    /// Every scheme but `raw`: for programs that name the inputs of their idempotent regions too.
+    pub const WITH_REGIONS: &'static [Scheme] = &[
+        Scheme::UndoArray,
+        Scheme::UndoList,
+        Scheme::LibraryArray,
+        Scheme::LibraryList,
+        Scheme::Redo,
+        Scheme::Ido,
+    ];
+    /// Every scheme: for programs that order their persists by hand besides.
+    pub const ALL: &'static [Scheme] = &[
+        Scheme::UndoArray,
+        Scheme::UndoList,
+        Scheme::LibraryArray,
+        Scheme::LibraryList,
+        Scheme::Redo,
+        Scheme::Ido,
+        Scheme::Raw,
+    ];
+    /// How transactions run under this scheme and a dialect.
+    pub fn mode(self, coupling: Coupling, dialect: &Dialect) -> Mode {
+        let grouped = match coupling {
+            Coupling::Auto => dialect.log_path == LogPath::Temporal,
+            c => c == Coupling::Grouped,
+        };
+        let undo = |flavour, shape| Mode::Undo {
+            flavour,
+            shape,
+            grouped,
+        };
+        match (dialect.logging, self) {
+            (Logging::None, _) => Mode::Plain,
+            (Logging::Hardware, _) => Mode::Hardware,
+            (Logging::Software, Scheme::UndoArray) => undo(Flavour::Inline, Shape::Array),
+            (Logging::Software, Scheme::UndoList) => undo(Flavour::Inline, Shape::List),
+            (Logging::Software, Scheme::LibraryArray) => undo(Flavour::Library, Shape::Array),
+            (Logging::Software, Scheme::LibraryList) => undo(Flavour::Library, Shape::List),
+            (Logging::Software, Scheme::Redo) => Mode::Redo,
+            (Logging::Software, Scheme::Ido) => Mode::Ido,
+            (Logging::Software, Scheme::Raw) => Mode::Raw,
+        }
     }
 }
 

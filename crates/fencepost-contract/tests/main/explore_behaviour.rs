@@ -260,11 +260,13 @@ fn kept(m: &mut impl Mem<Dep = ()>, acked: u32) -> Result<(), Violation> {
     Ok(())
 }
 impl Program for Promise {
+    type Input = ();
     type Rebuild = ();
     type Audit = u32;
     type Model = ();
     fn setup<M: Mem>(&self, _: &mut M) {}
-    fn op<M: Mem>(&self, _: &mut Pm<'_, M>, _: u32, _: u32) -> Result<Outcome, Rollback> {
+    fn input(&self, _: u32, _: u32) {}
+    fn op<M: Mem>(&self, _: &mut Pm<'_, M>, _: u32, _: u32, (): &()) -> Result<Outcome, Rollback> {
         Ok(Outcome::default())
     }
     fn rebuild_start(&self) {}

@@ -34,12 +34,14 @@ fn value(thread: u32, k: u32) -> u64 {
 }
 
 impl Program for Accounts {
+    type Input = ();
     type Rebuild = u32;
     type Audit = (u32, Vec<u32>, Vec<u32>);
     type Model = ();
 
     fn setup<M: Mem>(&self, _: &mut M) {}
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
+    fn input(&self, _: u32, _: u32) {}
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, (): &()) -> Result<Outcome, Rollback> {
         let at = |offset| At::new(Accounts::word(thread, offset));
         let (seq, new) = (Val::lit(u64::from(k + 1)), Val::lit(value(thread, k)));
         let (a, b) = (pm.m.load(at(A)), pm.m.load(at(B)));

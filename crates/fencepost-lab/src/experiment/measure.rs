@@ -190,8 +190,7 @@ pub(super) fn missing(runs: &Runs, only: &[String]) -> Vec<String> {
     runs.missing_programs.iter().filter(concerned).cloned().collect()
 }
 
-/// Ratio of two points' time per operation, program by program, on one medium. Measuring begins when the last thread is warm,
-/// and by then the others have run ahead, by more under one design than under another: times alone would compare unequal work.
+/// Ratio of two points' time per operation, program by program, on one medium.
 pub fn ratios(runs: &Runs, tag: &str, [point, base]: [&String; 2], media: &str) -> PerProgram {
     let ratio = |p: &String| {
         let a = time_per_op(runs.get(tag, p, point, media)?);

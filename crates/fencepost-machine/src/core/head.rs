@@ -255,7 +255,7 @@ impl HardwareThread {
             let stamp = out.locks().stamp();
             out.locks().entered(self.id);
             let h = &mut *self;
-            h.stamp.get_or_insert(stamp);
+            h.stamp = Some(stamp);
         }
         Act::Done(Answer {
             value: old,

@@ -84,7 +84,7 @@ pub(crate) struct HardwareThread {
     pub tx: Option<TxId>,
     /// Hardware transaction begun last and not yet committed or aborted at the head.
     pub open_tx: Option<TxId>,
-    /// Stamp of the first lock taken by the running operation.
+    /// Stamp of the last lock taken by the running operation.
     pub stamp: Option<u64>,
     /// When the thread's last instruction committed.
     pub finished: Option<Ps>,

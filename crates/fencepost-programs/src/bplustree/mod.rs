@@ -4,25 +4,25 @@
 //! (an empty leaf stays), which the paper leaves open. Grouped undo logs the part of a node that a shift moves as
 //! whole objects.
 //!
-//! Used by loc (VI; SYSTEMS 3.1).
+//! Used by loc (VI).
 
 mod audit;
 mod node;
 
 pub use audit::BPlusAudit;
 
-use crate::dict::Dict;
+use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::oracle::History;
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogFlow, LogStep, Runtime};
+use crate::tx::{LogStep, Runtime};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation, Width, params,
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Width, params,
 };
 use node::{COUNT, LEAF, MOST_PAIRS, NEXT, NODE, Tree, child_at, key_at, value_at};
 
@@ -51,6 +51,7 @@ pub struct BPlusTree {
     root: Addr,
     preload: Addr,
     preload_nodes: u64,
+    leaves: u64,
     locks: Locks,
     footprint: Footprint,
 }
@@ -66,7 +67,7 @@ pub struct BPlusModel {
 impl Described for BPlusTree {
     const WORD: &'static str = "bplustree";
     const ABOUT: &'static str = "B+ tree of 4 KiB nodes: several inserts and deletes per transaction";
-    const SCHEMES: &'static [Scheme] = &[Scheme::UndoArray, Scheme::UndoList, Scheme::Redo];
+    const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
 
     fn fields() -> Vec<Field> {
@@ -90,15 +91,16 @@ impl Described for BPlusTree {
             return Err(impossible::<BPlusTree>(why));
         }
         let mut layout = Layout::default();
-        let preload_nodes = level_sizes(p.preload, p.pairs).iter().sum();
+        let levels = level_sizes(p.preload, p.pairs);
+        let (leaves, preload_nodes) = (levels[0], levels.iter().sum());
         let (root, preload) = (layout.pm(64), layout.pm_aligned(preload_nodes * NODE, NODE));
         // Each split takes a node, and fills at least half of one; a chain of splits at most doubles that.
         let blocks = 8 + u64::from(s.ops) * u64::from(p.batch) * 2 * 2 / p.pairs.min(64);
         let blocks = blocks.max(u64::from(s.ops) * u64::from(p.batch) / (p.pairs / 2) * 2 + 8);
         let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
-        // A toggle shifts at most a node of pairs and splits a path of nodes: a record (64 B as list node) per word.
-        let log = u64::from(p.batch) * 6 * p.pairs * 2 * 64;
-        let rt = Runtime::new(&mut layout, s.threads, (s.scheme, p.coupling, s.variant), log, pool);
+        // A toggle shifts at most a node of pairs and splits a path of nodes.
+        let stores = u64::from(p.batch) * 6 * p.pairs * 2;
+        let rt = Runtime::new(&mut layout, s, p.coupling, stores, pool);
         let locks = Locks::new(&mut layout, 1);
         let footprint = layout.footprint();
         Ok(BPlusTree {
@@ -108,6 +110,7 @@ impl Described for BPlusTree {
             root,
             preload,
             preload_nodes,
+            leaves,
             locks,
             footprint,
         })
@@ -134,25 +137,31 @@ impl BPlusTree {
     }
     /// Toggles the operation's keys in one transaction; returns what each found.
     #[track_caller]
-    fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Small<u64, 16>, Rollback> {
+    #[inline(always)]
+    fn toggle<M: Mem>(
+        &self,
+        pm: &mut Pm<'_, M>,
+        thread: u32,
+        k: u32,
+        wanted: &[Toggle],
+    ) -> Result<Small<u64, 16>, Rollback> {
         let mut found = Small::new(0);
         let mut torn = None;
         let mut tx = self.rt.begin(pm, thread, k)?;
-        for sub in 0..self.dict.batch {
-            let (key, value) = (self.dict.key(thread, k, sub), self.dict.value(thread, k, sub));
-            let split = self.rt.variant() == Variant::NonAtomicUpdate && sub + 1 == self.dict.batch;
-            let append = self.rt.variant() == Variant::SemanticMistake;
+        for (sub, Toggle { key, value }) in wanted.iter().enumerate() {
+            let split = sub + 1 == wanted.len() && tx.slip(Variant::NonAtomicUpdate);
+            let append = tx.slip(Variant::SemanticMistake);
             let mut tree = Tree {
                 tx: &mut tx,
                 root: self.root,
                 pairs: self.pairs,
             };
-            let place = tree.search(key);
+            let place = tree.search(*key);
             match place.found {
                 Some(_) => tree.remove(place.leaf, place.index),
                 None => {
-                    let at = tree.insert(key, if split { 0 } else { value }, append);
-                    torn = split.then_some((at, value));
+                    let at = tree.insert(*key, if split { 0 } else { *value }, append);
+                    torn = split.then_some((at, *value));
                 }
             }
             found.push(place.found.unwrap_or(0));
@@ -160,6 +169,13 @@ impl BPlusTree {
         tx.commit();
         if let Some((at, value)) = torn {
             let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
+            tx.protect(
+                At {
+                    addr: at.addr.word(),
+                    ..at
+                },
+                8,
+            );
             tx.write_n(at, Val::lit(value), Width::B4);
             tx.commit();
         }
@@ -206,6 +222,7 @@ impl BPlusTree {
 }
 
 impl Program for BPlusTree {
+    type Input = Small<Toggle, 4>;
     type Rebuild = LogStep;
     type Audit = BPlusAudit;
     type Model = BPlusModel;
@@ -220,28 +237,42 @@ impl Program for BPlusTree {
         }
         m.store(At::new(self.root), Val::lit(level[0].1));
     }
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
-        pm.m.compute(sites::BPLUSTREE_PROLOGUE);
-        let lock = At::new(self.locks.addr(0));
+    fn resident(&self) -> Vec<Span> {
+        // Nodes lie leaves first: the upper levels, which every search passes, are the hottest.
+        let (inner, leaves) = (self.preload_nodes - self.leaves, self.leaves * NODE);
+        let span = |offset, len| Span {
+            at: Addr(self.preload.0 + offset),
+            len,
+        };
+        let root = Span { at: self.root, len: 8 };
+        vec![root, span(leaves, (inner * NODE).max(1)), span(0, leaves)]
+    }
+    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 4> {
+        let mut all = Small::new(Toggle::default());
+        (0..self.dict.batch).for_each(|sub| all.push(self.dict.toggle(thread, k, sub)));
+        all
+    }
+    #[inline(always)]
+    fn op<M: Mem>(
+        &self,
+        pm: &mut Pm<'_, M>,
+        thread: u32,
+        k: u32,
+        input: &Small<Toggle, 4>,
+    ) -> Result<Outcome, Rollback> {
+        pm.m.compute(sites::PROLOGUE);
+        let lock = self.locks.of(0);
         pm.lock(lock);
-        let result = self.toggle(pm, thread, k);
+        let result = self.toggle(pm, thread, k, input.as_slice());
         pm.unlock(lock);
-        pm.m.compute(sites::BPLUSTREE_EPILOGUE);
-        Ok(Dict::outcome(result?.as_slice().iter().copied()))
+        pm.m.compute(sites::EPILOGUE);
+        Ok(Dict::outcome::<M>(result?.as_slice()))
     }
     fn rebuild_start(&self) -> LogStep {
         self.rt.recover_start()
     }
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        let unknown = || Violation {
-            why: "a region record in a program without regions".into(),
-            at: None,
-        };
-        match self.rt.recover(m, state, |_, _, _, _| Err(unknown())) {
-            LogFlow::Next(step) => Flow::Next(step),
-            LogFlow::Finished => Flow::Done(Ok(())),
-            LogFlow::Broken(v) => Flow::Done(Err(v)),
-        }
+        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> BPlusModel {
         let history = self.dict.history(ops, |_| 0);

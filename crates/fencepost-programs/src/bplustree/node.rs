@@ -42,8 +42,8 @@ enum Slot {
 }
 
 /// A tree inside a transaction.
-pub(super) struct Tree<'t, 'a, M: Mem> {
-    pub tx: &'t mut Tx<'a, M>,
+pub(super) struct Tree<'t, 'a, 'm, M: Mem> {
+    pub tx: &'t mut Tx<'a, 'm, M>,
     /// Where the root pointer lies.
     pub root: Addr,
     /// Pairs per node.
@@ -59,7 +59,7 @@ pub(super) struct Place<D> {
     pub found: Option<u64>,
 }
 
-impl<M: Mem> Tree<'_, '_, M> {
+impl<M: Mem> Tree<'_, '_, '_, M> {
     #[track_caller]
     fn count(&mut self, node: At<M::Dep>) -> (u64, bool) {
         let word = self.tx.read(node.field(COUNT)).v;
@@ -204,21 +204,9 @@ impl<M: Mem> Tree<'_, '_, M> {
         let root = self.tx.alloc();
         self.tx.fresh(root.field(COUNT), Val::lit(0));
         self.tx.fresh(root.field(NEXT), Val::lit(0));
-        self.tx.fresh(
-            root.field(child_at(self.pairs, 0)),
-            Val {
-                v: old.addr.0,
-                dep: old.dep,
-            },
-        );
+        self.tx.fresh(root.field(child_at(self.pairs, 0)), old.pointer());
         self.split_child(root, 0, 0, old);
-        self.tx.write(
-            At::new(self.root),
-            Val {
-                v: root.addr.0,
-                dep: root.dep,
-            },
-        );
+        self.tx.update(At::new(self.root), root.pointer());
         root
     }
     /// Splits `child`, the full child at `index` of `parent` (which has room); returns the key that now separates the halves.
@@ -226,10 +214,7 @@ impl<M: Mem> Tree<'_, '_, M> {
     fn split_child(&mut self, parent: At<M::Dep>, count: u64, index: u64, child: At<M::Dep>) -> u64 {
         let (full, leaf) = self.count(child);
         let (right, half) = (self.tx.alloc(), full / 2);
-        let pointer = Val {
-            v: right.addr.0,
-            dep: right.dep,
-        };
+        let pointer = right.pointer();
         let separator = self.tx.read(child.field(key_at(half)));
         // A leaf keeps the separator as the right half's first key; an inner node hands it up.
         let first = if leaf { half } else { half + 1 };
@@ -241,7 +226,7 @@ impl<M: Mem> Tree<'_, '_, M> {
         if leaf {
             let next = self.tx.read(child.field(NEXT));
             self.tx.fresh(right.field(NEXT), next);
-            self.tx.protect(child.field(COUNT), 16);
+            self.tx.protect(child.field(NEXT), 8);
             self.tx.write(child.field(NEXT), pointer);
         } else {
             let lowest = self.tx.read(child.field(child_at(self.pairs, half + 1)));
@@ -250,6 +235,7 @@ impl<M: Mem> Tree<'_, '_, M> {
         }
         let flag = if leaf { LEAF } else { 0 };
         self.tx.fresh(right.field(COUNT), Val::lit((full - first) | flag));
+        self.tx.protect(child.field(COUNT), 8);
         self.set_count(child, half, leaf);
         self.shift_up(parent, index, count, Slot::Child);
         self.tx.write(parent.field(key_at(index)), separator);

@@ -8,11 +8,11 @@
 //! Raw form: persist the node, then the link (the commit point), then the tail pointer, which recovery repairs from
 //! the list. Insert: 3 flushes, 2 barriers; delete: 1 flush, 1 barrier.
 //!
-//! Used by dpo and themis (SYSTEMS 3.1).
+//! Used by dpo and themis.
 
 mod oracle;
 
-use crate::layout::{Footprint, Layout, Locks};
+use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::{Cut, History};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, read_params};
@@ -20,13 +20,16 @@ use crate::sites;
 use crate::tx::{LogFlow, LogStep, Runtime};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, params, rng};
+use fencepost_kernel::{
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params, rng,
+};
+use std::collections::BTreeMap;
 
 params! {
     /// Parameters of `cq`.
     pub struct CqParams {
         /// Nodes in the queue before the run.
-        preload: u32 = 128,
+        preload: u32 = 500,
         /// Percentage of operations that insert.
         insert_percent: u8 = 50,
         /// How many undo records share one barrier.
@@ -34,11 +37,9 @@ params! {
     }
 }
 
-// Offsets in a node. The value is stored twice: what a torn node would show.
+// Offsets in a node.
 const VALUE: u64 = 0;
 const NEXT: u64 = 8;
-const POSITION: u64 = 16;
-const ECHO: u64 = 24;
 const NODE: u64 = 64;
 
 const INSERTED: u8 = 1;
@@ -60,20 +61,14 @@ pub struct Cq {
     tail: Addr,
     locks: Locks,
     published: Addr,
-    preload: Addr,
+    preload: Rows,
     footprint: Footprint,
 }
 
 impl Described for Cq {
     const WORD: &'static str = "cq";
     const ABOUT: &'static str = "concurrent queue, two locks, insert or delete one 64 B node";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::Redo,
-        Scheme::Ido,
-        Scheme::Raw,
-    ];
+    const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,
@@ -90,15 +85,10 @@ impl Described for Cq {
         }
         let mut layout = Layout::default();
         let (head, tail) = (layout.pm(64), layout.pm(64));
-        let preload = layout.pm((u64::from(params.preload) + 1) * NODE);
+        let preload = Rows::new(&mut layout, NODE, u64::from(params.preload) + 1);
         let pool = Pool::new(&mut layout, s.threads, NODE, u64::from(s.ops));
-        let rt = Runtime::new(
-            &mut layout,
-            s.threads,
-            (s.scheme, params.coupling, s.variant),
-            1024,
-            pool,
-        );
+        // A node, its predecessor's link, the tail pointer.
+        let rt = Runtime::new(&mut layout, s, params.coupling, 4, pool);
         let (locks, published) = (Locks::new(&mut layout, 2), layout.dram(64));
         let footprint = layout.footprint();
         Ok(Cq {
@@ -123,12 +113,12 @@ impl Described for Cq {
 pub enum CqRebuild {
     /// Recovering the logs.
     Log(LogStep),
-    /// Raw: looking for the last node, which the tail pointer must name. `position` is the node's, unless it is the first.
+    /// Raw: looking for the last node, which the tail pointer must name.
     FindTail {
         /// The node to look at.
         node: u64,
-        /// Its position in the order of insertion, as its predecessor implies it.
-        position: Option<u64>,
+        /// Nodes passed: no list is longer than there are nodes.
+        passed: u64,
     },
 }
 
@@ -154,6 +144,8 @@ pub struct CqModel {
     history: History,
     /// Value of the node at each position, from the dummy on.
     values: Vec<u64>,
+    /// Where each value stands.
+    positions: BTreeMap<u64, u64>,
 }
 
 impl Cq {
@@ -164,119 +156,98 @@ impl Cq {
         (u64::from(thread) + 1) << 32 | (u64::from(k) + 1)
     }
     fn is_node(&self, at: u64) -> bool {
-        let last = self.preload.0 + u64::from(self.params.preload) * NODE;
-        let preloaded = at >= self.preload.0 && at <= last && at.is_multiple_of(NODE);
-        preloaded || self.rt.pool().owns(Addr(at))
+        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
     }
 
     #[track_caller]
-    fn insert<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
+    #[inline(always)]
+    fn insert<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, value: u64) -> Result<Outcome, Rollback> {
         let lock = At::new(self.locks.addr(1));
         pm.lock(lock);
-        let mut tx = match self.rt.begin(pm, thread, k) {
-            Ok(tx) => tx,
-            Err(r) => {
-                pm.unlock(lock);
-                return Err(r);
-            }
-        };
-        let (value, split) = (Self::value(thread, k), self.rt.variant() == Variant::NonAtomicUpdate);
+        let result = self.append(pm, thread, k, value);
+        if let Ok(newest) = result {
+            pm.release_fences();
+            pm.m.store_release(At::new(self.published), newest.pointer());
+        }
+        pm.unlock(lock);
+        result.map(|_| Outcome {
+            kind: INSERTED,
+            words: [value, 0, 0],
+        })
+    }
+    /// The transaction of an insert: the new node.
+    #[track_caller]
+    #[inline(always)]
+    fn append<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, value: u64) -> Result<At<M::Dep>, Rollback> {
+        let mut tx = self.rt.begin(pm, thread, k)?;
+        let split = tx.slip(Variant::NonAtomicUpdate);
         let last = tx.read(At::new(self.tail)).ptr();
-        let position = tx.read(last.field(POSITION)).map(|p| p + 1);
         let node = tx.alloc();
-        let pointer = Val {
-            v: node.addr.0,
-            dep: node.dep,
-        };
-        tx.fresh(node.field(VALUE), Val::lit(value));
+        tx.fresh(node.field(VALUE), Val::lit(if split { 0 } else { value }));
         tx.fresh(node.field(NEXT), Val::lit(0));
-        tx.fresh(node.field(POSITION), position);
-        tx.fresh(node.field(ECHO), Val::lit(if split { 0 } else { value }));
         tx.step();
         tx.protect(last.field(NEXT), 8);
         tx.protect(At::new(self.tail), 8);
-        tx.region(
-            REGION_LINK,
-            &[
-                pointer,
-                Val {
-                    v: last.addr.0,
-                    dep: last.dep,
-                },
-            ],
-        );
-        if self.rt.variant() == Variant::UnflushedLink {
-            tx.write_unflushed(last.field(NEXT), pointer);
+        tx.region(REGION_LINK, &[node.pointer(), last.pointer()]);
+        if tx.slip(Variant::UnflushedLink) {
+            tx.write_unflushed(last.field(NEXT), node.pointer());
         } else {
-            tx.write(last.field(NEXT), pointer);
+            tx.write(last.field(NEXT), node.pointer());
         }
         tx.step();
-        tx.write(At::new(self.tail), pointer);
+        tx.write(At::new(self.tail), node.pointer());
         tx.commit();
         if split {
-            let mut second = match self.rt.begin_part(pm, thread, k, 1) {
-                Ok(tx) => tx,
-                Err(r) => {
-                    pm.unlock(lock);
-                    return Err(r);
-                }
-            };
-            second.write(node.field(ECHO), Val::lit(value));
+            let mut second = self.rt.begin_part(pm, thread, k, 1)?;
+            second.update(node.field(VALUE), Val::lit(value));
             second.step();
             second.commit();
         }
-        for f in pm.dialect.unlock_release {
-            pm.m.fence(*f);
-        }
-        pm.m.store_release(At::new(self.published), pointer);
-        pm.unlock(lock);
-        Ok(Outcome {
-            kind: INSERTED,
-            words: [value, position.v, 0],
-        })
+        Ok(node)
     }
 
     #[track_caller]
+    #[inline(always)]
     fn delete<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let lock = At::new(self.locks.addr(0));
         pm.lock(lock);
         let newest = pm.m.load_acquire(At::new(self.published));
-        for f in pm.dialect.lock_acquire {
-            pm.m.fence(*f);
-        }
-        let mut tx = match self.rt.begin(pm, thread, k) {
-            Ok(tx) => tx,
-            Err(r) => {
-                pm.unlock(lock);
-                return Err(r);
-            }
-        };
+        pm.acquire_fences();
+        let result = self.unlink(pm, thread, k, newest.v);
+        pm.unlock(lock);
+        result
+    }
+    /// The transaction of a delete: the first node becomes the dummy, unless there is none before `newest`.
+    #[track_caller]
+    #[inline(always)]
+    fn unlink<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, newest: u64) -> Result<Outcome, Rollback> {
+        let mut tx = self.rt.begin(pm, thread, k)?;
         let dummy = tx.read(At::new(self.head));
         let mut outcome = Outcome::default();
-        if dummy.v != newest.v {
+        if dummy.v != newest {
             let next = tx.read(dummy.ptr().field(NEXT));
             let value = tx.read(next.ptr().field(VALUE));
-            let position = tx.read(next.ptr().field(POSITION));
             tx.region(REGION_UNLINK, &[next]);
             // The mistake: every third element is handed out but stays in the queue.
-            let forgets = self.rt.variant() == Variant::SemanticMistake && position.v.is_multiple_of(3);
+            let forgets = value.v.is_multiple_of(3) && tx.slip(Variant::SemanticMistake);
             if !forgets {
-                tx.write(At::new(self.head), next);
+                tx.update(At::new(self.head), next);
                 tx.step();
                 tx.free(dummy.ptr());
             }
             outcome = Outcome {
                 kind: DELETED,
-                words: [value.v, position.v, 0],
+                words: [value.v, 0, 0],
             };
         }
         tx.commit();
-        pm.unlock(lock);
         Ok(outcome)
     }
 }
 
 impl Program for Cq {
+    /// The value to insert, or none: delete.
+    type Input = Option<u64>;
     type Rebuild = CqRebuild;
     type Audit = CqAudit;
     type Model = CqModel;
@@ -284,26 +255,30 @@ impl Program for Cq {
     fn setup<M: Mem>(&self, m: &mut M) {
         let n = u64::from(self.params.preload);
         for i in 0..=n {
-            let node = At::new(Addr(self.preload.0 + i * NODE));
+            let node = self.preload.at(i);
             m.store(node.field(VALUE), Val::lit(i));
             m.store(node.field(NEXT), Val::lit(if i == n { 0 } else { node.addr.0 + NODE }));
-            m.store(node.field(POSITION), Val::lit(i));
-            m.store(node.field(ECHO), Val::lit(i));
         }
-        let last = self.preload.0 + n * NODE;
-        m.store(At::new(self.head), Val::lit(self.preload.0));
-        m.store(At::new(self.tail), Val::lit(last));
-        m.store(At::new(self.published), Val::lit(last));
+        let last = self.preload.at(n).pointer();
+        m.store(At::new(self.head), self.preload.at(0).pointer());
+        m.store(At::new(self.tail), last);
+        m.store(At::new(self.published), last);
     }
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
-        let inserts = self.inserts(thread, k);
-        pm.m.compute(sites::CQ_PROLOGUE);
-        let outcome = if inserts {
-            self.insert(pm, thread, k)?
-        } else {
-            self.delete(pm, thread, k)?
+    fn resident(&self) -> Vec<Span> {
+        let ends = [self.head, self.tail].map(|at| Span { at, len: 8 });
+        [&ends[..], &[self.preload.span()]].concat()
+    }
+    fn input(&self, thread: u32, k: u32) -> Option<u64> {
+        self.inserts(thread, k).then(|| Self::value(thread, k))
+    }
+    #[inline(always)]
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Option<u64>) -> Result<Outcome, Rollback> {
+        pm.m.compute(sites::PROLOGUE);
+        let outcome = match input {
+            Some(value) => self.insert(pm, thread, k, *value)?,
+            None => self.delete(pm, thread, k)?,
         };
-        pm.m.compute(sites::CQ_EPILOGUE);
+        pm.m.compute(sites::EPILOGUE);
         Ok(outcome)
     }
 
@@ -317,11 +292,11 @@ impl Program for Cq {
                 LogFlow::Broken(v) => Flow::Done(Err(v)),
                 LogFlow::Finished if self.rt.scheme() == Scheme::Raw => {
                     let node = m.load(At::new(self.head)).v;
-                    Flow::Next(CqRebuild::FindTail { node, position: None })
+                    Flow::Next(CqRebuild::FindTail { node, passed: 0 })
                 }
                 LogFlow::Finished => Flow::Done(Ok(())),
             },
-            CqRebuild::FindTail { node, position } => self.find_tail(m, node, position),
+            CqRebuild::FindTail { node, passed } => self.find_tail(m, node, passed),
         }
     }
 

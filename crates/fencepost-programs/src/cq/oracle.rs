@@ -25,64 +25,58 @@ impl Cq {
             }),
         }
     }
-    pub(super) fn find_tail<M: Mem<Dep = ()>>(&self, m: &mut M, node: u64, expect: Option<u64>) -> Flow<CqRebuild> {
+    /// One step of the search for the last node.
+    pub(super) fn find_tail<M: Mem<Dep = ()>>(&self, m: &mut M, node: u64, passed: u64) -> Flow<CqRebuild> {
+        let broken = |why: &str| Flow::Done(Err(Violation::at(Addr(node), why)));
         if !self.is_node(node) {
-            return Flow::Done(Err(Violation::at(
-                Addr(node),
-                "the list leads to something that is no node",
-            )));
+            return broken("the list leads to something that is no node");
         }
-        let at = At::new(Addr(node));
-        let position = m.load(at.field(POSITION)).v;
-        if expect.is_some_and(|e| e != position) {
-            return Flow::Done(Err(Violation::at(Addr(node), "a linked node is not whole")));
+        if passed > self.preload.count() + self.rt.pool().blocks() {
+            return broken("the list does not end");
         }
-        match m.load(at.field(NEXT)).v {
+        match m.load(At::new(Addr(node)).field(NEXT)).v {
             0 => {
                 m.store(At::new(self.tail), Val::lit(node));
                 Flow::Done(Ok(()))
             }
             next => Flow::Next(CqRebuild::FindTail {
                 node: next,
-                position: Some(position + 1),
+                passed: passed + 1,
             }),
         }
     }
-    /// The run's history: inserts and deletes by their place in the queue.
+    /// The run's history. Inserts, and deletes, have the queue's order in the order in which they had their lock.
     pub(super) fn digest(&self, ops: &[OpRecord]) -> CqModel {
         let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
         let mut b = Builder::new(threads, ops);
         let preload = u64::from(self.params.preload);
         b.initial(HEAD_REGISTER, 0);
         b.initial(TAIL_REGISTER, preload);
-        let by_position = |kind: u8| {
-            let mut v: Vec<&OpRecord> = ops.iter().filter(|o| o.outcome.kind == kind).collect();
-            v.sort_by_key(|o| o.outcome.words[1]);
-            v
-        };
-        let (inserted, deleted) = (by_position(INSERTED), by_position(DELETED));
+        let of_kind = |kind: u8| ops.iter().filter(move |o| o.outcome.kind == kind);
         let mut values: Vec<u64> = (0..=preload).collect();
-        for o in &inserted {
-            b.write(TAIL_REGISTER, (o.thread, o.k), o.outcome.words[1]);
+        let inserted: Vec<&OpRecord> = of_kind(INSERTED).collect();
+        for (o, position) in inserted.iter().zip(preload + 1..) {
+            b.write(TAIL_REGISTER, (o.thread, o.k), position);
             values.push(o.outcome.words[0]);
         }
-        for o in &deleted {
-            let position = o.outcome.words[1];
+        let mut in_order = true;
+        for (o, position) in of_kind(DELETED).zip(1..) {
             b.write(HEAD_REGISTER, (o.thread, o.k), position);
             if let Some(i) = position.checked_sub(preload + 1).and_then(|i| inserted.get(i as usize)) {
                 b.depends((i.thread, i.k), (o.thread, o.k));
             }
+            in_order &= values.get(position as usize) == Some(&o.outcome.words[0]);
         }
         let mut history = b.build();
-        if inserted.iter().zip(preload + 1..).any(|(o, p)| o.outcome.words[1] != p) {
-            history.set_fault("two inserts took the same place in the queue");
-        }
-        let in_order =
-            |(o, p): (&&OpRecord, u64)| o.outcome.words[1] == p && values.get(p as usize) == Some(&o.outcome.words[0]);
-        if !deleted.iter().zip(1..).all(in_order) {
+        if !in_order {
             history.set_fault("deletes did not return the queue's elements once each, in order");
         }
-        CqModel { history, values }
+        let positions = values.iter().copied().zip(0..).collect();
+        CqModel {
+            history,
+            values,
+            positions,
+        }
     }
     /// One step of the audit: the head, then one node after the other.
     pub(super) fn audit_step<M: Mem<Dep = ()>>(&self, model: &CqModel, m: &mut M, state: CqAudit) -> Flow<CqAudit> {
@@ -99,7 +93,10 @@ impl Cq {
                 if !self.is_node(node) {
                     return wrong(self.head.0, "the head pointer names no node");
                 }
-                let position = m.load(At::new(Addr(node)).field(POSITION)).v;
+                let value = m.load(At::new(Addr(node)).field(VALUE)).v;
+                let Some(position) = model.positions.get(&value).copied() else {
+                    return wrong(node, "the first node holds the value of no operation");
+                };
                 if model.history.observe(&mut cut, HEAD_REGISTER, position).is_err() {
                     return wrong(
                         self.head.0,
@@ -117,9 +114,7 @@ impl Cq {
                     return wrong(node, "the list leads to something that is no node");
                 }
                 let at = At::new(Addr(node));
-                let expect = model.values.get(position as usize).copied();
-                let found = [VALUE, ECHO, POSITION].map(|f| m.load(at.field(f)).v);
-                if expect.is_none_or(|v| found != [v, v, position]) {
+                if model.values.get(position as usize) != Some(&m.load(at.field(VALUE)).v) {
                     return wrong(node, "a linked node is not whole or holds another operation's value");
                 }
                 let next = m.load(at.field(NEXT)).v;

@@ -3,25 +3,23 @@
 //! Nodes are one line: key, value, three links, colour. Recolouring and rotations go through the transaction. Grouped
 //! undo logs a node whole at its first change, so barriers follow the number of nodes touched, not of stores.
 //!
-//! Used by all papers but fgc (SYSTEMS 3.1).
+//! Used by all papers but fgc.
 
 mod audit;
 mod tree;
 
 pub use audit::RbAudit;
 
-use crate::dict::Dict;
-use crate::layout::{Footprint, Layout, Locks};
+use crate::dict::{Dict, Toggle};
+use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::History;
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogFlow, LogStep, Runtime};
+use crate::tx::{LogStep, Runtime};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{
-    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation, params,
-};
+use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
 use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};
 
 params! {
@@ -42,7 +40,7 @@ pub struct RbTree {
     rt: Runtime,
     dict: Dict,
     root: Addr,
-    preload: Addr,
+    preload: Rows,
     locks: Locks,
     footprint: Footprint,
 }
@@ -58,7 +56,7 @@ pub struct RbModel {
 impl Described for RbTree {
     const WORD: &'static str = "rbtree";
     const ABOUT: &'static str = "red-black tree under one lock: insert if absent, delete if found";
-    const SCHEMES: &'static [Scheme] = &[Scheme::UndoArray, Scheme::UndoList, Scheme::Redo];
+    const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
 
     fn fields() -> Vec<Field> {
@@ -77,15 +75,10 @@ impl Described for RbTree {
             return Err(impossible::<RbTree>(why));
         }
         let mut layout = Layout::default();
-        let (root, preload) = (layout.pm(64), layout.pm(p.preload * NODE));
+        let (root, preload) = (layout.pm(64), Rows::new(&mut layout, NODE, p.preload));
         let pool = Pool::new(&mut layout, s.threads, NODE, u64::from(s.ops));
-        let rt = Runtime::new(
-            &mut layout,
-            s.threads,
-            (s.scheme, p.coupling, s.variant),
-            64 << 10,
-            pool,
-        );
+        // A rebalancing walks up the tree: at most a few stores on each of its 2 log n levels.
+        let rt = Runtime::new(&mut layout, s, p.coupling, 1024, pool);
         let locks = Locks::new(&mut layout, 1);
         Ok(RbTree {
             rt,
@@ -103,23 +96,19 @@ impl Described for RbTree {
 
 impl RbTree {
     fn is_node(&self, at: u64) -> bool {
-        let end = self.preload.0 + self.dict.preload * NODE;
-        (at >= self.preload.0 && at < end && at.is_multiple_of(NODE)) || self.rt.pool().owns(Addr(at))
+        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
     }
-    /// Toggles `key`; returns the value found (0: none).
+    /// Toggles the key; returns the value found (0: none).
     #[track_caller]
-    fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, key: u64) -> Result<u64, Rollback> {
-        let (value, split) = (
-            self.dict.value(thread, k, 0),
-            self.rt.variant() == Variant::NonAtomicUpdate,
-        );
+    #[inline(always)]
+    fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, wanted: Toggle) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;
         let mut tree = Tree {
             tx: &mut tx,
             root: self.root,
             fresh: None,
         };
-        let (node, parent) = tree.search(key);
+        let (node, parent) = tree.search(wanted.key);
         if node.v != 0 {
             let found = tree.get(node, VALUE).v;
             tree.unlink(node);
@@ -129,21 +118,21 @@ impl RbTree {
         }
         let new = tree.tx.alloc();
         tree.fresh = Some(new.addr.0);
-        let node = Val {
-            v: new.addr.0,
-            dep: new.dep,
-        };
-        let first = if split { 0 } else { value };
-        for (field, v) in [(KEY, key), (VALUE, first), (LEFT, 0), (RIGHT, 0), (COLOUR, RED)] {
+        let node = new.pointer();
+        let (split, forget_balance) = (
+            tree.tx.slip(Variant::NonAtomicUpdate),
+            tree.tx.slip(Variant::SemanticMistake),
+        );
+        let first = if split { 0 } else { wanted.value };
+        for (field, v) in [(KEY, wanted.key), (VALUE, first), (LEFT, 0), (RIGHT, 0), (COLOUR, RED)] {
             tree.set(node, field, Val::lit(v));
         }
         tree.set(node, PARENT, parent);
-        let forget_balance = self.rt.variant() == Variant::SemanticMistake;
-        tree.link(node, key, parent, forget_balance);
+        tree.link(node, wanted.key, parent, forget_balance);
         tx.commit();
         if split {
             let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            tx.write(new.field(VALUE), Val::lit(value));
+            tx.update(new.field(VALUE), Val::lit(wanted.value));
             tx.commit();
         }
         Ok(0)
@@ -154,7 +143,7 @@ impl RbTree {
             return 0;
         }
         let middle = keys.len() / 2;
-        let node = At::<M::Dep>::new(Addr(self.preload.0 + (from + middle) as u64 * NODE));
+        let node = self.preload.at::<M::Dep>((from + middle) as u64);
         let left = self.plant(m, &keys[..middle], from, node.addr.0, depth + 1, red_at);
         let right = self.plant(
             m,
@@ -180,6 +169,7 @@ impl RbTree {
 }
 
 impl Program for RbTree {
+    type Input = Toggle;
     type Rebuild = LogStep;
     type Audit = RbAudit;
     type Model = RbModel;
@@ -191,29 +181,28 @@ impl Program for RbTree {
         let root = self.plant(m, &keys, 0, 0, 0, red_at);
         m.store(At::new(self.root), Val::lit(root));
     }
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
-        let key = self.dict.key(thread, k, 0);
-        pm.m.compute(sites::RBTREE_PROLOGUE);
-        let lock = At::new(self.locks.addr(0));
+    fn resident(&self) -> Vec<Span> {
+        let root = Span { at: self.root, len: 8 };
+        vec![root, self.preload.span()]
+    }
+    fn input(&self, thread: u32, k: u32) -> Toggle {
+        self.dict.toggle(thread, k, 0)
+    }
+    #[inline(always)]
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Toggle) -> Result<Outcome, Rollback> {
+        pm.m.compute(sites::PROLOGUE);
+        let lock = self.locks.of(0);
         pm.lock(lock);
-        let result = self.toggle(pm, thread, k, key);
+        let result = self.toggle(pm, thread, k, *input);
         pm.unlock(lock);
-        pm.m.compute(sites::RBTREE_EPILOGUE);
-        Ok(Dict::outcome([result?].into_iter()))
+        pm.m.compute(sites::EPILOGUE);
+        Ok(Dict::outcome::<M>(&[result?]))
     }
     fn rebuild_start(&self) -> LogStep {
         self.rt.recover_start()
     }
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        let unknown = || Violation {
-            why: "a region record in a program without regions".into(),
-            at: None,
-        };
-        match self.rt.recover(m, state, |_, _, _, _| Err(unknown())) {
-            LogFlow::Next(step) => Flow::Next(step),
-            LogFlow::Finished => Flow::Done(Ok(())),
-            LogFlow::Broken(v) => Flow::Done(Err(v)),
-        }
+        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> RbModel {
         let history = self.dict.history(ops, |_| 0);

@@ -15,52 +15,60 @@ pub(super) const BLACK: u64 = 0;
 pub(super) const RED: u64 = 1;
 
 /// A tree inside a transaction. Nodes are values (addresses with their provenance); 0 is null.
-pub(super) struct Tree<'t, 'a, M: Mem> {
-    pub tx: &'t mut Tx<'a, M>,
+pub(super) struct Tree<'t, 'a, 'm, M: Mem> {
+    pub tx: &'t mut Tx<'a, 'm, M>,
     /// Where the root pointer lies.
     pub root: Addr,
     /// The node allocated in this transaction: nothing of it needs a log.
     pub fresh: Option<u64>,
 }
 
-impl<M: Mem> Tree<'_, '_, M> {
+impl<M: Mem> Tree<'_, '_, '_, M> {
     #[track_caller]
+    #[inline(always)]
     pub fn get(&mut self, node: Val<M::Dep>, field: u64) -> Val<M::Dep> {
         self.tx.read(node.ptr().field(field))
     }
     #[track_caller]
+    #[inline(always)]
     pub fn set(&mut self, node: Val<M::Dep>, field: u64, v: Val<M::Dep>) {
         let at = node.ptr().field(field);
         if self.fresh == Some(node.v) {
             self.tx.fresh(at, v);
         } else {
-            self.tx.protect(node.ptr(), NODE);
+            self.tx.protect_once(node.ptr(), NODE);
             self.tx.write(at, v);
         }
     }
     #[track_caller]
+    #[inline(always)]
     pub fn root(&mut self) -> Val<M::Dep> {
         self.tx.read(At::new(self.root))
     }
     #[track_caller]
+    #[inline(always)]
     fn set_root(&mut self, v: Val<M::Dep>) {
+        self.tx.protect_once(At::new(self.root), 8);
         self.tx.write(At::new(self.root), v);
     }
     #[track_caller]
+    #[inline(always)]
     fn is_red(&mut self, node: Val<M::Dep>) -> bool {
         node.v != 0 && self.get(node, COLOUR).v == RED
     }
     #[track_caller]
+    #[inline(always)]
     fn paint(&mut self, node: Val<M::Dep>, colour: u64) {
         self.set(node, COLOUR, Val::lit(colour));
     }
     /// The node with `key` (null if absent) and the last node on the way to it (null at the root).
     #[track_caller]
+    #[inline(always)]
     pub fn search(&mut self, key: u64) -> (Val<M::Dep>, Val<M::Dep>) {
         let (mut node, mut parent) = (self.root(), Val::lit(0));
         while node.v != 0 {
-            self.tx.compute(sites::TREE_STEP);
             let at = self.get(node, KEY).v;
+            self.tx.compute(sites::TREE_STEP);
             if at == key {
                 break;
             }

@@ -1,10 +1,10 @@
 //! iDO logging: a record of a region's inputs before the region, nothing per store.
 
-use super::record::Check;
-use super::{COMMIT, Mode, RECORDS, Tx};
+use super::record::{fold, seal};
+use super::{COMMIT, NO_LINE, RECORDS, Tx};
 use crate::sites;
 use crate::words::Variant;
-use fencepost_kernel::{Addr, At, Mem, Val};
+use fencepost_kernel::{Addr, At, Mem, Mode, Val};
 
 /// Inputs a region may have: what fits a slot beside head and check.
 pub const MAX_INPUTS: usize = 22;
@@ -29,65 +29,85 @@ pub(super) fn head(seq: u32, position: u64, id: u8, len: usize) -> u64 {
     (u64::from(seq) << 32) | (position << 16) | (u64::from(id) << 8) | len as u64
 }
 
-impl<M: Mem> Tx<'_, M> {
+impl<M: Mem> Tx<'_, '_, M> {
     /// An idempotent region begins: it reads only `inputs` and what it does not overwrite. Under iDO the previous region's
     /// stores become durable, then the inputs are logged, ordered before this region's stores.
     ///
     /// # Panics
     /// If there are more than [`MAX_INPUTS`] inputs.
     #[track_caller]
+    #[inline(always)]
     pub fn region(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
-        if self.mode != Mode::Ido {
-            return;
+        if self.mode() == Mode::Ido {
+            self.ido_region(id, inputs);
         }
-        let mut region = Region {
-            id,
-            len: inputs.len(),
-            inputs: [Val::lit(0); MAX_INPUTS],
-            position: self.regions,
-        };
-        region.inputs[..inputs.len()].copy_from_slice(inputs);
+    }
+    /// Whether regions are logged at all: ask before gathering inputs costs anything.
+    #[inline(always)]
+    pub fn has_regions(&self) -> bool {
+        self.mode() == Mode::Ido
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn ido_region(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
         self.ido_end_region();
-        self.regions += 1;
-        if self.rt.variant == Variant::WrongStoreOrder {
-            self.region = Some(region);
+        if self.slip(Variant::WrongStoreOrder) {
+            let mut region = Region {
+                id,
+                len: inputs.len(),
+                inputs: [Val::lit(0); MAX_INPUTS],
+                position: self.regions,
+            };
+            region.inputs[..inputs.len()].copy_from_slice(inputs);
+            self.slips.region = Some(region);
         } else {
-            self.ido_record(&region);
+            self.ido_record(id, self.regions, inputs);
         }
+        self.regions += 1;
     }
     /// Makes the stores since the last record durable.
     #[track_caller]
+    #[inline(always)]
     fn ido_end_region(&mut self) {
-        if let Some(held_back) = self.region.take() {
-            self.ido_record(&held_back);
+        if Self::MISTAKES
+            && let Some(r) = self.slips.region.take()
+        {
+            self.ido_record(r.id, r.position, &r.inputs[..r.len]);
         }
-        if !self.lists.dirty.is_empty() {
+        if self.line != NO_LINE {
             self.flush_dirty();
             self.order();
         }
     }
     #[track_caller]
-    fn ido_record(&mut self, region: &Region<M::Dep>) {
-        let at = RECORDS + (region.position % 2) * SLOT;
-        let head = head(self.seq, region.position, region.id, region.len);
-        let mut check = Check::new().add(head);
+    #[inline(always)]
+    fn ido_record(&mut self, id: u8, position: u64, inputs: &[Val<M::Dep>]) {
+        assert!(
+            inputs.len() <= MAX_INPUTS,
+            "a region has more inputs than its record holds"
+        );
+        let at = self.log + RECORDS + (position % 2) * SLOT;
+        let head = head(self.seq, position, id, inputs.len());
+        let mut check = fold(0, head);
         let mut dep = M::Dep::default();
         self.log_word(at, Val::lit(head));
-        self.pm.m.compute(sites::REGION_RECORD);
-        for (i, input) in region.inputs[..region.len].iter().enumerate() {
-            check = check.add(input.v);
+        let mut to = at + 8;
+        for input in inputs {
+            check = fold(check, input.v);
             dep = dep.max(input.dep);
-            self.log_word(at + 8 + i as u64 * 8, *input);
-            self.pm.m.compute(sites::LOG_WORD);
+            self.log_word(to, *input);
+            to += 8;
         }
-        let bytes = 8 * (region.len as u64 + 2);
-        self.log_word(at + bytes - 8, Val { v: check.end(), dep });
-        self.pm.log_persist(At::new(Addr(self.log.0 + at)), bytes);
+        let v = seal(self.seq, check);
+        self.log_word(to, Val { v, dep });
+        self.pm.m.compute(sites::REGION_RECORD);
+        self.pm.log_persist(At::new(Addr(at)), to + 8 - at);
         self.log_to_data();
     }
     #[track_caller]
+    #[inline(always)]
     pub(super) fn ido_commit(&mut self) {
-        if self.regions == 0 && self.lists.dirty.is_empty() && self.lists.late.is_empty() {
+        if self.regions == 0 && !(Self::MISTAKES && !self.pm.lists.late.is_empty()) {
             return;
         }
         self.ido_end_region();

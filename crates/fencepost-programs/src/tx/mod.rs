@@ -10,7 +10,7 @@
 //! | hardware | `Logging::Hardware` | 0 (`tx_begin`, `tx_commit`) | 0 |
 //! | undo array, grouped | software | `g` log-to-data, 1 data-to-commit, 1 after commit | log lines, data lines, 1 commit line |
 //! | undo array, per store | software | one log-to-data a store, then 2 as above | the same |
-//! | undo list | software | as the array, and one node-to-splice barrier before each log-to-data | 1 line a node, 1 splice a barrier, data, commit |
+//! | undo list | software | as the array, and one node-to-splice barrier before each log-to-data | log lines, 1 splice a barrier, data, commit |
 //! | redo | software | entries, commit record, data, truncation: 4 | log lines, commit, data lines, 1 truncation |
 //! | ido | software | `r` regions: each 1 record-to-stores and 1 stores-to-next; 1 after commit | 2–3 lines a record, data, commit |
 //! | raw | software | one a [`Tx::step`] | data lines |
@@ -38,93 +38,147 @@
 //! allocated included, as a compiler that instruments stores gives it (themis II-A, V-A). Grouped undo, redo and iDO log what
 //! the program announces, and leave new blocks out.
 //!
+//! **Two flavours of undo.** `undo-array`, `undo-list`: *inline*, an entry of address, old value and (array) sequence number and check,
+//! written where the store stands; the lines to flush are kept in a private array in which a line does not follow itself.
+//! `library-array`, `library-list`: a call for each store; an entry of type, thread, size, address, old value, sequence number and
+//! check; one entry an address, checks of capacity, lines to flush kept as a set.
+//!
+//! **What is compiled.** A back end that names its build ([`Mem::FIXED`]) gets code without any of the other modes, without the
+//! deliberate mistakes and without outcomes: those instructions are what is counted and run natively. Everywhere else the mode is
+//! chosen when a transaction begins.
+//!
 //! Papers: synchronous ordering (dpo II-B), coupled undo logging, array and list (themis V-A), iDO (themis II-F),
 //! software write-ahead log with strict phases (loc VI).
 
 mod ido;
-mod keyed;
 mod record;
 mod recover;
 mod redo;
 mod runtime;
-mod scratch;
+mod slips;
 mod undo;
-mod writes;
 
 pub use ido::{MAX_INPUTS, Region};
 pub use recover::{LogFlow, LogStep};
 pub use runtime::Runtime;
-pub(crate) use runtime::{APPLIED, COMMIT, Mode, RECORDS, TX_PER_OP};
+pub(crate) use runtime::{APPLIED, COMMIT, NO_LINE, RECORDS, TX_PER_OP};
 
 use crate::sites;
 use crate::words::Variant;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Mem, Pm, Val, Width};
-use scratch::Scratch;
+use fencepost_kernel::{Addr, At, Mem, Mode, Pm, Val, Width};
+use slips::Slips;
 
 /// A running transaction.
-pub struct Tx<'a, M: Mem> {
-    pub(crate) pm: Pm<'a, M>,
+pub struct Tx<'a, 'm, M: Mem> {
+    pub(crate) pm: &'a mut Pm<'m, M>,
     rt: &'a Runtime,
+    /// How it runs, where the back end was not compiled for one way.
     mode: Mode,
-    /// Whether records are written ahead, object by object, and share a barrier.
-    grouped: bool,
     thread: u32,
     seq: u32,
-    /// This thread's log area; `cursor`, `sealed`: offsets of its end and of the first record not yet covered by a barrier.
-    log: Addr,
+    /// Address of this thread's log; of the next record; of the first record not yet covered by a barrier.
+    log: u64,
     cursor: u64,
     sealed: u64,
-    /// Units of the newest array record, or address of the newest list node.
+    /// Array: length of the newest record, as a record's first word holds it. List: address of the newest node.
     previous: u64,
-    records: u64,
-    /// iDO: a record held back (only by the wrong-store-order variant), and how many regions began.
-    region: Option<Region<M::Dep>>,
+    /// The line remembered last.
+    line: u64,
+    /// iDO: how many regions began.
     regions: u64,
-    /// Its lists.
-    lists: Box<Scratch<M::Dep>>,
-    committed_early: bool,
-    order_slip: bool,
-    flush_slip: bool,
-    early_flush: bool,
-    unflushed: Option<u64>,
+    slips: Slips<M::Dep>,
 }
 
-impl<M: Mem> Tx<'_, M> {
+impl<M: Mem> Tx<'_, '_, M> {
+    /// Whether the deliberate mistakes exist in this code.
+    const MISTAKES: bool = M::FIXED.is_none();
+
+    #[inline(always)]
+    fn mode(&self) -> Mode {
+        match M::FIXED {
+            Some(build) => build.mode,
+            None => self.mode,
+        }
+    }
+    /// Whether software has anything to do for the transaction's persistence.
+    #[inline(always)]
+    fn logs(&self) -> bool {
+        !matches!(self.mode(), Mode::Plain | Mode::Hardware)
+    }
+    /// Whether the program was asked to make this mistake. A constant `false` in code for a fixed build.
+    #[inline(always)]
+    pub fn slip(&self, variant: Variant) -> bool {
+        self.rt.slip::<M>(variant)
+    }
     /// Reads a word, the transaction's own writes included.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, at: At<M::Dep>) -> Val<M::Dep> {
         self.read_n(at, Width::B8)
     }
     /// Reads `width` bytes, the transaction's own writes included. A location is always accessed with one width.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn read_n(&mut self, at: At<M::Dep>, width: Width) -> Val<M::Dep> {
-        if self.mode == Mode::Redo {
-            self.pm.m.compute(sites::TX_LOOKUP);
-            if let Some(v) = self.lists.writes.get(at.addr) {
-                return v;
-            }
+        let lists = &self.pm.lists;
+        if self.mode() == Mode::Redo
+            && let Some(i) = lists.writes.find(at.addr.0)
+        {
+            return lists.writes.at(i).1.value;
         }
-        if let Some(v) = self.lists.late.get(at.addr) {
-            return v;
+        if Self::MISTAKES
+            && !lists.late.is_empty()
+            && let Some(i) = lists.late.find(at.addr.0)
+        {
+            return lists.late.at(i).1.value;
         }
         self.pm.m.load_n(at, width)
     }
-    /// Writes a word of the structure.
+    /// Writes a word of the structure. Grouped undo: of what [`Tx::protect`] announced.
     #[track_caller]
+    #[inline(always)]
     pub fn write(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
         self.write_n(at, v, Width::B8);
     }
     /// Writes `width` bytes of the structure.
     #[track_caller]
+    #[inline(always)]
     pub fn write_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        match self.mode {
+        if M::FIXED.is_some() {
+            self.write_here(at, v, width);
+        } else {
+            self.write_called(at, v, width);
+        }
+    }
+    /// Announces one word and writes it: for transactions whose only store it is.
+    #[track_caller]
+    #[inline(always)]
+    pub fn update(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
+        self.protect(at, 8);
+        self.write(at, v);
+    }
+    #[track_caller]
+    #[inline(never)]
+    fn write_called(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        self.write_here(at, v, width);
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn write_here(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        match self.mode() {
             Mode::Redo => self.redo_write(at, v, width),
-            Mode::UndoArray | Mode::UndoList => {
-                self.undo_before_write(at, width);
-                self.store(at, v, width);
+            Mode::Undo { grouped: true, .. } => {
+                self.assert_announced(at, width);
+                self.undo_seal();
+                if self.slip(Variant::WrongStoreOrder) && !self.slips.committed_early {
+                    self.undo_commit_early();
+                }
+                self.store_tracked(at, v, width);
+            }
+            Mode::Undo { grouped: false, .. } => {
+                self.undo_before_store(at, width);
+                self.store_tracked(at, v, width);
             }
             Mode::Plain | Mode::Hardware | Mode::Ido | Mode::Raw => self.store(at, v, width),
         }
@@ -132,21 +186,23 @@ impl<M: Mem> Tx<'_, M> {
     /// Writes a word whose line is then *not* flushed: the mistake of the unflushed-link and -unlink variants.
     #[track_caller]
     pub fn write_unflushed(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
-        self.unflushed = Some(at.addr.0 / LINE_BYTES);
-        self.write(at, v);
+        self.slips.unflushed = Some(at.addr.0 / LINE_BYTES);
+        self.update(at, v);
     }
     /// Writes a word of a block allocated in this transaction. It needs no log, because nothing reaches the block before
-    /// commit; coupled undo logging logs it all the same: its runtime is called for every store and does not know.
+    /// commit; coupled undo logging logs it all the same: it instruments every store and does not know.
     #[track_caller]
+    #[inline(always)]
     pub fn fresh(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
         self.fresh_n(at, v, Width::B8);
     }
     /// Writes `width` bytes of a block allocated in this transaction.
     #[track_caller]
+    #[inline(always)]
     pub fn fresh_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        if self.rt.variant == Variant::WrongStoreOrder && !matches!(self.mode, Mode::Plain | Mode::Hardware) {
-            self.lists.late.put(at, v, width);
-        } else if !self.grouped && matches!(self.mode, Mode::UndoArray | Mode::UndoList) {
+        if self.slip(Variant::WrongStoreOrder) && self.logs() {
+            self.hold_back(at, v, width);
+        } else if matches!(self.mode(), Mode::Undo { grouped: false, .. }) {
             self.write_n(at, v, width);
         } else {
             self.store(at, v, width);
@@ -154,40 +210,54 @@ impl<M: Mem> Tx<'_, M> {
     }
     /// Takes a block from this thread's pool.
     #[track_caller]
+    #[inline(always)]
     pub fn alloc(&mut self) -> At<M::Dep> {
         self.rt.pool.alloc(self.pm.m, self.thread)
     }
     /// Returns a block to the pool once the transaction has committed.
+    #[inline(always)]
     pub fn free(&mut self, block: At<M::Dep>) {
-        self.lists.freed.push(block);
+        self.pm.lists.freed.push(block);
     }
     /// Announces that `len` bytes at `at` (whole words) are about to change: grouped undo logs them now, as one object.
     /// Announcing the whole write-set before the first write lets all records share one barrier.
     #[track_caller]
+    #[inline(always)]
     pub fn protect(&mut self, at: At<M::Dep>, len: u64) {
-        if self.grouped && matches!(self.mode, Mode::UndoArray | Mode::UndoList) {
-            self.undo_protect(at, len);
+        if matches!(self.mode(), Mode::Undo { grouped: true, .. }) {
+            self.undo_protect(at, len, false);
+        }
+    }
+    /// The same for an object that the transaction may have announced before, always with the same address and length.
+    #[track_caller]
+    #[inline(always)]
+    pub fn protect_once(&mut self, at: At<M::Dep>, len: u64) {
+        if matches!(self.mode(), Mode::Undo { grouped: true, .. }) {
+            self.undo_protect(at, len, true);
         }
     }
     /// The stores so far must be durable before those that follow: where raw code has its persist and barrier. Logged and
     /// hardware transactions need nothing here.
     #[track_caller]
+    #[inline(always)]
     pub fn step(&mut self) {
-        if self.mode == Mode::Raw {
+        if self.mode() == Mode::Raw {
             self.flush_dirty();
             self.order();
         }
     }
     /// Instructions of the program's own between memory operations.
-    #[inline]
+    #[track_caller]
+    #[inline(always)]
     pub fn compute(&mut self, site: fencepost_kernel::Site) {
         self.pm.m.compute(site);
     }
     /// Commits: when this returns the transaction is atomic, and durable as soon as everything ordered so far is.
     #[track_caller]
+    #[inline(always)]
     pub fn commit(mut self) {
         self.pm.m.compute(sites::TX_COMMIT);
-        match self.mode {
+        match self.mode() {
             Mode::Plain => {}
             Mode::Hardware => self.pm.m.tx_commit(),
             Mode::Raw => {
@@ -197,78 +267,82 @@ impl<M: Mem> Tx<'_, M> {
                 }
                 self.flush_dirty();
             }
-            Mode::UndoArray | Mode::UndoList => self.undo_commit(),
+            Mode::Undo { .. } => self.undo_commit(),
             Mode::Redo => self.redo_commit(),
             Mode::Ido => self.ido_commit(),
         }
-        for block in &self.lists.freed {
-            self.rt.pool.free(self.pm.m, self.thread, *block);
+        while let Some(block) = self.pm.lists.freed.pop() {
+            self.rt.pool.free(self.pm.m, self.thread, block);
         }
-        self.lists.give_back();
+        if Self::MISTAKES {
+            self.slip_at_commit();
+        }
     }
 
-    /// A store in place, remembered for the flush at commit.
+    /// A store in place, its line remembered for the flush at commit.
     #[track_caller]
+    #[inline(always)]
     fn store(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        if !matches!(self.mode, Mode::Plain | Mode::Hardware) {
-            if self.early_flush {
-                self.early_flush = false;
-                self.pm.persist(at, width.bytes());
-            }
-            self.lists.dirty.set(at.addr.0 / LINE_BYTES, ());
-            self.pm.m.compute(sites::TX_STORE);
+        if self.logs() {
+            self.dirty(at.addr);
+            self.store_tracked(at, v, width);
+        } else {
+            self.pm.m.store_n(at, v, width);
+        }
+    }
+    /// A store to a line that is remembered already.
+    #[track_caller]
+    #[inline(always)]
+    fn store_tracked(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        if Self::MISTAKES && std::mem::take(&mut self.slips.early_flush) {
+            self.pm.persist(at, width.bytes());
         }
         self.pm.m.store_n(at, v, width);
     }
-    /// Emits what the wrong-store-order variant held back; true if there was anything.
-    #[track_caller]
-    fn write_late(&mut self) -> bool {
-        for i in 0..self.lists.late.len() {
-            let b = self.lists.late.at(i);
-            self.store(b.at, b.value, b.width);
-        }
-        let any = !self.lists.late.is_empty();
-        self.lists.late.clear();
-        any
-    }
-    #[track_caller]
-    fn flush_dirty(&mut self) {
-        for i in 0..self.lists.dirty.len() {
-            let line = self.lists.dirty.at(i).0;
-            if self.unflushed == Some(line) || std::mem::take(&mut self.flush_slip) {
-                continue;
-            }
-            self.pm.persist(At::new(Addr(line * LINE_BYTES)), 1);
-        }
-        self.lists.dirty.clear();
-    }
     /// An ordering barrier of the transaction (the deliberate mistakes drop the first).
     #[track_caller]
+    #[inline(always)]
     fn order(&mut self) {
-        if !std::mem::take(&mut self.order_slip) {
+        if !(Self::MISTAKES && std::mem::take(&mut self.slips.order)) {
             self.pm.order();
         }
     }
     /// The barrier between log and data.
     #[track_caller]
+    #[inline(always)]
     fn log_to_data(&mut self) {
-        if self.rt.variant != Variant::MissingLogFence {
+        if !self.slip(Variant::MissingLogFence) {
             self.pm.log_to_data();
         }
     }
+    #[inline(always)]
+    fn first_record(&self) -> u64 {
+        self.log + RECORDS
+    }
+    /// The log is sized for the program's largest transaction; code for a fixed build relies on it.
+    #[inline(always)]
+    fn assert_fits(&self, words: u64) {
+        if Self::MISTAKES {
+            let end = self.log + self.rt.log_bytes;
+            assert!(
+                self.cursor + words * 8 <= end,
+                "the log area is too small for this transaction"
+            );
+        }
+    }
     #[track_caller]
-    fn log_word(&mut self, offset: u64, v: Val<M::Dep>) {
-        assert!(
-            offset + 8 <= self.rt.log_bytes,
-            "the log area is too small for this transaction"
-        );
-        self.pm.log_store(At::new(Addr(self.log.0 + offset)), v);
+    #[inline(always)]
+    fn log_word(&mut self, at: u64, v: Val<M::Dep>) {
+        self.pm.log_store(At::new(Addr(at)), v);
     }
     /// Stores one of the words that end or truncate a transaction, and starts its way to memory.
     #[track_caller]
+    #[inline(always)]
     fn log_mark(&mut self, offset: u64, v: u64) {
-        let at = At::new(Addr(self.log.0 + offset));
+        let at = At::new(Addr(self.log + offset));
         self.pm.log_store(at, Val::lit(v));
-        self.pm.log_persist(at, 8);
+        if self.pm.idiom().log_path == fencepost_kernel::LogPath::Temporal {
+            self.pm.persist_line(at.addr.0 / LINE_BYTES);
+        }
     }
 }

@@ -4,11 +4,11 @@
 //! by another failure is simply begun again.
 
 use super::ido::{self, MAX_INPUTS, SLOT};
-use super::record::{self, Check, UNIT};
+use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
 use crate::words::Scheme;
-use fencepost_kernel::{Addr, At, Mem, Val, Violation};
+use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
 
 /// Where log recovery stands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,6 +116,29 @@ impl Runtime {
             } => self.replay(m, thread, seq, index, count),
         }
     }
+    /// One step of a program whose recovery is its logs'.
+    pub fn rebuild<M: Mem<Dep = ()>>(
+        &self,
+        m: &mut M,
+        step: LogStep,
+        resume: impl FnOnce(&mut M, u32, u32, &Region<()>) -> Result<(), Violation>,
+    ) -> Flow<LogStep> {
+        match self.recover(m, step, resume) {
+            LogFlow::Next(step) => Flow::Next(step),
+            LogFlow::Finished => Flow::Done(Ok(())),
+            LogFlow::Broken(v) => Flow::Done(Err(v)),
+        }
+    }
+    /// The same for a program without regions.
+    pub fn rebuild_without_regions<M: Mem<Dep = ()>>(&self, m: &mut M, step: LogStep) -> Flow<LogStep> {
+        let why = "a region record in a program without regions";
+        self.rebuild(m, step, |_, _, _, _| {
+            Err(Violation {
+                why: why.into(),
+                at: None,
+            })
+        })
+    }
     fn open_log<M: Mem<Dep = ()>>(
         &self,
         m: &mut M,
@@ -126,19 +149,19 @@ impl Runtime {
         let next = LogFlow::Next(LogStep::Thread(thread + 1));
         match self.scheme {
             Scheme::Raw => LogFlow::Finished,
-            Scheme::UndoArray => {
+            Scheme::UndoArray | Scheme::LibraryArray => {
                 let committed = word(m, log, COMMIT) as u32;
-                match record::read(m, Addr(log.0 + RECORDS), thread, Check::new(), |seq| seq > committed) {
-                    Some(f) if f.head.previous == 0 => LogFlow::Next(LogStep::Scan {
+                match record::read(m, Addr(log.0 + RECORDS), self.flavour(), 0, |seq| seq > committed) {
+                    Some(f) if f.previous == 0 => LogFlow::Next(LogStep::Scan {
                         thread,
-                        seq: f.head.seq,
-                        end: RECORDS + f.head.units() * UNIT,
-                        previous: f.head.units(),
+                        seq: f.seq,
+                        end: RECORDS + self.units(&f) * UNIT,
+                        previous: self.units(&f),
                     }),
                     _ => next,
                 }
             }
-            Scheme::UndoList => match word(m, log, COMMIT) {
+            Scheme::UndoList | Scheme::LibraryList => match word(m, log, COMMIT) {
                 0 => next,
                 node => LogFlow::Next(LogStep::Node { thread, node }),
             },
@@ -159,17 +182,31 @@ impl Runtime {
             Scheme::Ido => self.resume_region(m, thread, resume),
         }
     }
+    fn flavour(&self) -> Flavour {
+        match self.scheme {
+            Scheme::LibraryArray | Scheme::LibraryList => Flavour::Library,
+            _ => Flavour::Inline,
+        }
+    }
+    /// Units of an array record: payload, last word, and what stands before.
+    fn units(&self, f: &record::Found) -> u64 {
+        let around = match self.flavour() {
+            Flavour::Inline => 2,
+            Flavour::Library => 3,
+        };
+        record::units(around + f.words())
+    }
     fn scan<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, end: u64, previous: u64) -> LogFlow {
         let log = self.log(thread);
         let fits = end + UNIT <= self.log_bytes;
         let found = if fits {
-            record::read(m, Addr(log.0 + end), thread, Check::new(), |s| s == seq)
+            record::read(m, Addr(log.0 + end), self.flavour(), 0, |s| s == seq)
         } else {
             None
         };
         match found {
-            Some(f) if f.head.previous == previous => {
-                let units = f.head.units();
+            Some(f) if f.previous == previous => {
+                let units = self.units(&f);
                 LogFlow::Next(LogStep::Scan {
                     thread,
                     seq,
@@ -189,7 +226,7 @@ impl Runtime {
         let log = self.log(thread);
         let at = end - units * UNIT;
         // Seen whole a moment ago by `scan`; recovery only writes data, so it still is.
-        let Some(found) = record::read(m, Addr(log.0 + at), thread, Check::new(), |s| s == seq) else {
+        let Some(found) = record::read(m, Addr(log.0 + at), self.flavour(), 0, |s| s == seq) else {
             return LogFlow::Broken(Violation::at(
                 Addr(log.0 + at),
                 "an undo record changed during recovery",
@@ -198,8 +235,8 @@ impl Runtime {
         if let Some(v) = self.stray(&found) {
             return LogFlow::Broken(v);
         }
-        record::apply(m, found);
-        if found.head.previous == 0 {
+        found.apply(m);
+        if found.previous == 0 {
             mark(m, log, COMMIT, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
@@ -207,7 +244,7 @@ impl Runtime {
             thread,
             seq,
             end: at,
-            units: found.head.previous,
+            units: found.previous,
         })
     }
     fn restore_node<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, node: u64) -> LogFlow {
@@ -216,14 +253,13 @@ impl Runtime {
             mark(m, log, COMMIT, 0);
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
-        let inside =
-            node >= log.0 + RECORDS && node + 2 * UNIT <= log.0 + self.log_bytes && node.is_multiple_of(2 * UNIT);
+        let inside = node >= log.0 + RECORDS && node + UNIT <= log.0 + self.log_bytes && node.is_multiple_of(UNIT);
         let next = if inside { m.load(At::new(Addr(node))).v } else { 0 };
         // Nodes are laid out upwards, so a chain that does not descend is not one (and would not end).
-        let found = if inside && next < node {
-            record::read(m, Addr(node + 8), thread, Check::new().add(next), |s| s > 0)
-        } else {
-            None
+        let found = match self.flavour() {
+            _ if !inside || next >= node => None,
+            Flavour::Inline => record::head(m, Addr(node + 8), Flavour::Inline),
+            Flavour::Library => record::read(m, Addr(node + 8), Flavour::Library, fold(0, next), |s| s > 0),
         };
         let Some(found) = found else {
             return LogFlow::Broken(Violation::at(Addr(node), "a log node is spliced in before it is whole"));
@@ -231,7 +267,7 @@ impl Runtime {
         if let Some(v) = self.stray(&found) {
             return LogFlow::Broken(v);
         }
-        record::apply(m, found);
+        found.apply(m);
         LogFlow::Next(LogStep::Node { thread, node: next })
     }
     fn replay<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, index: u64, count: u64) -> LogFlow {
@@ -243,7 +279,7 @@ impl Runtime {
         let at = RECORDS + index * UNIT;
         let fits = at + UNIT <= self.log_bytes;
         let found = if fits {
-            record::read(m, Addr(log.0 + at), thread, Check::new(), |s| s == seq)
+            record::read(m, Addr(log.0 + at), self.flavour(), 0, |s| s == seq)
         } else {
             None
         };
@@ -256,7 +292,7 @@ impl Runtime {
         if let Some(v) = self.stray(&found) {
             return LogFlow::Broken(v);
         }
-        record::apply(m, found);
+        found.apply(m);
         LogFlow::Next(LogStep::Replay {
             thread,
             seq,
@@ -308,11 +344,11 @@ fn read_region<M: Mem<Dep = ()>>(m: &mut M, at: Addr, committed: u32) -> Option<
         inputs: [Val::lit(0); MAX_INPUTS],
         position,
     };
-    let mut check = Check::new().add(head);
+    let mut check = fold(0, head);
     for i in 0..len {
         let v = word(m, at, 8 + i as u64 * 8);
-        check = check.add(v);
+        check = fold(check, v);
         region.inputs[i] = Val::lit(v);
     }
-    (check.end() == word(m, at, 8 + len as u64 * 8)).then_some((seq, region))
+    (seal(seq, check) == word(m, at, 8 + len as u64 * 8)).then_some((seq, region))
 }

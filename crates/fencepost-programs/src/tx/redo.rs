@@ -1,66 +1,49 @@
 //! Redo logging: entries; commit record; in-place writes; truncation. Each phase durable before the next.
 
-use super::record::{Check, Head, UNIT};
-use super::{APPLIED, COMMIT, RECORDS, Tx};
+use super::record::{UNIT, code, fold, seal};
+use super::{APPLIED, COMMIT, Tx};
 use crate::sites;
 use crate::words::Variant;
-use fencepost_kernel::{Addr, At, Mem, Val, Width};
+use fencepost_kernel::{Addr, At, Buffered, Mem, Val, Width};
 
 /// Low bits of the commit record that count its entries; the sequence number is above them.
 pub(super) const COUNT_BITS: u32 = 24;
 
-impl<M: Mem> Tx<'_, M> {
+impl<M: Mem> Tx<'_, '_, M> {
     /// Logs the new value and keeps it back until commit.
     #[track_caller]
+    #[inline(always)]
     pub(super) fn redo_write(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        let head = Head {
-            seq: self.seq,
-            thread: self.thread,
-            bytes: width.bytes(),
-            previous: 0,
-        };
         // What the record holds is what replay stores: a narrow value without the bits that would not be stored.
-        let v = v.map(|x| width.extract(x, 0));
-        let check = Check::new().add(head.pack()).add(at.addr.0).add(v.v).end();
-        let to = self.cursor;
-        self.log_word(to, Val::lit(head.pack()));
-        self.log_word(
-            to + 8,
-            Val {
-                v: at.addr.0,
-                dep: at.dep,
-            },
-        );
-        self.log_word(to + 16, v);
-        self.log_word(
-            to + 24,
-            Val {
-                v: check,
-                dep: v.dep.max(at.dep),
-            },
-        );
+        let value = v.map(|x| width.extract(x, 0));
+        let named = at.pointer().map(|a| a | code(width));
+        self.assert_fits(3);
+        self.log_word(self.cursor, named);
+        self.log_word(self.cursor + 8, value);
+        let last = named.join(value, |a, x| seal(self.seq, fold(fold(0, a), x)));
+        self.log_word(self.cursor + 16, last);
         self.cursor += UNIT;
-        self.records += 1;
-        self.lists.writes.put(at, v, width);
+        self.pm.lists.writes.set(at.addr.0, Buffered { at, value, width });
         self.pm.m.compute(sites::LOG_RECORD);
     }
     #[track_caller]
+    #[inline(always)]
     pub(super) fn redo_commit(&mut self) {
-        if self.lists.writes.is_empty() && self.lists.dirty.is_empty() && self.lists.late.is_empty() {
+        let (first, records) = (self.first_record(), (self.cursor - self.first_record()) / UNIT);
+        if records == 0 && !(Self::MISTAKES && !self.pm.lists.late.is_empty()) {
             return;
         }
-        self.pm
-            .log_persist(At::new(Addr(self.log.0 + RECORDS)), self.cursor - RECORDS);
+        self.pm.log_persist(At::new(Addr(first)), self.cursor - first);
         self.flush_dirty();
         self.order();
-        let wrong = self.rt.variant == Variant::WrongStoreOrder;
+        let wrong = self.slip(Variant::WrongStoreOrder);
         if wrong {
             self.redo_apply();
             self.write_late();
             self.flush_dirty();
             self.order();
         }
-        self.log_mark(COMMIT, (u64::from(self.seq) << COUNT_BITS) | self.records);
+        self.log_mark(COMMIT, (u64::from(self.seq) << COUNT_BITS) | records);
         self.order();
         if !wrong {
             self.redo_apply();
@@ -71,11 +54,12 @@ impl<M: Mem> Tx<'_, M> {
         self.order();
     }
     #[track_caller]
+    #[inline(always)]
     fn redo_apply(&mut self) {
-        for i in 0..self.lists.writes.len() {
-            let b = self.lists.writes.at(i);
+        for i in 0..self.pm.lists.writes.len() {
+            let b = self.pm.lists.writes.at(i).1;
             self.store(b.at, b.value, b.width);
         }
-        self.lists.writes.clear();
+        self.pm.lists.writes.clear();
     }
 }

@@ -31,13 +31,12 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
         store.write("config.toml", resolved.to_toml(true).as_bytes())?;
         store.write("result.json", text.as_bytes())?;
     }
-    let asked = u64::from(args.work.ops) * u64::from(result.threads);
-    out.document(&result, || text(&result, asked, out))?;
+    out.document(&result, || text(&result, out))?;
     let violated = result.check.as_ref().is_some_and(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
 }
 
-fn text(r: &RunResult, asked: u64, out: &Out) -> String {
+fn text(r: &RunResult, out: &Out) -> String {
     let us = |ps: u64| short(ps as f64 / 1e6);
     let mut t = format!(
         "{} on {} ({}, {}), {} threads, {} operations, seed {}\n",
@@ -48,13 +47,6 @@ fn text(r: &RunResult, asked: u64, out: &Out) -> String {
     }
     if let Some(n) = &r.note {
         let _ = writeln!(t, "note: {n}");
-    }
-    if r.ops < asked {
-        let _ = writeln!(
-            t,
-            "measuring starts when the last thread is warm; by then the others had done {} of the {asked} operations asked for",
-            asked - r.ops
-        );
     }
     let _ = writeln!(
         t,

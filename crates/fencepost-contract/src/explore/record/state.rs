@@ -117,7 +117,7 @@ impl Execution {
     pub fn stamp(&mut self, thread: HartId) {
         let now = self.trace.events.len() as u64;
         if let Some((_, stamp)) = &mut self.thread(thread).op {
-            stamp.get_or_insert(now);
+            *stamp = Some(now);
         }
     }
     /// `thread` has executed operation `k`, which took its first lock at `stamp`.

@@ -75,6 +75,7 @@ pub struct Versions {
 }
 
 impl Program for Sps {
+    type Input = ();
     type Rebuild = Logs;
     type Audit = Range;
     type Model = Versions;
@@ -84,7 +85,8 @@ impl Program for Sps {
             m.store(At::new(self.cell(i)), Val::lit(i + 1));
         }
     }
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
+    fn input(&self, _: u32, _: u32) {}
+    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, (): &()) -> Result<Outcome, Rollback> {
         let draw = |salt| rng::hash(&[salt, u64::from(thread), u64::from(k)]) % self.cells;
         let (i, j) = (draw(1), draw(2));
         let at = |a: Addr| At {

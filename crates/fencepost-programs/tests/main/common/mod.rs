@@ -1,12 +1,10 @@
 //! Test back ends: a recorder that runs whole operations in a seeded interleaving, and crash images drawn from two
 //! models: strict (every prefix of the stores) and x86 (flush, fence, pcommit; everything else at random).
-#![allow(dead_code, reason = "each test binary uses a part")]
 
 use fencepost_kernel::*;
 use std::collections::BTreeMap;
 
 mod models;
-#[allow(unused_imports, reason = "each test binary uses a part")]
 pub use models::*;
 
 const SFENCE: &[Fence] = &[Fence::Sfence];

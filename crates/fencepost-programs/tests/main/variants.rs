@@ -1,8 +1,7 @@
 //! Every deliberate mistake is convicted exactly where the instruction it lacks or misplaces carries the order, and stays
 //! wrong everywhere if it is a mistake of program order, atomicity or logic.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fencepost_kernel::{Dialect, Program, Violation};
 use fencepost_programs::{Scheme, Variant, Visit, programs, with_program};
 
@@ -38,10 +37,12 @@ impl Visit for Try {
 /// One exception: a change of the hash table is one link store, and `delegated` acknowledges nothing until the end. With the
 /// contents of a new item already ordered before, whether that store or a log mark is durable first shows in no crash state.
 fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool {
+    use Scheme::{LibraryArray, LibraryList, UndoArray, UndoList};
     use Variant::*;
     let one_store = matches!(
         (word, scheme, variant),
-        ("hash", Scheme::UndoArray, MissingFence | MisplacedFence) | ("hash", Scheme::UndoList, MissingLogFence)
+        ("hash", UndoArray | LibraryArray, MissingFence | MisplacedFence)
+            | ("hash", UndoList | LibraryList, MissingLogFence)
     );
     if one_store && model == Model::Epoch {
         return false;

@@ -1,8 +1,7 @@
 //! Crash consistency of every program: every strict prefix, random x86 states, hardware transactions, recovery of
 //! recovery. What convicts the deliberate mistakes is in `variants.rs`.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fencepost_kernel::{Dialect, Program};
 use fencepost_programs::{Variant, Visit, programs, with_program};
 

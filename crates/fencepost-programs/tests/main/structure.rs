@@ -1,7 +1,6 @@
 //! The structures themselves: long runs at full size keep every invariant and end as a plain model of them ends.
 
-mod common;
-use common::*;
+use crate::common::*;
 use fencepost_kernel::{Dialect, OpRecord, Program};
 use fencepost_programs::{Scheme, Settings, Visit, with_program};
 use std::collections::VecDeque;
@@ -46,6 +45,8 @@ fn long_runs_keep_every_invariant() {
             (Scheme::UndoArray, SO),
             (Scheme::UndoList, ADR),
             (Scheme::Redo, DELEGATED),
+            (Scheme::LibraryArray, SO),
+            (Scheme::LibraryList, ADR),
             (Scheme::UndoArray, HARDWARE),
             (Scheme::Redo, VOLATILE),
         ] {
@@ -79,7 +80,7 @@ fn all_modes_do_the_same_operations() {
 #[test]
 fn the_queue_is_first_in_first_out() {
     let ops = long("cq", Scheme::Raw, ADR, 1000);
-    let mut queue: VecDeque<u64> = (1..=128).collect();
+    let mut queue: VecDeque<u64> = (1..=500).collect();
     let (mut deleted, mut empty) = (0, 0);
     for o in &ops {
         match o.outcome.kind {

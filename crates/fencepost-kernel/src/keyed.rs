@@ -1,9 +1,9 @@
-//! Lists found by key: what a transaction remembers of its stores.
+//! Lists found by key: what a transaction runtime remembers of its stores.
 
 /// A list whose elements are found by key: a one-word filter answers most look-ups of a short list, a hash index
 /// those of a long one.
 #[derive(Clone, Debug)]
-pub(crate) struct Keyed<T, const N: usize> {
+pub struct Keyed<T, const N: usize> {
     items: Vec<(u64, T)>,
     filter: u64,
     /// Open addressing over positions + 1, a power of two long; empty until the list outgrows `N`.
@@ -14,17 +14,23 @@ fn spread(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-impl<T: Copy, const N: usize> Keyed<T, N> {
-    pub fn new() -> Self {
+impl<T, const N: usize> Default for Keyed<T, N> {
+    fn default() -> Self {
         Keyed {
             items: Vec::new(),
             filter: 0,
             index: Vec::new(),
         }
     }
+}
+
+impl<T: Copy, const N: usize> Keyed<T, N> {
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.items.len()
     }
+    /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -32,10 +38,14 @@ impl<T: Copy, const N: usize> Keyed<T, N> {
     pub fn at(&self, position: usize) -> (u64, T) {
         self.items[position]
     }
+    /// Forgets every element.
+    #[inline]
     pub fn clear(&mut self) {
-        self.items.clear();
-        self.filter = 0;
-        self.index.clear();
+        if !self.items.is_empty() {
+            self.items.clear();
+            self.filter = 0;
+            self.index.clear();
+        }
     }
     /// Where `key` is.
     #[inline]
@@ -91,9 +101,9 @@ mod tests {
     use super::*;
     #[test]
     fn keyed_lists_equal_a_map() {
-        let mut rng = fencepost_kernel::Stream::new(1, "keyed");
+        let mut rng = crate::Stream::new(1, "keyed");
         for keys in [3, 20, 500] {
-            let mut list = Keyed::<u64, 4>::new();
+            let mut list = Keyed::<u64, 4>::default();
             let mut map = std::collections::BTreeMap::new();
             for _ in 0..1000 {
                 let (key, value) = (rng.below(keys) * 8, rng.next_u64());

@@ -1,0 +1,123 @@
+//! Steady state: data that stays in caches is there before measuring begins, and all threads are measured over the same operations.
+//!
+//! A thread first reads its share of the resident data, then runs its warm-up operations, then waits for the others. The machine
+//! begins to measure when the last thread has done its warm-up operations; nobody has done more of them, so every thread is
+//! measured over exactly the operations asked for. Without warm-up operations nothing is read and nobody waits: a cold run.
+
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Addr, At, LineAddr, Mem, Pm, Program, resident, run_thread};
+
+/// How one thread comes to the measured part.
+#[derive(Clone, Debug)]
+pub struct WarmUp {
+    /// This thread, of so many.
+    pub thread: u32,
+    /// All threads.
+    pub threads: u32,
+    /// Operations before the measured ones.
+    pub ops: u32,
+    /// Lines to read.
+    lines: Vec<LineAddr>,
+    /// Locks behind the program's volatile memory: one a thread, held until it arrives, and one that holds back the rest.
+    locks: Addr,
+}
+
+impl WarmUp {
+    /// Reads the hottest `cache` bytes of the program's resident data, shared among the threads, and runs `ops` operations. Volatile
+    /// memory from `free` on belongs to nobody.
+    pub fn new<P: Program>(program: &P, (thread, threads): (u32, u32), ops: u32, cache: u64, free: u64) -> WarmUp {
+        let cold = ops == 0;
+        WarmUp {
+            thread,
+            threads,
+            ops,
+            lines: if cold {
+                Vec::new()
+            } else {
+                resident(&program.resident(), cache, thread, threads)
+            },
+            locks: Addr(free.next_multiple_of(LINE_BYTES)),
+        }
+    }
+    fn lock<D: Copy + Default>(&self, i: u32) -> At<D> {
+        At::new(Addr(self.locks.0 + u64::from(i) * LINE_BYTES))
+    }
+    /// Runs operations `0..ops` of the thread, warm-up and measured.
+    pub fn run<P: Program, M: Mem>(&self, program: &P, pm: &mut Pm<'_, M>, ops: u32) {
+        if self.ops > 0 {
+            pm.m.lock(self.lock(self.thread));
+            for line in &self.lines {
+                pm.m.load(At::new(Addr(line.0 * LINE_BYTES)));
+            }
+            run_thread(program, pm, self.thread, 0, self.ops);
+            self.wait_for_all(pm.m);
+        }
+        run_thread(program, pm, self.thread, self.ops, ops);
+    }
+    /// Thread 0 waits for every other's lock; the others wait for that of thread 0. Waiting on locks costs no events.
+    fn wait_for_all<M: Mem>(&self, m: &mut M) {
+        if self.thread == 0 {
+            for other in 1..self.threads {
+                m.lock(self.lock(other));
+                m.unlock(self.lock(other));
+            }
+            m.unlock(self.lock(0));
+        } else {
+            m.unlock(self.lock(self.thread));
+            m.lock(self.lock(0));
+            m.unlock(self.lock(0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::request::Request;
+    use crate::run::run;
+
+    /// Swaps of entries that fit the caches many times over, on a machine of few threads.
+    fn swaps(warmup: u32, check: bool) -> crate::result::RunResult {
+        let request = Request {
+            program: "sps".into(),
+            design: "volatile".into(),
+            threads: Some(4),
+            ops: 50,
+            warmup,
+            sets: vec!["program.entries=400".into()],
+            check,
+            ..Request::default()
+        };
+        run(&request).expect("a valid request")
+    }
+    #[test]
+    fn resident_data_is_in_the_caches_when_measuring_begins() {
+        assert_eq!(swaps(5, false).pm_reads, 0);
+        // 400 entries of a line each, of which 200 swaps in a cold run touch more than half.
+        assert!(swaps(0, false).pm_reads > 200);
+    }
+    #[test]
+    fn every_thread_is_measured_over_the_operations_asked_for() {
+        for warmup in [1, 7] {
+            assert_eq!(swaps(warmup, false).ops, 4 * 50);
+        }
+    }
+    #[test]
+    fn checking_changes_nothing_that_is_simulated() {
+        for design in ["volatile", "so", "themis"] {
+            let request = |check| Request {
+                program: "cq".into(),
+                design: design.into(),
+                ops: 20,
+                check,
+                ..Request::default()
+            };
+            let [plain, checked] = [false, true].map(|c| run(&request(c)).expect("a valid request"));
+            assert_eq!(
+                (plain.log_digest, plain.time_ps),
+                (checked.log_digest, checked.time_ps),
+                "{design}"
+            );
+            assert!(checked.check.is_some());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The page about programs, made from the registry and from what was counted.
+
+use crate::programs;
+use std::fmt::Write as _;
+
+/// Whole operations, ours and by hand.
+const COUNTS: &str = include_str!("../sites/reference.csv");
+
+/// Instructions of one operation of a program, run in one way.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Count {
+    /// Program.
+    pub program: &'static str,
+    /// `volatile`, `inline`, `inline-grouped` or `library`.
+    pub way: &'static str,
+    /// Ours.
+    pub ours: f64,
+    /// The same operation written by hand, where it was.
+    pub reference: Option<f64>,
+}
+
+/// Every counted operation.
+pub fn counts() -> Vec<Count> {
+    let lines = COUNTS.lines().filter(|l| !l.starts_with('#')).skip(1);
+    lines
+        .filter_map(|line| {
+            let mut cells = line.split(',');
+            Some(Count {
+                program: cells.next()?,
+                way: cells.next()?,
+                ours: cells.next()?.parse().ok()?,
+                reference: cells.next().and_then(|c| c.parse().ok()),
+            })
+        })
+        .collect()
+}
+
+/// The page.
+pub fn page() -> String {
+    let mut list = String::from("| program | what it does | logging |\n| --- | --- | --- |\n");
+    for p in programs() {
+        let schemes: Vec<String> = p.schemes.iter().map(|s| format!("`{}`", s.word())).collect();
+        let _ = writeln!(list, "| `{}` | {} | {} |", p.word, p.about, schemes.join(" "));
+    }
+    let mut table = String::from("| program | way | ours | reference | ratio |\n| --- | --- | --- | --- | --- |\n");
+    for c in counts() {
+        let (theirs, ratio) = match c.reference {
+            Some(r) => (format!("{r:.0}"), format!("{:.2}", c.ours / r)),
+            None => (String::new(), String::new()),
+        };
+        let _ = writeln!(
+            table,
+            "| `{}` | {} | {:.0} | {theirs} | {ratio} |",
+            c.program, c.way, c.ours
+        );
+    }
+    include_str!("programs.md")
+        .replace("@PROGRAMS@", list.trim_end())
+        .replace("@COUNTS@", table.trim_end())
+}

@@ -1,0 +1,59 @@
+//! The step-wise audit of programs whose recovered state is read register by register: cells of an array, rows of a table.
+
+use crate::oracle::{Cut, History};
+use fencepost_kernel::{Addr, CrashPoint, Flow, Violation};
+
+/// What the oracle knows of a run, and the registers to read, in order.
+#[derive(Clone, Debug)]
+pub struct Registers {
+    history: History,
+    list: Vec<u64>,
+}
+
+/// State between two steps of the audit: the next register, and what is known so far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RegisterAudit {
+    next: usize,
+    cut: Cut,
+}
+
+impl Registers {
+    /// Judges every register that the history knows: what an operation of the run wrote or was declared.
+    pub fn new(history: History) -> Registers {
+        let list = history.registers().collect();
+        Registers { history, list }
+    }
+    /// First state of the audit of one crash point.
+    pub fn start(&self, crash: &CrashPoint) -> RegisterAudit {
+        RegisterAudit {
+            next: 0,
+            cut: self.history.cut(crash),
+        }
+    }
+    /// One step: `read` returns the value that memory holds in a register and the address that shows it, or what is wrong with it;
+    /// `wrong` says what it means that no prefix of the operations leaves that value.
+    pub fn step(
+        &self,
+        state: RegisterAudit,
+        wrong: &str,
+        read: impl FnOnce(u64) -> Result<(u64, Addr), Violation>,
+    ) -> Flow<RegisterAudit> {
+        let RegisterAudit { next, mut cut } = state;
+        if let Some(fault) = self.history.fault() {
+            return Flow::Done(Err(Violation {
+                why: fault.into(),
+                at: None,
+            }));
+        }
+        let Some(register) = self.list.get(next) else {
+            return Flow::Done(Ok(()));
+        };
+        match read(*register) {
+            Err(v) => Flow::Done(Err(v)),
+            Ok((value, at)) if self.history.observe(&mut cut, *register, value).is_err() => {
+                Flow::Done(Err(Violation::at(at, wrong)))
+            }
+            Ok(_) => Flow::Next(RegisterAudit { next: next + 1, cut }),
+        }
+    }
+}

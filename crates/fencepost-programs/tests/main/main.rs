@@ -1,0 +1,7 @@
+//! Tests of the programs through their interface: structures, instruction idioms, crash consistency, deliberate mistakes.
+
+mod common;
+mod cost;
+mod crash;
+mod structure;
+mod variants;
