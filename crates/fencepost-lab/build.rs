@@ -1,4 +1,5 @@
-//! Embeds presets and experiments, so that the command works wherever the binary lies.
+//! Embeds presets and experiments, so that the command works wherever the binary lies, and a version that changes with
+//! the sources, so that results of another build are not taken for results of this one.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ fn main() -> io::Result<()> {
         walk(&top, folder, &mut files)?;
     }
     files.sort();
+    version(&root, &files)?;
     let mut code = String::from("&[\n");
     for (name, path) in files {
         println!("cargo:rerun-if-changed={}", path.display());
@@ -24,6 +26,41 @@ fn main() -> io::Result<()> {
         PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("embedded.rs"),
         code,
     )
+}
+
+/// The package's version, with a digest (FNV-1a) of the sources of all crates and of what is embedded.
+fn version(root: &Path, embedded: &[(String, PathBuf)]) -> io::Result<()> {
+    let mut sources: Vec<PathBuf> = embedded.iter().map(|f| f.1.clone()).collect();
+    for krate in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
+        let name = krate.file_name();
+        // The command and the bindings only print what the lab computes.
+        if name != "fencepost" && name != "fencepost-py" {
+            sources_below(&krate.path().join("src"), &mut sources)?;
+        }
+    }
+    sources.sort();
+    let mut digest = 0xcbf2_9ce4_8422_2325u64;
+    for path in sources {
+        for byte in fs::read(path)? {
+            digest = (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+    let number = env::var("CARGO_PKG_VERSION").expect("cargo sets it");
+    println!("cargo:rustc-env=FENCEPOST_VERSION={number}+{digest:016x}");
+    Ok(())
+}
+
+fn sources_below(dir: &Path, out: &mut Vec<PathBuf>) -> io::Result<()> {
+    println!("cargo:rerun-if-changed={}", dir.display());
+    for entry in fs::read_dir(dir).into_iter().flatten() {
+        let path = entry?.path();
+        if path.is_dir() {
+            sources_below(&path, out)?;
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+    Ok(())
 }
 
 fn walk(dir: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {

@@ -8,6 +8,7 @@
 mod circles;
 mod digests;
 mod faults;
+mod fuzz;
 mod generate;
 #[cfg(test)]
 mod layers;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        ["fuzz", ref rest @ ..] => fuzz(rest),
         ["digests", "--write"] => match digests::write() {
             Ok(()) => ExitCode::SUCCESS,
             Err(e) => {
@@ -68,7 +70,30 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- generate | digests [--write] | faults | circles [--write]");
+            eprintln!(
+                "usage: cargo run -p xtask -- generate | fuzz [TARGET] [--time 60s] | digests [--write] | faults | circles [--write]"
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn fuzz(args: &[&str]) -> ExitCode {
+    let (only, time) = match *args {
+        [] => (None, Some("60s")),
+        ["--time", time] => (None, Some(time)),
+        [only] => (Some(only), Some("60s")),
+        [only, "--time", time] => (Some(only), Some(time)),
+        _ => (None, None),
+    };
+    let outcome = match time.and_then(fuzz::duration) {
+        Some(time) => fuzz::run(only, time),
+        None => Err("usage: cargo run -p xtask -- fuzz [TARGET] [--time 60s]".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("{e}");
             ExitCode::from(2)
         }
     }

@@ -3,7 +3,9 @@
 //! [`params!`](crate::params!) makes a plain struct whose fields can be listed, read and set by name. The
 //! configuration reader, the reference pages and `config show` all work from that list.
 
-use crate::units::{Bytes, Hertz, Ps};
+mod value;
+
+pub use value::{ParamValue, in_range, range_text};
 
 /// A value as configuration files write it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +31,8 @@ pub struct Field {
     pub doc: &'static str,
     /// Default, as configuration files write it.
     pub default: String,
+    /// The least and the greatest value, in words, where there are bounds.
+    pub range: Option<String>,
 }
 
 /// Why a parameter was refused.
@@ -52,16 +56,6 @@ pub enum ParamError {
     },
 }
 
-/// A type that a declared parameter may have.
-pub trait ParamValue: Sized {
-    /// Kind of value, with an example, for messages.
-    const KIND: &'static str;
-    /// Reads a configuration value; the error says what was expected.
-    fn from_raw(raw: &Raw) -> Result<Self, String>;
-    /// Writes the value as a configuration file would (strings without quotes).
-    fn show(&self) -> String;
-}
-
 /// A set of declared parameters.
 pub trait Params: Default {
     /// Every parameter with its default.
@@ -76,124 +70,6 @@ pub trait Params: Default {
     fn get(&self, name: &str) -> Option<String>;
 }
 
-fn number(text: &str, units: &[(&str, u64)], kind: &str) -> Result<u64, String> {
-    let t = text.trim();
-    let split = t.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(t.len());
-    let (digits, unit) = (&t[..split], t[split..].trim());
-    let scale = units.iter().find(|u| u.0 == unit).ok_or_else(|| {
-        let known: Vec<_> = units.iter().map(|u| u.0).collect();
-        format!(
-            "expected {kind}, with one of the units {}; found \"{text}\"",
-            known.join(", ")
-        )
-    })?;
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let bad = || format!("expected {kind}; found \"{text}\"");
-    let mut value = whole
-        .parse::<u64>()
-        .ok()
-        .and_then(|w| w.checked_mul(scale.1))
-        .ok_or_else(bad)?;
-    let mut unit_part = scale.1;
-    for d in fraction.chars() {
-        unit_part /= 10;
-        value += u64::from(d.to_digit(10).ok_or_else(bad)?) * unit_part;
-    }
-    Ok(value)
-}
-
-impl ParamValue for Ps {
-    const KIND: &'static str = "a time such as \"150ns\"";
-    fn from_raw(raw: &Raw) -> Result<Self, String> {
-        let units = [("ps", 1), ("ns", 1000), ("us", 1_000_000), ("ms", 1_000_000_000)];
-        match raw {
-            Raw::Text(t) => number(t, &units, Self::KIND).map(Ps),
-            Raw::Int(0) => Ok(Ps::ZERO),
-            other => Err(format!("expected {}; found {other:?}", Self::KIND)),
-        }
-    }
-    fn show(&self) -> String {
-        self.to_string()
-    }
-}
-impl ParamValue for Bytes {
-    const KIND: &'static str = "a size such as \"64KiB\"";
-    fn from_raw(raw: &Raw) -> Result<Self, String> {
-        match raw {
-            Raw::Text(t) => number(
-                t,
-                &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)],
-                Self::KIND,
-            )
-            .map(Bytes),
-            other => Err(format!("expected {}; found {other:?}", Self::KIND)),
-        }
-    }
-    fn show(&self) -> String {
-        match self.0 {
-            b if b > 0 && b % (1 << 30) == 0 => format!("{}GiB", b >> 30),
-            b if b > 0 && b % (1 << 20) == 0 => format!("{}MiB", b >> 20),
-            b if b > 0 && b % (1 << 10) == 0 => format!("{}KiB", b >> 10),
-            b => format!("{b}B"),
-        }
-    }
-}
-impl ParamValue for Hertz {
-    const KIND: &'static str = "a clock rate such as \"2GHz\"";
-    fn from_raw(raw: &Raw) -> Result<Self, String> {
-        match raw {
-            Raw::Text(t) => match number(
-                t,
-                &[("Hz", 1), ("kHz", 1000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
-                Self::KIND,
-            )? {
-                0 => Err("a clock rate must not be zero".into()),
-                hz => Ok(Hertz(hz)),
-            },
-            other => Err(format!("expected {}; found {other:?}", Self::KIND)),
-        }
-    }
-    fn show(&self) -> String {
-        match self.0 {
-            h if h % 1_000_000_000 == 0 => format!("{}GHz", h / 1_000_000_000),
-            h if h % 1_000_000 == 0 => format!("{}MHz", h / 1_000_000),
-            h => format!("{h}Hz"),
-        }
-    }
-}
-macro_rules! int_param {
-    ($($t:ty),*) => {$(
-        impl ParamValue for $t {
-            const KIND: &'static str = "a whole number";
-            fn from_raw(raw: &Raw) -> Result<Self, String> {
-                match raw {
-                    Raw::Int(i) => <$t>::try_from(*i).map_err(|_| format!("expected a whole number of at most {}; found {i}", <$t>::MAX)),
-                    Raw::Text(t) => t.replace('_', "").parse().map_err(|_| format!("expected a whole number; found \"{t}\"")),
-                    other => Err(format!("expected a whole number; found {other:?}")),
-                }
-            }
-            fn show(&self) -> String {
-                self.to_string()
-            }
-        }
-    )*};
-}
-int_param!(u8, u16, u32, u64);
-impl ParamValue for bool {
-    const KIND: &'static str = "true or false";
-    fn from_raw(raw: &Raw) -> Result<Self, String> {
-        match raw {
-            Raw::Bool(b) => Ok(*b),
-            Raw::Text(t) if t == "true" => Ok(true),
-            Raw::Text(t) if t == "false" => Ok(false),
-            other => Err(format!("expected true or false; found {other:?}")),
-        }
-    }
-    fn show(&self) -> String {
-        self.to_string()
-    }
-}
-
 /// Declares a parameter struct: plain public fields with defaults, listed and settable by name.
 ///
 /// ```
@@ -203,6 +79,7 @@ impl ParamValue for bool {
 ///         /// Hit latency.
 ///         hit: fencepost_kernel::Ps = fencepost_kernel::Ps::from_ns(2),
 ///         /// Associativity.
+///         #[range(1..=64)]
 ///         ways: u16 = 4,
 ///     }
 /// }
@@ -211,7 +88,11 @@ impl ParamValue for bool {
 /// c.set("hit", &Raw::Text("1.5ns".into())).unwrap();
 /// assert_eq!(c.get("hit").unwrap(), "1500ps");
 /// assert!(c.set("hits", &Raw::Int(1)).is_err());
+/// assert!(c.set("ways", &Raw::Int(65)).is_err());
 /// ```
+///
+/// `#[range(least..=greatest)]` before a field narrows what its type allows ([`ParamValue::limits`](crate::params::ParamValue::limits)).
+/// A value outside is refused where it is written.
 ///
 /// Parameters that several structs share are a struct of their own, which the others take as a group, after a semicolon; in
 /// configurations its parameters stand beside theirs:
@@ -242,7 +123,7 @@ impl ParamValue for bool {
 #[macro_export]
 macro_rules! params {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($(#[doc = $doc:expr])* $field:ident : $ty:ty = $default:expr),* $(,)?
+        $($(#[doc = $doc:expr])* $(#[range($range:expr)])? $field:ident : $ty:ty = $default:expr),* $(,)?
         $(; $($(#[doc = $gdoc:expr])* $group:ident : $gty:ty = $gdefault:expr),* $(,)?)?
     }) => {
         $(#[$meta])*
@@ -259,6 +140,11 @@ macro_rules! params {
                     kind: <$ty as $crate::params::ParamValue>::KIND,
                     doc: concat!($($doc),*).trim_ascii(),
                     default: $crate::params::ParamValue::show(&self.$field),
+                    range: {
+                        let range = <$ty as $crate::params::ParamValue>::limits();
+                        $(let range: Option<::std::ops::RangeInclusive<$ty>> = Some($range);)?
+                        $crate::params::range_text(range)
+                    },
                 }),*];
                 $($(fields.extend($crate::params::Params::described(&self.$group));)*)?
                 fields
@@ -267,8 +153,9 @@ macro_rules! params {
                 let _ = raw;
                 match name {
                     $(stringify!($field) => {
-                        self.$field = <$ty as $crate::params::ParamValue>::from_raw(raw)
-                            .map_err(|why| $crate::params::ParamError::Value { name: name.to_string(), why })?;
+                        let value = <$ty as $crate::params::ParamValue>::from_raw(raw);
+                        $(let value = value.and_then(|v| $crate::params::in_range::<$ty>(v, &($range)));)?
+                        self.$field = value.map_err(|why| $crate::params::ParamError::Value { name: name.to_string(), why })?;
                         Ok(())
                     })*
                     _ => {

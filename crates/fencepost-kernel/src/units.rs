@@ -130,7 +130,7 @@ impl fmt::Display for LineAddr {
     }
 }
 
-/// A physical core; harts of one core share its private caches.
+/// A physical core; its hardware threads share its private caches.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CoreId(pub u8);
 impl CoreId {
@@ -148,7 +148,8 @@ impl CoreId {
         self.0 as usize
     }
 }
-/// A hardware thread. Software thread `t` runs on hart `t`.
+/// A hardware thread: what x86 calls a logical processor, Arm a processing element, RISC-V a hart. Software thread `t` runs on
+/// hardware thread `t`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HartId(pub u8);
 impl HartId {

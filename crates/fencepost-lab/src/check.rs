@@ -3,6 +3,7 @@
 use crate::config::Resolved;
 use crate::crash_witness::{cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
+use crate::progress;
 use crate::replay_key::ReplayKey;
 use crate::result::{Check, Witness};
 use crate::simulate::{build_design, contract_of, warning};
@@ -64,6 +65,7 @@ fn with_prefixes<P: Program, T>(
     let budget = resolved.request.budget.unwrap_or(DEFAULT_BUDGET);
     let budget = NonZeroU64::new(budget).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
     let oracle = Oracle::new(program, &trace.ops);
+    progress::begin(budget.get().min(crash_points(report)));
     let small = trace.stores.len() <= SMALL;
     let again = small.then_some(contract_of(resolved)?).map(Contract::from);
     let check = PrefixCheck::new(&oracle, &report.initial, trace, &report.log).budget(budget);
@@ -72,6 +74,7 @@ fn with_prefixes<P: Program, T>(
 fn recovered(design: &dyn Design, image: &Image) -> Image {
     let mut image = image.clone();
     design.recover(&mut image);
+    progress::step();
     image
 }
 

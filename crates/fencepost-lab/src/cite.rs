@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Where a design was published.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Citation {
-    /// Design word.
+    /// Design.
     pub design: String,
     /// One sentence about it.
     pub summary: String,

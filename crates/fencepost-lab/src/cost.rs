@@ -6,7 +6,7 @@ use crate::request::Request;
 use fencepost_designs::CostItem;
 use serde::Serialize;
 
-/// One line of a bill.
+/// One structure of a design.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostLine {
     /// The structure, and per what it is counted.
@@ -19,29 +19,32 @@ pub struct CostLine {
     pub note: String,
 }
 
-/// A design's bill on a machine.
+/// Storage that a design adds to a machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Bill {
-    /// Design word.
+pub struct StorageCost {
+    /// Design.
     pub design: String,
     /// Machine whose sizes it follows.
     pub machine: String,
-    /// Its lines.
+    /// Its structures.
     pub items: Vec<CostLine>,
 }
 
-/// The bill of one design, or of all, on a machine, with `--set` settings applied.
-pub fn cost(design: Option<&str>, machine: &str, sets: &[String]) -> Result<Vec<Bill>, LabError> {
-    let words: Vec<&str> = match design {
-        Some(word) => vec![word],
+/// The storage of one design, or of all, on a machine, with `--set` settings applied.
+pub fn cost(design: Option<&str>, machine: &str, sets: &[String]) -> Result<Vec<StorageCost>, LabError> {
+    let designs: Vec<&str> = match design {
+        Some(design) => vec![design],
         None => fencepost_designs::all().iter().map(|d| d.name).collect(),
     };
-    words.into_iter().map(|word| bill(word, machine, sets)).collect()
+    designs
+        .into_iter()
+        .map(|design| storage(design, machine, sets))
+        .collect()
 }
 
-fn bill(word: &str, machine: &str, sets: &[String]) -> Result<Bill, LabError> {
+fn storage(design: &str, machine: &str, sets: &[String]) -> Result<StorageCost, LabError> {
     let request = Request {
-        design: word.into(),
+        design: design.into(),
         machine: machine.into(),
         sets: sets.to_vec(),
         ..Request::default()
@@ -49,8 +52,8 @@ fn bill(word: &str, machine: &str, sets: &[String]) -> Result<Bill, LabError> {
     let resolved = Resolved::resolve(&request)?;
     let items = (resolved.design.cost)(&resolved.design_settings, resolved.shape());
     let items = items.map_err(|e| BadInput::new(e.to_string()))?;
-    Ok(Bill {
-        design: word.into(),
+    Ok(StorageCost {
+        design: design.into(),
         machine: machine.into(),
         items: items.into_iter().map(line).collect(),
     })

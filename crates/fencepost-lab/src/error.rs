@@ -1,6 +1,6 @@
 //! Errors of the lab: what a user can mend, and what only we can.
 
-use crate::config::Place;
+use crate::source::Place;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -35,16 +35,16 @@ impl BadInput {
         self.hint = Some(hint.into());
         self
     }
-    /// An unknown word: names the nearest known one, and all of them when they are few.
-    pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> BadInput {
+    /// An unknown name: says the nearest known one, and all of them.
+    pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> BadInput {
         let known: Vec<&str> = known.into_iter().collect();
         let list = known.join(", ");
-        let hint = match nearest(word, &known) {
+        let hint = match nearest(name, &known) {
             Some(near) => format!("did you mean `{near}`? known: {list}"),
             None if known.is_empty() => format!("there is no {what} here"),
             None => format!("known: {list}"),
         };
-        BadInput::new(format!("unknown {what} `{word}`")).hint(hint)
+        BadInput::new(format!("unknown {what} `{name}`")).hint(hint)
     }
 }
 impl fmt::Display for BadInput {
@@ -67,7 +67,7 @@ pub enum LabError {
     #[error(transparent)]
     Input(#[from] Box<BadInput>),
     /// A file or folder could not be read or written: exit code 2.
-    #[error("cannot {action} {}: {why}", path.display())]
+    #[error("cannot {action} {}: {}", path.display(), reason(why))]
     File {
         /// "read", "write", "create folder".
         action: &'static str,
@@ -97,18 +97,33 @@ impl LabError {
         }
     }
 }
+/// The system's reason in plain terms, without its number.
+fn reason(e: &std::io::Error) -> String {
+    use std::io::ErrorKind as K;
+    match e.kind() {
+        K::NotFound => "no such file".into(),
+        K::IsADirectory => "it is a folder".into(),
+        K::NotADirectory => "a file stands where a folder should be".into(),
+        K::AlreadyExists => "a file of that name stands there".into(),
+        K::StorageFull => "the device is full".into(),
+        _ => {
+            let text = e.to_string();
+            text.split(" (os error").next().unwrap_or_default().to_lowercase()
+        }
+    }
+}
 impl From<BadInput> for LabError {
     fn from(e: BadInput) -> LabError {
         LabError::Input(Box::new(e))
     }
 }
 
-/// The known word that `word` most likely meant, if any is close: a small edit distance, or a shared beginning.
-pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).clamp(1, 3);
-    let close = |k: &&&str| strsim::damerau_levenshtein(word, k) <= limit || (word.len() >= 3 && k.starts_with(word));
+/// The known name that `name` most likely meant, if any is close: a small edit distance, or a shared beginning.
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).clamp(1, 3);
+    let close = |k: &&&str| strsim::damerau_levenshtein(name, k) <= limit || (name.len() >= 3 && k.starts_with(name));
     (known.iter().filter(close))
-        .min_by_key(|k| strsim::damerau_levenshtein(word, k))
+        .min_by_key(|k| strsim::damerau_levenshtein(name, k))
         .copied()
 }
 
@@ -116,7 +131,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 mod tests {
     use super::*;
     #[test]
-    fn nearest_word_is_close_or_absent() {
+    fn the_nearest_name_is_close_or_absent() {
         let known = ["volatile", "so", "so-adr", "delegated", "delegated-merge"];
         assert_eq!(nearest("volatil", &known), Some("volatile"));
         assert_eq!(nearest("os", &known), Some("so"));

@@ -52,9 +52,9 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
     let kind: ContractKind = contract
         .parse()
         .map_err(|_| BadInput::unknown("contract", contract, known))?;
-    let bytes = std::fs::read(file).map_err(|e| LabError::file("read", file, e))?;
+    let text = crate::input::read_record(file)?;
     let name = file.to_string_lossy().into_owned();
-    let log = recorded::parse(&String::from_utf8_lossy(&bytes)).map_err(|e| {
+    let log = recorded::parse(&text).map_err(|e| {
         let bad = BadInput::new(format!("{name}:{}: {}", e.line, e.reason));
         e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
     })?;

@@ -1,4 +1,4 @@
-//! configuration, presets, runs and their checks, experiments, scoreboards and reports.
+//! Configuration, presets, runs and their checks, experiments, scoreboards and reports.
 
 pub mod check;
 pub mod cite;
@@ -11,10 +11,14 @@ pub mod crash_witness;
 mod error;
 pub mod experiment;
 pub mod external;
+#[cfg(test)]
+mod extremes;
 pub mod host;
+pub mod input;
 pub mod judge;
 pub mod listing;
 pub mod memtrace;
+pub mod progress;
 pub mod reference;
 pub mod replay;
 pub mod replay_key;
@@ -25,6 +29,7 @@ pub mod result;
 pub mod run;
 mod semantics;
 pub mod simulate;
+pub mod source;
 pub mod steady;
 pub mod store;
 pub mod variants;

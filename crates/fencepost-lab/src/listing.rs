@@ -9,10 +9,10 @@ use fencepost_contract::ContractKind;
 use fencepost_designs::Environment;
 use serde::Serialize;
 
-/// One word with its explanation.
+/// A name with its explanation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// The word.
+    /// The name.
     pub word: String,
     /// One sentence.
     pub about: String,
@@ -21,12 +21,12 @@ pub struct Entry {
     pub more: Vec<(&'static str, String)>,
 }
 
-/// A kind of thing with its words.
+/// A kind of thing with everything of that kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Section {
     /// Plural, as `list` takes it.
     pub kind: &'static str,
-    /// Its words.
+    /// What there is.
     pub entries: Vec<Entry>,
 }
 

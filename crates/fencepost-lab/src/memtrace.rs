@@ -4,7 +4,8 @@ use crate::config::machine::MachineConfig;
 use crate::config::{Place, Source};
 use crate::error::{BadInput, LabError};
 use crate::host::peak_rss;
-use fencepost_kernel::Addr;
+use crate::input;
+use fencepost_kernel::{Addr, LineAddr};
 use fencepost_machine::memory::{TraceOp, run_trace, trace_controller};
 use serde::Serialize;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::time::Instant;
 /// What a request stream took.
 #[derive(Clone, Debug, Serialize)]
 pub struct Memtrace {
-    /// Medium word.
+    /// Medium.
     pub media: String,
     /// Requests made.
     pub requests: u64,
@@ -43,8 +44,12 @@ pub struct Host {
 
 /// Runs the requests of a file, back to back.
 pub fn memtrace(file: &Path, media: &str) -> Result<Memtrace, LabError> {
-    let bytes = std::fs::read(file).map_err(|e| LabError::file("read", file, e))?;
-    let requests = parse(&file.to_string_lossy(), &String::from_utf8_lossy(&bytes))?;
+    of_text(&file.to_string_lossy(), &input::read_record(file)?, media)
+}
+
+/// Runs the requests of a text, which messages call `name`.
+pub fn of_text(name: &str, text: &str, media: &str) -> Result<Memtrace, LabError> {
+    let requests = parse(name, text)?;
     let spec = MachineConfig::load("dpo", Some(media))?.spec.pm.media;
     let begun = Instant::now();
     let r = run_trace(&trace_controller(), &spec, requests).map_err(|e| BadInput::new(e.to_string()))?;
@@ -66,7 +71,7 @@ pub fn memtrace(file: &Path, media: &str) -> Result<Memtrace, LabError> {
 }
 
 /// Lines `R 0xADDR` and `W 0xADDR`; empty lines and lines that begin with `#` are skipped.
-fn parse(name: &str, text: &str) -> Result<Vec<(TraceOp, fencepost_kernel::LineAddr)>, BadInput> {
+fn parse(name: &str, text: &str) -> Result<Vec<(TraceOp, LineAddr)>, BadInput> {
     let mut out = Vec::new();
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
@@ -74,12 +79,9 @@ fn parse(name: &str, text: &str) -> Result<Vec<(TraceOp, fencepost_kernel::LineA
         if !words.is_empty() && !words.starts_with('#') {
             let request = one(words).ok_or_else(|| {
                 let span = offset..offset + line.trim_end().len();
-                BadInput::new(format!(
-                    "not a request: `{}`",
-                    words.chars().take(60).collect::<String>()
-                ))
-                .at(Place::new(&Source::new(name, text), Some(span)))
-                .hint("write R 0xADDR or W 0xADDR, one request a line")
+                BadInput::new("not a request")
+                    .at(Place::new(&Source::new(name, text), Some(span)))
+                    .hint("write R 0xADDR or W 0xADDR, one request a line")
             })?;
             out.push(request);
         }
@@ -88,7 +90,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<(TraceOp, fencepost_kernel::LineA
     Ok(out)
 }
 
-fn one(words: &str) -> Option<(TraceOp, fencepost_kernel::LineAddr)> {
+fn one(words: &str) -> Option<(TraceOp, LineAddr)> {
     let (op, addr) = words.split_once(char::is_whitespace)?;
     let op = match op {
         "R" | "r" => TraceOp::Read,
@@ -115,5 +117,6 @@ mod tests {
         let e = parse("t", "R 0x40\nX 0x80\n").unwrap_err();
         assert_eq!(e.place.unwrap().to_string(), "t:2:1");
         assert!(parse("t", "R 40\n").is_err());
+        assert!(parse("t", "R 0x1ffffffffffffffff\n").is_err(), "more than 64 bits");
     }
 }

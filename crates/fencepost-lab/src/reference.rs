@@ -1,6 +1,6 @@
 //! Reference pages and media presets, made from the registries so that they cannot drift.
 
-use crate::config::machine;
+use crate::config;
 use fencepost_kernel::params::{Field, Params as _};
 use fencepost_machine::memory::{MediaPreset, MediaSpec, Origin};
 use fencepost_machine::seam::Cause;
@@ -33,13 +33,12 @@ fn variants() -> String {
 fn media_preset(p: &MediaPreset) -> (String, String) {
     let spec = (p.spec)();
     let about = toml_edit::Value::from(p.doc);
-    let mut out = format!(
-        "# generated from the machine's media by `cargo run -p xtask -- generate`\nabout = {about}\n\n[media]\n"
-    );
+    let mut out =
+        format!("# generated from the media by `cargo run -p xtask -- generate`\nabout = {about}\n\n[media]\n");
     for f in MediaSpec::fields() {
         let value = spec.get(f.name).unwrap_or_default();
         let note = match p.marks.iter().find(|m| m.field == f.name) {
-            Some(m) => format!("{}: {}", origin_word(m.origin), m.note),
+            Some(m) => format!("{}: {}", origin_name(m.origin), m.note),
             None => default_note(&f),
         };
         let bare = value.parse::<i64>().is_ok() || value == "true" || value == "false";
@@ -48,7 +47,7 @@ fn media_preset(p: &MediaPreset) -> (String, String) {
     }
     (format!("presets/media/{}.toml", p.word), out)
 }
-fn origin_word(o: Origin) -> &'static str {
+fn origin_name(o: Origin) -> &'static str {
     match o {
         Origin::Paper => "paper",
         Origin::Standard => "standard",
@@ -70,23 +69,24 @@ fn default_note(f: &Field) -> String {
 }
 
 fn table(out: &mut String, fields: &[Field]) {
-    out.push_str("| parameter | value | default | meaning |\n|---|---|---|---|\n");
+    out.push_str("| parameter | value | range | default | meaning |\n|---|---|---|---|---|\n");
     for f in fields {
         let kind = f.kind.replace('|', "\\|");
+        let range = f.range.as_deref().unwrap_or("");
         let doc = f
             .doc
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ")
             .replace('|', "\\|");
-        let _ = writeln!(out, "| `{}` | {kind} | `{}` | {doc} |", f.name, f.default);
+        let _ = writeln!(out, "| `{}` | {kind} | {range} | `{}` | {doc} |", f.name, f.default);
     }
     out.push('\n');
 }
 
 fn designs() -> String {
     let mut out = format!(
-        "{MARK}# Designs\n\n| name | paper | contract, durable at device / at controller | summary |\n|---|---|---|---|\n"
+        "{MARK}# Designs\n\n| design | paper | contract, durable at device / at controller | summary |\n|---|---|---|---|\n"
     );
     let contract =
         |d: &fencepost_designs::DesignInfo, accept| (d.contract)(fencepost_designs::Environment::new(accept, false));
@@ -118,9 +118,9 @@ fn designs() -> String {
 fn parameters() -> String {
     let mut out = format!(
         "{MARK}# Parameters\n\nEvery section of a configuration. Set any of them in a file or with `--set SECTION.KEY=VALUE`. \
-         Defaults are those of the code; presets give every value and say where it comes from (`fencepost config show`).\n\n"
+         Presets give every value and say where it comes from (`fencepost config show`).\n\n"
     );
-    for (name, fields) in machine::reference() {
+    for (name, fields) in config::reference() {
         let _ = write!(out, "## `[{name}]`\n\n");
         table(&mut out, &fields);
     }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A run as the command line or an experiment asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// Program word.
+    /// Program.
     pub program: String,
-    /// Design word.
+    /// Design.
     pub design: String,
     /// Machine preset or file.
     pub machine: String,

@@ -12,13 +12,13 @@ pub const SCHEMA: &str = "fencepost-run-1";
 pub struct RunResult {
     /// Format of this record.
     pub schema: String,
-    /// Program word.
+    /// Program.
     pub program: String,
-    /// Design word.
+    /// Design.
     pub design: String,
-    /// Machine word or file.
+    /// Machine: preset or file.
     pub machine: String,
-    /// Medium word or file.
+    /// Medium: preset or file.
     pub media: String,
     /// Software threads.
     pub threads: u32,

@@ -3,6 +3,7 @@
 use crate::check::check;
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
+use crate::experiment::kept::Identity;
 use crate::experiment::runs::Job;
 use crate::host::Host;
 use crate::request::Request;
@@ -26,8 +27,8 @@ pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
         .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
 }
 
-/// Key and resolved configuration of an experiment's job. The key also covers what is checked.
-pub fn key(job: &Job) -> Result<(String, String), LabError> {
+/// What identifies the run of an experiment's job. The key also covers what is checked.
+pub fn key(job: &Job) -> Result<Identity, LabError> {
     let resolved = Resolved::resolve(&job.request)?;
     let check = match (job.request.check, job.request.budget) {
         (false, _) => String::new(),
@@ -35,10 +36,12 @@ pub fn key(job: &Job) -> Result<(String, String), LabError> {
         (true, Some(n)) => format!("-checked-{n}"),
     };
     let (program, design) = (&job.request.program, &job.request.design);
-    Ok((
-        format!("{program}-{design}-{}{check}", &resolved.digest()[..24]),
-        resolved.to_toml(true),
-    ))
+    let digest = resolved.digest();
+    Ok(Identity {
+        key: format!("{program}-{design}-{}{check}", &digest[..24]),
+        digest,
+        config: resolved.to_toml(true),
+    })
 }
 
 struct Simulate<'a> {

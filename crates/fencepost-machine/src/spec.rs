@@ -52,8 +52,10 @@ params! {
     /// Cores.
     pub struct CoreSpec {
         /// Number of cores.
+        #[range(1..=64)]
         cores: u8 = 8,
         /// Hardware threads per core; they share the core's private caches.
+        #[range(1..=64)]
         threads_per_core: u8 = 1,
         /// Core clock.
         clock: Hertz = Hertz(2_000_000_000),
@@ -62,18 +64,24 @@ params! {
         /// Order in which stores perform.
         store_order: StoreOrder = StoreOrder::Relaxed,
         /// Instructions dispatched per cycle.
+        #[range(1..=256)]
         dispatch_width: u32 = 6,
         /// Instructions committed per cycle.
+        #[range(1..=256)]
         commit_width: u32 = 8,
         /// Sustained instructions per cycle between memory operations (their own dependences limit them).
+        #[range(1..=256)]
         compute_ipc: u32 = 2,
         /// What instructions behind a fence may do before it completes.
         fence_execution: Fences = Fences::Declared,
         /// Reorder buffer entries.
+        #[range(1..=1 << 16)]
         rob: u32 = 40,
         /// Load queue entries.
+        #[range(1..=1 << 16)]
         load_queue: u32 = 16,
         /// Store queue entries.
+        #[range(1..=1 << 16)]
         store_queue: u32 = 16,
     }
 }
@@ -82,14 +90,18 @@ params! {
     /// One cache.
     pub struct CacheSpec {
         /// Capacity.
+        #[range(Bytes(64)..=Bytes(1 << 30))]
         size: Bytes = Bytes(64 << 10),
         /// Associativity.
+        #[range(1..=1 << 16)]
         ways: u32 = 4,
         /// Hit latency.
         latency: Ps = Ps::from_ns(2),
         /// Outstanding misses.
+        #[range(1..=1 << 16)]
         mshrs: u32 = 6,
         /// Lines that may wait in the write-back buffer.
+        #[range(1..=1 << 16)]
         writeback_buffer: u32 = 16,
     }
 }

@@ -26,12 +26,16 @@ params! {
     /// Parameters of `hash`.
     pub struct HashParams {
         /// Buckets of the table.
+        #[range(1..=1 << 24)]
         buckets: u64 = 4007,
         /// Distinct keys that operations draw from.
+        #[range(1..=1 << 24)]
         keys: u64 = 2000,
         /// Items in the table before the run.
+        #[range(0..=1 << 24)]
         preload: u64 = 1000,
         /// Lock stripes over the buckets.
+        #[range(1..=1 << 20)]
         locks: u64 = 512,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,

@@ -42,12 +42,15 @@ params! {
     /// Parameters of `sps`.
     pub struct SpsParams {
         /// Entries of the array.
+        #[range(1..=1 << 20)]
         entries: u64 = 10_000,
         /// Size of an entry, "8B" or "64B".
         entry: Bytes = Bytes(64),
         /// Swaps per transaction.
+        #[range(1..=64)]
         swaps: u32 = 1,
         /// Lock stripes; 1 is a single lock.
+        #[range(1..=1 << 20)]
         locks: u64 = 512,
         /// Order of a swap's stores.
         copy_order: CopyOrder = CopyOrder::Entry,

@@ -1,15 +1,19 @@
 //! The command line.
 
 use crate::external_args::{ExternalArgs, RecordArgs};
+mod values;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fencepost_lab::crash::{Grain, LineOrder};
 use fencepost_lab::request::Request;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use values::{count, name, parallel};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
 /// crash-consistent there?
 #[derive(Parser, Debug)]
-#[command(name = "fencepost", version, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "fencepost", version = fencepost_lab::experiment::kept::VERSION, max_term_width = 110, disable_help_subcommand = true)]
 pub struct Cli {
     /// One JSON document on standard output and nothing else there.
     #[arg(long, global = true)]
@@ -28,7 +32,7 @@ pub struct Cli {
 /// Commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// List designs, programs, machines, media, contracts or experiments.
+    /// List designs, programs, machines, media, contracts, experiments or readings.
     List {
         /// Which kind; all when absent.
         kind: Option<String>,
@@ -80,6 +84,17 @@ pub enum Command {
         #[arg(long)]
         media: String,
     },
+    /// Print the completions of a shell, for its start-up file.
+    Completions {
+        /// Shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one page for each command.
+    Man {
+        /// Folder for one page per command.
+        #[arg(short, long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
 }
 
 /// Acknowledgement of operations.
@@ -101,7 +116,7 @@ pub struct Common {
     #[arg(long)]
     pub media: Option<String>,
     /// Software threads. Default: one per hardware thread.
-    #[arg(long)]
+    #[arg(long, value_parser = count)]
     pub threads: Option<u32>,
     /// Seed of every random choice.
     #[arg(long, default_value_t = 1)]
@@ -116,7 +131,7 @@ pub struct Common {
     /// Variant of the program: `correct` or one of its deliberate mistakes.
     #[arg(long)]
     pub variant: Option<String>,
-    /// Set a parameter; may be repeated. PATH is SECTION.KEY as `config show` prints it.
+    /// Set a parameter; may be repeated. PATH is SECTION.KEY as `config show` prints it, for example l1.ways=8.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
 }
@@ -152,10 +167,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "program")]
     pub image: Option<PathBuf>,
     /// Design.
-    #[arg(short, long, default_value = "volatile")]
+    #[arg(short, long, default_value = "volatile", value_parser = name)]
     pub design: String,
+    /// Options of every run.
     #[command(flatten)]
     pub common: Common,
+    /// How much is run.
     #[command(flatten)]
     pub work: Work,
     /// Examine the state after a power failure at every durable event, and the persist order against the contract.
@@ -173,10 +190,10 @@ pub struct RunArgs {
 #[derive(Args, Debug)]
 pub struct Work {
     /// Measured operations per thread.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = count)]
     pub ops: u32,
     /// Operations per thread before measuring.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = count)]
     pub warmup: u32,
 }
 
@@ -187,21 +204,23 @@ pub struct CompareArgs {
     #[arg(required = true)]
     pub programs: Vec<String>,
     /// Designs, separated by commas.
-    #[arg(short, long, required = true, value_delimiter = ',')]
+    #[arg(short, long, required = true, value_delimiter = ',', value_parser = name)]
     pub designs: Vec<String>,
     /// Design that times are relative to.
     #[arg(long, default_value = "volatile")]
     pub baseline: String,
+    /// Options of every run.
     #[command(flatten)]
     pub common: Common,
+    /// How much is run.
     #[command(flatten)]
     pub work: Work,
     /// Examine crash states of every run as well.
     #[arg(long)]
     pub check: bool,
     /// Runs at a time. Default: one per host core.
-    #[arg(long)]
-    pub jobs: Option<usize>,
+    #[arg(long, value_parser = parallel)]
+    pub jobs: Option<NonZeroUsize>,
     /// Keep every run in this folder, and do not repeat those already there.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -216,14 +235,15 @@ pub struct CrashArgs {
     #[command(flatten)]
     pub external: ExternalArgs,
     /// Design: its contract, and the prefixes of a simulated run's persist log.
-    #[arg(short, long, required_unless_present = "contract", conflicts_with = "contract")]
+    #[arg(short, long, conflicts_with = "contract")]
     pub design: Option<String>,
     /// Contract alone, for the program as written for it.
     #[arg(long)]
     pub contract: Option<String>,
     /// Operations per thread.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = count)]
     pub ops: u32,
+    /// Options of every run.
     #[command(flatten)]
     pub common: Common,
     /// A number of recoveries, or a time such as 500ms, 30s, 2m.
@@ -306,6 +326,7 @@ pub enum ConfigCommand {
     Show(ConfigArgs),
     /// Print what a configuration changes against the same one without its settings, or against another machine.
     Diff {
+        /// What is configured.
         #[command(flatten)]
         args: ConfigArgs,
         /// Machine to compare with. Default: the same machine, without --set and --media.
@@ -321,10 +342,12 @@ pub struct ConfigArgs {
     #[arg(default_value = "cq")]
     pub program: String,
     /// Design.
-    #[arg(short, long, default_value = "volatile")]
+    #[arg(short, long, default_value = "volatile", value_parser = name)]
     pub design: String,
+    /// Options of every run.
     #[command(flatten)]
     pub common: Common,
+    /// How much is run.
     #[command(flatten)]
     pub work: Work,
 }
@@ -345,8 +368,8 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "INPUT=READING")]
     pub reading: Vec<String>,
     /// Runs at a time. Default: one per host core.
-    #[arg(long)]
-    pub jobs: Option<usize>,
+    #[arg(long, value_parser = parallel)]
+    pub jobs: Option<NonZeroUsize>,
     /// Seed of every random choice.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -355,7 +378,7 @@ pub struct ReproduceArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Scale words.
+/// Scales.
 #[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
 pub enum ScaleArg {
     /// Minutes on two cores.

@@ -30,7 +30,7 @@ pub struct ExternalArgs {
     pub memory: Option<String>,
     /// With --log FILE: images at a time. Default: one per host core.
     #[arg(long, requires = "recover")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// With --log FILE: keep verdicts, the result and a failing image in this folder, and do not repeat what is there.
     #[arg(short, long, value_name = "DIR", requires = "recover")]
     pub output: Option<PathBuf>,

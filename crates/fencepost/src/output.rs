@@ -1,10 +1,8 @@
 //! Printing: one JSON document, or text for people.
 
-use fencepost_lab::{BadInput, LabError};
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use fencepost_lab::LabError;
 use serde::Serialize;
-use std::fmt;
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Write as _};
 
 /// How to print.
 #[derive(Copy, Clone, Debug)]
@@ -25,14 +23,25 @@ impl Out {
         };
         print(&text)
     }
+    /// Mentions something on standard error, where it disturbs no document.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr(), "note: {}", clean(text));
+        }
+    }
     /// Whether progress may be shown: somebody looks, and asked for nothing else.
     pub fn progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
 }
 
+/// Whether colours may be used there: somebody looks, and has not asked for none (<https://no-color.org>).
+pub fn colours(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
 /// Writes to standard output. A reader that went away is no error.
-fn print(text: &str) -> Result<(), LabError> {
+pub fn print(text: &str) -> Result<(), LabError> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(LabError::File {
@@ -44,61 +53,36 @@ fn print(text: &str) -> Result<(), LabError> {
     }
 }
 
-/// Shows an error on standard error: what, where, and what would be right.
-pub fn show_error(e: &LabError) {
-    let shown = match e {
-        LabError::Input(bad) => Shown::new(bad),
-        other => Shown {
-            message: other.to_string(),
-            help: None,
-            source: None,
-            labels: Vec::new(),
-        },
-    };
-    let _ = writeln!(std::io::stderr(), "{:?}", miette::Report::new(shown));
-}
+/// Longest line of a message, in characters.
+const LONGEST: usize = 400;
 
-struct Shown {
-    message: String,
-    help: Option<String>,
-    source: Option<NamedSource<String>>,
-    labels: Vec<LabeledSpan>,
-}
-impl Shown {
-    fn new(bad: &BadInput) -> Shown {
-        let place = bad.place.as_ref();
-        Shown {
-            message: place.map_or_else(|| bad.message.clone(), |p| format!("{p}: {}", bad.message)),
-            help: bad.hint.clone(),
-            source: place.map(|p| NamedSource::new(&p.source.name, p.source.text.clone())),
-            labels: place
-                .map(|p| LabeledSpan::underline(p.span.clone()))
-                .into_iter()
-                .collect(),
-        }
-    }
-}
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-impl fmt::Debug for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-impl std::error::Error for Shown {}
-impl Diagnostic for Shown {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
-    }
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.source.as_ref().map(|s| s as &dyn SourceCode)
-    }
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        (!self.labels.is_empty()).then(|| Box::new(self.labels.iter().cloned()) as Box<dyn Iterator<Item = _>>)
-    }
+/// Control characters, and those that change the direction or the width of text, escaped; long lines cut in the middle.
+pub fn clean(text: &str) -> String {
+    let hidden = |c: char| {
+        let invisible =
+            matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        c.is_control() && c != '\n' || invisible
+    };
+    let line = |line: &str| {
+        let n = line.chars().count();
+        let cut = match n > LONGEST {
+            true => {
+                let half = LONGEST / 2;
+                let head: String = line.chars().take(half).collect();
+                let tail: String = line.chars().skip(n - half).collect();
+                format!("{head} [.. {} characters ..] {tail}", n - 2 * half)
+            }
+            false => line.to_owned(),
+        };
+        cut.chars().fold(String::new(), |mut out, c| {
+            match hidden(c) {
+                true => out.extend(c.escape_default()),
+                false => out.push(c),
+            }
+            out
+        })
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A table with aligned columns; numbers to the right.
@@ -153,6 +137,17 @@ mod tests {
         assert_eq!(
             table(&["x", "n"], &rows),
             "x        n\n---  -----\na      1.5\nbcd  10.25\n"
+        );
+    }
+    #[test]
+    fn long_lines_are_cut_and_control_characters_escaped() {
+        assert_eq!(clean("a\x1b[31mb\r\u{202e}c"), "a\\u{1b}[31mb\\r\\u{202e}c");
+        assert_eq!(clean("two\nlines"), "two\nlines");
+        let long = clean(&"x".repeat(100_000));
+        assert!(
+            long.len() < 2 * LONGEST && long.contains("99600 characters"),
+            "{}",
+            long.len()
         );
     }
 }

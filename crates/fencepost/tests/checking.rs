@@ -1,9 +1,6 @@
 //! Checking as users and scripts see it: crash points of runs, contracts, witnesses, recorded logs.
 
-mod any_language;
-mod common;
-
-use common::{code, fencepost};
+use crate::common::{code, fencepost};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Output;

@@ -1,36 +1,7 @@
-//! The command as users and scripts see it: words, documents, exit codes.
+//! Documents, exit codes, and what is refused.
 
-mod common;
-
-use common::{code, fencepost};
+use crate::common::{Folder, code, fencepost, json, refused, stderr};
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::Output;
-
-fn stderr(o: &Output) -> String {
-    String::from_utf8_lossy(&o.stderr).into_owned()
-}
-fn json(args: &[&str]) -> Value {
-    let o = fencepost(&[args, &["--json"]].concat());
-    assert!(code(&o) < 2, "{args:?}: {}", stderr(&o));
-    serde_json::from_slice(&o.stdout).unwrap_or_else(|e| panic!("{args:?}: one document and nothing else: {e}"))
-}
-fn folder(name: &str) -> PathBuf {
-    let dir = std::env::temp_dir().join(format!("fencepost-cli-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&dir);
-    dir
-}
-/// Refused as bad input, with all of these words in the message, and nothing on standard output.
-fn refused(args: &[&str], words: &[&str]) {
-    let o = fencepost(args);
-    let text = stderr(&o);
-    assert_eq!(code(&o), 2, "{args:?}: {text}");
-    assert!(o.stdout.is_empty(), "{args:?} printed something");
-    for w in words {
-        assert!(text.contains(w), "{args:?}: no `{w}` in {text}");
-    }
-    assert!(!text.contains("panicked"), "{text}");
-}
 
 const SMALL: [&str; 6] = ["--ops", "20", "--warmup", "2", "--threads", "2"];
 
@@ -45,7 +16,15 @@ fn lists_are_documents() {
         .collect();
     assert_eq!(
         kinds,
-        ["designs", "programs", "machines", "media", "contracts", "experiments"]
+        [
+            "designs",
+            "programs",
+            "machines",
+            "media",
+            "contracts",
+            "experiments",
+            "readings"
+        ]
     );
     let designs = json(&["list", "designs"]);
     let words: Vec<&str> = designs[0]["entries"]
@@ -218,8 +197,8 @@ fn comparisons_name_their_baseline() {
     };
     assert_eq!(digests(&c).len(), 6);
     // The number of jobs changes nothing, and a second call with a folder repeats nothing.
-    let dir = folder("compare");
-    let out = dir.to_string_lossy().into_owned();
+    let dir = Folder::new("compare");
+    let out = dir.arg().to_owned();
     let many = json(&[&args[..], &["--jobs", "4", "-o", &out]].concat());
     let again = json(&[&args[..], &["--jobs", "1", "-o", &out]].concat());
     assert_eq!(
@@ -227,30 +206,28 @@ fn comparisons_name_their_baseline() {
         (digests(&again), &again["runs"]),
         "host times would differ in a repeated run"
     );
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
 fn output_folders_hold_the_result_and_its_configuration() {
-    let dir = folder("output");
-    let out = dir.to_string_lossy().into_owned();
+    let dir = Folder::new("output");
+    let out = dir.arg().to_owned();
     json(&[&["run", "cq", "-o", &out][..], &SMALL].concat());
-    let mut names: Vec<_> = std::fs::read_dir(&dir)
+    let mut names: Vec<_> = std::fs::read_dir(dir.path())
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
     assert_eq!(names, ["config.toml", "result.json"]);
     assert!(
-        std::fs::read_to_string(dir.join("config.toml"))
+        std::fs::read_to_string(dir.path().join("config.toml"))
             .unwrap()
             .contains("# paper: Table II")
     );
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
-fn wrong_words_get_the_nearest_right_one() {
+fn unknown_names_come_with_the_nearest() {
     refused(&["run", "qc"], &["unknown program `qc`", "`cq`"]);
     refused(&["run", "cq", "-d", "delegate"], &["unknown design", "`delegated`"]);
     refused(&["run", "cq", "-m", "dop"], &["unknown machine", "`dpo`"]);
@@ -274,7 +251,7 @@ fn wrong_words_get_the_nearest_right_one() {
 #[test]
 fn impossible_sizes_and_values_are_refused_with_their_place() {
     for (set, words) in [
-        ("l1.ways=0", ["impossible size", "--set:1:9"]),
+        ("l1.ways=0", ["at least 1", "--set:1:9"]),
         ("l1.size=48KiB", ["power of two", "--set:1:9"]),
         ("core.rob=0", ["at least 1", "--set:1:10"]),
         ("pm.controller.write_queue=0", ["write_queue", "--set:1:27"]),
@@ -299,9 +276,8 @@ fn impossible_sizes_and_values_are_refused_with_their_place() {
 fn bad_files_and_folders_are_refused_and_nothing_is_left_behind() {
     refused(&["run", "cq", "-m", "./absent.toml"], &["absent.toml"]);
     refused(&["memtrace", "./absent.trace", "--media", "pcm"], &["absent.trace"]);
-    let dir = folder("bad");
-    std::fs::create_dir_all(&dir).unwrap();
-    let machine = dir.join("m.toml");
+    let dir = Folder::new("bad");
+    let machine = dir.path().join("m.toml");
     std::fs::write(&machine, "extends = \"dpo\"\n[l1]\nwyas = 8\n").unwrap();
     refused(
         &["run", "cq", "-m", &machine.to_string_lossy()],
@@ -312,7 +288,7 @@ fn bad_files_and_folders_are_refused_and_nothing_is_left_behind() {
     std::fs::write(&machine, "extends = \"dpo\"\n[l1]\nways = 8\n").unwrap();
     let shown = json(&["config", "show", "-m", &machine.to_string_lossy()]);
     assert!(shown["sections"].as_array().unwrap().iter().any(|s| s["name"] == "l1"));
-    let trace = dir.join("t.trace");
+    let trace = dir.path().join("t.trace");
     std::fs::write(&trace, "R 0x40\nZ 0x80\n").unwrap();
     refused(
         &["memtrace", &trace.to_string_lossy(), "--media", "pcm"],
@@ -324,16 +300,14 @@ fn bad_files_and_folders_are_refused_and_nothing_is_left_behind() {
         &["reproduce", "dpo", "-o", &trace.join("x").to_string_lossy()],
         &["t.trace"],
     );
-    let left: Vec<_> = std::fs::read_dir(&dir).unwrap().collect();
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
     assert_eq!(left.len(), 2);
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
 fn memory_traces_count_their_requests() {
-    let dir = folder("trace");
-    std::fs::create_dir_all(&dir).unwrap();
-    let file = dir.join("t.trace");
+    let dir = Folder::new("trace");
+    let file = dir.path().join("t.trace");
     let text: String = (0..100)
         .map(|i| format!("{} {:#x}\n", if i % 4 == 0 { "W" } else { "R" }, i * 64))
         .collect();
@@ -344,13 +318,12 @@ fn memory_traces_count_their_requests() {
         (Some(100), Some(75), Some(25))
     );
     assert!(m["cycles"].as_u64().unwrap() > 100 && m["host"]["seconds"].as_f64().is_some());
-    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
 fn costs_citations_and_differences() {
-    let bills = json(&["cost", "delegated"]);
-    let items = bills[0]["items"].as_array().unwrap();
+    let costs = json(&["cost", "delegated"]);
+    let items = costs[0]["items"].as_array().unwrap();
     let paper: u64 = items.iter().filter_map(|i| i["paper_bits"].as_u64()).sum();
     assert_eq!(paper / 8, 896, "the paper's bytes per core");
     assert!(

@@ -1,7 +1,7 @@
 //! One configuration text, parsed into settings that remember where they stand and what their comment says.
 
-use super::source::{Place, Source};
 use crate::error::BadInput;
+use crate::source::{Place, Source};
 use fencepost_kernel::params::Raw;
 use std::sync::Arc;
 use toml_edit::{Item, Table, Value};
@@ -74,7 +74,7 @@ fn setting(source: &Arc<Source>, section: &str, key: &str, key_place: Place, v: 
     let value = raw(v).ok_or_else(|| {
         let found = v.type_name();
         BadInput::new(format!(
-            "`{key}` must be a number, a word, true or false; found {found}"
+            "`{key}` must be a number, a text, true or false; found {found}"
         ))
         .at(value_place.clone())
     })?;
@@ -121,20 +121,17 @@ fn extends(source: &Arc<Source>, v: &Value) -> Result<Vec<(String, Place)>, BadI
     }
 }
 
+/// Advice on the form of a setting.
+pub const EXAMPLE: &str = "write SECTION.KEY=VALUE, for example --set pm.media.write_pulse=300ns";
+
 /// Reads the argument of `--set PATH=VALUE`. A value that is not TOML is taken as a bare string ("300ns").
 pub fn parse_set(argument: &str) -> Result<Setting, BadInput> {
     let source = Source::new("--set", argument);
     let whole = Place::new(&source, Some(0..argument.len()));
-    let bad = |message: &str| {
-        BadInput::new(message.to_owned())
-            .at(whole.clone())
-            .hint("write SECTION.KEY=VALUE, for example --set pm.write_pulse=300ns")
-    };
+    let bad = |message: &str| BadInput::new(message.to_owned()).at(whole.clone()).hint(EXAMPLE);
     let (path, text) = argument.split_once('=').ok_or_else(|| bad("no `=` in this setting"))?;
-    let (section, key) = path
-        .trim()
-        .rsplit_once('.')
-        .ok_or_else(|| bad("no section in this setting"))?;
+    // A key without its section is refused where the sections are known.
+    let (section, key) = path.trim().rsplit_once('.').unwrap_or(("", path.trim()));
     let value = (text.trim().parse::<Value>().ok())
         .and_then(|v| raw(&v))
         .unwrap_or_else(|| Raw::Text(text.trim().to_owned()));
@@ -180,7 +177,8 @@ mod tests {
         assert_eq!(parse_set("pm.pulse=300ns").unwrap().value, Raw::Text("300ns".into()));
         assert_eq!(parse_set("l1.ways=8").unwrap().value, Raw::Int(8));
         assert_eq!(parse_set("a.b.c=true").unwrap().section, "a.b");
-        assert!(parse_set("ways=8").is_err());
+        assert_eq!(parse_set("ways=8").unwrap().section, "");
+        assert!(parse_set("").is_err());
         assert!(parse_set("l1.ways").is_err());
     }
 }

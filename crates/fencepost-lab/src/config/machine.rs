@@ -1,22 +1,15 @@
-//! The sections that make up a machine, and where each of their values came from.
+//! A machine: presets, files and settings put together, with the origin of every value.
 
 use super::layer::Setting;
+use super::parts::{General, of_design_or_program, sections};
+use super::paths;
 use super::presets::{self, Kind};
 use super::section::{Origin, Section, apply};
 use crate::error::{BadInput, LabError};
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{Bytes, params};
 use fencepost_machine::memory;
 use fencepost_machine::{CacheSpec, MachineSpec};
 use std::collections::BTreeMap;
-
-params! {
-    /// What belongs to no component.
-    pub struct General {
-        /// Bytes reserved for a hardware log, at the top of persistent memory.
-        log_area: Bytes = Bytes(32 << 20),
-    }
-}
 
 /// Where every value came from, by section and key.
 pub type Origins = BTreeMap<(String, String), Origin>;
@@ -25,7 +18,7 @@ pub type Origins = BTreeMap<(String, String), Origin>;
 #[derive(Clone, Debug)]
 pub struct MachineConfig {
     /// Preset or file of the machine.
-    pub word: String,
+    pub name: String,
     /// Preset or file of its persistent memory.
     pub media: String,
     /// Preset or file of its volatile memory.
@@ -36,99 +29,128 @@ pub struct MachineConfig {
     pub l1i: CacheSpec,
     /// Origins of the values that are not defaults.
     pub origins: Origins,
-    /// Settings of designs and programs that the machine's file makes (sections `design.WORD`, `program.WORD`).
+    /// Settings of designs and programs that the machine's file makes (sections `design.NAME`, `program.NAME`).
     pub others: Vec<Setting>,
+    /// Settings of the machine in the order in which they were applied.
+    applied: Vec<Setting>,
 }
 
-/// Section names in the order in which they are printed; `l2` only where a machine has one.
-pub const SECTIONS: [&str; 12] = [
-    "machine",
-    "core",
-    "l1",
-    "l1i",
-    "l2",
-    "llc",
-    "bus",
-    "dram.controller",
-    "dram.media",
-    "pm.controller",
-    "pm.media",
-    "pm.module",
+/// Keys of `[run]`, which `config show` prints. A file with that section describes the machine of that run.
+const RUN: [&str; 12] = [
+    "program", "variant", "log", "design", "machine", "media", "dram", "threads", "ops", "warmup", "seed", "ack",
 ];
 
 impl MachineConfig {
     /// Loads a machine preset and the presets of its memories; `media` replaces the persistent one.
-    pub fn load(word: &str, media: Option<&str>) -> Result<MachineConfig, LabError> {
-        let layers = presets::layers(Kind::Machine, word)?;
-        let settings = || layers.iter().flat_map(|l| &l.settings);
-        let memory = |key: &str, default: &str| {
-            let found = settings().rfind(|s| s.section == "memory" && s.key == key);
-            match found.map(|s| (&s.value, s)) {
-                Some((Raw::Text(t), _)) => Ok(t.clone()),
-                Some((_, s)) => {
-                    Err(BadInput::new(format!("`memory.{key}` must name a medium")).at(s.value_place.clone()))
-                }
-                None => Ok(default.to_owned()),
-            }
-        };
+    ///
+    /// What stands later wins. A medium stands before the other values of the file that names it, and the one of the
+    /// command line after all files.
+    pub fn load(name: &str, media: Option<&str>) -> Result<MachineConfig, LabError> {
+        let layers = presets::layers(Kind::Machine, name)?;
         let mut config = MachineConfig {
-            word: word.to_owned(),
-            media: media.map_or_else(|| memory("pm", "pcm"), |m| Ok(m.to_owned()))?,
-            dram: memory("dram", "ddr3-1600")?,
+            name: name.to_owned(),
+            media: String::new(),
+            dram: String::new(),
             spec: MachineSpec::default(),
             l1i: CacheSpec::default(),
             origins: Origins::new(),
             others: Vec::new(),
+            applied: Vec::new(),
         };
-        if settings().any(|s| s.section == "l2") {
+        if layers.iter().flat_map(|l| &l.settings).any(|s| s.section == "l2") {
             config.spec.l2 = Some(CacheSpec::default());
         }
-        let (others, machine): (Vec<&Setting>, Vec<&Setting>) = settings().partition(|s| is_room(&s.section));
-        config.others = others.into_iter().cloned().collect();
-        for s in machine.into_iter().filter(|s| s.section != "memory") {
-            config.apply(s)?;
+        config.apply_medium("dram", "ddr3-1600")?;
+        config.apply_medium("pm", media.unwrap_or("pcm"))?;
+        for layer in &layers {
+            for s in &layer.settings {
+                config.name_medium(s, media.is_some())?;
+            }
+            for s in &layer.settings {
+                match s.section.as_str() {
+                    "memory" | "run" => {}
+                    section if of_design_or_program(section) => config.others.push(s.clone()),
+                    _ => config.apply(s)?,
+                }
+            }
         }
-        if let Some(s) = settings().find(|s| s.section == "memory" && !["pm", "dram"].contains(&s.key.as_str())) {
-            return Err(BadInput::unknown("key of [memory]", &s.key, ["dram", "pm"])
-                .at(s.key_place.clone())
-                .into());
+        if let Some(medium) = media {
+            config.apply_medium("pm", medium)?;
         }
-        config.apply_medium("dram", &config.dram.clone())?;
-        config.apply_medium("pm", &config.media.clone())?;
         Ok(config)
+    }
+
+    /// Applies the medium that `[memory]` or `[run]` names; `fixed`: the persistent one is the command line's.
+    fn name_medium(&mut self, s: &Setting, fixed: bool) -> Result<(), LabError> {
+        let unknown = |known: &[&str]| {
+            let section = format!("key of [{}]", s.section);
+            let e = BadInput::unknown(&section, &s.key, known.iter().copied());
+            Err(e.at(s.key_place.clone()).into())
+        };
+        let memory = match (s.section.as_str(), s.key.as_str()) {
+            ("memory", "pm") | ("run", "media") => "pm",
+            ("memory", "dram") | ("run", "dram") => "dram",
+            ("memory", _) => return unknown(&["dram", "pm"]),
+            ("run", key) if !RUN.contains(&key) => return unknown(&RUN),
+            _ => return Ok(()),
+        };
+        let Raw::Text(medium) = &s.value else {
+            let e = BadInput::new(format!("`{}.{}` must name a medium", s.section, s.key));
+            return Err(e.at(s.value_place.clone()).into());
+        };
+        if memory == "pm" && fixed {
+            return Ok(());
+        }
+        let medium = presets::relative(&s.value_place.source.name, medium);
+        self.apply_medium(memory, &medium).map_err(|e| match e {
+            LabError::Input(b) if b.place.is_none() => b.at(s.value_place.clone()).into(),
+            e => e,
+        })
     }
 
     /// Applies one setting to a section of the machine.
     pub fn apply(&mut self, s: &Setting) -> Result<(), BadInput> {
+        match s.section.as_str() {
+            "" => return Err(paths::without_section(s)),
+            "memory" | "run" => return Err(paths::only_in_files(s)),
+            _ => {}
+        }
         let mut general = General {
             log_area: self.spec.log_area,
         };
-        apply(&mut sections(&mut self.spec, &mut self.l1i, &mut general), s).map_err(|e| self.also_rooms(s, e))?;
+        apply(&mut sections(&mut self.spec, &mut self.l1i, &mut general), s)
+            .map_err(|e| self.unknown_section(s).unwrap_or(e))?;
         self.spec.log_area = general.log_area;
         let origin = Origin {
             place: s.value_place.clone(),
             note: s.note.clone(),
         };
         self.origins.insert((s.section.clone(), s.key.clone()), origin);
+        self.applied.push(s.clone());
         Ok(())
     }
 
-    /// Designs and programs have sections too; a misspelt one should be told so.
-    fn also_rooms(&self, s: &Setting, e: BadInput) -> BadInput {
+    /// What to say of a section that this machine does not have. Designs and programs have sections too.
+    fn unknown_section(&self, s: &Setting) -> Option<BadInput> {
         let sections = self.values();
-        if s.section.is_empty() || sections.iter().any(|x| x.0 == s.section) {
-            return e;
+        if sections.iter().any(|x| x.0 == s.section) {
+            return None;
         }
-        let known = sections
-            .iter()
-            .map(|x| x.0.as_str())
-            .chain(["memory", "design", "program"]);
-        BadInput::unknown("section", &s.section, known).at(s.key_place.clone())
+        let own = sections.iter().map(|x| x.0.as_str());
+        Some(paths::unknown_section(s, own.chain(["design", "program"])))
     }
 
-    /// A medium's file has sections `media` and, where it needs them, `controller`.
-    fn apply_medium(&mut self, memory: &str, word: &str) -> Result<(), LabError> {
-        for layer in presets::layers(Kind::Media, word)? {
+    /// A medium's file has sections `media` and, where it needs them, `controller`. It replaces the one before.
+    fn apply_medium(&mut self, memory: &str, name: &str) -> Result<(), LabError> {
+        let (spec, medium) = match memory {
+            "dram" => (&mut self.spec.dram, &mut self.dram),
+            _ => (&mut self.spec.pm, &mut self.media),
+        };
+        (spec.media, *medium) = (memory::MediaSpec::default(), name.to_owned());
+        let replaced = format!("{memory}.media");
+        self.origins.retain(|(section, _), _| *section != replaced);
+        self.applied.retain(|s| s.section != replaced);
+        for layer in presets::layers(Kind::Media, name)? {
             for s in &layer.settings {
                 if !["media", "controller"].contains(&s.section.as_str()) {
                     let e = BadInput::unknown("section of a medium", &s.section, ["media", "controller"]);
@@ -141,27 +163,45 @@ impl MachineConfig {
         Ok(())
     }
 
-    /// Checks that the machine can be built; an impossible size is reported where it was set.
+    /// Checks that the machine can be built; an impossible value is reported where it was set.
+    ///
+    /// Where two values contradict each other, that is the last one without which the machine could be built.
     pub fn validate(&self) -> Result<(), BadInput> {
-        self.spec.validate().map_err(|e| self.impossible(e.path, &e.why))?;
-        for (name, m) in [("dram", &self.spec.dram), ("pm", &self.spec.pm)] {
-            let whole = |part: &str, e: &memory::SpecError| {
-                let field = memory_field(e);
-                self.impossible(&format!("{name}.{part}.{field}"), &e.to_string())
-            };
-            m.media.validate().map_err(|e| whole("media", &e))?;
-            m.controller.validate().map_err(|e| whole("controller", &e))?;
-        }
-        Ok(())
+        let Err((path, why)) = possible(&self.spec) else {
+            return Ok(());
+        };
+        let blamed = (0..self.applied.len()).rev().find(|i| self.possible_without(*i));
+        let Some(s) = blamed.map(|i| &self.applied[i]) else {
+            let e = BadInput::new(format!("impossible value: {path}: {why}"));
+            let key = path.rsplit_once('.').map(|(s, k)| (s.to_owned(), k.to_owned()));
+            return Err(match key.and_then(|k| self.origins.get(&k)) {
+                Some(origin) => e.at(origin.place.clone()),
+                None => e,
+            });
+        };
+        let set = format!("{}.{}", s.section, s.key);
+        let e = match set == path {
+            true => BadInput::new(format!("impossible value: {path}: {why}")),
+            false => BadInput::new(format!("impossible value: {set} contradicts {path}: {why}")),
+        };
+        Err(e.at(s.value_place.clone()))
     }
 
-    fn impossible(&self, path: &str, why: &str) -> BadInput {
-        let e = BadInput::new(format!("impossible size: {path}: {why}"));
-        let key = path.rsplit_once('.').map(|(s, k)| (s.to_owned(), k.to_owned()));
-        match key.and_then(|k| self.origins.get(&k)) {
-            Some(origin) => e.at(origin.place.clone()),
-            None => e,
-        }
+    /// Whether the machine could be built without the `i`-th of the settings.
+    fn possible_without(&self, i: usize) -> bool {
+        let mut bare = MachineConfig {
+            spec: MachineSpec {
+                l2: self.spec.l2.as_ref().map(|_| CacheSpec::default()),
+                ..MachineSpec::default()
+            },
+            l1i: CacheSpec::default(),
+            origins: Origins::new(),
+            others: Vec::new(),
+            applied: Vec::new(),
+            ..self.clone()
+        };
+        let rest = self.applied.iter().enumerate().filter(|(j, _)| *j != i);
+        rest.map(|(_, s)| s).all(|s| bare.apply(s).is_ok()) && possible(&bare.spec).is_ok()
     }
 
     /// Every section with its parameters' names and values, in order.
@@ -183,10 +223,15 @@ impl MachineConfig {
     }
 }
 
-/// Whether a section is about a design or a program instead of the machine.
-pub fn is_room(section: &str) -> bool {
-    let head = section.split('.').next().unwrap_or("");
-    head == "design" || head == "program"
+/// Whether a machine can be built, or the path of the value that is wrong and why.
+fn possible(spec: &MachineSpec) -> Result<(), (String, String)> {
+    spec.validate().map_err(|e| (e.path.to_owned(), e.why))?;
+    for (name, m) in [("dram", &spec.dram), ("pm", &spec.pm)] {
+        let wrong = |part: &str, e: &memory::SpecError| (format!("{name}.{part}.{}", memory_field(e)), e.to_string());
+        m.media.validate().map_err(|e| wrong("media", &e))?;
+        m.controller.validate().map_err(|e| wrong("controller", &e))?;
+    }
+    Ok(())
 }
 
 fn memory_field(e: &memory::SpecError) -> &'static str {
@@ -195,113 +240,5 @@ fn memory_field(e: &memory::SpecError) -> &'static str {
     }
 }
 
-fn sections<'a>(
-    spec: &'a mut MachineSpec,
-    l1i: &'a mut CacheSpec,
-    general: &'a mut General,
-) -> Vec<(&'static str, &'a mut dyn Section)> {
-    let mut list: Vec<(&'static str, &'a mut dyn Section)> = vec![
-        ("machine", general),
-        ("core", &mut spec.core),
-        ("l1", &mut spec.l1),
-        ("l1i", l1i),
-    ];
-    if let Some(l2) = &mut spec.l2 {
-        list.push(("l2", l2));
-    }
-    list.push(("llc", &mut spec.llc));
-    list.push(("bus", &mut spec.bus));
-    list.push(("dram.controller", &mut spec.dram.controller));
-    list.push(("dram.media", &mut spec.dram.media));
-    list.push(("pm.controller", &mut spec.pm.controller));
-    list.push(("pm.media", &mut spec.pm.media));
-    list.push(("pm.module", &mut spec.pm.module));
-    list
-}
-
-/// Every section with its declared parameters, for the reference pages.
-pub fn reference() -> Vec<(&'static str, Vec<fencepost_kernel::params::Field>)> {
-    let mut spec = MachineSpec {
-        l2: Some(CacheSpec::default()),
-        ..MachineSpec::default()
-    };
-    let (mut l1i, mut general) = (CacheSpec::default(), General::default());
-    sections(&mut spec, &mut l1i, &mut general)
-        .into_iter()
-        .map(|(n, s)| (n, s.fields()))
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::parse_set;
-
-    #[test]
-    fn every_value_of_every_preset_says_where_it_comes_from() {
-        for word in presets::names(Kind::Machine) {
-            let c = MachineConfig::load(word, None).unwrap_or_else(|e| panic!("{e}"));
-            c.validate().unwrap_or_else(|e| panic!("{word}: {e}"));
-            for (section, values) in c.values() {
-                for (key, _) in values {
-                    let origin = c.origins.get(&(section.clone(), key.to_owned()));
-                    let note = origin.and_then(|o| o.note.as_deref()).unwrap_or("");
-                    let marked = ["paper: ", "standard: ", "ours: ", "no effect: "]
-                        .iter()
-                        .any(|m| note.starts_with(m));
-                    assert!(marked, "{word}: {section}.{key} has no mark: {note:?}");
-                }
-            }
-        }
-    }
-    #[test]
-    fn every_medium_stands_on_every_machine() {
-        for machine in presets::names(Kind::Machine) {
-            for medium in presets::names(Kind::Media) {
-                MachineConfig::load(machine, Some(medium))
-                    .unwrap()
-                    .validate()
-                    .unwrap_or_else(|e| panic!("{medium}: {e}"));
-            }
-        }
-    }
-    #[test]
-    fn the_papers_values_are_in_the_presets() {
-        let c = MachineConfig::load("dpo", Some("pwq")).unwrap();
-        assert_eq!(
-            (c.spec.core.cores, c.spec.core.rob, c.spec.llc.size),
-            (8, 40, Bytes(8 << 20))
-        );
-        assert_eq!(
-            c.spec.pm.controller.durable_at(&c.spec.pm.media),
-            memory::DurableAt::Accept
-        );
-        assert!(c.spec.l2.is_none());
-        let c = MachineConfig::load("fgc", None).unwrap();
-        assert_eq!(c.spec.l2.as_ref().map(|l| l.ways), Some(8));
-        assert_eq!(c.spec.pm.media.write_pulse, fencepost_kernel::Ps::from_ns(150));
-    }
-    #[test]
-    fn impossible_sizes_are_reported_where_they_were_set() {
-        for (set, place) in [
-            ("l1.ways=0", "--set:1:9"),
-            ("l1.size=48KiB", "--set:1:9"),
-            ("pm.controller.write_queue=0", "--set:1:27"),
-            ("pm.media.banks=12", "--set:1:16"),
-        ] {
-            let mut c = MachineConfig::load("dpo", None).unwrap();
-            c.apply(&parse_set(set).unwrap()).unwrap();
-            let e = c.validate().unwrap_err();
-            assert_eq!(
-                e.place.as_ref().map(ToString::to_string).as_deref(),
-                Some(place),
-                "{set}: {e}"
-            );
-        }
-        let mut c = MachineConfig::load("dpo", None).unwrap();
-        assert!(
-            c.apply(&parse_set("l2.ways=4").unwrap()).is_err(),
-            "this machine has no second level"
-        );
-    }
-}
+mod tests;

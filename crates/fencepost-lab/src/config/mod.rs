@@ -1,15 +1,20 @@
 //! Configuration: TOML texts in layers, resolved into declared parameters.
 
+mod find;
 pub mod layer;
 pub mod machine;
+mod parts;
+mod paths;
 pub mod presets;
+mod program;
 mod resolve;
 mod section;
 mod show;
-mod source;
 
+pub use crate::source::{Place, Source};
+pub use find::{find_design, find_program};
 pub use layer::{Setting, parse_set};
-pub use resolve::{Resolved, find_design, find_program};
+pub use parts::{SECTIONS, reference};
+pub use resolve::Resolved;
 pub use section::{Origin, Section, apply};
 pub use show::{Change, Document, difference, document};
-pub use source::{Place, Source};

@@ -1,13 +1,18 @@
 //! Presets: machines, media and designs by name, embedded in the binary; a path names a file on disk instead.
 
 use super::layer::{self, Layer};
-use super::source::{Place, Source};
 use crate::error::{BadInput, LabError};
+use crate::input;
+use crate::source::{Place, Source};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Every embedded file: path below the project's root, and text.
 pub static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// How deep files may extend one another.
+const DEEPEST: usize = 64;
 
 /// What a preset describes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -45,63 +50,102 @@ pub fn names(kind: Kind) -> Vec<&'static str> {
         .collect()
 }
 
-/// The text of a preset, by name or, with a `/` or a `.toml` ending, by path.
-pub fn source(kind: Kind, word: &str) -> Result<Arc<Source>, LabError> {
-    if word.contains('/') || word.ends_with(".toml") {
-        let text = std::fs::read_to_string(word).map_err(|e| LabError::file("read", Path::new(word), e))?;
-        return Ok(Source::new(word, text));
+/// Whether a name is a path: it has a `/` or ends in `.toml`.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
+}
+
+/// The text of a preset, by name or by path.
+fn source(kind: Kind, name: &str) -> Result<Arc<Source>, LabError> {
+    if is_path(name) {
+        let absent = |e: LabError| match e {
+            LabError::File { why, .. } if why.kind() == std::io::ErrorKind::NotFound => {
+                let known = names(kind).join(", ");
+                let hint = format!("a name with `/` or `.toml` is a file; without, a preset: {known}");
+                BadInput::new(format!("no such file: {name}")).hint(hint).into()
+            }
+            e => e,
+        };
+        let text = input::read(Path::new(name), input::CONFIGURATION).map_err(absent)?;
+        return Ok(Source::new(name, text));
     }
-    let path = format!("presets/{}/{word}.toml", kind.folder());
+    let path = format!("presets/{}/{name}.toml", kind.folder());
     match EMBEDDED.iter().find(|e| e.0 == path) {
         Some((name, text)) => Ok(Source::new(*name, *text)),
-        None => Err(BadInput::unknown(kind.what(), word, names(kind)).into()),
+        None => {
+            let e = BadInput::unknown(kind.what(), name, names(kind));
+            let file = Path::new(name).is_file();
+            Err(match file {
+                true => e.hint(format!("for the file of that name write `./{name}`")).into(),
+                false => e.into(),
+            })
+        }
     }
 }
 
-/// A preset and everything it extends, the most basic first. A preset that extends itself is an error.
-pub fn layers(kind: Kind, word: &str) -> Result<Vec<Layer>, LabError> {
-    let mut out = Vec::new();
-    gather(kind, word, None, &mut Vec::new(), &mut out)?;
-    Ok(out)
-}
-
-fn gather(
-    kind: Kind,
-    word: &str,
-    from: Option<&Place>,
-    open: &mut Vec<String>,
-    out: &mut Vec<Layer>,
-) -> Result<(), LabError> {
-    let place_it = |e: LabError| match (e, from) {
-        (LabError::Input(b), Some(p)) if b.place.is_none() => b.at(p.clone()).into(),
-        (LabError::File { path, why, .. }, Some(p)) => BadInput::new(format!("cannot read {}: {why}", path.display()))
-            .at(p.clone())
-            .into(),
-        (e, _) => e,
+/// A preset and everything it extends, the most basic first and each once. A preset that extends itself is an error.
+pub fn layers(kind: Kind, name: &str) -> Result<Vec<Layer>, LabError> {
+    let mut gathered = Gathered {
+        kind,
+        open: Vec::new(),
+        seen: BTreeSet::new(),
+        layers: Vec::new(),
     };
-    let text = source(kind, word).map_err(place_it)?;
-    if open.contains(&text.name) {
-        return Err(place_it(
-            BadInput::new(format!("`{word}` extends itself"))
-                .hint(format!("the chain is {} -> {}", open.join(" -> "), text.name))
-                .into(),
-        ));
+    gathered.gather(name, None)?;
+    Ok(gathered.layers)
+}
+
+struct Gathered {
+    kind: Kind,
+    /// Identities of the files under way, from the first to the one being read.
+    open: Vec<String>,
+    /// Identities of all files met, so that what several files extend is read once.
+    seen: BTreeSet<String>,
+    layers: Vec<Layer>,
+}
+impl Gathered {
+    fn gather(&mut self, name: &str, from: Option<&Place>) -> Result<(), LabError> {
+        let identity = identity(name);
+        let placed = |e: LabError| match (e, from) {
+            (LabError::Input(b), Some(p)) if b.place.is_none() => b.at(p.clone()).into(),
+            (e @ LabError::File { .. }, Some(p)) => BadInput::new(e.to_string()).at(p.clone()).into(),
+            (e, _) => e,
+        };
+        if self.open.contains(&identity) {
+            let chain = self.open.join(" -> ");
+            let e = BadInput::new(format!("`{name}` extends itself"));
+            return Err(placed(e.hint(format!("the chain is {chain} -> {identity}")).into()));
+        }
+        if self.open.len() >= DEEPEST {
+            let e = BadInput::new(format!("files extend one another more than {DEEPEST} deep"));
+            return Err(placed(e.into()));
+        }
+        if !self.seen.insert(identity.clone()) {
+            return Ok(());
+        }
+        let layer = layer::parse(&source(self.kind, name).map_err(placed)?)?;
+        self.open.push(identity);
+        for (base, place) in &layer.extends {
+            self.gather(&relative(name, base), Some(place))?;
+        }
+        self.open.pop();
+        self.layers.push(layer);
+        Ok(())
     }
-    open.push(text.name.clone());
-    let layer = layer::parse(&text)?;
-    for (base, place) in &layer.extends {
-        gather(kind, &relative(word, base), Some(place), open, out)?;
-    }
-    open.pop();
-    out.push(layer);
-    Ok(())
+}
+
+/// What makes two names the same file.
+fn identity(name: &str) -> String {
+    let canonical = is_path(name).then(|| Path::new(name).canonicalize().ok()).flatten();
+    canonical.map_or_else(|| name.to_owned(), |p| p.to_string_lossy().into_owned())
 }
 
 /// A file names its bases relative to itself.
-fn relative(word: &str, base: &str) -> String {
-    let by_path = base.contains('/') || base.ends_with(".toml");
-    match Path::new(word).parent() {
-        Some(folder) if by_path && Path::new(base).is_relative() => folder.join(base).to_string_lossy().into_owned(),
+pub(super) fn relative(name: &str, base: &str) -> String {
+    match Path::new(name).parent() {
+        Some(folder) if is_path(base) && Path::new(base).is_relative() => {
+            folder.join(base).to_string_lossy().into_owned()
+        }
         _ => base.to_owned(),
     }
 }
@@ -109,31 +153,71 @@ fn relative(word: &str, base: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    struct Folder(std::path::PathBuf);
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let dir = std::env::temp_dir().join(format!("fencepost-presets-{name}-{}", std::process::id()));
+            fs::create_dir_all(&dir).unwrap();
+            Folder(dir)
+        }
+        fn file(&self, name: &str, text: &str) -> String {
+            fs::write(self.0.join(name), text).unwrap();
+            self.0.join(name).to_string_lossy().into_owned()
+        }
+    }
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
     #[test]
     fn every_preset_parses_and_its_bases_exist() {
         for kind in [Kind::Machine, Kind::Media, Kind::Design] {
-            for word in names(kind) {
-                assert!(!layers(kind, word).unwrap().is_empty(), "{word}");
+            for name in names(kind) {
+                assert!(!layers(kind, name).unwrap().is_empty(), "{name}");
             }
         }
     }
     #[test]
     fn a_cycle_and_an_absent_base_are_bad_input_with_a_place() {
-        let dir = std::env::temp_dir().join(format!("fencepost-presets-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let file = |n: &str, t: &str| {
-            std::fs::write(dir.join(n), t).unwrap();
-            dir.join(n).to_string_lossy().into_owned()
-        };
-        let a = file("a.toml", "extends = \"./b.toml\"\n");
-        file("b.toml", "extends = \"./a.toml\"\n");
+        let dir = Folder::new("cycle");
+        let a = dir.file("a.toml", "extends = \"./b.toml\"\n");
+        dir.file("b.toml", "extends = \"./a.toml\"\n");
         let e = layers(Kind::Media, &a).unwrap_err();
         assert!(e.to_string().contains("extends itself"), "{e}");
-        let c = file("c.toml", "\nextends = \"nosuch\"\n");
+        let c = dir.file("c.toml", "\nextends = \"nosuch\"\n");
         let e = layers(Kind::Media, &c).unwrap_err();
         assert!(e.to_string().contains("c.toml:2:11"), "{e}");
-        let d = file("d.toml", "extends = \"./gone.toml\"\n");
-        assert_eq!(layers(Kind::Media, &d).unwrap_err().exit_code(), 2);
-        std::fs::remove_dir_all(&dir).unwrap();
+        let d = dir.file("d.toml", "extends = \"./gone.toml\"\n");
+        let e = layers(Kind::Media, &d).unwrap_err();
+        assert!(e.exit_code() == 2 && e.to_string().contains("d.toml:1:11"), "{e}");
+    }
+    /// Twenty files, each of which extends the next one twice over: a million paths, twenty files.
+    #[test]
+    fn what_many_files_extend_is_read_once() {
+        let dir = Folder::new("diamond");
+        dir.file("0.toml", "[media]\nbanks = 8\n");
+        for i in 1..=20 {
+            let base = i - 1;
+            dir.file(&format!("{i}a.toml"), &format!("extends = \"./{base}.toml\"\n"));
+            dir.file(&format!("{i}b.toml"), &format!("extends = \"./{base}.toml\"\n"));
+            let both = format!("extends = [\"./{i}a.toml\", \"./{i}b.toml\"]\n");
+            dir.file(&format!("{i}.toml"), &both);
+        }
+        let top = dir.0.join("20.toml").to_string_lossy().into_owned();
+        assert_eq!(layers(Kind::Media, &top).unwrap().len(), 61);
+    }
+    #[test]
+    fn a_long_chain_is_refused() {
+        let dir = Folder::new("chain");
+        for i in 0..100 {
+            dir.file(&format!("{i}.toml"), &format!("extends = \"./{}.toml\"\n", i + 1));
+        }
+        let top = dir.0.join("0.toml").to_string_lossy().into_owned();
+        let e = layers(Kind::Media, &top).unwrap_err();
+        assert!(e.to_string().contains("64 deep"), "{e}");
     }
 }

@@ -1,16 +1,19 @@
 //! From a request to everything a run needs, with every value and its origin.
 
+use super::find::{find_design, find_program};
 use super::layer::{Setting, parse_set};
-use super::machine::{MachineConfig, is_room};
+use super::machine::MachineConfig;
+use super::parts::of_design_or_program;
+use super::program::{program_settings, threads};
 use super::section::Origin;
 use crate::error::{BadInput, LabError};
 use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::Dialect;
-use fencepost_kernel::params::{Field, ParamError, ParamValue, Raw};
+use fencepost_kernel::params::{Field, ParamError, Raw};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::{CacheSpec, StoreOrder};
-use fencepost_programs::{About, Scheme, Variant};
+use fencepost_programs::About;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
@@ -30,7 +33,8 @@ pub struct Resolved {
     /// Software threads.
     pub threads: u32,
     about: About,
-    room_origins: Vec<(String, String, Origin)>,
+    own_origins: Vec<(String, String, Origin)>,
+    unused: Vec<String>,
 }
 
 impl Resolved {
@@ -39,11 +43,12 @@ impl Resolved {
         let design = find_design(&request.design)?;
         let about = find_program(&request.program)?;
         let mut machine = MachineConfig::load(&request.machine, request.media.as_deref())?;
-        let mut rooms = std::mem::take(&mut machine.others);
+        let mut others = std::mem::take(&mut machine.others);
+        let in_files = others.len();
         for text in &request.sets {
             let setting = parse_set(text)?;
-            if is_room(&setting.section) {
-                rooms.push(setting);
+            if of_design_or_program(&setting.section) {
+                others.push(setting);
             } else {
                 machine.apply(&setting)?;
             }
@@ -62,17 +67,22 @@ impl Resolved {
             design_settings: Vec::new(),
             threads,
             about,
-            room_origins: Vec::new(),
+            own_origins: Vec::new(),
+            unused: Vec::new(),
         };
-        for s in &rooms {
-            resolved.apply_room(s)?;
+        let mut foreign = Foreign::default();
+        for (i, s) in others.iter().enumerate() {
+            if !resolved.apply_own(s, &mut foreign)? && i >= in_files {
+                resolved.unused.push(format!("{}.{}", s.section, s.key));
+            }
         }
+        foreign.check(&resolved)?;
         (design.build)(&resolved.design_settings, resolved.shape()).map_err(|e| resolved.refused("design", &e))?;
         resolved.check_program()?;
         Ok(resolved)
     }
 
-    /// Word of the program.
+    /// Name of the program.
     pub fn program_word(&self) -> &'static str {
         self.about.word
     }
@@ -92,7 +102,7 @@ impl Resolved {
     pub fn dialect(&self) -> Dialect {
         (self.design.dialect)(self.environment())
     }
-    /// Word of the contract that the run is held to.
+    /// Name of the contract that the run is held to.
     pub fn contract(&self) -> &'static str {
         (self.design.contract)(self.environment())
     }
@@ -110,9 +120,9 @@ impl Resolved {
     }
     /// Where a value came from; `None` for defaults of designs and programs.
     pub fn origin(&self, section: &str, key: &str) -> Option<&Origin> {
-        let room = |o: &&(String, String, Origin)| o.0 == section && o.1 == key;
+        let own = |o: &&(String, String, Origin)| o.0 == section && o.1 == key;
         let machine = || self.machine.origins.get(&(section.to_owned(), key.to_owned()));
-        self.room_origins.iter().rev().find(room).map(|o| &o.2).or_else(machine)
+        self.own_origins.iter().rev().find(own).map(|o| &o.2).or_else(machine)
     }
 
     /// Every section with its keys, kinds of value and values, in order.
@@ -149,6 +159,9 @@ impl Resolved {
         let mut out = String::new();
         for (section, values) in self.sections() {
             let _ = writeln!(out, "{}[{section}]", if out.is_empty() { "" } else { "\n" });
+            if origins && section == "run" {
+                out.push_str("# As `--machine`, this file stands for the machine, the program's and the design's values below.\n");
+            }
             for (key, value) in values {
                 let _ = write!(out, "{key} = {}", toml_value(&value));
                 if origins && section != "run" {
@@ -167,7 +180,7 @@ impl Resolved {
                 note: Some(note),
             }) => format!("{note} ({place})"),
             Some(Origin { place, note: None }) => format!("given ({place})"),
-            None => "default of the room".into(),
+            None => "default".into(),
         }
     }
 
@@ -180,63 +193,59 @@ impl Resolved {
         })
     }
 
-    /// Applies a setting of a design or program; those about other rooms only have to name one that exists.
-    fn apply_room(&mut self, s: &Setting) -> Result<(), BadInput> {
-        let (kind, word) = s
-            .section
-            .split_once('.')
-            .map_or((s.section.as_str(), None), |(k, w)| (k, Some(w)));
+    /// Settings of the command line that have no effect: they are about a design or a program that does not run.
+    pub fn unused(&self) -> &[String] {
+        &self.unused
+    }
+
+    /// Applies a setting of the design or program that runs, and says whether it is one; others are collected.
+    fn apply_own(&mut self, s: &Setting, foreign: &mut Foreign) -> Result<bool, BadInput> {
+        let (kind, name) = match s.section.split_once('.') {
+            Some((kind, name)) => (kind, Some(name)),
+            None => (s.section.as_str(), None),
+        };
         let at_key = |e: BadInput| e.at(s.key_place.clone());
-        let (fields, mine, list) = if kind == "design" {
-            let info = word.map_or(Ok(self.design), find_design).map_err(at_key)?;
-            (
-                (info.params)(),
-                info.name == self.design.name,
-                &mut self.design_settings,
-            )
+        let (fields, of, own) = if kind == "design" {
+            let info = name.map_or(Ok(self.design), find_design).map_err(at_key)?;
+            ((info.params)(), info.name, self.design.name)
         } else {
-            let about = word
-                .map_or_else(|| Ok(self.about.clone()), find_program)
-                .map_err(at_key)?;
-            let mine = about.word == self.about.word;
-            (about.fields, mine, &mut self.program.params)
+            let about = name.map_or_else(|| Ok(self.about.clone()), find_program);
+            let about = about.map_err(at_key)?;
+            (about.fields, about.word, self.about.word)
         };
         if !fields.iter().any(|f| f.name == s.key) {
             let names = fields.iter().map(|f| f.name);
-            return Err(at_key(BadInput::unknown(
-                &format!("key of [{}]", s.section),
-                &s.key,
-                names,
-            )));
+            let what = format!("key of [{}]", s.section);
+            return Err(at_key(BadInput::unknown(&what, &s.key, names)));
         }
-        if mine {
-            let section = if kind == "design" {
-                format!("design.{}", self.design.name)
-            } else {
-                format!("program.{}", self.about.word)
-            };
-            list.retain(|(name, _)| *name != s.key);
-            list.push((s.key.clone(), s.value.clone()));
-            let origin = Origin {
-                place: s.value_place.clone(),
-                note: s.note.clone(),
-            };
-            self.room_origins.push((section, s.key.clone(), origin));
+        if of != own {
+            foreign.0.push((kind.to_owned(), of, s.clone()));
+            return Ok(false);
         }
-        Ok(())
+        let list = match kind {
+            "design" => &mut self.design_settings,
+            _ => &mut self.program.params,
+        };
+        list.retain(|(name, _)| *name != s.key);
+        list.push((s.key.clone(), s.value.clone()));
+        let origin = Origin {
+            place: s.value_place.clone(),
+            note: s.note.clone(),
+        };
+        self.own_origins.push((format!("{kind}.{own}"), s.key.clone(), origin));
+        Ok(true)
     }
 
     fn refused(&self, kind: &str, e: &ParamError) -> BadInput {
-        let word = if kind == "design" {
-            self.design.name
-        } else {
-            self.about.word
+        let of = match kind {
+            "design" => self.design.name,
+            _ => self.about.word,
         };
         let (name, message) = match e {
-            ParamError::Value { name, why } => (name, format!("`{kind}.{word}.{name}`: {why}")),
-            ParamError::Unknown { name, .. } => (name, format!("`{kind}.{word}`: {e}")),
+            ParamError::Value { name, why } => (name, format!("`{kind}.{of}.{name}`: {why}")),
+            ParamError::Unknown { name, .. } => (name, format!("`{kind}.{of}`: {e}")),
         };
-        match self.origin(&format!("{kind}.{word}"), name) {
+        match self.origin(&format!("{kind}.{of}"), name) {
             Some(origin) => BadInput::new(message).at(origin.place.clone()),
             None => BadInput::new(message),
         }
@@ -248,8 +257,55 @@ impl Resolved {
             .map(|_| ())
             .map_err(|e| match &e {
                 ProgramError::Param { source, .. } => self.refused("program", source),
-                other => BadInput::new(other.to_string()),
+                other => self.contradiction(&other.to_string()),
             })
+    }
+
+    /// Values of the program contradict each other: the last one set among those that the message names is to blame.
+    fn contradiction(&self, message: &str) -> BadInput {
+        let e = BadInput::new(message);
+        let named = |key: &str| {
+            message
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .any(|w| w == key)
+        };
+        let section = format!("program.{}", self.about.word);
+        let set = self.own_origins.iter().rev().find(|o| o.0 == section && named(&o.1));
+        match set {
+            Some((_, _, origin)) => e.at(origin.place.clone()),
+            None => e,
+        }
+    }
+}
+
+/// Settings of designs and programs that do not run: kind, name, setting. Their values are checked all the same.
+#[derive(Default)]
+struct Foreign(Vec<(String, &'static str, Setting)>);
+impl Foreign {
+    fn check(&self, resolved: &Resolved) -> Result<(), BadInput> {
+        for (kind, of, s) in &self.0 {
+            let values = vec![(s.key.clone(), s.value.clone())];
+            let refused = match kind.as_str() {
+                "design" => find_design(of)
+                    .ok()
+                    .and_then(|d| (d.build)(&values, resolved.shape()).err()),
+                _ => {
+                    let settings = fencepost_programs::Settings {
+                        params: values,
+                        ..fencepost_programs::Settings::default()
+                    };
+                    match fencepost_programs::footprint(of, &settings) {
+                        Err(fencepost_programs::ProgramError::Param { source, .. }) => Some(source),
+                        _ => None,
+                    }
+                }
+            };
+            if let Some(ParamError::Value { name, why }) = refused {
+                let e = BadInput::new(format!("`{kind}.{of}.{name}`: {why}"));
+                return Err(e.at(s.value_place.clone()));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -269,84 +325,6 @@ pub fn shape(machine: &MachineConfig) -> MachineShape {
         cycle: spec.core.clock.period(),
         ..MachineShape::default()
     }
-}
-
-/// The design with this word, or the nearest ones.
-pub fn find_design(word: &str) -> Result<&'static DesignInfo, BadInput> {
-    let known = || fencepost_designs::all().iter().map(|d| d.name);
-    fencepost_designs::find(word).ok_or_else(|| BadInput::unknown("design", word, known()))
-}
-/// The program with this word, or the nearest ones.
-pub fn find_program(word: &str) -> Result<About, BadInput> {
-    let all = fencepost_programs::programs();
-    let known: Vec<&str> = all.iter().map(|p| p.word).collect();
-    let found = all.iter().find(|p| p.word == word).cloned();
-    found.ok_or_else(|| BadInput::unknown("program", word, known))
-}
-
-fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInput> {
-    let harts = u32::from(machine.spec.harts());
-    match request.threads.unwrap_or(harts) {
-        0 => Err(BadInput::new("a run needs at least one thread")),
-        n if n > harts => Err(BadInput::new(format!(
-            "{n} threads do not fit on the {harts} hardware threads of `{}`",
-            machine.word
-        ))
-        .hint(format!(
-            "ask for at most {harts}, or give it more with --set core.cores=N"
-        ))),
-        n => Ok(n),
-    }
-}
-
-fn program_settings(
-    request: &Request,
-    about: &About,
-    design: &DesignInfo,
-    threads: u32,
-) -> Result<fencepost_programs::Settings, BadInput> {
-    let scheme = match &request.log {
-        None => {
-            let designs = about.schemes.iter().copied().find(|s| Some(s.word()) == design.log);
-            let natural = about.schemes.first().copied();
-            designs.or(natural).unwrap_or(Scheme::UndoArray)
-        }
-        Some(word) => word_of(word, "logging runtime", about.schemes.iter().map(|s| s.word()))?,
-    };
-    let variant = match &request.variant {
-        None => Variant::Correct,
-        Some(word) => word_of(word, "variant", variants(about, scheme).into_iter())?,
-    };
-    if request.ops == 0 {
-        return Err(BadInput::new("a run needs at least one operation per thread"));
-    }
-    let ops = request
-        .ops
-        .checked_add(request.warmup)
-        .ok_or_else(|| BadInput::new("too many operations"))?;
-    Ok(fencepost_programs::Settings {
-        threads,
-        ops,
-        seed: request.seed,
-        scheme,
-        variant,
-        params: Vec::new(),
-    })
-}
-
-/// Words of the variants that a program has under a logging scheme.
-fn variants(about: &About, scheme: Scheme) -> Vec<&'static str> {
-    let of_scheme = about.variants.iter().filter(|v| v.0 == scheme);
-    of_scheme.flat_map(|v| v.1.iter().map(|x| x.word())).collect()
-}
-
-fn word_of<'a, T: ParamValue>(word: &str, what: &str, known: impl Iterator<Item = &'a str>) -> Result<T, BadInput> {
-    let known: Vec<&str> = known.collect();
-    let parsed = known
-        .contains(&word)
-        .then(|| T::from_raw(&Raw::Text(word.to_owned())).ok())
-        .flatten();
-    parsed.ok_or_else(|| BadInput::unknown(what, word, known))
 }
 
 fn values(fields: Vec<Field>, set: &[(String, Raw)]) -> Vec<(Field, String)> {

@@ -1,8 +1,8 @@
 //! Sections of a configuration: declared parameter sets addressed by name.
 
 use super::layer::Setting;
-use super::source::Place;
 use crate::error::BadInput;
+use crate::source::Place;
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
 
 /// A declared parameter set, behind a pointer. Implemented by everything that `params!` declares.
@@ -39,11 +39,7 @@ pub struct Origin {
 pub fn apply(sections: &mut [(&str, &mut dyn Section)], setting: &Setting) -> Result<(), BadInput> {
     let known: Vec<&str> = sections.iter().map(|s| s.0).collect();
     let Some(at) = known.iter().position(|k| *k == setting.section) else {
-        let message = match setting.section.as_str() {
-            "" => BadInput::unknown("key outside any section", &setting.key, ["extends", "about"]),
-            s => BadInput::unknown("section", s, known),
-        };
-        return Err(message.at(setting.key_place.clone()));
+        return Err(BadInput::unknown("section", &setting.section, known).at(setting.key_place.clone()));
     };
     let (name, section) = &mut sections[at];
     section.set(&setting.key, &setting.value).map_err(|e| match e {

@@ -1,8 +1,9 @@
 //! Runs jobs in parallel and remembers what is finished.
 
+use super::kept::{self, Identity};
 use super::runs::{Cell, Job};
 use crate::error::LabError;
-use crate::result::{RunResult, SCHEMA};
+use crate::result::RunResult;
 use crate::store::Store;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +19,8 @@ pub enum Step {
     Resumed,
 }
 
-/// Resolves a job to its key and its resolved configuration.
-pub type KeyOf = dyn Fn(&Job) -> Result<(String, String), LabError> + Sync;
+/// Resolves a job to what identifies its run.
+pub type IdentityOf = dyn Fn(&Job) -> Result<Identity, LabError> + Sync;
 
 /// How jobs are executed.
 pub struct Engine<'a> {
@@ -27,11 +28,11 @@ pub struct Engine<'a> {
     pub store: Option<&'a Store>,
     /// Number of worker threads.
     pub jobs: usize,
-    /// Resolves a job: (key, resolved configuration). Equal configurations have equal keys.
-    pub key: &'a KeyOf,
+    /// Resolves a job. Equal configurations have equal identities.
+    pub key: &'a IdentityOf,
     /// Runs a job inside its worker thread.
     pub run: &'a (dyn Fn(&Job) -> Result<RunResult, LabError> + Sync),
-    /// Told of every finished job: its number, how many there are, what it was.
+    /// Told of every finished job, and whether it ran.
     pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
 }
 
@@ -50,7 +51,7 @@ impl Engine<'_> {
     /// Executes every job that is not finished. Every configuration is resolved before the first run starts, so bad
     /// input costs nothing. The first error stops the rest; what finished stays.
     pub fn execute(&self, jobs: &[Job]) -> Result<Finished, LabError> {
-        let keys: Vec<(String, String)> = jobs.iter().map(|j| (self.key)(j)).collect::<Result<_, _>>()?;
+        let keys: Vec<Identity> = jobs.iter().map(|j| (self.key)(j)).collect::<Result<_, _>>()?;
         let groups = alike(&keys);
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
@@ -87,9 +88,10 @@ impl Engine<'_> {
         done.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn one(&self, job: &Job, (key, config): &(String, String)) -> Result<(RunResult, Step), LabError> {
-        let file = format!("runs/{key}.json");
-        if let Some(result) = self.store.and_then(|s| s.read(&file)).and_then(|text| finished(&text)) {
+    fn one(&self, job: &Job, run: &Identity) -> Result<(RunResult, Step), LabError> {
+        let (file, config) = (format!("runs/{}.json", run.key), format!("runs/{}.toml", run.key));
+        let kept = self.store.and_then(|s| s.read(&file));
+        if let Some(result) = kept.and_then(|text| kept::reusable(&text, &run.digest)) {
             return Ok((result, Step::Resumed));
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(job)));
@@ -104,19 +106,18 @@ impl Engine<'_> {
         let Some(store) = self.store else {
             return Ok((result, Step::Ran));
         };
-        store.write(&format!("runs/{key}.toml"), config.as_bytes())?;
-        let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
-        store.write(&file, text.as_bytes())?;
+        store.write(&config, run.config.as_bytes())?;
+        store.write(&file, kept::text(&result)?.as_bytes())?;
         Ok((result, Step::Ran))
     }
 }
 
 /// Jobs by key, in the order of their first occurrence: jobs that ask for one run share it.
-fn alike(keys: &[(String, String)]) -> Vec<Vec<usize>> {
+fn alike(runs: &[Identity]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
-    for (i, (key, _)) in keys.iter().enumerate() {
-        let at = *place.entry(key).or_insert_with(|| {
+    for (i, run) in runs.iter().enumerate() {
+        let at = *place.entry(&run.key).or_insert_with(|| {
             groups.push(Vec::new());
             groups.len() - 1
         });
@@ -131,11 +132,4 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("panic")
         .to_owned()
-}
-
-/// A result of this version's format, or nothing.
-fn finished(text: &str) -> Option<RunResult> {
-    serde_json::from_str::<RunResult>(text)
-        .ok()
-        .filter(|r| r.schema == SCHEMA)
 }

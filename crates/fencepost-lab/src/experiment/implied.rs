@@ -9,7 +9,7 @@ use serde::Serialize;
 /// One program's line, ready to print.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImpliedRow {
-    /// Program word.
+    /// Program.
     pub program: String,
     /// Volatile time per flush of the synchronous build, per core.
     pub ns_per_flush: String,

@@ -3,6 +3,7 @@
 pub mod engine;
 mod histograms;
 pub mod implied;
+pub mod kept;
 pub mod kinds;
 pub mod measure;
 mod orders;

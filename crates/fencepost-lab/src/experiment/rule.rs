@@ -194,7 +194,7 @@ pub enum Rule {
     },
     /// A line of the design's cost table.
     Cost {
-        /// Design word.
+        /// Design.
         design: String,
         /// Name of the line.
         item: String,
@@ -203,7 +203,7 @@ pub enum Rule {
     },
     /// Several lines of the cost table, whose values together make the claim ("9/12").
     Costs {
-        /// Design word.
+        /// Design.
         design: String,
         /// Name of each line, and its bits per unit.
         parts: Vec<[String; 2]>,
@@ -215,7 +215,7 @@ pub enum Rule {
     },
     /// The benchmarks of the paper exist and were run.
     Programs {
-        /// Program words.
+        /// Programs.
         programs: Vec<String>,
     },
     /// A semantic check that runs in this reproduction.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Cell {
     /// Experiment tag.
     pub tag: String,
-    /// Program word.
+    /// Program.
     pub program: String,
     /// Label of the design point.
     pub point: String,
@@ -35,17 +35,17 @@ pub struct Job {
 pub struct Plan {
     /// Runs, in order.
     pub jobs: Vec<Job>,
-    /// Program words that are not yet built.
+    /// Programs that are not built yet.
     pub missing_programs: BTreeSet<String>,
-    /// Design words that are not yet built.
+    /// Designs that are not built yet.
     pub missing_designs: BTreeSet<String>,
 }
 
-/// Which words exist.
+/// What exists, by name.
 pub struct Known<'a> {
-    /// Program words.
+    /// Programs.
     pub programs: &'a [&'a str],
-    /// Design words.
+    /// Designs.
     pub designs: &'a [&'a str],
 }
 

@@ -24,7 +24,7 @@ pub enum Verdict {
     NotRun,
 }
 impl Verdict {
-    /// The word of the scoreboard.
+    /// Its name in the scoreboard.
     pub const fn word(self) -> &'static str {
         match self {
             Verdict::Match => "match",
@@ -104,7 +104,7 @@ pub struct Evidence<'a> {
     pub runs: &'a Runs,
     /// Semantic checks by name.
     pub checks: &'a Checks,
-    /// A line of a design's cost table: design word, item name.
+    /// A line of a design's cost table: design, item name.
     pub cost_bits: &'a dyn Fn(&str, &str) -> Option<CostLine>,
     /// A resolved parameter of the experiment's machine, by path.
     pub parameter: &'a dyn Fn(&str) -> Option<String>,

@@ -16,7 +16,7 @@ pub enum Scale {
     Full,
 }
 impl Scale {
-    /// The word of the command line.
+    /// Its name on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Scale::Quick => "quick",
@@ -29,7 +29,7 @@ impl Scale {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Paper word.
+    /// Paper.
     pub paper: String,
     /// One sentence for the report.
     pub about: String,
@@ -75,15 +75,15 @@ pub struct Work {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// Design word.
+    /// Design.
     pub design: String,
-    /// Other design words on certain media (a persistent queue makes `pcommit` superfluous).
+    /// Other designs on certain media (a persistent queue makes `pcommit` superfluous).
     #[serde(default)]
     pub on: BTreeMap<String, String>,
     /// Settings, as `--set` takes them.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Settings that apply only where the design word is the one of `design` (not on the media of `on`).
+    /// Settings that apply only where the design is the one of `design` (not on the media of `on`).
     #[serde(default)]
     pub set_here: Vec<String>,
     /// Whether the point is not crash-consistent and has to be convicted by its checks.
@@ -100,7 +100,7 @@ pub struct Point {
 pub struct Matrix {
     /// Experiment tag, such as `E01`.
     pub tag: String,
-    /// Program words; those not in the registry are reported as not yet built.
+    /// Programs; those not in the registry are reported as not yet built.
     pub programs: Vec<String>,
     /// Labels of design points.
     pub points: Vec<String>,
@@ -156,7 +156,7 @@ pub struct Implied {
     pub requires: String,
 }
 
-/// Words of the embedded experiments.
+/// Names of the embedded experiments.
 pub fn names() -> Vec<&'static str> {
     let word = |path: &'static str| path.strip_prefix("experiments/")?.strip_suffix("/experiment.toml");
     EMBEDDED.iter().filter_map(|e| word(e.0)).collect()

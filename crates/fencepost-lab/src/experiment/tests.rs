@@ -1,6 +1,7 @@
 //! Engine, measures and scores on made-up runs with known answers.
 
 use super::engine::{Engine, Step};
+use super::kept::Identity;
 use super::measure::measure;
 use super::rule::{End, Form, Over, Rule, Rules};
 use super::runs::{Cell, Job, Known, Runs, plan};
@@ -17,7 +18,7 @@ use crate::store::Store;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-fn result(time_ps: u64, flushes: u64) -> RunResult {
+pub(super) fn result(time_ps: u64, flushes: u64) -> RunResult {
     RunResult {
         schema: SCHEMA.into(),
         program: "cq".into(),
@@ -321,7 +322,13 @@ fn finished_runs_are_not_repeated_and_errors_keep_what_finished() {
             _ => Ok(result(5, 1)),
         }
     };
-    let key = |j: &Job| Ok((format!("key-{}", j.request.program), s("config = 1\n")));
+    let key = |j: &Job| {
+        Ok(Identity {
+            key: format!("key-{}", j.request.program),
+            digest: s("x"),
+            config: s("config = 1\n"),
+        })
+    };
     let engine = Engine {
         store: Some(&store),
         jobs: 1,

@@ -24,7 +24,7 @@ const TEMPLATE: &str = include_str!("report.html");
 pub struct Report<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// Scale word.
+    /// Scale.
     pub scale: &'a str,
     /// Seed of every run.
     pub seed: u64,

@@ -13,7 +13,7 @@ pub(super) fn cost_bits(design: &str, item: &str, machine: &str) -> Option<cost:
     }
     let counted: Vec<cost::CostLine> = items.filter(|i| i.paper_bits.is_some()).collect();
     Some(cost::CostLine {
-        what: "everything that the paper books".into(),
+        what: "everything that the paper counts".into(),
         bits: counted.iter().map(|i| i.bits).sum(),
         paper_bits: Some(counted.iter().filter_map(|i| i.paper_bits).sum()),
         note: counted.iter().map(|i| i.what.as_str()).collect::<Vec<_>>().join(" + "),

@@ -23,9 +23,9 @@ use std::collections::BTreeMap;
 /// A finished reproduction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction {
-    /// Paper word.
+    /// Paper.
     pub paper: String,
-    /// Scale word.
+    /// Scale.
     pub scale: String,
     /// Seed of every run.
     pub seed: u64,

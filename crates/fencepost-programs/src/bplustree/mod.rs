@@ -30,12 +30,16 @@ params! {
     /// Parameters of `bplustree`.
     pub struct BPlusParams {
         /// Distinct keys that operations draw from.
+        #[range(1..=1 << 24)]
         keys: u64 = 20_000,
         /// Pairs in the tree before the run.
+        #[range(0..=1 << 24)]
         preload: u64 = 10_000,
         /// Pairs per node.
+        #[range(4..=251)]
         pairs: u64 = 200,
         /// Inserts or deletes per transaction.
+        #[range(1..=64)]
         batch: u32 = 4,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,

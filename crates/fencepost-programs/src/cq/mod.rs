@@ -29,8 +29,10 @@ params! {
     /// Parameters of `cq`.
     pub struct CqParams {
         /// Nodes in the queue before the run.
+        #[range(0..=1 << 20)]
         preload: u32 = 500,
         /// Percentage of operations that insert.
+        #[range(0..=100)]
         insert_percent: u8 = 50,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,

@@ -26,8 +26,10 @@ params! {
     /// Parameters of `rbtree`.
     pub struct RbTreeParams {
         /// Distinct keys that operations draw from.
+        #[range(1..=1 << 24)]
         keys: u64 = 20_000,
         /// Nodes in the tree before the run.
+        #[range(0..=1 << 24)]
         preload: u64 = 10_000,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,

@@ -1,9 +1,11 @@
 //! `compare`.
 
-use super::{Progress, jobs};
+use super::shared::jobs;
 use crate::args::CompareArgs;
+use crate::exit::{CLEAN, VIOLATION};
+use crate::interrupt;
 use crate::output::{Out, table};
-use crate::{CLEAN, VIOLATION};
+use crate::progress::Runs;
 use fencepost_lab::LabError;
 use fencepost_lab::compare::{Comparison, compare as lab_compare};
 use fencepost_lab::experiment::score::short;
@@ -18,18 +20,25 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
         ..args.common.request("", "", args.work.ops, args.work.warmup)
     };
     let store = args.output.as_deref().map(Store::open).transpose()?;
-    let progress = Progress::new(out, "compare");
+    interrupt::will_say(match &store {
+        Some(s) => format!(
+            "finished runs are in {}; the same command goes on from there",
+            s.root().display()
+        ),
+        None => "nothing was kept; with -o DIR finished runs are".into(),
+    });
+    let progress = Runs::new(out, "compare");
     progress.total(args.programs.len() * (args.designs.iter().filter(|d| **d != args.baseline).count() + 1));
     let result = lab_compare(
         &base,
         &args.programs,
         &args.designs,
         &args.baseline,
-        jobs(args.jobs)?,
+        jobs(args.jobs),
         store.as_ref(),
         &|cell, step| progress.step(cell, step),
     );
-    progress.finish();
+    drop(progress);
     let result = result?;
     if let Some(store) = &store {
         let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;

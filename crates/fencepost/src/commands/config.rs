@@ -1,7 +1,7 @@
 //! `config show` and `config diff`.
 
-use crate::CLEAN;
 use crate::args::{ConfigArgs, ConfigCommand};
+use crate::exit::CLEAN;
 use crate::output::{Out, table};
 use fencepost_lab::LabError;
 use fencepost_lab::config::{Resolved, difference, document};
@@ -12,6 +12,9 @@ pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
     match command {
         ConfigCommand::Show(args) => {
             let r = Resolved::resolve(&request(args))?;
+            if let Some(text) = super::shared::unused(r.unused()) {
+                out.note(&text);
+            }
             out.document(&document(&r), || {
                 format!("# digest {}\n{}", r.digest(), r.to_toml(!out.quiet))
             })?;

@@ -1,8 +1,8 @@
 //! `crash` and `replay`.
 
 use crate::args::CrashArgs;
+use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
-use crate::{CLEAN, VIOLATION};
 use fencepost_lab::crash::{CrashOutcome, CrashRequest, crash as lab_crash};
 use fencepost_lab::crash_witness::CrashWitness;
 use fencepost_lab::external::is_image_id;

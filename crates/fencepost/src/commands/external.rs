@@ -1,10 +1,10 @@
 //! `crash --log FILE`, `replay` of its witnesses, and `run --log FILE`.
 
-use super::jobs;
+use super::shared::jobs;
 use crate::args::{CrashArgs, RunArgs};
+use crate::exit::{CLEAN, VIOLATION};
 use crate::external_args::RecordArgs;
 use crate::output::Out;
-use crate::{CLEAN, VIOLATION};
 use fencepost_lab::external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
 use fencepost_lab::external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
 use fencepost_lab::replay_key::contract_of_words;
@@ -32,7 +32,7 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         contract: contract_of_words(contract, args.line_order.map(Into::into), args.grain.into())?,
         recover: x.recover()?,
         budget: args.budget.parse().map_err(|e| BadInput::new(format!("{e}")))?,
-        jobs: jobs(x.jobs)?,
+        jobs: jobs(x.jobs),
         output: x.output.clone(),
     })?;
     out.document(&found, || text(&found))?;

@@ -1,8 +1,8 @@
 //! `judge`.
 
 use crate::args::JudgeArgs;
+use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
-use crate::{CLEAN, VIOLATION};
 use fencepost_lab::LabError;
 use fencepost_lab::judge::{Judged, judge as lab_judge};
 

@@ -1,6 +1,6 @@
 //! Commands that look something up: list, cost, cite, memtrace.
 
-use crate::CLEAN;
+use crate::exit::CLEAN;
 use crate::output::{Out, table};
 use fencepost_lab::{LabError, cite as lab_cite, cost as lab_cost, listing, memtrace as lab_memtrace};
 use std::fmt::Write as _;
@@ -28,10 +28,10 @@ pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
 
 /// `cost`.
 pub fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> Result<u8, LabError> {
-    let bills = lab_cost::cost(design, machine, sets)?;
-    out.document(&bills, || {
+    let costs = lab_cost::cost(design, machine, sets)?;
+    out.document(&costs, || {
         let mut text = String::new();
-        for b in &bills {
+        for b in &costs {
             let _ = writeln!(
                 text,
                 "{}{} on {}",

@@ -1,9 +1,11 @@
 //! `reproduce`.
 
-use super::{Progress, jobs};
+use super::shared::jobs;
 use crate::args::{ReproduceArgs, ScaleArg};
+use crate::exit::{CLEAN, VIOLATION};
+use crate::interrupt;
 use crate::output::{Out, table};
-use crate::{CLEAN, VIOLATION};
+use crate::progress::Runs;
 use fencepost_lab::experiment::spec::{Scale, names};
 use fencepost_lab::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
 use fencepost_lab::store::Store;
@@ -46,14 +48,18 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
             seed: args.seed,
             asked: &args.reading,
             readings: args.readings,
-            jobs: jobs(args.jobs)?,
+            jobs: jobs(args.jobs),
             store: &store,
         };
-        let progress = Progress::new(out, paper);
+        let folder = root.display();
+        interrupt::will_say(format!(
+            "finished runs are in {folder}; the same command goes on from there"
+        ));
+        let progress = Runs::new(out, paper);
         let result = lab_reproduce(&options, &|n| progress.total(n), &|cell, step| {
             progress.step(cell, step)
         });
-        progress.finish();
+        drop(progress);
         done.push(result?);
     }
     out.document(&done, || {
@@ -139,7 +145,7 @@ fn text(r: &Reproduction, out: &Out) -> String {
         t.push_str(&table(&head, &r.rows.iter().map(row).collect::<Vec<_>>()));
     }
     for (kind, verdicts) in &r.counts {
-        let counts: Vec<String> = verdicts.iter().map(|(word, n)| format!("{n} {word}")).collect();
+        let counts: Vec<String> = verdicts.iter().map(|(verdict, n)| format!("{n} {verdict}")).collect();
         let _ = writeln!(t, "{} {kind}: {}", r.paper, counts.join(", "));
     }
     for u in &r.unexpected {

@@ -1,8 +1,10 @@
 //! `run`.
 
 use crate::args::RunArgs;
+use crate::exit::{CLEAN, VIOLATION};
+use crate::interrupt;
 use crate::output::{Out, table};
-use crate::{CLEAN, VIOLATION};
+use crate::progress::Waiting;
 use fencepost_lab::LabError;
 use fencepost_lab::config::Resolved;
 use fencepost_lab::experiment::score::short;
@@ -25,7 +27,13 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     };
     let resolved = Resolved::resolve(&request)?;
     let store = args.output.as_deref().map(Store::open).transpose()?;
-    let result = fencepost_lab::run::run_resolved(&resolved)?;
+    interrupt::will_say("nothing was written");
+    let shown = Waiting::new(out, "run", None);
+    let mut result = fencepost_lab::run::run_resolved(&resolved)?;
+    drop(shown);
+    if let Some(unused) = super::shared::unused(resolved.unused()) {
+        result.note = Some(result.note.map_or(unused.clone(), |note| format!("{note}; {unused}")));
+    }
     if let Some(store) = &store {
         let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
         store.write("config.toml", resolved.to_toml(true).as_bytes())?;

@@ -1,16 +1,72 @@
 //! Running the command.
 
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// The command, not yet started.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.args(args).env("NO_COLOR", "1");
+    command
+}
 /// Runs it with these arguments.
 pub fn fencepost(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .args(args)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the command starts")
+    command(args).output().expect("the command starts")
 }
 /// Its exit code.
 pub fn code(o: &Output) -> i32 {
     o.status.code().expect("an exit code")
+}
+/// What it wrote to standard error.
+pub fn stderr(o: &Output) -> String {
+    String::from_utf8_lossy(&o.stderr).into_owned()
+}
+/// The document that a command without bad input prints.
+pub fn json(args: &[&str]) -> Value {
+    let o = fencepost(&[args, &["--json"]].concat());
+    assert!(code(&o) < 2, "{args:?}: {}", stderr(&o));
+    serde_json::from_slice(&o.stdout).unwrap_or_else(|e| panic!("{args:?}: one document and nothing else: {e}"))
+}
+/// Refused as bad input, with all of these parts in the message, and nothing on standard output.
+pub fn refused(args: &[&str], parts: &[&str]) {
+    let o = fencepost(args);
+    let text = stderr(&o);
+    assert_eq!(code(&o), 2, "{args:?}: {text}");
+    assert!(o.stdout.is_empty(), "{args:?} printed something");
+    for p in parts {
+        assert!(text.contains(p), "{args:?}: no `{p}` in {text}");
+    }
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+/// A folder of a test, removed with it.
+pub struct Folder(PathBuf);
+impl Folder {
+    /// An empty folder.
+    pub fn new(name: &str) -> Folder {
+        let dir = std::env::temp_dir().join(format!("fencepost-test-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir_all(&dir).expect("the temporary folder is writable");
+        Folder(dir)
+    }
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+    /// Its path as an argument.
+    pub fn arg(&self) -> &str {
+        self.0.to_str().expect("a path in UTF-8")
+    }
+    /// A file in it, as an argument.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("the temporary folder is writable");
+        path.to_str().expect("a path in UTF-8").to_owned()
+    }
+}
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

@@ -40,7 +40,7 @@ fn the_digest_follows_the_values_and_nothing_else() {
     assert_eq!(
         base,
         resolve(&["design.so-adr.fault=none", "program.cq.preload=3"]).digest(),
-        "other rooms do not matter"
+        "what does not run does not matter"
     );
 }
 #[test]
@@ -63,7 +63,7 @@ fn the_resolved_text_is_toml_with_every_section() {
     assert_eq!(doc["design"]["so"]["pcommit"].as_str(), Some("snapshot"));
 }
 #[test]
-fn wrong_words_name_the_nearest() {
+fn unknown_names_come_with_the_nearest() {
     let near = |r: &Request, word: &str| {
         let text = refusal(r);
         assert!(text.contains(&format!("did you mean `{word}`")), "{text}");
@@ -141,4 +141,70 @@ fn impossible_runs_are_refused() {
         })
         .contains("absent.toml")
     );
+}
+
+#[test]
+fn values_of_what_does_not_run_are_checked_and_said() {
+    let r = resolve(&[
+        "design.delegated.entries=16",
+        "program.cq.preload=3",
+        "program.entries=4096",
+    ]);
+    assert_eq!(r.unused(), ["design.delegated.entries", "program.cq.preload"]);
+    for set in ["design.delegated.path_latency=11ms", "program.cq.preload=2000000"] {
+        assert!(refusal(&request(&[set])).contains("--set:1:"), "{set}");
+    }
+}
+#[test]
+fn values_of_a_program_that_contradict_each_other_are_placed() {
+    let r = Request {
+        program: "rbtree".into(),
+        ..request(&["program.preload=1000000"])
+    };
+    let text = refusal(&r);
+    assert!(text.contains("--set:1:17") && text.contains("exceeds keys"), "{text}");
+    let r = Request {
+        program: "hash".into(),
+        ..request(&["program.hash.buckets=9223372036854775807"])
+    };
+    assert!(refusal(&r).contains("at most 16777216"), "{}", refusal(&r));
+}
+/// What `config show` prints is a machine file, and resolves to the same values.
+#[test]
+fn a_printed_configuration_is_a_machine_file() {
+    let dir = std::env::temp_dir().join(format!("fencepost-shown-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let file = dir.join("shown.toml");
+    for machine in super::super::presets::names(super::super::presets::Kind::Machine) {
+        for media in ["pcm", "pwq", "ddr4-2400"] {
+            let asked = Request {
+                machine: machine.into(),
+                media: Some(media.into()),
+                ..request(&[
+                    "pm.media.write_pulse=151ns",
+                    "l1.ways=8",
+                    "program.entries=4096",
+                    "design.pcommit=exclusive",
+                ])
+            };
+            let first = Resolved::resolve(&asked).unwrap_or_else(|e| panic!("{e}"));
+            for origins in [false, true] {
+                std::fs::write(&file, first.to_toml(origins)).unwrap();
+                let again = Request {
+                    machine: file.to_string_lossy().into_owned(),
+                    media: None,
+                    ..request(&[])
+                };
+                let again = Resolved::resolve(&again).unwrap_or_else(|e| panic!("{e}"));
+                let values = |r: &Resolved| {
+                    let mut sections = r.sections();
+                    sections.retain(|s| s.0 != "run");
+                    sections
+                };
+                assert_eq!(values(&first), values(&again), "{machine} {media}");
+                assert_eq!(again.machine.media, media);
+            }
+        }
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -1,0 +1,73 @@
+//! The sections that make up a machine.
+
+use super::section::Section;
+use fencepost_kernel::{Bytes, params};
+use fencepost_machine::{CacheSpec, MachineSpec};
+
+params! {
+    /// What belongs to no component.
+    pub struct General {
+        /// Bytes reserved for a hardware log, at the top of persistent memory.
+        log_area: Bytes = Bytes(32 << 20),
+    }
+}
+
+/// Section names in the order in which they are printed; `l2` only where a machine has one.
+pub const SECTIONS: [&str; 12] = [
+    "machine",
+    "core",
+    "l1",
+    "l1i",
+    "l2",
+    "llc",
+    "bus",
+    "dram.controller",
+    "dram.media",
+    "pm.controller",
+    "pm.media",
+    "pm.module",
+];
+
+/// Whether a section is about a design or a program instead of the machine.
+pub fn of_design_or_program(section: &str) -> bool {
+    let head = section.split('.').next().unwrap_or("");
+    head == "design" || head == "program"
+}
+
+/// The sections of a machine, by name.
+pub fn sections<'a>(
+    spec: &'a mut MachineSpec,
+    l1i: &'a mut CacheSpec,
+    general: &'a mut General,
+) -> Vec<(&'static str, &'a mut dyn Section)> {
+    let mut list: Vec<(&'static str, &'a mut dyn Section)> = vec![
+        ("machine", general),
+        ("core", &mut spec.core),
+        ("l1", &mut spec.l1),
+        ("l1i", l1i),
+    ];
+    if let Some(l2) = &mut spec.l2 {
+        list.push(("l2", l2));
+    }
+    list.push(("llc", &mut spec.llc));
+    list.push(("bus", &mut spec.bus));
+    list.push(("dram.controller", &mut spec.dram.controller));
+    list.push(("dram.media", &mut spec.dram.media));
+    list.push(("pm.controller", &mut spec.pm.controller));
+    list.push(("pm.media", &mut spec.pm.media));
+    list.push(("pm.module", &mut spec.pm.module));
+    list
+}
+
+/// Every section with its declared parameters, for the reference pages.
+pub fn reference() -> Vec<(&'static str, Vec<fencepost_kernel::params::Field>)> {
+    let mut spec = MachineSpec {
+        l2: Some(CacheSpec::default()),
+        ..MachineSpec::default()
+    };
+    let (mut l1i, mut general) = (CacheSpec::default(), General::default());
+    sections(&mut spec, &mut l1i, &mut general)
+        .into_iter()
+        .map(|(n, s)| (n, s.fields()))
+        .collect()
+}

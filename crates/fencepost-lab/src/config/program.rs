@@ -1,0 +1,75 @@
+//! What a request says about its program.
+
+use super::machine::MachineConfig;
+use crate::error::BadInput;
+use crate::request::Request;
+use fencepost_designs::DesignInfo;
+use fencepost_kernel::params::{ParamValue, Raw};
+use fencepost_programs::{About, Scheme, Variant};
+
+/// Software threads of a run: as asked, or one per hardware thread.
+pub fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInput> {
+    let harts = u32::from(machine.spec.harts());
+    match request.threads.unwrap_or(harts) {
+        0 => Err(BadInput::new("a run needs at least one thread")),
+        n if n > harts => Err(BadInput::new(format!(
+            "{n} threads do not fit on the {harts} hardware threads of `{}`",
+            machine.name
+        ))
+        .hint(format!(
+            "ask for at most {harts}, or give it more with --set core.cores=N (64 hardware threads at most)"
+        ))),
+        n => Ok(n),
+    }
+}
+
+/// How the program is built: logging runtime, variant, amount of work.
+pub fn program_settings(
+    request: &Request,
+    about: &About,
+    design: &DesignInfo,
+    threads: u32,
+) -> Result<fencepost_programs::Settings, BadInput> {
+    let scheme = match &request.log {
+        None => {
+            let designs = about.schemes.iter().copied().find(|s| Some(s.word()) == design.log);
+            let natural = about.schemes.first().copied();
+            designs.or(natural).unwrap_or(Scheme::UndoArray)
+        }
+        Some(name) => named(name, "logging runtime", about.schemes.iter().map(|s| s.word()))?,
+    };
+    let variant = match &request.variant {
+        None => Variant::Correct,
+        Some(name) => named(name, "variant", variants(about, scheme).into_iter())?,
+    };
+    if request.ops == 0 {
+        return Err(BadInput::new("a run needs at least one operation per thread"));
+    }
+    let ops = request
+        .ops
+        .checked_add(request.warmup)
+        .ok_or_else(|| BadInput::new("too many operations"))?;
+    Ok(fencepost_programs::Settings {
+        threads,
+        ops,
+        seed: request.seed,
+        scheme,
+        variant,
+        params: Vec::new(),
+    })
+}
+
+/// Names of the variants that a program has under a logging scheme.
+fn variants(about: &About, scheme: Scheme) -> Vec<&'static str> {
+    let of_scheme = about.variants.iter().filter(|v| v.0 == scheme);
+    of_scheme.flat_map(|v| v.1.iter().map(|x| x.word())).collect()
+}
+
+fn named<'a, T: ParamValue>(name: &str, what: &str, known: impl Iterator<Item = &'a str>) -> Result<T, BadInput> {
+    let known: Vec<&str> = known.collect();
+    let parsed = known
+        .contains(&name)
+        .then(|| T::from_raw(&Raw::Text(name.to_owned())).ok())
+        .flatten();
+    parsed.ok_or_else(|| BadInput::unknown(what, name, known))
+}

@@ -1,0 +1,38 @@
+//! Values of arguments, with messages that say how they are written.
+
+use std::num::NonZeroUsize;
+
+/// A whole number, digits perhaps grouped by `_`.
+pub fn count(text: &str) -> Result<u32, String> {
+    let digits = text.replace('_', "");
+    if let Ok(n) = digits.parse() {
+        return Ok(n);
+    }
+    let scaled = ["k", "K", "M"].iter().find_map(|unit| {
+        let number = digits.strip_suffix(unit)?.parse::<u32>().ok()?;
+        number.checked_mul(if *unit == "M" { 1_000_000 } else { 1000 })
+    });
+    Err(match scaled {
+        Some(n) => format!("a whole number without a unit is expected: write {n}"),
+        None => format!("a whole number from 0 to {} is expected", u32::MAX),
+    })
+}
+
+/// A number of runs at a time.
+pub fn parallel(text: &str) -> Result<NonZeroUsize, String> {
+    const MOST: usize = 1024;
+    match text.parse::<NonZeroUsize>() {
+        Ok(n) if n.get() <= MOST => Ok(n),
+        _ => Err(format!(
+            "a number of runs at a time from 1 to {MOST} is expected; without --jobs, one per host core"
+        )),
+    }
+}
+
+/// A name, alone or in a list; blanks around it do not belong to it.
+pub fn name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is missing".into()),
+        name => Ok(name.to_owned()),
+    }
+}

@@ -1,0 +1,8 @@
+//! Exit codes. A defect of ours has its own, which the error knows.
+
+/// Nothing wrong was found.
+pub const CLEAN: u8 = 0;
+/// A violation was found.
+pub const VIOLATION: u8 = 1;
+/// Usage or input is wrong.
+pub const BAD_INPUT: u8 = 2;

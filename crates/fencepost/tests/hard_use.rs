@@ -1,0 +1,197 @@
+//! Odd inputs and surroundings: what is said, where, and with which exit code.
+
+use crate::common::{Folder, code, command, fencepost, json, refused, stderr};
+use serde_json::Value;
+use std::process::Stdio;
+
+const SMALL: [&str; 6] = ["--ops", "5", "--warmup", "1", "--threads", "1"];
+
+#[test]
+fn a_number_is_told_how_to_be_written() {
+    refused(
+        &["run", "cq", "--set", "pm.media.write_pulse=300"],
+        &["300ns", "--set:1:22"],
+    );
+    refused(&["run", "cq", "--ops", "1k"], &["write 1000"]);
+    refused(&["run", "cq", "--ops", "many"], &["a whole number"]);
+    refused(
+        &["compare", "cq", "-d", "so", "--jobs", "0"],
+        &["from 1 to", "one per host core"],
+    );
+    refused(
+        &["run", "hash", "--set", "program.hash.buckets=9223372036854775807"],
+        &["at most 16777216", "--set:1:22"],
+    );
+    refused(
+        &["run", "rbtree", "--set", "program.preload=1000000"],
+        &["exceeds keys", "--set:1:17"],
+    );
+    refused(
+        &["run", "cq", "--set", "l1.latency=18446744073709551615ps"],
+        &["at most 10ms", "--set:1:12"],
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    refused(&["crash", "cq"], &["--contract", "-d so"]);
+    refused(
+        &["run", "cq", "-m", "absent.toml"],
+        &["no such file: absent.toml", "dpo"],
+    );
+    refused(
+        &["judge", "absent.log", "--contract", "px86"],
+        &["absent.log", "no such file"],
+    );
+    refused(&["run", "cq", "--set", "ways=8"], &["`l1.ways`"]);
+    // The low watermark is the preset's; the high one was set.
+    refused(
+        &["run", "cq", "--set", "pm.controller.drain_high=40"],
+        &["--set:1:26", "drain_low"],
+    );
+}
+
+#[test]
+fn a_value_for_what_does_not_run_is_said() {
+    let r = json(
+        &[
+            &["run", "cq", "-d", "so", "--set", "design.delegated.entries=4"][..],
+            &SMALL,
+        ]
+        .concat(),
+    );
+    assert!(
+        r["note"]
+            .as_str()
+            .is_some_and(|n| n.contains("design.delegated.entries")),
+        "{r}"
+    );
+    let c = json(&[&["compare", "cq", "-d", "so, delegated"][..], &SMALL].concat());
+    assert_eq!(c["runs"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn an_error_is_a_document_too() {
+    for args in [
+        &["run", "qc", "--json"][..],
+        &["run", "--json"],
+        &["run", "cq", "--ops", "x", "--json"],
+    ] {
+        let o = fencepost(args);
+        assert_eq!(code(&o), 2);
+        let d: Value = serde_json::from_slice(&o.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"));
+        assert_eq!(d["exit_code"], 2);
+        assert!(d["error"]["message"].as_str().is_some_and(|m| !m.is_empty()), "{d}");
+    }
+    let o = fencepost(&["run", "cq", "--set", "l1.ways=0", "--json"]);
+    let d: Value = serde_json::from_slice(&o.stdout).unwrap();
+    assert_eq!(d["error"]["place"], "--set:1:9");
+}
+
+#[test]
+fn long_and_hidden_characters_do_not_reach_the_terminal() {
+    let long = "x".repeat(100_000);
+    let o = fencepost(&["run", &long]);
+    assert!(code(&o) == 2 && o.stderr.len() < 10_000, "{} bytes", o.stderr.len());
+    let dir = Folder::new("hidden");
+    let machine = dir.file(
+        "m.toml",
+        format!("extends = \"dpo\"\n\"\\u001b[31mred\" = 1 # {long}\n"),
+    );
+    for args in [
+        &["run", "\x1b[31mcq"][..],
+        &["run", "cq", "-m", &machine],
+        &["run", "cq", "--ops", "\x1b[2J"],
+    ] {
+        let o = fencepost(args);
+        assert_eq!(code(&o), 2);
+        assert!(!o.stderr.contains(&0x1b) && o.stderr.len() < 10_000, "{}", stderr(&o));
+    }
+}
+
+#[test]
+fn a_message_on_a_pipe_stays_on_its_line() {
+    let o = fencepost(&["run", "cq", "-d", "nonesuch"]);
+    let text = stderr(&o);
+    let known = text.lines().find(|l| l.contains("known:")).expect("a hint");
+    assert!(known.contains("volatile") && known.contains("loc-kiln"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn endless_and_huge_inputs_are_refused() {
+    refused(&["run", "cq", "-m", "/dev/zero"], &["larger than"]);
+    refused(&["judge", "/dev/zero", "--contract", "px86"], &["a line of more than"]);
+    refused(&["memtrace", "/dev/zero", "--media", "pcm"], &["a line of more than"]);
+    refused(&["judge", "/", "--contract", "px86"], &["folder"]);
+    let dir = Folder::new("huge");
+    let line = dir.file("long.log", format!("fencepost-log 1\n# {}\n", "x".repeat(10 << 20)));
+    refused(
+        &["judge", &line, "--contract", "px86"],
+        &["long.log:2", "a line of more than"],
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_accepted_everywhere() {
+    let dir = Folder::new("bom");
+    let machine = dir.file("m.toml", "\u{feff}extends = \"dpo\"\n");
+    json(&[&["run", "cq", "-m", &machine][..], &SMALL].concat());
+    let log = dir.file(
+        "l.log",
+        "\u{feff}fencepost-log 1\n0 store pm+0x00 1\ndurable pm+0x00 : 0=1\n",
+    );
+    json(&["judge", &log, "--contract", "px86"]);
+    let trace = dir.file("t.trace", "\u{feff}R 0x40\n");
+    assert_eq!(json(&["memtrace", &trace, "--media", "pcm"])["requests"], 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_noticed() {
+    for args in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["--version"],
+        &["list"],
+        &["completions", "bash"],
+        &["man"],
+    ] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("it exists");
+        let o = command(args)
+            .stdout(Stdio::from(full))
+            .output()
+            .expect("the command starts");
+        assert_eq!(code(&o), 2, "{args:?}: {}", stderr(&o));
+        assert!(stderr(&o).contains("full"), "{}", stderr(&o));
+    }
+}
+
+#[test]
+fn completions_and_pages_know_every_command() {
+    let commands = ["run", "compare", "crash", "judge", "reproduce", "replay", "completions"];
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let o = fencepost(&["completions", shell]);
+        let text = String::from_utf8_lossy(&o.stdout).into_owned();
+        assert!(code(&o) == 0 && commands.iter().all(|c| text.contains(c)), "{shell}");
+    }
+    let dir = Folder::new("man");
+    json(&["man", "-o", dir.arg()]);
+    for c in commands {
+        let page = std::fs::read_to_string(dir.path().join(format!("fencepost-{c}.1"))).expect(c);
+        assert!(page.contains(".TH"), "{c}");
+    }
+}
+
+/// What `config show` prints is a machine file.
+#[test]
+fn a_printed_configuration_can_be_run() {
+    let dir = Folder::new("shown");
+    let shown = fencepost(&["config", "show", "cq", "-m", "loc", "--set", "l1.ways=8"]);
+    let file = dir.file("shown.toml", &shown.stdout);
+    let digest = |machine: &[&str]| json(&[&["run", "cq", "-m"], machine, &SMALL].concat())["log_digest"].clone();
+    assert_eq!(digest(&["loc", "--set", "l1.ways=8"]), digest(&[&file]));
+}

@@ -1,0 +1,8 @@
+//! The command as users and scripts see it.
+
+mod any_language;
+mod checking;
+mod cli;
+mod common;
+mod hard_use;
+mod resuming;
