@@ -22,10 +22,21 @@ fn main() -> io::Result<()> {
         writeln!(code, "    ({name:?}, include_str!({path:?})),").expect("writing to a string");
     }
     code.push(']');
-    fs::write(
-        PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("embedded.rs"),
-        code,
-    )
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("embedded.rs"), code)?;
+    toy_design(&root.join("docs/extending.md"), &out)
+}
+
+/// Takes the toy design out of the page that explains how to write one, so that a test compiles and runs what the page says.
+fn toy_design(page: &Path, out: &Path) -> io::Result<()> {
+    println!("cargo:rerun-if-changed={}", page.display());
+    let text = fs::read_to_string(page)?;
+    let begins = "```rust\n//! `toy`";
+    let from = text.find(begins).expect("the page has the toy design") + "```rust\n".len();
+    let length = text[from..].find("\n```").expect("the block ends");
+    let file = out.join("toy.rs");
+    fs::write(&file, &text[from..from + length])?;
+    fs::write(out.join("extending.rs"), format!("#[path = {file:?}]\nmod toy;\n"))
 }
 
 /// The package's version, with a digest (FNV-1a) of the sources of all crates and of what is embedded.

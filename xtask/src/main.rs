@@ -5,6 +5,7 @@
 //! is out of date, when a crate imports what its layer forbids, when files come to depend on each other in a circle, or when a
 //! file grows out of hand. `circles` shows the circles that are left.
 
+mod battery;
 mod circles;
 mod digests;
 mod faults;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["battery", ref rest @ ..] => battery::command(rest),
         ["faults"] => {
             for f in faults::all() {
                 println!("{}\t{}\t{}", f.name, f.breaks, f.place);
@@ -71,7 +73,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- generate | fuzz [TARGET] [--time 60s] | digests [--write] | faults | circles [--write]"
+                "usage: cargo run -p xtask -- generate | battery [--design NAME] [--full] | fuzz [TARGET] [--time 60s] | digests [--write] | \
+                 faults | circles [--write]"
             );
             ExitCode::from(2)
         }

@@ -101,6 +101,8 @@ impl<D: Copy + Default + Ord> Val<D> {
 ///
 /// Contract: accesses are naturally aligned and never cross a word. Plain loads and stores must be free of
 /// data races between threads; `rmw`, `load_acquire`, `store_release`, `lock` and `unlock` synchronise.
+/// Between the end of a hardware transaction that was rolled back and the `tx_begin` that reports it, a thread's stores,
+/// `store_release` and `rmw` included, have no effect; `lock` and `unlock` have. Locks built of `rmw` do not survive that.
 pub trait Mem {
     /// Provenance of values: `()` everywhere but in the simulator.
     type Dep: Copy + Default + Ord + std::fmt::Debug + 'static;

@@ -1,5 +1,6 @@
 //! Configuration, presets, runs and their checks, experiments, scoreboards and reports.
 
+pub mod battery;
 pub mod check;
 pub mod cite;
 pub mod claims;
@@ -35,3 +36,4 @@ pub mod store;
 pub mod variants;
 
 pub use error::{BadInput, LabError, nearest};
+pub use fencepost_designs::all as designs;

@@ -6,7 +6,7 @@ use crate::host::{Spent, Stopwatch};
 use crate::steady::WarmUp;
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{RecordError, Recorder, Schedule};
-use fencepost_kernel::{Image, Logging, Pm, Program};
+use fencepost_kernel::{Dialect, Image, Logging, Pm, Program, run_thread};
 use fencepost_machine::seam::{Design, StatInfo};
 use fencepost_machine::{Machine, RunError, RunReport, ThreadBody, Workload};
 use fencepost_programs::sites;
@@ -62,6 +62,21 @@ fn initial<P: Program>(program: &P) -> Result<Image, LabError> {
     recording
         .map(|r| r.initial)
         .map_err(|e: RecordError| LabError::Internal(e.to_string()))
+}
+
+/// What a thread of a bare run does: its operations (each acknowledged if `how.1`), without warm-up, then one explicit drain that
+/// acknowledges them all.
+pub fn thread_body<P: Program>(program: &P, dialect: Dialect, how: (u32, bool), thread: u32) -> ThreadBody {
+    let (program, (ops, ack_every)) = (program.clone(), how);
+    Box::new(move |m| {
+        let mut pm = Pm::new(m, dialect);
+        pm.ack_every = ack_every;
+        run_thread(&program, &mut pm, thread, 0, ops);
+        if dialect.logging != Logging::None {
+            pm.durable();
+            fencepost_kernel::Mem::ack(pm.m, ops - 1);
+        }
+    })
 }
 
 /// What one thread runs: its operations, then one explicit drain that acknowledges them all.

@@ -32,6 +32,7 @@ pub mod layout;
 pub mod oracle;
 pub mod page;
 pub mod pool;
+pub mod random;
 pub mod rbtree;
 pub mod registers;
 pub mod registry;

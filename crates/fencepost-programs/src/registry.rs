@@ -64,6 +64,7 @@ programs! {
     crate::rbtree::RbTree,
     crate::bplustree::BPlusTree,
     crate::commitstore::CommitStore,
+    crate::random::Random,
 }
 
 fn unknown(word: &str) -> ProgramError {

@@ -156,7 +156,8 @@ pub fn costs(program: &str, scheme: Scheme, mode: Mode) -> Vec<u32> {
     NAMES.iter().zip(ESTIMATES).map(cost).collect()
 }
 
-/// Whether runs of this program were measured; if not, its costs are those of other programs' sites, or estimates.
+/// Whether the program was measured at all. The sites of one that was not are given the mean over all programs: an estimate,
+/// which a run says.
 pub fn is_measured(program: &str) -> bool {
     measured().any(|m| m.program == program)
 }

@@ -121,12 +121,13 @@ impl So {
             Flush::ClflushOpt | Flush::Clflush => CleanKind::Invalidate,
         };
         self.harts[hart.index()].cvap |= flush == Flush::CvAp;
+        // A `clflush` is complete when it is done; only weakly ordered flushes may be held back for the right to commit.
+        if flush == Flush::Clflush {
+            return self.sync_flush(cx, hart, line);
+        }
         if self.exclusive(cx) {
             self.right.hold_back(hart, line, kind);
             return Gate::Go;
-        }
-        if flush == Flush::Clflush {
-            return self.sync_flush(cx, hart, line);
         }
         self.issue_flush(cx, hart, line, kind);
         Gate::Go

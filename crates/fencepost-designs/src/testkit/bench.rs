@@ -2,7 +2,7 @@
 
 use super::mock::{MockCx, MockWrite, WriteState};
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, Stream, WriteCause};
-use fencepost_machine::seam::{Access, Cx, Design, DrainScope, Gate, Instr, Snoop, SnoopAnswer, Write, WriteId};
+use fencepost_machine::seam::{Access, Cx, Design, DrainScope, Gate, Hooks, Instr, Snoop, SnoopAnswer, Write, WriteId};
 
 /// A design under test with the handle it talks to.
 pub struct Bench<D: Design> {
@@ -10,15 +10,18 @@ pub struct Bench<D: Design> {
     pub design: D,
     /// The handle.
     pub cx: MockCx,
+    /// What the design is asked and told besides what it must implement: what it declared.
+    pub hooks: Hooks,
 }
 
 impl<D: Design> Bench<D> {
     /// A bench for `harts` threads, `harts_per_core` to a core; each write queue of the design's plan has `entries`.
     pub fn new(design: D, harts: u8, harts_per_core: u8, entries: usize) -> Bench<D> {
-        let queues = design.queue_plan().queues;
+        let (queues, hooks) = (design.queue_plan().queues, design.hooks());
         Bench {
             design,
             cx: MockCx::new(harts, harts_per_core, queues, entries),
+            hooks,
         }
     }
 
@@ -85,7 +88,9 @@ impl<D: Design> Bench<D> {
         let w = &mut self.cx.writes[id.0 as usize];
         w.state = WriteState::Queued;
         let write = w.write;
-        self.design.accepted(&mut self.cx, id, &write);
+        if self.hooks.writes {
+            self.design.accepted(&mut self.cx, id, &write);
+        }
         if self.cx.durable_on_accept {
             self.become_durable(id);
         }
@@ -94,7 +99,15 @@ impl<D: Design> Bench<D> {
         self.cx.writes[id.0 as usize].durable = true;
         self.cx.durable_order.push(id);
         let write = self.cx.writes[id.0 as usize].write;
-        self.design.durable(&mut self.cx, id, &write);
+        if self.hooks.writes {
+            self.design.durable(&mut self.cx, id, &write);
+        }
+    }
+    /// What is on its way to the queue for a line without a delay arrives.
+    pub(super) fn arrive_all_of(&mut self, line: LineAddr) {
+        let here = |w: &&MockWrite| w.state == WriteState::InFlight && w.write.line == line && w.arrives <= self.cx.now;
+        let ids: Vec<WriteId> = self.cx.writes.iter().filter(here).map(|w| w.id).collect();
+        ids.into_iter().for_each(|id| self.arrive(id));
     }
     /// Queued writes that the device may take next: the oldest epoch of their queue, the oldest of their line.
     pub fn candidates(&self) -> Vec<WriteId> {
@@ -193,6 +206,20 @@ impl<D: Design> Bench<D> {
             return true;
         }
         self.step_time(Ps(u64::MAX))
+    }
+    /// One step of memory or of time, chosen by `pick`; false when nothing can happen there. Cleans are left alone.
+    pub fn step_memory(&mut self, pick: &mut Stream) -> bool {
+        let candidates = self.candidates();
+        let time_can_pass =
+            !self.cx.timers.is_empty() || self.cx.writes.iter().any(|w| w.state == WriteState::InFlight);
+        if !candidates.is_empty() && (!time_can_pass || pick.chance(1, 2)) {
+            self.write_to_device(candidates[pick.below(candidates.len() as u64) as usize]);
+        } else if !self.cx.reads.is_empty() {
+            self.finish_read();
+        } else {
+            return self.step_time(Ps(u64::MAX));
+        }
+        true
     }
     /// Runs until nothing can happen any more, taking queued writes in an order chosen by `pick`.
     pub fn settle(&mut self, pick: &mut Stream) {

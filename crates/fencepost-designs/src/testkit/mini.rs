@@ -1,23 +1,15 @@
-//! A few lines of coherent memory around a bench: enough of a machine to run random programs on a design and hand the
-//! execution to a checker. No timing, no capacity: caches evict when the dice say so.
+//! A machine without time around a bench: threads that run random programs, caches, and a record of the execution for a
+//! checker. It is as strict with a design as the machine is: it asks and tells what the design declared and nothing else, and
+//! what was refused it asks again after a kick only.
 
 use super::bench::Bench;
+use super::hierarchy::Hierarchy;
+use super::programs::Op;
 use fencepost_kernel::log::PersistRecord;
-use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind};
-use fencepost_machine::seam::{Cx as _, Design, Gate, Instr, Snoop, SnoopAnswer};
-use std::collections::{BTreeMap, VecDeque};
+use fencepost_kernel::{Addr, Flush, HartId, LineAddr, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind};
+use fencepost_machine::seam::{Access, Cx as _, Design, Gate, Instr};
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::Location;
-
-/// One step of a thread.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Reads a word of a line.
-    Load(LineAddr, usize),
-    /// Writes a unique value to a word of a line.
-    Store(LineAddr, usize),
-    /// A fence.
-    Fence(Fence),
-}
 
 /// How far a core may run ahead of an operation that has not performed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -30,14 +22,10 @@ pub enum Order {
     Relaxed,
 }
 
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum State {
-    Shared,
-    Exclusive,
-    Modified,
-}
+/// Steps in a row in which nothing moved, after which a run counts as stuck.
+const PATIENCE: u32 = 2_000;
 
-/// A random program, and the machine it runs on.
+/// A program for each thread, and the machine it runs on.
 pub struct Mini<D: Design> {
     /// The design and its handle.
     pub bench: Bench<D>,
@@ -47,35 +35,31 @@ pub struct Mini<D: Design> {
     pub records: Vec<PersistRecord>,
     /// Steps taken.
     pub steps: u64,
+    /// The caches.
+    pub hierarchy: Hierarchy,
     /// What each thread has still to do, with its place in program order.
     threads: Vec<VecDeque<(usize, Op)>>,
     /// Loads of each thread: place in program order and event.
     loads: Vec<Vec<(usize, u32)>>,
+    /// Operations that the design refused: thread and place.
+    refused: BTreeSet<(usize, usize)>,
     order: Order,
-    copies: Vec<BTreeMap<LineAddr, State>>,
-    /// Lines that prefetches may touch.
+    /// Lines that prefetches and evictions touch.
     lines: Vec<LineAddr>,
 }
 
 impl<D: Design> Mini<D> {
     /// A machine with one thread per program.
     pub fn new(bench: Bench<D>, programs: &[Vec<Op>], order: Order) -> Mini<D> {
-        let mut lines: Vec<LineAddr> = programs
-            .iter()
-            .flatten()
-            .filter_map(|op| match op {
-                Op::Load(l, _) | Op::Store(l, _) => Some(*l),
-                Op::Fence(_) => None,
-            })
-            .collect();
+        let mut lines: Vec<LineAddr> = programs.iter().flatten().filter_map(|op| op.line()).collect();
         lines.sort_unstable();
         lines.dedup();
-        let cores = bench.cx.blocked.len();
         let trace = Trace {
             threads: programs.len() as u32,
             ..Trace::default()
         };
         Mini {
+            hierarchy: Hierarchy::new(bench.cx.blocked.len()),
             bench,
             trace,
             records: Vec::new(),
@@ -85,8 +69,8 @@ impl<D: Design> Mini<D> {
                 .map(|p| p.iter().copied().enumerate().collect())
                 .collect(),
             loads: vec![Vec::new(); programs.len()],
+            refused: BTreeSet::new(),
             order,
-            copies: vec![BTreeMap::new(); cores],
             lines,
         }
     }
@@ -96,59 +80,102 @@ impl<D: Design> Mini<D> {
         let mut idle = 0;
         while self.threads.iter().any(|t| !t.is_empty()) {
             self.steps += 1;
+            // Lines that come and go are no progress: only memory and threads can end a wait.
             let moved = match dice.below(8) {
-                0 => self.disturb(dice),
-                1 | 2 => self.bench.step_any(dice),
+                0 => {
+                    self.disturb(dice);
+                    false
+                }
+                1 | 2 => self.memory_moves(dice),
                 _ => {
                     let t = dice.below(self.threads.len() as u64) as usize;
                     self.step_thread(t, dice)
                 }
             };
             self.bench.answer_drains();
+            self.pass_kicks_on();
             self.note_durable();
             idle = if moved { 0 } else { idle + 1 };
-            if idle > 10_000 {
+            if idle > PATIENCE {
                 return false;
             }
         }
-        let drained = self.bench.drain(dice);
-        self.note_durable();
-        drained
+        self.drain(dice)
+    }
+    /// The end of a run: the design pushes out what it holds.
+    fn drain(&mut self, dice: &mut Stream) -> bool {
+        for _ in 0..PATIENCE {
+            let empty = self.bench.design.drain(&mut self.bench.cx);
+            while self.memory_moves(dice) {
+                self.bench.answer_drains();
+                self.pass_kicks_on();
+            }
+            self.note_durable();
+            if empty && self.hierarchy.idle() && self.bench.cx.writes.iter().all(|w| w.durable) {
+                return true;
+            }
+        }
+        false
+    }
+    /// Memory, cleans or time move on.
+    fn memory_moves(&mut self, dice: &mut Stream) -> bool {
+        let clean_first = dice.chance(1, 2);
+        (clean_first && self.hierarchy.clean(&mut self.bench))
+            || self.hierarchy.try_outgoing(&mut self.bench)
+            || self.bench.step_memory(dice)
+            || self.hierarchy.clean(&mut self.bench)
+    }
+    /// Who was kicked asks again.
+    fn pass_kicks_on(&mut self) {
+        for (hart, kicked) in self.bench.cx.kicked.iter_mut().enumerate().filter(|k| *k.1) {
+            *kicked = false;
+            self.refused.retain(|r| r.0 != hart);
+            self.hierarchy.kicked();
+        }
     }
 
     /// A core loses a line, or asks for one without using it.
-    fn disturb(&mut self, dice: &mut Stream) -> bool {
+    fn disturb(&mut self, dice: &mut Stream) {
         if self.lines.is_empty() {
-            return false;
+            return;
         }
         let hart = HartId(dice.below(u64::from(self.bench.cx.harts)) as u8);
         let core = self.bench.cx.core_of(hart);
         let line = self.lines[dice.below(self.lines.len() as u64) as usize];
         if dice.chance(2, 3) {
-            return self.copies[core.index()].remove(&line).is_some();
+            self.hierarchy.evict(&mut self.bench, core, line);
+        } else {
+            // Whether the design delays a prefetch is of no interest.
+            let _ = self.hierarchy.obtain(&mut self.bench, hart, line, dice.chance(1, 2));
         }
-        self.obtain(hart, core, line, dice.chance(1, 2))
     }
 
     fn step_thread(&mut self, t: usize, dice: &mut Stream) -> bool {
         let Some(i) = self.choose(t, dice) else { return false };
-        let hart = HartId(t as u8);
         let (place, op) = self.threads[t][i];
+        if self.refused.contains(&(t, place)) {
+            return false;
+        }
+        let hart = HartId(t as u8);
         let done = match op {
-            Op::Fence(f) => self.fence(hart, f),
-            Op::Load(line, word) => self.access(hart, line, word, false),
-            Op::Store(line, word) => self.access(hart, line, word, true),
+            Op::Fence(f) => self.instruct(hart, Instr::Fence(f), TraceKind::Fence(f)),
+            Op::Flush(line, kind) => self.instruct(hart, Instr::Flush(line, kind), TraceKind::Flush { line, kind }),
+            Op::Load(line, word) => self.access(hart, line, word, Access::Load),
+            Op::Store(line, word) => self.access(hart, line, word, Access::Store),
+            Op::NtStore(line, word) => self.nt_store(hart, line, word),
         };
         if done {
             self.threads[t].remove(i);
             self.depend(t, place, op);
+        } else {
+            self.refused.insert((t, place));
         }
         done
     }
     /// Where nothing passes a load, everything depends on it: the access performed last on the newest load before it.
     fn depend(&mut self, t: usize, place: usize, op: Op) {
         let event = self.trace.next_event().saturating_sub(1);
-        let is_access = !matches!(op, Op::Fence(_));
+        let is_access = !matches!(op, Op::Fence(_) | Op::Flush(..));
         let before = self.loads[t].iter().filter(|l| l.0 < place).max();
         if let (true, Some((_, on))) = (is_access && self.order != Order::Relaxed, before) {
             self.trace.depends_on(*on);
@@ -163,89 +190,109 @@ impl<D: Design> Mini<D> {
         if ops.is_empty() || self.order == Order::InOrder {
             return (!ops.is_empty()).then_some(0);
         }
-        let may = |i: usize| {
-            (0..i).all(|j| match (ops[j].1, ops[i].1) {
-                (Op::Fence(_), _) | (_, Op::Fence(_)) => false,
-                (Op::Load(..), _) if self.order == Order::StoresLag => false,
-                (Op::Load(a, v) | Op::Store(a, v), Op::Load(b, w) | Op::Store(b, w)) => (a, v) != (b, w),
-            })
-        };
+        let may = |i: usize| (0..i).all(|j| self.may_pass(ops[j].1, ops[i].1));
         let window: Vec<usize> = (0..ops.len().min(5)).filter(|i| may(*i)).collect();
         Some(window[dice.below(window.len() as u64) as usize])
     }
-    fn fence(&mut self, hart: HartId, fence: Fence) -> bool {
-        let gone = self.bench.instr(hart.0, Instr::Fence(fence)) == Gate::Go;
+    /// Whether an operation may perform before an older one.
+    fn may_pass(&self, older: Op, younger: Op) -> bool {
+        match (older, younger) {
+            (Op::Fence(_), _) | (_, Op::Fence(_)) => false,
+            (Op::Load(..), _) if self.order == Order::StoresLag => false,
+            // Flushes and non-temporal stores keep their place among the accesses to their line; `clflush` among all stores.
+            (Op::Flush(_, Flush::Clflush), _) | (_, Op::Flush(_, Flush::Clflush)) => false,
+            (Op::Flush(..) | Op::NtStore(..), _) | (_, Op::Flush(..) | Op::NtStore(..)) => {
+                older.line() != younger.line()
+            }
+            (Op::Load(a, v) | Op::Store(a, v), Op::Load(b, w) | Op::Store(b, w)) => (a, v) != (b, w),
+        }
+    }
+    fn instruct(&mut self, hart: HartId, instr: Instr, event: TraceKind) -> bool {
+        let gone = self.bench.instr(hart.0, instr) == Gate::Go;
         if gone {
-            // What the fence waited for is durable before it completes.
+            // What the instruction waited for is durable before it completes.
             self.note_durable();
-            self.trace.push(hart, TraceKind::Fence(fence));
+            self.trace.push(hart, event);
         }
         gone
     }
-    fn access(&mut self, hart: HartId, line: LineAddr, word: usize, is_store: bool) -> bool {
+    fn access(&mut self, hart: HartId, line: LineAddr, word: usize, access: Access) -> bool {
         let core = self.bench.cx.core_of(hart);
-        if self.bench.cx.blocked[core.index()].is_some() || !self.obtain(hart, core, line, is_store) {
+        if self.bench.cx.blocked[core.index()].is_some() {
             return false;
         }
-        let addr = fencepost_kernel::Addr(line.base().0 + 8 * word as u64);
-        let mut data = self.bench.cx.coherent(line);
-        if !is_store {
-            self.trace.push(
-                hart,
-                TraceKind::Load {
-                    addr,
-                    from: data.by[word],
-                },
-            );
-            self.bench.load(hart.0, line);
-            return true;
+        let bench = &mut self.bench;
+        if bench.hooks.gates && bench.design.may_access(&mut bench.cx, hart, line, access) != Gate::Go {
+            return false;
         }
-        self.copies[core.index()].insert(line, State::Modified);
+        if self
+            .hierarchy
+            .obtain(bench, hart, line, access == Access::Store)
+            .is_err()
+        {
+            return false;
+        }
+        let data = bench.cx.coherent(line);
+        let told = match access {
+            Access::Load => {
+                let addr = address(line, word);
+                self.trace.push(
+                    hart,
+                    TraceKind::Load {
+                        addr,
+                        from: data.by[word],
+                    },
+                );
+                self.bench.hooks.loads
+            }
+            Access::Store => {
+                self.hierarchy.modified(core, line);
+                self.stored(hart, line, word, false);
+                self.bench.hooks.stores
+            }
+        };
+        if told {
+            let now = match access {
+                Access::Load => Default::default(),
+                Access::Store => self.bench.cx.coherent(line),
+            };
+            let meta = self.hierarchy.meta(core, line);
+            self.bench
+                .design
+                .performed(&mut self.bench.cx, hart, line, access, &now, meta);
+        }
+        true
+    }
+    fn nt_store(&mut self, hart: HartId, line: LineAddr, word: usize) -> bool {
+        if self.hierarchy.expel(&mut self.bench, hart, line).is_err() {
+            return false;
+        }
+        let id = StoreId::from_index(self.trace.stores.len()).expect("few stores");
+        let mut data = self.bench.cx.coherent(line);
+        (data.words[word], data.by[word]) = (self.trace.stores.len() as u64 + 1, Some(id));
+        let bench = &mut self.bench;
+        if bench.design.nt_store(&mut bench.cx, hart, line, &data, 1 << word) != Gate::Go {
+            return false;
+        }
+        self.stored(hart, line, word, true);
+        true
+    }
+    /// A store of a fresh value performed.
+    fn stored(&mut self, thread: HartId, line: LineAddr, word: usize, nt: bool) {
         let id = StoreId::from_index(self.trace.stores.len()).expect("few stores");
         let value = self.trace.stores.len() as u64 + 1;
         self.trace.stores.push(StoreInfo {
-            thread: hart,
-            addr,
+            thread,
+            addr: address(line, word),
             value,
-            nt: false,
+            nt,
             tx: None,
             source: Location::caller(),
         });
-        self.trace.push(hart, TraceKind::Store(id));
-        data.by[word] = Some(id);
+        self.trace.push(thread, TraceKind::Store(id));
+        let mut data = self.bench.cx.coherent(line);
+        (data.words[word], data.by[word]) = (value, Some(id));
         self.bench.cx.lines.insert(line, data);
-        self.bench.store(hart.0, line, word, value);
-        true
-    }
-    /// Gets the line into the core's cache, with a bus request where it takes one; false if the design delays it.
-    fn obtain(&mut self, hart: HartId, core: CoreId, line: LineAddr, exclusive: bool) -> bool {
-        let own = self.copies[core.index()].get(&line).copied();
-        let kind = match (own, exclusive) {
-            (Some(State::Exclusive | State::Modified), _) | (Some(State::Shared), false) => return true,
-            (Some(State::Shared), true) => Snoop::Upgrade,
-            (None, true) => Snoop::ReadExclusive,
-            (None, false) => Snoop::Read,
-        };
-        if matches!(self.bench.snoop(hart.0, line, kind), SnoopAnswer::Wait(_)) {
-            return false;
-        }
-        let mut alone = true;
-        for (c, lines) in self.copies.iter_mut().enumerate().filter(|(c, _)| *c != core.index()) {
-            let _ = c;
-            if exclusive {
-                lines.remove(&line);
-            } else if let Some(state) = lines.get_mut(&line) {
-                *state = State::Shared;
-                alone = false;
-            }
-        }
-        let state = if exclusive || alone {
-            State::Exclusive
-        } else {
-            State::Shared
-        };
-        self.copies[core.index()].insert(line, state);
-        true
     }
     fn note_durable(&mut self) {
         for id in self.bench.cx.durable_order.iter().skip(self.records.len()) {
@@ -262,19 +309,6 @@ impl<D: Design> Mini<D> {
     }
 }
 
-/// A random program for each thread: loads, stores and fences over a few persistent and volatile lines.
-pub fn random_programs(dice: &mut Stream, threads: usize, ops: usize, pm_lines: u64, dram_lines: u64) -> Vec<Vec<Op>> {
-    let mut one = || {
-        let line = match dice.below(pm_lines + dram_lines) {
-            n if n < pm_lines => super::pm_line(n),
-            n => super::dram_line(n - pm_lines),
-        };
-        let word = dice.below(2) as usize;
-        match dice.below(10) {
-            0..=2 => Op::Fence(Fence::Dmb),
-            3..=5 => Op::Load(line, word),
-            _ => Op::Store(line, word),
-        }
-    };
-    (0..threads).map(|_| (0..ops).map(|_| one()).collect()).collect()
+fn address(line: LineAddr, word: usize) -> Addr {
+    Addr(line.base().0 + 8 * word as u64)
 }

@@ -116,6 +116,8 @@ pub struct MockCx {
     pub blocked: Vec<Option<Cause>>,
     /// Harts kicked since the test last cleared this.
     pub kicked: Vec<bool>,
+    /// Lines of which older bytes wait to enter their queue: a write of the design's to one is refused until they have.
+    pub outgoing_lines: Vec<LineAddr>,
     /// The design's counters.
     pub counters: BTreeMap<usize, u64>,
     /// The design's histogram samples.
@@ -149,6 +151,7 @@ impl MockCx {
             versions: BTreeMap::new(),
             blocked: vec![None; usize::from(harts.div_ceil(harts_per_core))],
             kicked: vec![false; usize::from(harts)],
+            outgoing_lines: Vec::new(),
             counters: BTreeMap::new(),
             samples: BTreeMap::new(),
             queues: vec![queue; usize::from(queues)],
@@ -172,6 +175,42 @@ impl MockCx {
     fn not_durable(&self, queue: Option<u8>) -> impl Iterator<Item = &MockWrite> {
         let of_queue = move |w: &&MockWrite| queue.is_none_or(|q| w.write.queue == q);
         self.writes.iter().filter(of_queue).filter(|w| !w.durable)
+    }
+}
+
+impl MockCx {
+    /// A write leaves for its queue, if that is open and has a free entry.
+    pub(super) fn enqueue(&mut self, write: Write) -> Result<WriteId, Cause> {
+        let free = self.occupied(write.queue) < self.queues[usize::from(write.queue)].entries;
+        let queue = &mut self.queues[usize::from(write.queue)];
+        if !free {
+            queue.refused = true;
+            return Err(Cause::WriteQueueFull);
+        }
+        queue.open_used |= write.epoch == Some(queue.open);
+        let id = WriteId(self.writes.len() as u64);
+        self.writes.push(MockWrite {
+            id,
+            write,
+            arrives: self.now + write.delay,
+            state: WriteState::InFlight,
+            durable: false,
+        });
+        Ok(id)
+    }
+    /// What memory answers a read with: the newest bytes handed to the controller.
+    pub fn in_memory(&self, line: LineAddr) -> LineData {
+        let newest = self.writes.iter().rfind(|w| w.write.line == line);
+        newest.map(|w| w.write.data).unwrap_or_default()
+    }
+    /// The newest durable bytes of a line.
+    pub fn durable_line(&self, line: LineAddr) -> LineData {
+        let mut written = self
+            .durable_order
+            .iter()
+            .rev()
+            .map(|id| &self.writes[id.0 as usize].write);
+        written.find(|w| w.line == line).map(|w| w.data).unwrap_or_default()
     }
 }
 
@@ -199,7 +238,11 @@ impl Cx for MockCx {
         self.calls.push(Call::Kick(hart));
     }
     fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
-        self.blocked[core.index()] = cause;
+        let was = std::mem::replace(&mut self.blocked[core.index()], cause);
+        if was.is_some() && cause.is_none() {
+            let first = core.index() * usize::from(self.harts_per_core);
+            self.kicked[first..first + usize::from(self.harts_per_core)].fill(true);
+        }
         self.calls.push(Call::BlockL1(core, cause));
     }
     fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
@@ -221,22 +264,12 @@ impl Cx for MockCx {
         self.lines.get(&line).copied().unwrap_or_default()
     }
     fn write(&mut self, write: Write) -> Result<WriteId, Cause> {
-        let room = self.occupied(write.queue) < self.queues[usize::from(write.queue)].entries;
-        let queue = &mut self.queues[usize::from(write.queue)];
-        let answer = if room {
-            queue.open_used |= write.epoch == Some(queue.open);
-            let id = WriteId(self.writes.len() as u64);
-            self.writes.push(MockWrite {
-                id,
-                write,
-                arrives: self.now + write.delay,
-                state: WriteState::InFlight,
-                durable: false,
-            });
-            Ok(id)
-        } else {
-            queue.refused = true;
-            Err(Cause::WriteQueueFull)
+        let answer = match self.outgoing_lines.contains(&write.line) {
+            true => {
+                self.queues[usize::from(write.queue)].refused = true;
+                Err(Cause::WriteQueueFull)
+            }
+            false => self.enqueue(write),
         };
         self.calls.push(Call::Write(Box::new(write), answer));
         answer

@@ -2,14 +2,23 @@
 //!
 //! [`MockCx`] is the handle: it records every call and holds controller queues as small as a test likes. It never calls
 //! a design back, as the seam demands; [`Bench`] owns a design and a handle and lets the test decide what happens
-//! next: a timer, a clean, a write arriving or becoming durable. [`Recorder`] wraps a design and logs every hook.
+//! next: a timer, a clean, a write arriving or becoming durable. [`Mini`] adds threads and caches that run random programs, as
+//! strict with a design as the machine is, and [`Kit`] judges such runs: what a new design is tried with first. [`Recorder`]
+//! wraps a design and logs every hook. Hardware transactions and frozen versions are tried on the machine only.
 
 mod bench;
+mod hierarchy;
+mod kit;
 mod mini;
 mod mock;
+mod outgoing;
+mod programs;
 mod recorder;
 
 pub use bench::{Bench, dram_line, filled, pm_line};
-pub use mini::{Mini, Op, Order, random_programs};
+pub use hierarchy::{Hierarchy, NotYet};
+pub use kit::{Kit, Mistake, everything};
+pub use mini::{Mini, Order};
 pub use mock::{Call, CleanRequest, MockCx, MockWrite, WriteState};
+pub use programs::{Mix, Op, random_programs};
 pub use recorder::{Hook, Recorder};

@@ -15,6 +15,6 @@ pub use crate::source::{Place, Source};
 pub use find::{find_design, find_program};
 pub use layer::{Setting, parse_set};
 pub use parts::{SECTIONS, reference};
-pub use resolve::Resolved;
+pub use resolve::{Resolved, shape_of};
 pub use section::{Origin, Section, apply};
 pub use show::{Change, Document, difference, document};

@@ -12,7 +12,7 @@ use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::Dialect;
 use fencepost_kernel::params::{Field, ParamError, Raw};
 use fencepost_machine::memory::DurableAt;
-use fencepost_machine::{CacheSpec, StoreOrder};
+use fencepost_machine::{CacheSpec, MachineSpec, StoreOrder};
 use fencepost_programs::About;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -40,7 +40,10 @@ pub struct Resolved {
 impl Resolved {
     /// Resolves presets, files and settings; the first thing that is wrong is reported with its place.
     pub fn resolve(request: &Request) -> Result<Resolved, LabError> {
-        let design = find_design(&request.design)?;
+        Resolved::with_design(request, find_design(&request.design)?)
+    }
+    /// As [`resolve`](Resolved::resolve), for a design that need not be registered.
+    pub fn with_design(request: &Request, design: &'static DesignInfo) -> Result<Resolved, LabError> {
         let about = find_program(&request.program)?;
         let mut machine = MachineConfig::load(&request.machine, request.media.as_deref())?;
         let mut others = std::mem::take(&mut machine.others);
@@ -311,7 +314,10 @@ impl Foreign {
 
 /// Sizes of a machine that designs follow.
 pub fn shape(machine: &MachineConfig) -> MachineShape {
-    let spec = &machine.spec;
+    shape_of(&machine.spec)
+}
+/// As [`shape`], without the configuration around the machine.
+pub fn shape_of(spec: &MachineSpec) -> MachineShape {
     let lines = |c: &CacheSpec| u32::try_from(c.size.0 / 64).unwrap_or(u32::MAX);
     MachineShape {
         harts: spec.harts(),

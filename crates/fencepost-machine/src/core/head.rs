@@ -263,9 +263,12 @@ impl HardwareThread {
         })
     }
 
-    /// What an exclusive access writes, if anything.
+    /// What an exclusive access writes, if anything. Until a thread that was rolled back learns of it, its atomics and
+    /// releases are squashed as its plain stores are: what they would write or publish no longer exists, and the operation
+    /// that runs again repeats them. Locks do act, so that they can be released.
     fn new_value(&self, op: &Op, old: u64) -> Option<u64> {
         match op.kind {
+            OpKind::Rmw | OpKind::StoreRelease if self.journal.borrow().rolled_back(self.id) => None,
             OpKind::Rmw => match self.thread.rmw()? {
                 Rmw::Add(n) => Some(old.wrapping_add(n)),
                 Rmw::Swap(n) => Some(n),

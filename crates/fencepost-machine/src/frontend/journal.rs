@@ -3,7 +3,8 @@
 //! Stores act twice: on functional memory when the program issues them, on coherent memory when they perform. Both are
 //! journalled, from the start of a transaction until the design retires it; stores between two transactions belong to
 //! the one before, because re-running its operation runs them again. A thread that was rolled back learns of it at its
-//! next transaction start. Until then it runs on with values that no longer exist, so its plain stores are squashed.
+//! next transaction start. Until then it runs on with values that no longer exist, so its stores are squashed: plain and
+//! non-temporal ones, releases and atomics. Only locks are taken and released.
 
 use fencepost_kernel::{Addr, HartId, Image, StoreId, TxId};
 use std::collections::VecDeque;

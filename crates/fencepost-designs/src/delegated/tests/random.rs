@@ -35,6 +35,14 @@ impl Setup {
     }
     /// Runs one random program to the end; it must not get stuck.
     fn run(&self, seed: u64, ops: usize) -> Mini<Delegated> {
+        let mini = self
+            .attempt(seed, ops)
+            .unwrap_or_else(|| panic!("seed {seed} got stuck"));
+        assert!(mini.bench.design.tracker.is_empty());
+        mini
+    }
+    /// Runs one random program; nothing if it got stuck.
+    fn attempt(&self, seed: u64, ops: usize) -> Option<Mini<Delegated>> {
         let mut dice = Stream::new(seed, "delegated-random");
         let threads = usize::from(self.cores * self.harts_per_core);
         let programs = random_programs(&mut dice, threads, ops, 3, 2);
@@ -42,9 +50,7 @@ impl Setup {
         let mut bench = Bench::new(design, threads as u8, self.harts_per_core, self.queue);
         bench.cx.durable_on_accept = self.durable_on_accept;
         let mut mini = Mini::new(bench, &programs, self.order);
-        assert!(mini.run(&mut dice), "seed {seed} got stuck");
-        assert!(mini.bench.design.tracker.is_empty());
-        mini
+        mini.run(&mut dice).then_some(mini)
     }
     /// Whether a run breaks the contract in the eyes of either judge.
     fn accused(&self, seed: u64, ops: usize) -> bool {
@@ -110,7 +116,7 @@ fn planted_faults_are_convicted() {
             let mut s = Setup::new(fault, merge);
             let convicted = (0..3000).find(|seed| {
                 s.order = [Order::InOrder, Order::StoresLag][(seed % 2) as usize];
-                judge(&s.run(*seed, 14)).is_err()
+                s.attempt(*seed, 14).is_some_and(|m| judge(&m).is_err())
             });
             assert!(
                 convicted.is_some(),

@@ -110,7 +110,12 @@ pub struct Recorder {
     pub computes: BTreeMap<u16, u64>,
     pub outcome: Option<Outcome>,
     thread: u32,
+    op: u32,
     in_tx: bool,
+    /// Memory and number of events when the running transaction began.
+    before: (Image, usize),
+    /// The operation whose transaction was aborted, until the thread learns of it.
+    aborted: Option<u32>,
 }
 impl Recorder {
     pub fn new() -> Recorder {
@@ -121,7 +126,10 @@ impl Recorder {
             computes,
             outcome: None,
             thread: 0,
+            op: 0,
             in_tx: false,
+            before: (Image::default(), 0),
+            aborted: None,
         }
     }
     fn put(&mut self, addr: Addr, v: u64, width: Width, nt: bool) {
@@ -192,7 +200,11 @@ impl Mem for Recorder {
         self.image.set_word(at.addr, 0, None);
     }
     fn tx_begin(&mut self) -> Result<TxId, Rollback> {
+        if let Some(op) = self.aborted.take() {
+            return Err(Rollback { op });
+        }
         assert!(!std::mem::replace(&mut self.in_tx, true), "nested transaction");
+        self.before = (self.image.clone(), self.events.len());
         self.events.push(Event::TxBegin);
         Ok(TxId(1))
     }
@@ -203,8 +215,17 @@ impl Mem for Recorder {
         );
         self.events.push(Event::TxCommit);
     }
+    fn tx_abort(&mut self) {
+        assert!(std::mem::replace(&mut self.in_tx, false), "abort outside a transaction");
+        self.image = std::mem::take(&mut self.before.0);
+        self.events.truncate(self.before.1);
+        self.aborted = Some(self.op);
+    }
     fn compute(&mut self, site: Site) {
         *self.computes.entry(site.0).or_default() += 1;
+    }
+    fn op_begin(&mut self, op: u32) {
+        self.op = op;
     }
     fn op_end(&mut self, _: u32, outcome: Outcome) {
         self.outcome = Some(outcome);

@@ -1,10 +1,9 @@
 //! Transactional threads on the real machine, and an oracle that knows nothing of logs: memory after the first k
 //! transactions of the trace.
-#![allow(dead_code)]
 
-use fencepost_designs::{MachineShape, find};
+use fencepost_designs::{Environment, MachineShape, all, find};
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{Addr, At, HartId, Image, Mem, Outcome, Ps, Rollback, TraceKind, TxId, Val, WriteCause, rng};
+use fencepost_kernel::{Addr, At, Image, Mem, Outcome, Ps, Rollback, TraceKind, Val, WriteCause, rng};
 use fencepost_machine::seam::Design;
 use fencepost_machine::{
     CacheSpec, Machine, MachineSpec, Pipeline, RunReport, SimMem, StoreOrder, ThreadBody, Workload,
@@ -12,13 +11,26 @@ use fencepost_machine::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// The hardware designs.
-pub const HARDWARE: [&str; 5] = ["h-wal", "ec-wal", "loc-wal", "kiln", "loc-kiln"];
+/// Every design with hardware transactions.
+pub fn hardware() -> impl Iterator<Item = &'static str> {
+    all().iter().filter(|d| d.promise.honours.transactions).map(|d| d.name)
+}
 /// Those of them that log to memory.
-pub const LOGGED: [&str; 3] = ["h-wal", "ec-wal", "loc-wal"];
-/// Designs whose commits are durable when they complete.
+pub fn logged_designs() -> impl Iterator<Item = &'static str> {
+    hardware().filter(|word| has(word, "log_buffer"))
+}
+/// Whether a design has a parameter.
+pub fn has(word: &str, name: &str) -> bool {
+    let info = find(word).expect("registered");
+    (info.params)().iter().any(|f| f.name == name)
+}
+/// Name of the contract of a design.
+pub fn contract(word: &str) -> &'static str {
+    (find(word).expect("registered").contract)(Environment::new(false, true))
+}
+/// Whether a design's commits are durable when they complete.
 pub fn commit_is_durable(word: &str) -> bool {
-    matches!(word, "h-wal" | "kiln")
+    (find(word).expect("registered").dialect)(Environment::new(false, true)).order_is_durable
 }
 
 pub type Set<'a> = &'a [(&'a str, Raw)];
@@ -193,8 +205,6 @@ fn random_thread(m: &mut SimMem<'_>, s: Shape, t: u8) {
 /// A committed transaction of a trace.
 #[derive(Clone, Debug)]
 pub struct Committed {
-    pub hart: HartId,
-    pub tx: TxId,
     /// Words with their values at its end.
     pub writes: BTreeMap<Addr, u64>,
 }
@@ -233,14 +243,10 @@ pub fn history(report: &RunReport, commit_is_durable: bool) -> History {
                 h.aborted += 1;
                 open.remove(&hart);
             }
-            TraceKind::TxCommit(tx) => {
+            TraceKind::TxCommit(_) => {
                 let writes = open.remove(&hart).unwrap_or_default();
                 if !writes.is_empty() {
-                    h.committed.push(Committed {
-                        hart: HartId(hart),
-                        tx,
-                        writes,
-                    });
+                    h.committed.push(Committed { writes });
                 }
                 // A transaction that wrote nothing stands behind all that it may have read.
                 last.insert(hart, h.committed.len());

@@ -1,11 +1,11 @@
 //! Loose ordering's rules, one run each.
 
-mod loc_common;
+use super::common::*;
 use fencepost_designs::loc::format::{Content, Head, Name, Record, groups};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Image, LineAddr, Mem, WriteCause};
 use fencepost_machine::{RunReport, ThreadBody};
-use loc_common::*;
+
 use std::collections::BTreeSet;
 
 /// Every block and record that the log ever held, by the name of the transaction.
@@ -117,7 +117,7 @@ fn a_flush_after_reading_waits_for_what_was_read() {
 /// A log of four groups is written round and round; the head follows, in place writes go on, nothing is lost.
 #[test]
 fn a_small_log_wraps_and_its_head_follows() {
-    for word in LOGGED {
+    for word in logged_designs() {
         let body: ThreadBody = Box::new(|m| (0..60).for_each(|k| transaction(m, k + 1, &[k % 5, 5 + k % 3])));
         let mut spec = roomy(1);
         spec.log_area = fencepost_kernel::Bytes(5 * 512);
@@ -139,7 +139,7 @@ fn a_small_log_wraps_and_its_head_follows() {
 /// One transaction larger than the log and the caches: the area grows, and the transaction is whole or absent.
 #[test]
 fn a_transaction_larger_than_the_log_makes_it_grow() {
-    for word in LOGGED {
+    for word in logged_designs() {
         let body: ThreadBody = Box::new(|m| {
             transaction(m, 1, &[0, 150]);
             transaction(m, 2, &(0..200).collect::<Vec<u64>>());
@@ -188,7 +188,7 @@ fn versions_that_no_way_can_keep_are_logged() {
 /// Loads of lines that left the caches before their transaction committed or went home get the newest bytes.
 #[test]
 fn reads_between_log_and_in_place_write_are_served_from_the_log() {
-    for word in LOGGED {
+    for word in logged_designs() {
         let body: ThreadBody = Box::new(|m| {
             for round in 0..6u64 {
                 for half in 0..2 {

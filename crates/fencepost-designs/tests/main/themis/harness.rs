@@ -5,7 +5,7 @@ use fencepost_designs::{DesignInfo, MachineShape, find};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Addr, At, Bytes, Hertz, Image, LineAddr, Ps};
 use fencepost_machine::memory::DurableAt;
-use fencepost_machine::{CacheSpec, Machine, MachineSpec, RunReport, SimMem, StoreOrder, ThreadBody, Workload};
+use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, StoreOrder, ThreadBody, Workload};
 use std::rc::Rc;
 
 /// A machine, a design and its settings.
@@ -42,27 +42,6 @@ impl Setup {
     pub fn roomy(mut self) -> Setup {
         (self.spec.l1.size, self.spec.l1.ways) = (Bytes(64 << 10), 4);
         (self.spec.llc.size, self.spec.llc.ways) = (Bytes(1 << 20), 16);
-        self
-    }
-    /// With every queue of the machine, and the write-combining buffer, at size one.
-    pub fn tiny(mut self) -> Setup {
-        let s = &mut self.spec;
-        (s.core.rob, s.core.load_queue, s.core.store_queue) = (2, 1, 1);
-        for c in [&mut s.l1, &mut s.llc] {
-            (c.mshrs, c.writeback_buffer) = (1, 1);
-        }
-        for m in [&mut s.pm, &mut s.dram] {
-            (m.controller.write_queue, m.controller.read_queue) = (1, 1);
-        }
-        self.with("wcb_entries", "1")
-    }
-    /// With a private second level.
-    pub fn second_level(mut self) -> Setup {
-        self.spec.l2 = Some(CacheSpec {
-            size: Bytes(512),
-            ways: 4,
-            ..self.spec.l1.clone()
-        });
         self
     }
     pub fn shape(&self) -> MachineShape {

@@ -95,18 +95,6 @@ impl Setup {
         self.spec.core.store_order = if yes { StoreOrder::Tso } else { StoreOrder::Relaxed };
         self
     }
-    /// Every queue of the machine at size one.
-    pub fn tiny(mut self) -> Setup {
-        let s = &mut self.spec;
-        (s.core.rob, s.core.load_queue, s.core.store_queue) = (2, 1, 1);
-        for c in [&mut s.l1, &mut s.llc] {
-            (c.mshrs, c.writeback_buffer) = (1, 1);
-        }
-        for m in [&mut s.pm, &mut s.dram] {
-            (m.controller.write_queue, m.controller.read_queue) = (1, 1);
-        }
-        self
-    }
     pub fn environment(&self) -> Environment {
         let accept = self.spec.pm.controller.durable_at(&self.spec.pm.media) == DurableAt::Accept;
         Environment::new(accept, self.spec.core.store_order == StoreOrder::Tso)

@@ -1,0 +1,313 @@
+//! The test kit convicts the mistakes that a new design typically makes, and nothing else.
+
+use fencepost_contract::{Contract, ContractKind};
+use fencepost_designs::testkit::{Kit, Mistake, Mix, Order};
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_machine::seam::{Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Way, Why, Write, WriteId};
+use std::collections::VecDeque;
+
+/// An interest that the design needs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Interest {
+    Gates,
+    Stores,
+    Leaving,
+    Reads,
+    Writes,
+}
+
+/// What is wrong with a [`Buffer`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    NoKick,
+    LeavesOut(Interest),
+    GatesIgnored,
+    NonTemporalWithoutRequest,
+    NonTemporalPastTheBuffer,
+    StaleRead,
+    SuppliesWhatItLacks,
+    FenceNotCounted,
+    OrderInverted,
+    DependenceDropped,
+    DrainAnsweredEarly,
+    FreeEntryIgnored,
+    EndsTooEarly,
+}
+
+/// One persist buffer for all cores. A fence opens an epoch; writes of one epoch pass one another.
+struct Buffer {
+    wrong: Wrong,
+    /// Epochs opened by each hart; only their sum counts, unless dependences are dropped.
+    opened: Vec<u64>,
+    waiting: VecDeque<Entry>,
+    /// Writes handed over and not durable.
+    out: Vec<(WriteId, Entry)>,
+}
+#[derive(Copy, Clone)]
+struct Entry {
+    hart: HartId,
+    epoch: u64,
+    line: LineAddr,
+    data: LineData,
+}
+const ENTRIES: usize = 2;
+
+impl Buffer {
+    fn new(wrong: Wrong, harts: usize) -> Buffer {
+        Buffer {
+            wrong,
+            opened: vec![0; harts],
+            waiting: VecDeque::new(),
+            out: Vec::new(),
+        }
+    }
+    fn is(&self, wrong: Wrong) -> bool {
+        self.wrong == wrong
+    }
+    fn epoch(&self, hart: HartId) -> u64 {
+        match self.is(Wrong::DependenceDropped) {
+            true => self.opened[hart.index()],
+            false => self.opened.iter().sum(),
+        }
+    }
+    fn append(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: LineData) {
+        if self.waiting.len() < ENTRIES || !self.is(Wrong::GatesIgnored) {
+            let epoch = self.epoch(hart);
+            self.waiting.push_back(Entry {
+                hart,
+                epoch,
+                line,
+                data,
+            });
+        }
+        self.send(cx);
+    }
+    /// Hands over what may go: nothing while writes of another epoch are not durable.
+    fn send(&mut self, cx: &mut dyn Cx) {
+        let next = |b: &Buffer| match b.is(Wrong::OrderInverted) {
+            true => b.waiting.back().copied(),
+            false => b.waiting.front().copied(),
+        };
+        while let Some(e) = next(self) {
+            let apart = |o: &&(WriteId, Entry)| !self.is(Wrong::DependenceDropped) || o.1.hart == e.hart;
+            let held = self.out.iter().filter(apart).any(|o| o.1.epoch != e.epoch);
+            let write = Write {
+                line: e.line,
+                data: e.data,
+                queue: 0,
+                epoch: None,
+                cause: WriteCause::Persist,
+                hart: Some(e.hart),
+                delay: Ps::ZERO,
+            };
+            let Some(Ok(id)) = (!held).then(|| cx.write(write)) else {
+                return;
+            };
+            self.out.push((id, e));
+            match self.is(Wrong::OrderInverted) {
+                true => self.waiting.pop_back(),
+                false => self.waiting.pop_front(),
+            };
+            if !self.is(Wrong::NoKick) {
+                cx.kick(None);
+            }
+        }
+    }
+    fn idle(&self) -> bool {
+        self.waiting.is_empty() && self.out.is_empty()
+    }
+}
+
+impl Design for Buffer {
+    fn hooks(&self) -> Hooks {
+        let declares = |interest| self.wrong != Wrong::LeavesOut(interest);
+        Hooks {
+            gates: declares(Interest::Gates),
+            stores: declares(Interest::Stores),
+            leaving: declares(Interest::Leaving),
+            reads: declares(Interest::Reads),
+            writes: declares(Interest::Writes),
+            ..Hooks::default()
+        }
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        let Instr::Fence(fence) = instr else { return Gate::Go };
+        if !self.is(Wrong::FenceNotCounted) {
+            self.opened[hart.index()] += 1;
+        }
+        self.send(cx);
+        match fence {
+            Fence::Dsb if !self.idle() && !self.is(Wrong::DrainAnsweredEarly) => Gate::Wait(Cause::DrainPending),
+            _ => Gate::Go,
+        }
+    }
+    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, access: Access) -> Gate {
+        let full = access == Access::Store && line.is_persistent() && self.waiting.len() >= ENTRIES;
+        match full && !self.is(Wrong::GatesIgnored) {
+            true => Gate::Wait(Cause::PersistBufferFull),
+            false => Gate::Go,
+        }
+    }
+    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+        if a == Access::Store && line.is_persistent() {
+            self.append(cx, hart, line, *now);
+        }
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        match self.wrong {
+            Wrong::NonTemporalWithoutRequest => return Gate::Go,
+            Wrong::NonTemporalPastTheBuffer => return Straight.nt_store(cx, hart, line, data, 0),
+            _ if self.waiting.len() >= ENTRIES => return Gate::Wait(Cause::PersistBufferFull),
+            _ => self.append(cx, hart, line, *data),
+        }
+        Gate::Go
+    }
+    fn leaving(&mut self, _: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
+        let to_memory = from == Level::Llc || why == Why::Cleaned;
+        match to_memory && way.line.is_persistent() {
+            true => Exit::Drop,
+            false => Exit::Down,
+        }
+    }
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+        match self.wrong {
+            Wrong::StaleRead => false,
+            Wrong::SuppliesWhatItLacks => line.is_persistent(),
+            _ => self.waiting.iter().any(|e| e.line == line),
+        }
+    }
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {
+        self.out.retain(|o| o.0 != id);
+        self.send(cx);
+        if !self.is(Wrong::NoKick) {
+            cx.kick(None);
+        }
+    }
+    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+        if !self.is(Wrong::FreeEntryIgnored) {
+            self.send(cx);
+        }
+    }
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        if self.is(Wrong::EndsTooEarly) {
+            self.waiting.clear();
+        }
+        self.send(cx);
+        self.idle()
+    }
+}
+
+/// A design that overrides nothing: what the seam does by default.
+struct Straight;
+impl Design for Straight {}
+
+fn kit(order: Order) -> Kit {
+    Kit {
+        contract: Contract::from(ContractKind::Rcbsp),
+        complete: true,
+        mix: Mix {
+            threads: 3,
+            ops: 14,
+            pm_lines: 3,
+            dram_lines: 2,
+            fences: &[Fence::Dmb, Fence::DmbSt, Fence::Dsb],
+            flushes: &[],
+            nt_stores: true,
+        },
+        order,
+        durable_on_accept: false,
+    }
+}
+fn mistake_with(kit: Kit, wrong: Wrong) -> Option<Mistake> {
+    kit.try_out(|| Buffer::new(wrong, 3), 3_000)
+        .err()
+        .map(|(_, mistake)| mistake)
+}
+fn mistake(wrong: Wrong) -> Option<Mistake> {
+    mistake_with(kit(Order::StoresLag), wrong)
+}
+
+/// The design as it should be: clean however far cores run ahead, and it does reorder.
+#[test]
+fn a_sound_design_is_not_convicted() {
+    for order in [Order::InOrder, Order::StoresLag, Order::Relaxed] {
+        for durable_on_accept in [false, true] {
+            let kit = Kit {
+                durable_on_accept,
+                ..kit(order)
+            };
+            match kit.try_out(|| Buffer::new(Wrong::Nothing, 3), 300) {
+                Ok(reordered) => assert!(reordered > 0 || durable_on_accept, "{order:?}: never reordered"),
+                Err((seed, mistake)) => {
+                    panic!("{order:?}, durable on accept: {durable_on_accept}, seed {seed}: {mistake}")
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_never_kicked_is_never_asked_again() {
+    assert_eq!(mistake(Wrong::NoKick), Some(Mistake::Stuck));
+    // Where writes are durable before their entry is free, nothing else tells of the entry.
+    let early = Kit {
+        durable_on_accept: true,
+        ..kit(Order::StoresLag)
+    };
+    assert_eq!(mistake_with(early, Wrong::FreeEntryIgnored), Some(Mistake::Stuck));
+}
+
+#[test]
+fn every_interest_that_is_left_out_is_noticed() {
+    for interest in [
+        Interest::Gates,
+        Interest::Stores,
+        Interest::Leaving,
+        Interest::Reads,
+        Interest::Writes,
+    ] {
+        assert_eq!(
+            mistake(Wrong::LeavesOut(interest)),
+            Some(Mistake::Undeclared),
+            "{interest:?}"
+        );
+    }
+}
+
+#[test]
+fn stores_that_are_lost_are_noticed() {
+    for wrong in [
+        Wrong::GatesIgnored,
+        Wrong::NonTemporalWithoutRequest,
+        Wrong::EndsTooEarly,
+    ] {
+        let found = mistake(wrong);
+        assert!(
+            matches!(found, Some(Mistake::Order(_) | Mistake::Stale(_))),
+            "{wrong:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn stale_reads_are_noticed() {
+    for wrong in [Wrong::StaleRead, Wrong::SuppliesWhatItLacks] {
+        let found = mistake(wrong);
+        assert!(matches!(found, Some(Mistake::Stale(_))), "{wrong:?}: {found:?}");
+    }
+}
+
+#[test]
+fn broken_order_is_noticed() {
+    for wrong in [
+        Wrong::FenceNotCounted,
+        Wrong::OrderInverted,
+        Wrong::DependenceDropped,
+        Wrong::DrainAnsweredEarly,
+        Wrong::NonTemporalPastTheBuffer,
+    ] {
+        let found = mistake(wrong);
+        assert!(matches!(found, Some(Mistake::Order(_))), "{wrong:?}: {found:?}");
+    }
+}

@@ -1,0 +1,4 @@
+//! The hardware statements of the delegated-ordering paper, on the machine.
+
+mod harness;
+mod semantics;

@@ -1,0 +1,8 @@
+//! Tests of the lab on whole runs: the battery of every design, the toy design of `docs/extending.md`, and what is special to
+//! two families.
+
+mod battery;
+mod common;
+mod loc;
+mod toy;
+mod x86;

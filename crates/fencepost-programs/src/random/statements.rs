@@ -1,0 +1,271 @@
+//! What operation `k` of a thread does: a pure function of seed, thread and `k`.
+
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Addr, params, rng};
+
+params! {
+    /// Parameters of `random`. The last seven are weights: how often a kind of statement is drawn, relative to the others.
+    pub struct RandomParams {
+        /// Persistent lines that all threads use.
+        lines: u32 = 4,
+        /// Words used of each line. Hardware transactions use all eight.
+        words: u8 = 2,
+        /// Statements of one operation.
+        length: u8 = 6,
+        /// Percentage of transactions that abort themselves, once.
+        abort_percent: u8 = 20,
+        /// Plain loads.
+        loads: u8 = 4,
+        /// Plain stores, half of them flushed at once where the design has flushes.
+        stores: u8 = 10,
+        /// Stores of a value that depends on a load.
+        dependent: u8 = 3,
+        /// Non-temporal stores.
+        nt_stores: u8 = 3,
+        /// Flushes of some line, of any kind that the instruction set has.
+        flushes: u8 = 2,
+        /// Fences: mostly the design's ordering idiom.
+        fences: u8 = 5,
+        /// Atomics, releases, acquires and critical sections.
+        synchronise: u8 = 4,
+    }
+}
+
+/// Volatile lines that take part, and locks.
+pub const VOLATILE_LINES: u64 = 2;
+pub const LOCKS: u64 = 2;
+
+/// Words of a line that belong to one thread each under transactions; the last word is everybody's.
+pub const OWN_WORDS: u32 = 7;
+const SHARED_WORD: u64 = 7;
+
+/// One statement.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// Reads a word.
+    Load(Addr),
+    /// Stores a word.
+    Store(Addr),
+    /// Stores a word and flushes its line.
+    Persist(Addr),
+    /// Stores a word with a value that depends on another, and flushes its line.
+    Copy { from: Addr, to: Addr },
+    /// Stores a word past the caches.
+    NtStore(Addr),
+    /// Flushes a line; the number picks the instruction.
+    Flush(Addr, usize),
+    /// The design's ordering idiom.
+    Order,
+    /// The design's idiom for "durable now".
+    Durable,
+    /// A fence that orders loads too.
+    FullFence,
+    /// Exchanges a word atomically.
+    Swap(Addr),
+    /// Store-release of a volatile word.
+    Release(Addr),
+    /// Load-acquire of a volatile word.
+    Acquire(Addr),
+    /// Stores a word under a lock.
+    Critical { lock: u64, at: Addr },
+    /// Some other work.
+    Compute,
+}
+impl Statement {
+    /// The word it stores to.
+    pub fn stores_to(self) -> impl Iterator<Item = Addr> {
+        use Statement::*;
+        let to = match self {
+            Store(a) | Persist(a) | NtStore(a) | Swap(a) | Release(a) => Some(a),
+            Copy { to, .. } => Some(to),
+            Critical { at, .. } => Some(at),
+            Load(_) | Flush(..) | Order | Durable | FullFence | Acquire(_) | Compute => None,
+        };
+        to.into_iter()
+    }
+    /// The word that a plain load of it reads.
+    pub fn loads_from(self) -> Option<Addr> {
+        match self {
+            Statement::Load(a) | Statement::Copy { from: a, .. } => Some(a),
+            _ => None,
+        }
+    }
+}
+
+/// One hardware transaction.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    /// Its loads and stores.
+    pub statements: Vec<Statement>,
+    /// Whether it runs under the lock, and so may use the words that all threads write.
+    pub shared: bool,
+    /// After how many statements it aborts itself at the first attempt, if it does.
+    pub aborts_after: Option<usize>,
+    /// Whether the thread waits for it to be durable.
+    pub flushes: bool,
+}
+
+/// A value that names the statement that stores it.
+pub fn value(thread: u32, k: u32, i: u8) -> u64 {
+    (u64::from(thread) + 1) << 48 | (u64::from(k) + 1) << 8 | (u64::from(i) + 1)
+}
+/// The statement that a value names: thread, operation, place in the operation.
+pub fn named(value: u64) -> Option<(u32, u32, u8)> {
+    let part = |shift: u32, mask: u64| u32::try_from(value >> shift & mask).ok()?.checked_sub(1);
+    Some((part(48, 0xffff)?, part(8, 0xff_ffff_ffff)?, part(0, 0xff)? as u8))
+}
+
+/// How often each kind of statement is drawn.
+pub fn weights(p: &RandomParams) -> [u64; 7] {
+    [
+        p.loads,
+        p.stores,
+        p.dependent,
+        p.nt_stores,
+        p.flushes,
+        p.fences,
+        p.synchronise,
+    ]
+    .map(u64::from)
+}
+
+/// Random numbers of one statement.
+struct Dice {
+    words: [u64; 4],
+    drawn: u64,
+}
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        let [seed, thread, k, i] = self.words;
+        rng::hash(&[seed, thread, k, i, self.drawn]) % n
+    }
+}
+
+/// What the operations of a run are drawn from.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub seed: u64,
+    pub threads: u32,
+    pub params: RandomParams,
+    /// First persistent and first volatile line in use.
+    pub persistent: Addr,
+    pub volatile: Addr,
+}
+
+impl Plan {
+    fn dice(&self, thread: u32, k: u32, i: u64) -> Dice {
+        Dice {
+            words: [self.seed, u64::from(thread), u64::from(k), i],
+            drawn: 0,
+        }
+    }
+    /// Whether operation `k` ends with all its stores flushed and fenced.
+    pub fn seals(&self, thread: u32, k: u32) -> bool {
+        self.dice(thread, k, 1000).below(2) == 0
+    }
+    fn persistent_word(&self, dice: &mut Dice) -> Addr {
+        let (line, word) = (
+            dice.below(u64::from(self.params.lines)),
+            dice.below(u64::from(self.params.words)),
+        );
+        Addr(self.persistent.0 + line * LINE_BYTES + word * 8)
+    }
+    fn volatile_word(&self, dice: &mut Dice) -> Addr {
+        let (line, word) = (dice.below(VOLATILE_LINES), dice.below(u64::from(self.params.words)));
+        Addr(self.volatile.0 + line * LINE_BYTES + word * 8)
+    }
+    /// Volatile words stand for a quarter of them.
+    fn any_word(&self, dice: &mut Dice) -> Addr {
+        match dice.below(4) {
+            0 => self.volatile_word(dice),
+            _ => self.persistent_word(dice),
+        }
+    }
+    /// Statement `i` of operation `k` where no transactions are.
+    pub fn statement(&self, thread: u32, k: u32, i: u8) -> Statement {
+        let dice = &mut self.dice(thread, k, u64::from(i));
+        let weights = weights(&self.params);
+        let mut pick = dice.below(weights.iter().sum());
+        let kind = weights.iter().position(|w| match pick.checked_sub(*w) {
+            None => true,
+            Some(rest) => {
+                pick = rest;
+                false
+            }
+        });
+        match (kind.unwrap_or(0), dice.below(8)) {
+            (0, 0) => Statement::Compute,
+            (0, _) => Statement::Load(self.any_word(dice)),
+            (1, 0..4) => Statement::Store(self.any_word(dice)),
+            (1, _) => Statement::Persist(self.persistent_word(dice)),
+            (2, _) => Statement::Copy {
+                from: self.any_word(dice),
+                to: self.persistent_word(dice),
+            },
+            (3, _) => Statement::NtStore(self.persistent_word(dice)),
+            (4, n) => Statement::Flush(self.persistent_word(dice), n as usize),
+            (5, 0) => Statement::FullFence,
+            (5, 1) => Statement::Durable,
+            (5, _) => Statement::Order,
+            (_, 0..2) => Statement::Swap(self.any_word(dice)),
+            (_, 2..4) => Statement::Release(self.volatile_word(dice)),
+            (_, 4..6) => Statement::Acquire(self.volatile_word(dice)),
+            _ => Statement::Critical {
+                lock: dice.below(LOCKS),
+                at: self.persistent_word(dice),
+            },
+        }
+    }
+    /// Operation `k` where the hardware has transactions.
+    pub fn transaction(&self, thread: u32, k: u32) -> Transaction {
+        let mut dice = self.dice(thread, k, 2000);
+        let shared = dice.below(2) == 0;
+        let count = 1 + dice.below(u64::from(self.params.length)) as u8;
+        let statement = |i: u8| {
+            let dice = &mut self.dice(thread, k, u64::from(i));
+            let mut word = || self.transaction_word(thread, shared, dice);
+            let (at, from) = (word(), word());
+            match dice.below(4) {
+                0 => Statement::Load(at),
+                1 => Statement::Copy { from, to: at },
+                _ => Statement::Store(at),
+            }
+        };
+        let statements: Vec<Statement> = (0..count).map(statement).collect();
+        let aborts = dice.below(100) < u64::from(self.params.abort_percent);
+        let after = dice.below(statements.len() as u64 + 1) as usize;
+        Transaction {
+            statements,
+            shared,
+            aborts_after: aborts.then_some(after),
+            flushes: dice.below(4) == 0,
+        }
+    }
+    /// A word that a transaction of this thread may use.
+    fn transaction_word(&self, thread: u32, shared: bool, dice: &mut Dice) -> Addr {
+        let lines = u64::from(self.params.lines);
+        let (line, group) = (dice.below(lines), u64::from(thread / OWN_WORDS));
+        match shared && dice.below(2) == 0 {
+            true => Addr(self.persistent.0 + line * LINE_BYTES + SHARED_WORD * 8),
+            false => {
+                let own = u64::from(thread % OWN_WORDS);
+                Addr(self.persistent.0 + (group * lines + line) * LINE_BYTES + own * 8)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_name_their_statements() {
+        for (thread, k, i) in [(0, 0, 0), (253, 7, 99), (3, u32::MAX / 8, 5)] {
+            assert_eq!(named(value(thread, k, i)), Some((thread, k, i)));
+        }
+        assert_eq!(named(0), None);
+        assert_eq!(named(1 << 48), None);
+    }
+}

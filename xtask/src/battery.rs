@@ -1,0 +1,35 @@
+//! `battery [--design NAME] [--full]`: the battery of one or every design, as a table.
+
+use fencepost_lab::battery::{Extent, Part, heading, run};
+use fencepost_lab::designs;
+use std::process::ExitCode;
+
+/// Runs it; 1 if something is wrong, 2 for an unknown design or option.
+pub fn command(args: &[&str]) -> ExitCode {
+    let (mut design, mut extent) = (None, Extent::sample());
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match (*arg, design) {
+            ("--full", _) => extent = Extent::full(),
+            ("--design", None) => design = Some(rest.next().copied().unwrap_or_default()),
+            _ => {
+                eprintln!("usage: cargo run -p xtask -- battery [--design NAME] [--full]");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let all = designs();
+    let chosen = match design.map(|name| all.iter().position(|d| d.name == name)) {
+        None => all,
+        Some(Some(i)) => &all[i..=i],
+        Some(None) => {
+            let known: Vec<_> = all.iter().map(|d| d.name).collect();
+            eprintln!("no such design; there are {}", known.join(", "));
+            return ExitCode::from(2);
+        }
+    };
+    println!("{}", heading());
+    let verdicts = run(chosen, extent, &Part::ALL);
+    verdicts.iter().for_each(|v| println!("{v}"));
+    ExitCode::from(u8::from(verdicts.iter().any(|v| v.wrong().next().is_some())))
+}
