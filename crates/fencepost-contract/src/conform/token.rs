@@ -362,10 +362,8 @@ impl<'a> Check<'a> {
     /// Counts members of the batch that overtook an older store.
     fn count_reorderings(&mut self) {
         let graph = &self.space.graph;
-        while self.oldest < graph.node_count() && {
-            let n = NodeId(self.oldest as u32);
-            graph.is_barrier(n) || self.settled.is_settled(n)
-        } {
+        let passed = |n: NodeId| graph.is_barrier(n) || self.settled.is_settled(n);
+        while self.oldest < graph.node_count() && passed(NodeId(self.oldest as u32)) {
             self.oldest += 1;
         }
         for i in 0..self.batch.len() {
@@ -389,16 +387,13 @@ impl<'a> Check<'a> {
 
     fn finish(mut self, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
         let graph = &self.space.graph;
-        let mut lost = graph
-            .nodes()
-            .filter(|n| !graph.is_barrier(*n) && !self.settled.is_settled(*n));
+        let waits = |n: &NodeId| !graph.is_barrier(*n) && !self.settled.is_settled(*n);
+        let mut lost = graph.nodes().filter(waits);
         if let Some(first) = lost.next() {
             self.report.pending = 1 + lost.count() as u64;
             if let (true, Some(first)) = (demands.complete, self.store_at(first)) {
-                return Err(Box::new(Refusal::Lost {
-                    first,
-                    count: self.report.pending,
-                }));
+                let count = self.report.pending;
+                return Err(Box::new(Refusal::Lost { first, count }));
             }
         }
         Ok(self.report)

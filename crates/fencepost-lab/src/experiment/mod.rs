@@ -11,6 +11,7 @@ pub mod readings;
 pub mod rule;
 pub mod runs;
 pub mod score;
+pub mod scoreboard;
 pub mod semantics;
 pub mod spec;
 

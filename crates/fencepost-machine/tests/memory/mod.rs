@@ -11,3 +11,4 @@ mod timing;
 mod trace;
 mod traffic;
 mod util;
+mod write_pulses;

@@ -2,12 +2,12 @@
 
 use super::bank_queues::{BankQueues, BankRequests, Request, RowState};
 use super::command::{Command, Pick, Picker, sooner};
-use super::context::{Context, Issued};
+use super::context::{Context, Issued, waiting};
 use super::turn::{Fill, Turn};
-use super::{FrFcfs, Handle, OpenRow, Waiting};
+use super::{FrFcfs, Handle, OpenRow};
 use crate::memory::spec::{MediaSpec, WritePolicy};
 use crate::memory::timing::{Channel, Delays, Direction};
-use crate::memory::writes::{Slot, Writes};
+use crate::memory::writes::Slot;
 use crate::memory::{CommandKind, CommandRecord};
 use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
@@ -393,17 +393,5 @@ impl ChannelScheduler {
             Direction::Write => stats.writes += 1,
         }
         self.turn.served(direction);
-    }
-}
-
-fn waiting<'a>(queues: &'a Writes, handle: Handle, order: u64, r: &Request) -> Waiting<'a> {
-    let slot = r.key as Slot;
-    Waiting {
-        handle,
-        line: r.line,
-        row: r.row,
-        since: r.since,
-        order,
-        write: Some((queues.id(slot), queues.write(slot))),
     }
 }

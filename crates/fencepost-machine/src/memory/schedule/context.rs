@@ -1,11 +1,11 @@
 //! What a channel is given for a step, and what it answers.
 
-use super::Scheduler;
 use super::bank_queues::Request;
+use super::{Handle, Scheduler, Waiting};
 use crate::memory::spec::ControllerSpec;
 use crate::memory::stats::MemStats;
 use crate::memory::timing::{Delays, Direction};
-use crate::memory::writes::Writes;
+use crate::memory::writes::{Slot, Writes};
 use crate::memory::{CommandRecord, IssueFilter};
 use fencepost_kernel::Ps;
 
@@ -37,4 +37,17 @@ pub enum Issued {
     RowCommand,
     /// A line crosses the bus; it has arrived (read) or is stored (write) at this time.
     Column(Direction, Request, Ps),
+}
+
+/// A queued write as a scheduler sees it.
+pub(super) fn waiting<'a>(queues: &'a Writes, handle: Handle, order: u64, r: &Request) -> Waiting<'a> {
+    let slot = r.key as Slot;
+    Waiting {
+        handle,
+        line: r.line,
+        row: r.row,
+        since: r.since,
+        order,
+        write: Some((queues.id(slot), queues.write(slot))),
+    }
 }
