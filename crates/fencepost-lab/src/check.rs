@@ -23,8 +23,9 @@ pub const DEFAULT_BUDGET: u64 = 20_000;
 
 /// Stores of a run beyond which neither recovery is interrupted nor writes in flight are reordered.
 const SMALL: usize = 4_000;
-/// Recoveries that reordering the writes in flight of one run may take.
+/// Recoveries, and steps of them, that reordering the writes in flight of one run may take.
 const IN_FLIGHT: u64 = 2_000;
+const IN_FLIGHT_STEPS: u64 = 200_000;
 
 /// Examines the crash points of a recorded run, up to the request's budget and until a deadline, until one fails.
 pub fn prefixes<P: Program>(
@@ -97,7 +98,7 @@ pub fn in_flight<P: Program>(
     then(
         Explorer::new(&space)
             .budget(Budget::States(IN_FLIGHT))
-            .minimising(IN_FLIGHT)
+            .beside_others(IN_FLIGHT_STEPS)
             .prefix(prefix),
         &oracle,
     )

@@ -15,6 +15,9 @@ use std::fmt;
 /// Recoveries that one interrupted recovery may be followed by.
 const MOST_SECOND: u64 = 20_000;
 
+/// Steps that they may take together.
+const MOST_STEPS: u64 = 1_000_000;
+
 /// What was looked at.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgainReport {
@@ -109,7 +112,9 @@ pub fn is_fenced(tape: &Trace) -> bool {
 
 /// An exploration of the crash states of one recovery.
 pub fn explorer(space: &CrashSpace) -> Explorer<'_> {
-    Explorer::new(space).budget(Budget::States(MOST_SECOND))
+    Explorer::new(space)
+        .budget(Budget::States(MOST_SECOND))
+        .beside_others(MOST_STEPS)
 }
 
 /// A recovery that does not survive being interrupted.

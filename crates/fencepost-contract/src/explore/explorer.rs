@@ -41,6 +41,11 @@ pub struct Explorer<'s> {
     pub(super) minimising: u64,
     /// When everything has to be over, whatever the budget says.
     pub(super) deadline: Option<Instant>,
+    /// Steps that exploring may take, and nodes that counting states may look at.
+    pub(super) steps: u64,
+    pub(super) counting: u64,
+    /// Whether what cannot be explored exactly is left out, instead of the states near its ends being tried.
+    pub(super) exact_only: bool,
     /// The contract under which recovery itself is interrupted, if it is.
     pub(super) again: Option<Contract>,
 }
@@ -73,6 +78,9 @@ impl<'s> Explorer<'s> {
             rules,
             minimising: 100_000,
             deadline: None,
+            steps: u64::MAX,
+            counting: 50_000_000,
+            exact_only: false,
             again: None,
         }
     }
@@ -111,6 +119,13 @@ impl<'s> Explorer<'s> {
         self.again = Some(contract);
         self
     }
+    /// Explores in at most so many steps, and exactly or not at all: for a check that runs beside others and has to take
+    /// the same time and say the same on every machine.
+    pub fn beside_others(mut self, steps: u64) -> Self {
+        (self.steps, self.counting, self.exact_only) = (steps, steps, true);
+        self.minimising = self.minimising.min(steps / 100);
+        self
+    }
     /// Ends everything, exploring or shrinking, at this moment.
     pub fn until(mut self, deadline: Option<Instant>) -> Self {
         self.deadline = deadline;
@@ -134,7 +149,7 @@ impl<'s> Explorer<'s> {
         subject.forget();
         let mut work = Work::new(self);
         let found = match work.exactly(subject)? {
-            None if !work.unfinished.is_empty() => work.boundedly(subject)?,
+            None if !work.unfinished.is_empty() && !self.exact_only => work.boundedly(subject)?,
             found => found,
         };
         match found {

@@ -11,8 +11,6 @@ use super::witness::Witness;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// Nodes that counting crash states may look at, over one exploration.
-const COUNTING_EFFORT: u64 = 50_000_000;
 /// Time that the search for the smallest witness may take at least, if the budget has it.
 const SHRINKING: std::time::Duration = std::time::Duration::from_secs(2);
 /// Steps that the search for the smallest witness may take, for each recovery it may take.
@@ -59,7 +57,7 @@ impl<'e, 's> Work<'e, 's> {
             report,
             tally,
             begun: Instant::now(),
-            counter: Counter::new(COUNTING_EFFORT),
+            counter: Counter::new(explorer.counting),
             counted: 0,
             ended: Vec::new(),
             unfinished: Vec::new(),
@@ -67,7 +65,13 @@ impl<'e, 's> Work<'e, 's> {
     }
     /// What may be spent: this part of the budget, counted from its beginning.
     fn allowance(&self, part: f64) -> Allowance {
+        let steps = self.explorer.steps;
         let mut allowance = Allowance {
+            steps: if steps == u64::MAX {
+                steps
+            } else {
+                (steps as f64 * part) as u64
+            },
             until: self.explorer.deadline,
             ..Allowance::ENDLESS
         };

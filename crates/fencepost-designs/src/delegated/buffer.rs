@@ -72,7 +72,7 @@ pub struct PersistBuffer {
     pub entries: VecDeque<Entry>,
     /// Dependences that the next persist or FENCE will carry.
     pub accum: Deps,
-    /// See [`Inherited`].
+    /// See `Inherited`.
     pub inherited: Inherited,
     /// Read and write sets, one pair per FENCE slot.
     pub sets: Vec<AccessSets>,

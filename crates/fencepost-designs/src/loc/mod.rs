@@ -2,7 +2,7 @@
 //! persistence, and a non-volatile last level. Six designs (one file each) share one mechanism.
 //!
 //! How the parts follow the paper: [`txs`] is the Tx State Table with LastCommittedTxID, [`lines`] the Tx Dirty Block
-//! Table and the versions of lines, `commit`, `close` and `into_llc` the commit logic, [`memlog`] and [`format`] the memory log
+//! Table and the versions of lines, `commit`, `close` and `into_llc` the commit logic, [`memlog`] and [`mod@format`] the memory log
 //! area, `home` the checkpointing phase, [`recover`] and [`nv`] what the hardware does after a power failure.
 
 mod checkpoint;
