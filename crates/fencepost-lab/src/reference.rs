@@ -51,6 +51,7 @@ fn origin_name(o: Origin) -> &'static str {
     match o {
         Origin::Paper => "paper",
         Origin::Standard => "standard",
+        Origin::Simulator => "simulator",
         Origin::Ours => "ours",
     }
 }
@@ -170,6 +171,6 @@ mod tests {
         for p in fencepost_programs::programs() {
             assert!(parameters.contains(&format!("`[program.{}]`", p.word)));
         }
-        assert!(parameters.contains("| `write_queue` | a whole number | `64` |"));
+        assert!(parameters.contains("| `write_queue` | a whole number |  | `64` |"));
     }
 }

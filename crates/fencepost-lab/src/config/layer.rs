@@ -51,6 +51,7 @@ fn collect(source: &Arc<Source>, section: &str, table: &Table, layer: &mut Layer
         match (section, key, item) {
             ("", "extends", Item::Value(v)) => layer.extends = extends(source, v)?,
             ("", "about", Item::Value(Value::String(s))) => layer.about = Some(s.value().clone()),
+            ("", "about", _) => return Err(BadInput::new("`about` must be a text").at(key_place)),
             (_, _, Item::Table(t)) => collect(source, &join(section, key), t, layer)?,
             (_, _, Item::Value(v)) => layer.settings.push(setting(source, section, key, key_place, v)?),
             (_, _, Item::ArrayOfTables(_) | Item::None) => {

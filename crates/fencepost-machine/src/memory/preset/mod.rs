@@ -4,11 +4,13 @@
 //! uses the medium, taken from a published device or standard, or ours, with the reason.
 
 mod ddr4;
+mod nvm;
 mod papers;
 mod pcm;
 
 use super::spec::MediaSpec;
 use ddr4::*;
+use nvm::*;
 use papers::*;
 use pcm::*;
 
@@ -19,6 +21,8 @@ pub enum Origin {
     Paper,
     /// A device standard or a published part states it.
     Standard,
+    /// The simulator that the paper names has it, where the paper is silent.
+    Simulator,
     /// Chosen here, because nothing states it.
     Ours,
 }
@@ -75,8 +79,14 @@ impl MediaSpec {
             marks: PWQ,
         },
         MediaPreset {
+            word: "nvm-2400",
+            doc: "Non-volatile memory as gem5 models it: 150 ns read, 500 ns write, 128 writes buffered in the module.",
+            spec: nvm_2400,
+            marks: NVM_2400,
+        },
+        MediaPreset {
             word: "themis-pcm",
-            doc: "Phase-change memory of the Themis paper: 1200 MHz, 346 ns read, 500 ns write.",
+            doc: "Phase-change memory of the Themis paper: nvm-2400 with a 346 ns read.",
             spec: themis_pcm,
             marks: THEMIS_PCM,
         },

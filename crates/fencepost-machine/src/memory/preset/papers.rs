@@ -1,6 +1,6 @@
 //! Media of the BROI, the loose-ordering and the per-task-committing papers.
 
-use super::Origin::{Ours, Paper, Standard};
+use super::Origin::{Ours, Paper, Simulator, Standard};
 use super::{Mark, NO_DESTROY, NO_REFRESH, mark};
 use crate::memory::spec::{Mapping, MediaSpec, PagePolicy, WritePolicy};
 use fencepost_kernel::{Bytes, Ps};
@@ -41,7 +41,7 @@ pub(super) const BROI_NVM: &[Mark] = &[
     mark("t_cl", Paper, HIT_36),
     mark("t_cwl", Paper, HIT_36),
     mark("t_ras", Ours, NO_DESTROY),
-    mark("t_wr", Ours, "writing the array is paid when the row is closed"),
+    mark("t_wr", Ours, "the write pulse is the recovery"),
     mark("t_rtp", Ours, "a bank serves one access at a time"),
     mark(
         "t_ccd_bank",
@@ -53,7 +53,7 @@ pub(super) const BROI_NVM: &[Mark] = &[
     mark(
         "write_pulse",
         Paper,
-        "300 ns write conflict = 100 ns read conflict + 200 ns to write the dirty row back",
+        "300 ns write conflict = 100 ns read conflict + 200 ns until a row just written may close",
     ),
     mark(
         "writes",
@@ -126,6 +126,7 @@ pub(super) fn fgc_pcm() -> MediaSpec {
         t_refi: Ps::ZERO,
         read_pulse: Ps::from_ns(55),
         write_pulse: Ps::from_ns(150),
+        writes: WritePolicy::RowBuffer,
         ..MediaSpec::default()
     }
 }
@@ -138,4 +139,9 @@ pub(super) const FGC_PCM: &[Mark] = &[
     mark("t_refi", Standard, NO_REFRESH),
     mark("read_pulse", Paper, "55 ns read latency"),
     mark("write_pulse", Paper, "150 ns write latency"),
+    mark(
+        "writes",
+        Simulator,
+        "DRAMSim2, in which write recovery delays the precharge only; the paper is silent",
+    ),
 ];
