@@ -58,7 +58,7 @@ pub struct Pm<'m, M: Mem> {
     pub m: &'m mut M,
     /// The dialect in force, where the back end was not compiled for one: see [`Pm::idiom`].
     pub dialect: Dialect,
-    /// Acknowledge every operation (`--ack every`): each ends with `durable`.
+    /// Acknowledge every operation (`--ack every`): each ends with `durable`. Not in code for a fixed build.
     pub ack_every: bool,
     /// What the thread's transaction runtime keeps in private memory.
     pub lists: Lists<M::Dep>,
@@ -190,14 +190,16 @@ impl<'m, M: Mem> Pm<'m, M> {
         self.m.unlock(at);
     }
     /// Ends operation `op`: acknowledges it where the dialect or `--ack every` says so.
+    #[inline(always)]
     pub(crate) fn finish_op(&mut self, op: u32, outcome: Outcome) {
-        if self.ack_every {
+        let ack_every = M::OBSERVED && self.ack_every;
+        if ack_every {
             self.durable();
         }
         self.m.op_end(op, outcome);
         let idiom = self.idiom();
         let logs = idiom.logging != Logging::None;
-        if logs && (self.ack_every || idiom.order_is_durable) {
+        if logs && (ack_every || idiom.order_is_durable) {
             self.m.ack(op);
         }
     }

@@ -153,14 +153,17 @@ impl Sps {
             tx.region(REGION_SWAP, &inputs);
         }
         tx.compute(sites::SPS_SWAP);
-        let by_word = self.params.copy_order == CopyOrder::Word && !half;
-        for i in 0..N {
-            tx.write(a.field(i as u64 * 8), of_b[i]);
-            if by_word {
+        if self.params.copy_order == CopyOrder::Word && !half {
+            for i in 0..N {
+                tx.write(a.field(i as u64 * 8), of_b[i]);
                 tx.write(b.field(i as u64 * 8), of_a[i]);
             }
+            return (of_a[0].v, of_b[0].v);
         }
-        if !by_word && !half {
+        for (i, v) in of_b.iter().enumerate() {
+            tx.write(a.field(i as u64 * 8), *v);
+        }
+        if !half {
             for (i, v) in of_a.iter().enumerate() {
                 tx.write(b.field(i as u64 * 8), *v);
             }

@@ -7,7 +7,7 @@
 use crate::choice::Choice;
 use fencepost_kernel::units::PM_BASE;
 use fencepost_kernel::{Addr, At, Build, Fence, Flush, Mem, Rmw, Site, Val, Width};
-use std::arch::x86_64::{_mm_clflush, _mm_sfence, _mm_stream_si64};
+use std::arch::x86_64::{_mm_clflush, _mm_sfence};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, compiler_fence};
 
@@ -109,8 +109,9 @@ impl<C: Choice, const MARKED: bool> Mem for Memory<C, MARKED> {
     }
     #[inline(always)]
     fn nt_store(&mut self, at: At<()>, v: Val<()>) {
-        // SAFETY: as for loads; SSE2 is part of x86-64. Records are read back only after the fence that ends a transaction.
-        unsafe { _mm_stream_si64(Self::at(at.addr), v.v as i64) }
+        // A plain store stands for `movnti`: it addresses memory the same way, which the intrinsic, being assembly, keeps from the
+        // compiler.
+        self.store(at, v);
     }
     #[inline(always)]
     fn flush(&mut self, at: At<()>, _: Flush) {

@@ -58,3 +58,28 @@ pub fn page() -> String {
         .replace("@PROGRAMS@", list.trim_end())
         .replace("@COUNTS@", table.trim_end())
 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    /// What the instructions of an operation are held to.
+    const MOST: f64 = 1.3;
+
+    #[test]
+    fn ours_are_near_what_is_written_by_hand() {
+        let lines = COUNTS.lines().filter(|l| !l.starts_with('#')).count();
+        assert_eq!(counts().len(), lines - 1, "a line is malformed");
+        for program in ["cq", "sps", "hash", "rbtree"] {
+            for way in ["volatile", "inline"] {
+                let counts = counts();
+                let c = counts.iter().find(|c| c.program == program && c.way == way);
+                let c = c.unwrap_or_else(|| panic!("{program} {way} was never counted"));
+                let reference = c.reference.expect("there is one by hand");
+                assert!(
+                    c.ours <= MOST * reference,
+                    "{program} {way}: {} beside {reference}",
+                    c.ours
+                );
+            }
+        }
+    }
+}

@@ -38,9 +38,16 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub fn region(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
-        if self.mode() == Mode::Ido {
-            self.ido_region(id, inputs);
+        match self.mode() {
+            Mode::Ido if M::FIXED.is_some() => self.ido_region(id, inputs),
+            Mode::Ido => self.region_called(id, inputs),
+            _ => {}
         }
+    }
+    #[track_caller]
+    #[inline(never)]
+    fn region_called(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
+        self.ido_region(id, inputs);
     }
     /// Whether regions are logged at all: ask before gathering inputs costs anything.
     #[inline(always)]

@@ -51,6 +51,7 @@
 //! software write-ahead log with strict phases (loc VI).
 
 mod ido;
+mod primitives;
 mod record;
 mod recover;
 mod redo;
@@ -66,7 +67,7 @@ pub(crate) use runtime::{APPLIED, COMMIT, NO_LINE, RECORDS, TX_PER_OP};
 use crate::sites;
 use crate::words::Variant;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Mem, Mode, Pm, Val, Width};
+use fencepost_kernel::{At, Mem, Mode, Pm, Val, Width};
 use slips::Slips;
 
 /// A running transaction.
@@ -87,6 +88,8 @@ pub struct Tx<'a, 'm, M: Mem> {
     line: u64,
     /// iDO: how many regions began.
     regions: u64,
+    /// A block to return once the transaction has committed; earlier ones are in the thread's list.
+    freed: Option<At<M::Dep>>,
     slips: Slips<M::Dep>,
 }
 
@@ -158,6 +161,7 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.protect(at, 8);
         self.write(at, v);
     }
+    // Where the mode is chosen at run time the code for all of them stands once, out of line.
     #[track_caller]
     #[inline(never)]
     fn write_called(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
@@ -200,6 +204,20 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub fn fresh_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        if M::FIXED.is_some() {
+            self.fresh_here(at, v, width);
+        } else {
+            self.fresh_called(at, v, width);
+        }
+    }
+    #[track_caller]
+    #[inline(never)]
+    fn fresh_called(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        self.fresh_here(at, v, width);
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn fresh_here(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         if self.slip(Variant::WrongStoreOrder) && self.logs() {
             self.hold_back(at, v, width);
         } else if matches!(self.mode(), Mode::Undo { grouped: false, .. }) {
@@ -217,24 +235,36 @@ impl<M: Mem> Tx<'_, '_, M> {
     /// Returns a block to the pool once the transaction has committed.
     #[inline(always)]
     pub fn free(&mut self, block: At<M::Dep>) {
-        self.pm.lists.freed.push(block);
+        if let Some(earlier) = self.freed.replace(block) {
+            self.pm.lists.freed.push(earlier);
+        }
     }
     /// Announces that `len` bytes at `at` (whole words) are about to change: grouped undo logs them now, as one object.
     /// Announcing the whole write-set before the first write lets all records share one barrier.
     #[track_caller]
     #[inline(always)]
     pub fn protect(&mut self, at: At<M::Dep>, len: u64) {
-        if matches!(self.mode(), Mode::Undo { grouped: true, .. }) {
-            self.undo_protect(at, len, false);
-        }
+        self.protect_object(at, len, false);
     }
     /// The same for an object that the transaction may have announced before, always with the same address and length.
     #[track_caller]
     #[inline(always)]
     pub fn protect_once(&mut self, at: At<M::Dep>, len: u64) {
-        if matches!(self.mode(), Mode::Undo { grouped: true, .. }) {
-            self.undo_protect(at, len, true);
+        self.protect_object(at, len, true);
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn protect_object(&mut self, at: At<M::Dep>, len: u64, once: bool) {
+        match self.mode() {
+            Mode::Undo { grouped: true, .. } if M::FIXED.is_some() => self.undo_protect(at, len, once),
+            Mode::Undo { grouped: true, .. } => self.protect_called(at, len, once),
+            _ => {}
         }
+    }
+    #[track_caller]
+    #[inline(never)]
+    fn protect_called(&mut self, at: At<M::Dep>, len: u64, once: bool) {
+        self.undo_protect(at, len, once);
     }
     /// The stores so far must be durable before those that follow: where raw code has its persist and barrier. Logged and
     /// hardware transactions need nothing here.
@@ -255,7 +285,21 @@ impl<M: Mem> Tx<'_, '_, M> {
     /// Commits: when this returns the transaction is atomic, and durable as soon as everything ordered so far is.
     #[track_caller]
     #[inline(always)]
-    pub fn commit(mut self) {
+    pub fn commit(self) {
+        if M::FIXED.is_some() {
+            self.commit_here();
+        } else {
+            self.commit_called();
+        }
+    }
+    #[track_caller]
+    #[inline(never)]
+    fn commit_called(self) {
+        self.commit_here();
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn commit_here(mut self) {
         self.pm.m.compute(sites::TX_COMMIT);
         match self.mode() {
             Mode::Plain => {}
@@ -271,78 +315,14 @@ impl<M: Mem> Tx<'_, '_, M> {
             Mode::Redo => self.redo_commit(),
             Mode::Ido => self.ido_commit(),
         }
-        while let Some(block) = self.pm.lists.freed.pop() {
+        if let Some(block) = self.freed {
             self.rt.pool.free(self.pm.m, self.thread, block);
+            while let Some(earlier) = self.pm.lists.freed.pop() {
+                self.rt.pool.free(self.pm.m, self.thread, earlier);
+            }
         }
         if Self::MISTAKES {
             self.slip_at_commit();
-        }
-    }
-
-    /// A store in place, its line remembered for the flush at commit.
-    #[track_caller]
-    #[inline(always)]
-    fn store(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        if self.logs() {
-            self.dirty(at.addr);
-            self.store_tracked(at, v, width);
-        } else {
-            self.pm.m.store_n(at, v, width);
-        }
-    }
-    /// A store to a line that is remembered already.
-    #[track_caller]
-    #[inline(always)]
-    fn store_tracked(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        if Self::MISTAKES && std::mem::take(&mut self.slips.early_flush) {
-            self.pm.persist(at, width.bytes());
-        }
-        self.pm.m.store_n(at, v, width);
-    }
-    /// An ordering barrier of the transaction (the deliberate mistakes drop the first).
-    #[track_caller]
-    #[inline(always)]
-    fn order(&mut self) {
-        if !(Self::MISTAKES && std::mem::take(&mut self.slips.order)) {
-            self.pm.order();
-        }
-    }
-    /// The barrier between log and data.
-    #[track_caller]
-    #[inline(always)]
-    fn log_to_data(&mut self) {
-        if !self.slip(Variant::MissingLogFence) {
-            self.pm.log_to_data();
-        }
-    }
-    #[inline(always)]
-    fn first_record(&self) -> u64 {
-        self.log + RECORDS
-    }
-    /// The log is sized for the program's largest transaction; code for a fixed build relies on it.
-    #[inline(always)]
-    fn assert_fits(&self, words: u64) {
-        if Self::MISTAKES {
-            let end = self.log + self.rt.log_bytes;
-            assert!(
-                self.cursor + words * 8 <= end,
-                "the log area is too small for this transaction"
-            );
-        }
-    }
-    #[track_caller]
-    #[inline(always)]
-    fn log_word(&mut self, at: u64, v: Val<M::Dep>) {
-        self.pm.log_store(At::new(Addr(at)), v);
-    }
-    /// Stores one of the words that end or truncate a transaction, and starts its way to memory.
-    #[track_caller]
-    #[inline(always)]
-    fn log_mark(&mut self, offset: u64, v: u64) {
-        let at = At::new(Addr(self.log + offset));
-        self.pm.log_store(at, Val::lit(v));
-        if self.pm.idiom().log_path == fencepost_kernel::LogPath::Temporal {
-            self.pm.persist_line(at.addr.0 / LINE_BYTES);
         }
     }
 }

@@ -116,6 +116,7 @@ impl Runtime {
             previous: 0,
             line: NO_LINE,
             regions: 0,
+            freed: None,
             slips: Slips::of(self.variant),
         };
         if M::FIXED.is_none() {

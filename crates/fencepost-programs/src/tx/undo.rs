@@ -26,7 +26,7 @@ impl<M: Mem> Tx<'_, '_, M> {
         match self.flavour() {
             Flavour::Inline => {
                 self.inline_record(at, width);
-                self.undo_seal();
+                self.seal_from(self.cursor - UNIT);
                 self.dirty(at.addr);
             }
             Flavour::Library if M::FIXED.is_some() => self.library_call(at, width),
@@ -179,15 +179,20 @@ impl<M: Mem> Tx<'_, '_, M> {
         if self.sealed == self.cursor {
             return;
         }
-        self.pm
-            .log_persist(At::new(Addr(self.sealed)), self.cursor - self.sealed);
+        self.seal_from(self.sealed);
+        self.sealed = self.cursor;
+    }
+    /// Orders the records from `from` on before whatever data follows.
+    #[track_caller]
+    #[inline(always)]
+    fn seal_from(&mut self, from: u64) {
+        self.pm.log_persist(At::new(Addr(from)), self.cursor - from);
         if self.is_list() {
             // Splice: only once the nodes are whole.
             self.order();
             self.log_mark(COMMIT, self.previous);
         }
         self.log_to_data();
-        self.sealed = self.cursor;
     }
     /// One 8-byte store ends the transaction and kills its records.
     #[track_caller]
