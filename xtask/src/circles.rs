@@ -53,7 +53,7 @@ fn resolve<'m>(by_path: &BTreeMap<&[String], &'m Module>, path: &[String], hops:
         }
         for glob in &module.globs {
             let defines = |m: &&Module| m.defines.contains(name) || m.reexports.contains_key(name);
-            if by_path.get(&glob[..]).is_some_and(|m| defines(m)) {
+            if by_path.get(&glob[..]).is_some_and(defines) {
                 let target: Vec<String> = glob.iter().chain([name]).cloned().collect();
                 return resolve(by_path, &target, hops + 1);
             }

@@ -113,16 +113,3 @@ pub fn differences(step: usize) -> std::io::Result<Vec<(String, String)>> {
     let recorded = recorded.lines().skip(1).step_by(step).map(str::to_owned);
     Ok(recorded.zip(list(step)).filter(|(a, b)| a != b).collect())
 }
-
-/// A sample of the list, in every test run; the command compares all of it.
-#[test]
-fn a_sample_of_the_list_is_as_recorded() {
-    let wrong = differences(23).expect("the list is there");
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    let recorded = std::fs::read_to_string(path()).expect("the list is there");
-    assert_eq!(
-        recorded.lines().count(),
-        1 + configurations().len(),
-        "record the list anew"
-    );
-}

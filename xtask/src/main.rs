@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["generate"] => {
-            for (name, text) in generate::pages() {
+            for (name, text) in generate::pages()
+                .into_iter()
+                .chain(std::iter::once_with(generate::explored_pages).flatten())
+            {
                 let path = root().join(&name);
                 if let Err(e) = std::fs::write(&path, text) {
                     eprintln!("cannot write {}: {e}", path.display());

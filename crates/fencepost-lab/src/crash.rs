@@ -30,6 +30,8 @@ pub struct CrashRequest {
     pub schedules: Option<u64>,
     /// Run one in so many merged continuations nevertheless; `None`: the first few hundred of small programs.
     pub doubt: Option<u64>,
+    /// Whether power also fails while recovery runs.
+    pub recovery_fails: bool,
     /// Persist order within a cache line; `None`: the contract's own.
     pub line_order: Option<LineOrder>,
     /// The unit in which memory becomes durable.
@@ -176,6 +178,7 @@ pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
         budget,
         schedules: c.schedules,
         doubt: c.doubt,
+        recovery_fails: c.recovery_fails,
         simulated: contract.is_none(),
     };
     fencepost_programs::with_program(resolved.program_word(), &resolved.program, explore)
@@ -214,6 +217,7 @@ pub(crate) struct Explore<'a> {
     pub(crate) budget: Budget,
     pub(crate) schedules: Option<u64>,
     pub(crate) doubt: Option<u64>,
+    pub(crate) recovery_fails: bool,
     pub(crate) simulated: bool,
 }
 impl Explore<'_> {
@@ -224,6 +228,7 @@ impl Explore<'_> {
         check.seed = self.resolved.request.seed;
         check.budget = self.budget;
         check.doubt = self.doubt;
+        check.power_fails_again = self.recovery_fails;
         check.prefix = ReplayKey::cut(self.resolved, &self.contract).encode();
         let run = ProgramRun {
             dialect: self.resolved.dialect(),

@@ -62,6 +62,7 @@ impl Visit for Again<'_> {
                     budget: Budget::Unlimited,
                     schedules: None,
                     doubt: None,
+                    recovery_fails: true,
                     simulated: false,
                 };
                 let (check, run) = explore.check();

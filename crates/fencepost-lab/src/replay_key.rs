@@ -249,6 +249,18 @@ pub(crate) fn contract_from(text: &str) -> Result<Contract, BadInput> {
     Ok(contract)
 }
 
+/// The contract with this name, varied as asked for.
+///
+/// # Errors
+/// An unknown contract.
+pub fn contract_of_words(name: &str, line_order: Option<LineOrder>, grain: Grain) -> Result<Contract, BadInput> {
+    let known = ContractKind::ALL.map(ContractKind::word);
+    let kind: ContractKind = name.parse().map_err(|_| BadInput::unknown("contract", name, known))?;
+    let mut contract = Contract::from(kind);
+    (contract.params.line_order, contract.params.grain) = (line_order, grain);
+    Ok(contract)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,16 +338,4 @@ mod tests {
             assert!(error.contains(why), "{error}");
         }
     }
-}
-
-/// The contract with this name, varied as asked for.
-///
-/// # Errors
-/// An unknown contract.
-pub fn contract_of_words(name: &str, line_order: Option<LineOrder>, grain: Grain) -> Result<Contract, BadInput> {
-    let known = ContractKind::ALL.map(ContractKind::word);
-    let kind: ContractKind = name.parse().map_err(|_| BadInput::unknown("contract", name, known))?;
-    let mut contract = Contract::from(kind);
-    (contract.params.line_order, contract.params.grain) = (line_order, grain);
-    Ok(contract)
 }

@@ -40,7 +40,7 @@ fn run(media: &MediaSpec, sequential: u64, per_step: u64) -> f64 {
             sent += 1;
         }
         now = c.next_event().expect("work is pending");
-        c.advance(now, None, &mut out);
+        c.advance(now, &mut out);
         out.clear();
     }
     REQUESTS as f64 / start.elapsed().as_secs_f64()

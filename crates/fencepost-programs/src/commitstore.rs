@@ -47,7 +47,15 @@ pub struct CommitStore {
 impl Described for CommitStore {
     const WORD: &'static str = "commitstore";
     const ABOUT: &'static str = "commit store: key and value, then the token that vouches for them";
-    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const SCHEMES: &'static [Scheme] = &[
+        Scheme::Raw,
+        Scheme::UndoArray,
+        Scheme::UndoList,
+        Scheme::LibraryArray,
+        Scheme::LibraryList,
+        Scheme::Redo,
+        Scheme::Ido,
+    ];
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake, Variant::TokenFirst];
 
     fn fields() -> Vec<Field> {

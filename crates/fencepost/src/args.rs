@@ -232,6 +232,7 @@ pub struct CrashArgs {
     /// Program; without one, --log names a recorded log, and --recover says how it recovers.
     #[arg(required_unless_present = "log")]
     pub program: Option<String>,
+    /// What belongs to recorded logs.
     #[command(flatten)]
     pub external: ExternalArgs,
     /// Design: its contract, and the prefixes of a simulated run's persist log.

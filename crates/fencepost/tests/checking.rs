@@ -187,6 +187,9 @@ fn volatile_is_convicted_on_every_program() {
     assert!(entries.len() >= 6);
     for entry in entries {
         let program = entry["word"].as_str().expect("a word");
+        if program == "random" {
+            continue; // It has no order that a lost store could break.
+        }
         let (status, d) = json(&["crash", program, "-d", "volatile"]);
         assert_eq!((status, d["verdict"].as_str()), (1, Some("violated")), "{program}");
     }

@@ -352,11 +352,8 @@ impl<'a> Check<'a> {
     fn refuse_order(&self, node: NodeId, event: usize) -> Box<Refusal> {
         let (missing, chain) = self.settled.missing_before(node);
         let names = Names::new(self.trace, self.space);
-        Box::new(
-            names
-                .order(missing, &chain, event)
-                .expect("an unready store waits for a store"),
-        )
+        let refusal = names.order(missing, &chain, event);
+        Box::new(refusal.expect("an unready store waits for a store"))
     }
 
     /// Counts members of the batch that overtook an older store.

@@ -46,7 +46,7 @@ impl Extent {
             Some("the null page")
         } else if at.0 >= end {
             Some("an address where there is no memory")
-        } else if at.0 % bytes != 0 {
+        } else if !at.0.is_multiple_of(bytes) {
             Some("a misaligned address")
         } else {
             None

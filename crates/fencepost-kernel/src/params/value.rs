@@ -48,6 +48,9 @@ const RATES: &Units = &[("Hz", 1), ("kHz", 1000), ("MHz", 1_000_000), ("GHz", 1_
 /// Reads a number with its unit as a count of the smallest unit, which the result must be a whole number of.
 fn quantity(raw: &Raw, units: &Units, kind: &str) -> Result<u64, String> {
     let text = match raw {
+        // Nothing is nothing in every unit.
+        Raw::Int(0) => return Ok(0),
+        Raw::Text(text) if text.trim() == "0" => return Ok(0),
         Raw::Text(text) => text.trim(),
         Raw::Int(n) => return Err(without_unit(&n.to_string(), units, kind)),
         Raw::Float(n) => return Err(without_unit(&n.to_string(), units, kind)),
@@ -115,12 +118,9 @@ fn in_largest_unit(value: u64, units: &Units) -> String {
 impl ParamValue for Ps {
     const KIND: &'static str = "a time such as \"150ns\"";
     fn from_raw(raw: &Raw) -> Result<Self, String> {
-        match raw {
-            Raw::Int(0) => Ok(Ps::ZERO),
-            raw => quantity(raw, TIMES, Self::KIND)
-                .map(Ps)
-                .and_then(|t| in_range(t, &(Ps::ZERO..=LONGEST))),
-        }
+        quantity(raw, TIMES, Self::KIND)
+            .map(Ps)
+            .and_then(|t| in_range(t, &(Ps::ZERO..=LONGEST)))
     }
     fn show(&self) -> String {
         self.to_string()
@@ -278,5 +278,6 @@ mod tests {
         assert!(time("3 weeks").unwrap_err().contains("ps, ns, us, ms"));
         assert!(time("1.2.3ns").is_err());
         assert!(time("").is_err());
+        assert_eq!((time("0"), Bytes::from_raw(&Raw::Int(0))), (Ok(Ps::ZERO), Ok(Bytes(0))));
     }
 }

@@ -125,7 +125,7 @@ impl Case {
     /// The machine could not be built, or got stuck.
     pub fn run(&self) -> Result<RunReport, String> {
         let (program, dialect) = (self.program()?, (self.info.dialect)(self.environment()));
-        let body = |t| thread_body(&program, dialect, (self.settings.ops, self.seed % 8 == 0), t);
+        let body = |t| thread_body(&program, dialect, (self.settings.ops, self.seed.is_multiple_of(8)), t);
         let work = Workload {
             initial: Image::default(),
             threads: (0..self.settings.threads).map(body).collect(),
@@ -179,7 +179,7 @@ impl Case {
         let conform = self.conforms(report)?;
         self.nothing_lost(report)?;
         // Without transactions the audit sees less than conformance does, and takes longer.
-        let recovery = self.info.promise.honours.transactions || self.seed % 4 == 0;
+        let recovery = self.info.promise.honours.transactions || self.seed.is_multiple_of(4);
         let aborts = |k: &TraceKind| matches!(k, TraceKind::TxAbort(_));
         let events = report.trace.iter().flat_map(|t| &t.events);
         Ok(Sound {

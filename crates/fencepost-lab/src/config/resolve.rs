@@ -248,7 +248,10 @@ impl Resolved {
             ParamError::Value { name, why } => (name, format!("`{kind}.{of}.{name}`: {why}")),
             ParamError::Unknown { name, .. } => (name, format!("`{kind}.{of}`: {e}")),
         };
-        match self.origin(&format!("{kind}.{of}"), name) {
+        // A default that is refused contradicts what was set last.
+        let section = format!("{kind}.{of}");
+        let last = || self.own_origins.iter().rev().find(|o| o.0 == section).map(|o| &o.2);
+        match self.origin(&section, name).or_else(last) {
             Some(origin) => BadInput::new(message).at(origin.place.clone()),
             None => BadInput::new(message),
         }
@@ -316,7 +319,7 @@ impl Foreign {
 pub fn shape(machine: &MachineConfig) -> MachineShape {
     shape_of(&machine.spec)
 }
-/// As [`shape`], without the configuration around the machine.
+/// Sizes of a machine that designs follow, without the configuration around it.
 pub fn shape_of(spec: &MachineSpec) -> MachineShape {
     let lines = |c: &CacheSpec| u32::try_from(c.size.0 / 64).unwrap_or(u32::MAX);
     MachineShape {

@@ -261,6 +261,7 @@ fn by_contract(program: &str, design: &str) -> Result<bool, String> {
         budget: Some("20000".into()),
         schedules: Some(1),
         doubt: None,
+        recovery_fails: true,
         line_order: None,
         grain: crate::crash::Grain::Word,
     });

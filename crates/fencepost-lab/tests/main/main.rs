@@ -3,6 +3,6 @@
 
 mod battery;
 mod common;
+mod extending;
 mod loc;
-mod toy;
 mod x86;

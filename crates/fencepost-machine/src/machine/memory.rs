@@ -13,7 +13,7 @@ impl Machine {
         let mut events = std::mem::take(&mut self.mem_events);
         let port = self.rest.sys.port(side);
         port.scheduled = None;
-        port.controller.advance(now, None, &mut events);
+        port.controller.advance(now, &mut events);
         if side == Side::Pm {
             for e in &events {
                 if let MemEvent::Durable { write, .. } = e {

@@ -184,8 +184,8 @@ impl Controller {
 
     // ---- time
 
-    /// The earliest time at which [`Controller::advance`] has something to do. `None`: only a new request, or another
-    /// answer of the issue filter, can change anything.
+    /// The earliest time at which [`Controller::advance`] has something to do. `None`: only a new request can
+    /// change anything.
     #[inline]
     pub fn next_event(&self) -> Option<Ps> {
         self.next

@@ -44,9 +44,6 @@ pub use writes::Refusal;
 use crate::seam::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
 
-/// May a queued write issue to its bank? Asked with the id the entry was pushed with, and its merged bytes.
-pub type IssueFilter<'a> = &'a dyn Fn(WriteId, &Write) -> bool;
-
 /// A read under way; chosen by whoever asks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReadId(pub u64);

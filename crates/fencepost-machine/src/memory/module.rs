@@ -2,21 +2,20 @@
 //!
 //! A write that may issue leaves the controller's queue when its queue has a free entry in the module, crosses the
 //! link, and waits in the module for its bank; it holds its entry there until the medium has stored it (what the
-//! persistence credits of the per-task-committing paper, section III-B, count). The issue filter is asked when a write
-//! leaves the controller: what happens in the module is out of a design's hands.
+//! persistence credits of the per-task-committing paper, section III-B, count).
 //!
 //! With a cache (the hybrid memory of the same paper, section II-B), writes of queue 0 are parked in it and reach the
 //! medium only when they are displaced, oldest first. A parked line is lost in a power failure, whatever the
 //! controller answered when it accepted the write; so with a cache nothing is reported durable before the medium
 //! stored it. Writes of other queues pass the cache by. Parked writes no longer count as queued.
 
+use super::MemEvent;
 use super::controller::Controller;
 use super::flow::{Entries, FlowControl};
 use super::schedule::sooner;
 use super::spec::SpecError;
 use super::timed::{due, insert};
 use super::writes::Slot;
-use super::{IssueFilter, MemEvent};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Bytes, Ps};
 use std::collections::VecDeque;
@@ -25,10 +24,12 @@ fencepost_kernel::params! {
     /// The stage between controller and medium. Without entries there is none.
     pub struct ModuleSpec {
         /// Write entries of the module, divided evenly over the controller's queues; 0 means no module stage.
+        #[range(0..=4096)]
         entries: u16 = 0,
         /// Time a write takes from the controller's queue to the module's.
         transfer: Ps = Ps(15_000),
         /// Volatile cache of written lines below the controller; 0 means none.
+        #[range(Bytes(0)..=Bytes(1 << 36))]
         dram_cache: Bytes = Bytes(0),
     }
 }
@@ -154,16 +155,16 @@ impl Controller {
     }
 
     /// What the module does at `now`, before the channels issue: writes cross the link and leave the controller.
-    pub(super) fn run_module(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+    pub(super) fn run_module(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         while let Some(slot) = self.module.as_mut().and_then(|m| due(&mut m.crossing, now)) {
             self.reach_module(now, slot, out);
         }
         self.hear_news(now);
-        self.send_next(now, filter, out);
+        self.send_next(now, out);
         self.query_module(now);
     }
     /// The first write that may leave for the module does, if the link is free.
-    fn send_next(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+    fn send_next(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         let Some(m) = self.module.as_mut().filter(|m| m.wake.is_some_and(|w| w <= now)) else {
             return;
         };
@@ -175,7 +176,7 @@ impl Controller {
         let (m, writes) = (&*m, &self.writes);
         let may_leave = |slot: &Slot| {
             let write = writes.write(*slot);
-            m.flow.may_send(write.queue) && writes.may_leave(*slot) && filter.is_none_or(|f| f(writes.id(*slot), write))
+            m.flow.may_send(write.queue) && writes.may_leave(*slot)
         };
         let Some(index) = m.waiting.iter().position(may_leave) else {
             return;

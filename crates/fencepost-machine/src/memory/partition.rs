@@ -52,7 +52,9 @@ impl RangeRegisters {
     /// Clears the register of a queue that holds exactly this range; false if none does.
     pub fn release(&mut self, queue: u8, range: LineRange) -> bool {
         let registers = queue.checked_sub(1).and_then(|q| self.queues.get_mut(usize::from(q)));
-        let Some(registers) = registers else { return false };
+        let Some(registers) = registers else {
+            return false;
+        };
         let Some(i) = registers.iter().position(|r| *r == range) else {
             return false;
         };

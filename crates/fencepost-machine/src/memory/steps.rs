@@ -6,25 +6,20 @@ use super::spec::SlotFreed;
 use super::timed::{due, insert};
 use super::timing::Direction;
 use super::writes::{Arrival, Slot};
-use super::{IssueFilter, MemEvent, ReadId};
+use super::{MemEvent, ReadId};
 use crate::seam::{Write, WriteId};
 use fencepost_kernel::Ps;
 
 impl Controller {
-    /// Does everything that is due up to `now` and appends what happened to `out`, in order. Must also be called when
-    /// answers of `filter` may have changed.
-    pub fn advance(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
-        if filter.is_some() {
-            self.eligibility_changed(now);
-            self.look_ahead();
-        }
+    /// Does everything that is due up to `now` and appends what happened to `out`, in order.
+    pub fn advance(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         while let Some(t) = self.next.filter(|t| *t <= now) {
-            self.step(t, filter, out);
+            self.step(t, out);
             self.look_ahead();
         }
     }
     /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
-    fn step(&mut self, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
+    fn step(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         self.finish_reads(now, out);
         while let Some(slot) = due(&mut self.storing, now) {
             self.stored(now, slot, out);
@@ -33,23 +28,21 @@ impl Controller {
             self.arrive(now, slot, out);
         }
         if self.module.is_some() {
-            self.run_module(now, filter, out);
+            self.run_module(now, out);
         }
         self.answer_drains(out);
         for channel in 0..self.channels.len() {
             if self.channels[channel].wake.is_some_and(|w| w <= now) {
-                self.run_channel(channel, now, filter, out);
+                self.run_channel(channel, now, out);
             }
         }
     }
     /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
-    fn run_channel(&mut self, index: usize, now: Ps, filter: Option<IssueFilter<'_>>, out: &mut Vec<MemEvent>) {
-        // With a module, the filter was asked when the write left the controller.
-        let filter = filter.filter(|_| self.module.is_none());
-        let (channel, mut cx) = self.channel(index, filter);
+    fn run_channel(&mut self, index: usize, now: Ps, out: &mut Vec<MemEvent>) {
+        let (channel, mut cx) = self.channel(index);
         let mut busy = channel.begin(now, &mut cx);
         while busy {
-            let (channel, mut cx) = self.channel(index, filter);
+            let (channel, mut cx) = self.channel(index);
             let issued = channel.step(now, &mut cx);
             busy = issued.is_some();
             match issued {
@@ -65,11 +58,7 @@ impl Controller {
             }
         }
     }
-    fn channel<'a>(
-        &'a mut self,
-        index: usize,
-        filter: Option<IssueFilter<'a>>,
-    ) -> (&'a mut ChannelScheduler, Context<'a>) {
+    fn channel(&mut self, index: usize) -> (&mut ChannelScheduler, Context<'_>) {
         let cx = Context {
             delays: &self.delays,
             spec: &self.spec,
@@ -77,7 +66,6 @@ impl Controller {
             above_high_watermark: self.above_high_watermark,
             below_low_watermark: self.below_low_watermark,
             scheduler: self.scheduler.as_deref_mut(),
-            filter,
             commands: self.commands.as_mut(),
             stats: &mut self.stats,
         };
@@ -167,8 +155,9 @@ impl Controller {
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
         self.writes.done(slot);
-        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
+        let queue = self.writes.write(slot).queue;
         if self.durable_region && !self.accept_is_durable {
+            let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
             let record = true;
             out.push(MemEvent::Durable { id, write, record });
             for origin in self.writes.merged(slot) {
@@ -179,10 +168,10 @@ impl Controller {
             }
         }
         self.tell_scheduler(now, slot, |s, bank, id, write| s.stored(now, bank, id, write));
-        self.count_drains(write.queue, self.writes.accepted_at(slot));
+        self.count_drains(queue, self.writes.accepted_at(slot));
         self.writes.finish(slot);
-        self.leave_module(now, slot, write.queue);
-        self.slot_free(write.queue, out);
+        self.leave_module(now, slot, queue);
+        self.slot_free(queue, out);
         self.watermarks(now);
         self.follow_epochs(now);
     }
@@ -191,6 +180,11 @@ impl Controller {
         if self.writes.epochs_moved() {
             self.eligibility_changed(now);
         }
+    }
+    /// Has every channel look again at `now`. Nothing follows from it: what can happen then was due then anyway.
+    pub fn look_again(&mut self, now: Ps) {
+        self.eligibility_changed(now);
+        self.look_ahead();
     }
     /// Other writes than before may issue.
     fn eligibility_changed(&mut self, now: Ps) {

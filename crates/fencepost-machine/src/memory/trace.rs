@@ -130,7 +130,7 @@ fn push(controller: &mut Controller, now: Ps, op: TraceOp, line: LineAddr, id: u
 fn until_free(controller: &mut Controller, mut now: Ps, op: TraceOp, out: &mut Vec<super::MemEvent>) -> Ps {
     loop {
         now = controller.next_event().unwrap_or(now);
-        controller.advance(now, None, out);
+        controller.advance(now, out);
         let free = out.drain(..).fold(false, |free, e| match op {
             TraceOp::Read => free | matches!(e, super::MemEvent::ReadSlotFree),
             TraceOp::Write => free | matches!(e, super::MemEvent::SlotFree { .. }),
@@ -142,9 +142,9 @@ fn until_free(controller: &mut Controller, mut now: Ps, op: TraceOp, out: &mut V
 }
 
 fn step(controller: &mut Controller, now: Ps, out: &mut Vec<super::MemEvent>) -> Ps {
-    // Work is pending whenever this is called, and without a filter pending work always has a next event.
+    // Work is pending whenever this is called, and pending work always has a next event.
     let next = controller.next_event().unwrap_or(now);
-    controller.advance(next, None, out);
+    controller.advance(next, out);
     out.clear();
     next
 }

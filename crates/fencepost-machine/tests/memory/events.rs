@@ -140,7 +140,7 @@ fn by_events(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent
     let (mut log, mut out) = (Vec::new(), Vec::new());
     let mut until = |c: &mut Controller, end: Option<u64>| {
         while let Some(t) = c.next_event().filter(|t| end.is_none_or(|e| t.0 <= e)) {
-            c.advance(t, None, &mut out);
+            c.advance(t, &mut out);
             log.extend(out.drain(..).map(|e| (t.0, e)));
         }
     };
@@ -156,16 +156,18 @@ fn by_events(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent
     log
 }
 
-/// Runs the script, looking at every tick; a filter that allows everything makes every channel look again.
+/// Runs the script, looking at every tick, and having every channel look again.
 fn by_ticks(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)> {
     let (mut log, mut out, mut now, mut next) = (Vec::new(), Vec::new(), 0, 0);
     while next < script.len() || !c.is_empty() {
-        c.advance(Ps(now), Some(&|_, _| true), &mut out);
+        c.look_again(Ps(now));
+        c.advance(Ps(now), &mut out);
         log.extend(out.drain(..).map(|e| (now, e)));
         while next < script.len() && script[next].0 == now {
             push(&mut c, now, next as u64, &script[next].1);
             // As above, what is due at this time happens before the next request of the same time.
-            c.advance(Ps(now), Some(&|_, _| true), &mut out);
+            c.look_again(Ps(now));
+            c.advance(Ps(now), &mut out);
             log.extend(out.drain(..).map(|e| (now, e)));
             next += 1;
         }
@@ -174,7 +176,8 @@ fn by_ticks(mut c: Controller, script: &[(u64, Request)]) -> Vec<(u64, MemEvent)
     now = 1_000_000_000;
     c.flush_module(Ps(now));
     while !c.is_empty() {
-        c.advance(Ps(now), Some(&|_, _| true), &mut out);
+        c.look_again(Ps(now));
+        c.advance(Ps(now), &mut out);
         log.extend(out.drain(..).map(|e| (now, e)));
         now += TICK;
     }
@@ -223,10 +226,10 @@ fn advancing_late_gives_the_same_order_of_events() {
         let mut late = controller();
         let mut out = Vec::new();
         for (i, (now, r)) in script.iter().enumerate() {
-            late.advance(Ps(*now), None, &mut out);
+            late.advance(Ps(*now), &mut out);
             push(&mut late, *now, i as u64, r);
         }
-        late.advance(Ps(1_000_000_000), None, &mut out);
+        late.advance(Ps(1_000_000_000), &mut out);
         let events: Vec<_> = by_events(controller(), &script).into_iter().map(|e| e.1).collect();
         assert_eq!(events, out, "seed {seed}");
     }

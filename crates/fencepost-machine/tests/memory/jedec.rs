@@ -137,7 +137,9 @@ impl Checker<'_> {
                 self.gap("tRFC", &r, c, self.m.t_rfc.0);
             }
             match c.kind {
-                CommandKind::Activate { row } => assert_eq!(open.insert(c.bank, row), None, "{c:?}"),
+                CommandKind::Activate { row } => {
+                    assert_eq!(open.insert(c.bank, row), None, "{c:?}")
+                }
                 CommandKind::Precharge => assert!(open.remove(&c.bank).is_some(), "{c:?}"),
                 CommandKind::Read { row } | CommandKind::Write { row } => {
                     assert_eq!(open.get(&c.bank), Some(&row), "{c:?}");
@@ -169,17 +171,17 @@ fn commands(media: &MediaSpec, seed: u64) -> Vec<CommandRecord> {
         if rng.chance(writes, 100) {
             while c.push_write(now, WriteId(id), write(line, id, None)).is_err() {
                 now = c.next_event().unwrap();
-                c.advance(now, None, &mut out);
+                c.advance(now, &mut out);
             }
         } else {
             while c.push_read(now, ReadId(id), LineAddr(line)).is_err() {
                 now = c.next_event().unwrap();
-                c.advance(now, None, &mut out);
+                c.advance(now, &mut out);
             }
         }
         out.clear();
     }
-    c.advance(Ps(1 << 60), None, &mut out);
+    c.advance(Ps(1 << 60), &mut out);
     assert!(c.is_empty());
     c.commands().to_vec()
 }
@@ -203,6 +205,10 @@ fn every_pair_of_commands_keeps_its_distance_and_every_rule_binds_somewhere() {
         MediaSpec {
             page: PagePolicy::Closed,
             ..two_ranks(&ddr3)
+        },
+        MediaSpec {
+            writes: WritePolicy::Through,
+            ..MediaSpec::preset("pcm").unwrap()
         },
         MediaSpec::preset("pcm").unwrap(),
         MediaSpec::preset("broi-nvm").unwrap(),

@@ -92,22 +92,6 @@ fn module_entries_are_held_until_the_medium_stored_the_write() {
 }
 
 #[test]
-fn the_filter_is_asked_when_a_write_leaves_the_controller() {
-    let mut h = harness(&pcm(), &module(8, 0), 1, 8);
-    let held = h.write(0, write(0, 1, None));
-    let mut out = Vec::new();
-    h.c.advance(Ps(500_000), Some(&|_, _| false), &mut out);
-    assert!(!out.iter().any(|e| matches!(e, MemEvent::ModuleAccepted { .. })));
-    h.c.advance(Ps(500_000), Some(&|_, _| true), &mut out);
-    // It is in the module now: a filter that says no comes too late.
-    while let Some(t) = h.c.next_event() {
-        h.c.advance(t, Some(&|_, _| false), &mut out);
-        h.events.extend(out.drain(..).map(|e| (t.0, e)));
-    }
-    assert!(h.c.is_empty() && h.durable_time(held) > 500_000 + TRANSFER);
-}
-
-#[test]
 fn epochs_hold_writes_in_the_controller() {
     let mut h = harness(&pcm(), &module(8, 0), 1, 8);
     let first = h.write(0, write(0, 1, Some(0)));

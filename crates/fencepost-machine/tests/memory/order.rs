@@ -5,8 +5,12 @@ use fencepost_kernel::{Bytes, HartId, LineAddr, Ps, Stream, WriteCause};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 
+/// Every write pays its pulse on its bank.
 fn pcm() -> MediaSpec {
-    MediaSpec::preset("pcm").unwrap()
+    MediaSpec {
+        writes: WritePolicy::Through,
+        ..MediaSpec::preset("pcm").unwrap()
+    }
 }
 fn plan(queues: u8, each: u16, ordered_issue: bool) -> QueuePlan {
     QueuePlan {
@@ -278,24 +282,6 @@ fn a_gated_queue_takes_nothing_new_and_sends_what_it_holds() {
 }
 
 #[test]
-fn the_issue_filter_holds_a_write_and_advance_asks_again() {
-    let mut h = Harness::new(&bare(), &pcm());
-    let held = h.write(0, write(0, 1, None));
-    let free = h.write(0, write(128, 2, None));
-    let mut out = Vec::new();
-    let closed = |id: WriteId, _: &Write| id.0 != held;
-    while let Some(t) = h.c.next_event() {
-        h.c.advance(t, Some(&closed), &mut out);
-        h.events.extend(out.drain(..).map(|e| (t.0, e)));
-    }
-    assert_eq!(h.durable().iter().map(|d| d.0).collect::<Vec<_>>(), [free]);
-    assert!(!h.c.is_empty() && h.c.explain().contains("1 writes"));
-    h.c.advance(Ps(800_000), Some(&|_, _| true), &mut out);
-    h.finish();
-    assert!(h.durable_time(held) > 800_000);
-}
-
-#[test]
 fn a_controller_of_volatile_memory_reports_nothing_durable() {
     let m = MediaSpec {
         row_size: Bytes(1024),
@@ -304,7 +290,7 @@ fn a_controller_of_volatile_memory_reports_nothing_durable() {
     let mut c = Controller::new(&bare(), &m, &QueuePlan::default(), false).unwrap();
     c.push_write(Ps(0), WriteId(0), write(0, 1, None)).unwrap();
     let mut out = Vec::new();
-    c.advance(Ps(1_000_000), None, &mut out);
+    c.advance(Ps(1_000_000), &mut out);
     assert!(c.is_empty());
     assert!(out.iter().any(|e| matches!(e, MemEvent::Accepted { .. })));
     assert!(!out.iter().any(|e| matches!(e, MemEvent::Durable { .. })));

@@ -5,7 +5,6 @@ use super::util::*;
 use super::write_pulses::pcm;
 use fencepost_kernel::Ps;
 use fencepost_machine::memory::*;
-use fencepost_machine::seam::QueuePlan;
 
 fn harness(media: &MediaSpec) -> Harness {
     Harness::new(&bare(), media)

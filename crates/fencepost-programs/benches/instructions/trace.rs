@@ -38,7 +38,7 @@ impl Reader {
             i if i == FENCE as u64 => Kind::MemoryOperation,
             i if i < 256 => Kind::Marker(i as usize),
             // The tracer itself lies between the two memories.
-            _ if addr >= PM_BASE + OFFSET && addr < 2 * PM_BASE => Kind::MemoryOperation,
+            _ if (PM_BASE + OFFSET..2 * PM_BASE).contains(&addr) => Kind::MemoryOperation,
             _ if (OFFSET..OFFSET + (256 << 20)).contains(&addr) => Kind::MemoryOperation,
             _ => Kind::Plain,
         }

@@ -114,7 +114,7 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub(super) fn ido_commit(&mut self) {
-        if self.regions == 0 && !(Self::MISTAKES && !self.pm.lists.late.is_empty()) {
+        if self.regions == 0 && (!Self::MISTAKES || self.pm.lists.late.is_empty()) {
             return;
         }
         self.ido_end_region();

@@ -30,7 +30,7 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[inline(always)]
     pub(super) fn redo_commit(&mut self) {
         let (first, records) = (self.first_record(), (self.cursor - self.first_record()) / UNIT);
-        if records == 0 && !(Self::MISTAKES && !self.pm.lists.late.is_empty()) {
+        if records == 0 && (!Self::MISTAKES || self.pm.lists.late.is_empty()) {
             return;
         }
         self.pm.log_persist(At::new(Addr(first)), self.cursor - first);

@@ -37,6 +37,7 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         budget: Some(args.budget.clone()),
         schedules: args.schedules,
         doubt: args.paranoid,
+        recovery_fails: true,
         line_order: args.line_order.map(Into::into),
         grain: args.grain.into(),
     };

@@ -13,7 +13,7 @@ fn every_value_of_every_preset_says_where_it_comes_from() {
             for (key, _) in values {
                 let origin = c.origins.get(&(section.clone(), key.to_owned()));
                 let note = origin.and_then(|o| o.note.as_deref()).unwrap_or("");
-                let marked = ["paper: ", "standard: ", "ours: ", "no effect: "]
+                let marked = ["paper: ", "standard: ", "simulator: ", "ours: ", "no effect: "]
                     .iter()
                     .any(|m| note.starts_with(m));
                 assert!(marked, "{name}: {section}.{key} has no mark: {note:?}");

@@ -1,7 +1,7 @@
 //! Queued requests of one direction on one channel, by bank and age, with the choice of each bank kept ready.
 
 use super::{Choice, Handle};
-use crate::memory::timing::Channel;
+use crate::memory::timing::{Channel, Direction};
 use fencepost_kernel::{LineAddr, Ps};
 use std::collections::VecDeque;
 
@@ -56,6 +56,7 @@ struct Bank {
 /// Requests of one direction, oldest first in every bank.
 #[derive(Clone, Debug)]
 pub struct BankQueues {
+    direction: Direction,
     /// Requests need no open row.
     any_row: bool,
     nodes: Vec<Queued>,
@@ -66,6 +67,8 @@ pub struct BankQueues {
     stale: u64,
     hits: u64,
     misses: u64,
+    /// By bank: when the bank itself is ready for the command that its choice needs.
+    ready: [Ps; 64],
     /// In order of arrival; requests that left are dropped when they come to the front.
     arrivals: VecDeque<(Node, u64)>,
     len: usize,
@@ -74,7 +77,7 @@ pub struct BankQueues {
 
 impl BankQueues {
     /// No requests, for this many banks. `any_row`: they can be served whatever row is open.
-    pub fn new(banks: usize, any_row: bool) -> BankQueues {
+    pub fn new(direction: Direction, banks: usize, any_row: bool) -> BankQueues {
         let empty = Bank {
             head: None,
             tail: None,
@@ -84,6 +87,7 @@ impl BankQueues {
             },
         };
         BankQueues {
+            direction,
             any_row,
             nodes: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
@@ -92,6 +96,7 @@ impl BankQueues {
             stale: 0,
             hits: 0,
             misses: 0,
+            ready: [Ps::ZERO; 64],
             arrivals: VecDeque::with_capacity(64),
             len: 0,
             order: 0,
@@ -222,9 +227,12 @@ impl BankQueues {
             };
             self.banks[bank].choice = choice;
             let row = self.nodes[usize::from(choice.handle.0)].request.row;
-            match self.any_row || channel.banks[bank].row == Some(row) {
-                true => self.hits |= 1 << bank,
-                false => self.misses |= 1 << bank,
+            if self.any_row || channel.banks[bank].row == Some(row) {
+                self.hits |= 1 << bank;
+                self.ready[bank & 63] = channel.bank_column_at(bank, self.direction);
+            } else {
+                self.misses |= 1 << bank;
+                self.ready[bank & 63] = channel.bank_row_at(bank);
             }
         }
     }
@@ -246,6 +254,11 @@ impl BankQueues {
             opened |= u64::from(request.found != RowState::Hit) << bank;
         }
         opened
+    }
+    /// When a bank with a choice is itself ready for the command that this needs; the buses may not be.
+    #[inline]
+    pub fn ready(&self, bank: usize) -> Ps {
+        self.ready[bank & 63]
     }
     /// The choice of a bank in [`BankQueues::hits`] or [`BankQueues::misses`].
     pub fn choice(&self, bank: usize) -> Choice {

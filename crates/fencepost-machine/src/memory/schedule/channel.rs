@@ -1,16 +1,15 @@
 //! One channel at work: read or write mode, and the commands that follow.
 
-use super::bank_queues::{BankQueues, BankRequests, Request, RowState};
-use super::command::{Command, Pick, Picker, sooner};
-use super::context::{Context, Issued, waiting};
+use super::bank_queues::{BankQueues, BankRequests, Request};
+use super::command::{Command, Pick, pick, sooner};
+use super::context::{Context, Issued};
 use super::turn::{Fill, Turn};
-use super::{FrFcfs, Handle, OpenRow};
+use super::{FrFcfs, Handle, OpenRow, Waiting};
 use crate::memory::spec::{MediaSpec, WritePolicy};
 use crate::memory::timing::{Channel, Delays, Direction};
 use crate::memory::writes::Slot;
 use crate::memory::{CommandKind, CommandRecord};
 use fencepost_kernel::Ps;
-use fencepost_kernel::units::LINE_BYTES;
 
 /// A channel with its share of the queued requests.
 #[derive(Clone, Debug)]
@@ -24,16 +23,15 @@ pub struct ChannelScheduler {
     /// When to look again.
     pub wake: Option<Ps>,
     /// Position among the channels of the controller.
-    number: u16,
-    turn: Turn,
+    pub(super) number: u16,
+    pub(super) turn: Turn,
     /// The bus turns when the rows opened for this direction have been used.
     finishing: Option<Direction>,
-    last: Direction,
+    pub(super) last: Direction,
     /// The design's scheduler decides until then.
     decided: Ps,
     /// What issues at `wake` if nothing changes until then.
     plan: Option<(Direction, Handle, Command)>,
-    picker: Picker,
 }
 
 /// Every bank.
@@ -46,8 +44,8 @@ impl ChannelScheduler {
         let banks = channel.banks.len();
         ChannelScheduler {
             channel,
-            reads: BankQueues::new(banks, false),
-            writes: BankQueues::new(banks, media.writes == WritePolicy::Buffered),
+            reads: BankQueues::new(Direction::Read, banks, false),
+            writes: BankQueues::new(Direction::Write, banks, media.writes == WritePolicy::Buffered),
             wake: None,
             number,
             turn: Turn::new(),
@@ -55,7 +53,6 @@ impl ChannelScheduler {
             last: Direction::Read,
             decided: Ps::ZERO,
             plan: None,
-            picker: Picker::new(),
         }
     }
     /// Whether no request waits.
@@ -87,10 +84,7 @@ impl ChannelScheduler {
         let (Some((planned, ..)), Some(wake)) = (self.plan, self.wake) else {
             return false;
         };
-        let queue = match direction {
-            Direction::Read => &self.reads,
-            Direction::Write => &self.writes,
-        };
+        let queue = self.queued(direction);
         if queue.len() == 1 || planned != self.turn.mode {
             return false;
         }
@@ -101,7 +95,7 @@ impl ChannelScheduler {
         let hit = queue.any_row() || self.channel.banks[bank].row == Some(row);
         let at = match hit {
             true => self.channel.column_at(bank, direction),
-            false => self.channel.row_command(delays, bank).1,
+            false => self.channel.row_at(bank),
         };
         at > wake
     }
@@ -121,7 +115,13 @@ impl ChannelScheduler {
         }
         arrives
     }
-    fn queue(&mut self, direction: Direction) -> &mut BankQueues {
+    fn queued(&self, direction: Direction) -> &BankQueues {
+        match direction {
+            Direction::Read => &self.reads,
+            Direction::Write => &self.writes,
+        }
+    }
+    pub(super) fn queue(&mut self, direction: Direction) -> &mut BankQueues {
         match direction {
             Direction::Read => &mut self.reads,
             Direction::Write => &mut self.writes,
@@ -129,10 +129,7 @@ impl ChannelScheduler {
     }
     /// Banks (a bit each) that some eligible request of a direction needs.
     fn wanted(&self, direction: Direction) -> u64 {
-        let queue = match direction {
-            Direction::Read => &self.reads,
-            Direction::Write => &self.writes,
-        };
+        let queue = self.queued(direction);
         queue.hits() | queue.misses()
     }
 
@@ -179,9 +176,14 @@ impl ChannelScheduler {
             return Some(self.issue(now, direction, handle, command, cx));
         }
         let before = self.turn.mode;
-        let mut turn = self.turn.clone();
-        turn.choose(now, &self.fill(cx));
-        self.turn = turn;
+        let fill = Fill {
+            spec: cx.spec,
+            reads: &self.reads,
+            writes: &self.writes,
+            above_high_watermark: cx.above_high_watermark,
+            below_low_watermark: cx.below_low_watermark,
+        };
+        self.turn.choose(now, &fill);
         if before != self.turn.mode && cx.spec.finish_open_rows {
             self.finishing = Some(before);
         }
@@ -287,11 +289,10 @@ impl ChannelScheduler {
             let oldest_first = |r: BankRequests<'_>, bank| fcfs.choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
             self.reads
                 .choose(channel, |bank, requests| oldest_first(requests, bank));
-            return self.picker.pick(medium, &self.reads, direction, now, banks);
+            return pick(medium, &self.reads, direction, now, banks);
         }
-        let (queues, filter) = (cx.queues, cx.filter);
-        let may_issue =
-            |slot: Slot| queues.eligible(slot) && filter.is_none_or(|f| f(queues.id(slot), queues.write(slot)));
+        let queues = cx.queues;
+        let may_issue = |slot: Slot| queues.eligible(slot);
         // Where writes are buffered, no row is better than another.
         let rows_count = !self.writes.any_row();
         let open = |bank: usize| OpenRow {
@@ -303,7 +304,7 @@ impl ChannelScheduler {
                 let requests = requests.filter(|r| may_issue(r.2.key as Slot));
                 fcfs.choose(&open(bank), requests.map(|r| (r.0, r.2.row, r.1)))
             });
-            return self.picker.pick(medium, &self.writes, direction, now, banks);
+            return pick(medium, &self.writes, direction, now, banks);
         };
         if self.decided > now {
             let wake = Some(self.decided);
@@ -314,84 +315,15 @@ impl ChannelScheduler {
         }
         self.writes.choose(channel, |bank, requests| {
             let requests = requests.filter(|r| may_issue(r.2.key as Slot));
-            let mut offered = requests.map(|(handle, order, r)| waiting(queues, handle, order, r));
+            let mut offered = requests.map(|(handle, order, r)| Waiting::of_write(queues, handle, order, r));
             scheduler.next(now, &open(bank), &mut offered)
         });
-        let mut p = self.picker.pick(medium, &self.writes, direction, now, banks);
+        let mut p = pick(medium, &self.writes, direction, now, banks);
         p.then = None;
         if let Some(at) = scheduler.wake(now).filter(|at| *at > now) {
             self.writes.all_changed();
             p.wake = sooner(p.wake, Some(at));
         }
         p
-    }
-
-    fn issue(
-        &mut self,
-        now: Ps,
-        direction: Direction,
-        handle: Handle,
-        command: Command,
-        cx: &mut Context<'_>,
-    ) -> Issued {
-        let r = self.queue(direction).request(handle);
-        let (bank, row) = (usize::from(r.bank), r.row);
-        match command {
-            Command::Precharge => r.found = RowState::Conflict,
-            Command::Activate if r.found == RowState::Hit => r.found = RowState::Opened,
-            _ => {}
-        }
-        if let Some(list) = &mut cx.commands {
-            let kind = match (command, direction) {
-                (Command::Activate, _) => CommandKind::Activate { row },
-                (Command::Precharge, _) => CommandKind::Precharge,
-                (Command::Column, Direction::Read) => CommandKind::Read { row },
-                (Command::Column, Direction::Write) => CommandKind::Write { row },
-            };
-            let (time, channel, bank) = (now, self.number, bank as u16);
-            list.push(CommandRecord {
-                time,
-                channel,
-                bank,
-                kind,
-            });
-        }
-        let issued = match command {
-            Command::Precharge => {
-                self.channel.precharge(cx.delays, now, bank);
-                Issued::RowCommand
-            }
-            Command::Activate => {
-                self.channel.activate(cx.delays, now, bank, row);
-                Issued::RowCommand
-            }
-            Command::Column => {
-                let done = self.channel.column(cx.delays, now, bank, direction);
-                let r = self.queue(direction).remove(handle);
-                self.count(direction, &r, cx);
-                Issued::Column(direction, r, done)
-            }
-        };
-        self.reads.bank_changed(bank);
-        self.writes.bank_changed(bank);
-        issued
-    }
-    fn count(&mut self, direction: Direction, r: &Request, cx: &mut Context<'_>) {
-        let stats = &mut *cx.stats;
-        match r.found {
-            RowState::Hit => stats.row_hits += 1,
-            RowState::Opened => stats.row_misses += 1,
-            RowState::Conflict => stats.row_conflicts += 1,
-        }
-        stats.bytes += LINE_BYTES;
-        stats.busy += cx.delays.burst.0;
-        let turned = self.last == Direction::Read && direction == Direction::Write;
-        stats.drain_switches += u64::from(turned);
-        self.last = direction;
-        match direction {
-            Direction::Read => stats.reads += 1,
-            Direction::Write => stats.writes += 1,
-        }
-        self.turn.served(direction);
     }
 }

@@ -5,6 +5,7 @@ mod channel;
 mod command;
 mod context;
 mod fr_fcfs;
+mod issue;
 mod turn;
 
 pub use bank_queues::{BankQueues, Request, RowState};
@@ -13,6 +14,7 @@ pub use command::sooner;
 pub use context::{Context, Issued};
 pub use fr_fcfs::FrFcfs;
 
+use super::writes::{Slot, Writes};
 use crate::seam::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
 use std::fmt::Debug;
@@ -47,6 +49,21 @@ pub struct Waiting<'a> {
     pub order: u64,
     /// Of a write: its id, and what it writes.
     pub write: Option<(WriteId, &'a Write)>,
+}
+
+impl<'a> Waiting<'a> {
+    /// A request of the write queues.
+    fn of_write(queues: &'a Writes, handle: Handle, order: u64, r: &Request) -> Waiting<'a> {
+        let slot = r.key as Slot;
+        Waiting {
+            handle,
+            line: r.line,
+            row: r.row,
+            since: r.since,
+            order,
+            write: Some((queues.id(slot), queues.write(slot))),
+        }
+    }
 }
 
 /// The request that is next for its bank.

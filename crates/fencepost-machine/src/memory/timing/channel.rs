@@ -38,13 +38,13 @@ struct Rank {
     faw_at: usize,
 }
 
-/// A command that changes which row is open.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum RowCommand {
-    /// Opens a row. A medium with write buffers has row buffers for reads only: nothing need be closed before.
-    Activate,
-    /// Closes the open row.
-    Precharge,
+/// A bank group of a rank.
+#[derive(Clone, Debug)]
+struct Group {
+    times: Shared,
+    rank: u8,
+    /// Its banks, a bit each.
+    banks: u64,
 }
 
 /// Timing state of one channel.
@@ -53,7 +53,8 @@ pub struct Channel {
     /// Banks, rank by rank.
     pub banks: Vec<Bank>,
     ranks: Vec<Rank>,
-    groups: Vec<Shared>,
+    groups: Vec<Group>,
+    buffered: bool,
     /// Earliest next command: the command bus takes one per clock.
     pub next_command: Ps,
     refreshes: RefreshTimer,
@@ -94,10 +95,19 @@ impl Channel {
             group: (b / banks * groups + b % groups) as u8,
             ..Bank::default()
         };
+        let all: Vec<Bank> = (0..ranks * banks).map(of_bank).collect();
+        let of_group = |g: u16| Group {
+            times: Shared::default(),
+            rank: (g / groups) as u8,
+            banks: (0..all.len())
+                .filter(|b| u16::from(all[*b].group) == g)
+                .fold(0, |m, b| m | 1 << b),
+        };
         Channel {
-            banks: (0..ranks * banks).map(of_bank).collect(),
             ranks: vec![Rank::default(); usize::from(ranks)],
-            groups: vec![Shared::default(); usize::from(ranks * groups)],
+            groups: (0..ranks * groups).map(of_group).collect(),
+            buffered: m.writes == WritePolicy::Buffered,
+            banks: all,
             next_command: Ps::ZERO,
             refreshes: RefreshTimer::new(m.t_refi, ranks),
             buffer: WriteBuffer {
@@ -111,28 +121,73 @@ impl Channel {
     }
 
     /// Earliest time of a column command to the open row of `bank`.
-    #[inline]
     pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
-        let (b, g, r) = self.parts(bank);
+        let group = usize::from(self.banks[bank].group);
+        self.bank_column_at(bank, direction)
+            .max(self.columns_at(group, direction))
+    }
+    /// Earliest time of a column command to the open row of `bank`, as far as the bank alone is concerned.
+    #[inline]
+    pub fn bank_column_at(&self, bank: usize, direction: Direction) -> Ps {
+        match direction {
+            Direction::Read => self.banks[bank].next_read,
+            Direction::Write => self.banks[bank].next_write,
+        }
+    }
+    /// Earliest time of the command that brings another row closer to being open, as far as the bank alone is concerned.
+    #[inline]
+    pub fn bank_row_at(&self, bank: usize) -> Ps {
+        let b = &self.banks[bank];
+        if self.precharges(bank) {
+            b.next_precharge
+        } else {
+            b.next_activate
+        }
+    }
+    /// Whether another row needs a precharge first. A medium with write buffers has row buffers for reads only: nothing
+    /// need be closed.
+    #[inline]
+    pub fn precharges(&self, bank: usize) -> bool {
+        self.banks[bank].row.is_some() && !self.buffered
+    }
+    /// Earliest time of a column command to any bank of a group, as far as buses, group and rank are concerned.
+    #[inline]
+    pub fn columns_at(&self, group: usize, direction: Direction) -> Ps {
+        let (g, r) = (
+            &self.groups[group].times,
+            &self.ranks[usize::from(self.groups[group].rank)],
+        );
         let t = match direction {
-            Direction::Read => b.next_read.max(g.next_read).max(r.shared.next_read),
-            Direction::Write => b.next_write.max(g.next_write).max(r.shared.next_write),
+            Direction::Read => g.next_read.max(r.shared.next_read),
+            Direction::Write => g.next_write.max(r.shared.next_write),
         };
         t.max(self.next_command)
+    }
+    /// Earliest time of an activate in any bank of a group, as far as buses, group and rank are concerned.
+    #[inline]
+    pub fn activates_at(&self, group: usize) -> Ps {
+        let (g, r) = (
+            &self.groups[group].times,
+            &self.ranks[usize::from(self.groups[group].rank)],
+        );
+        let shared = g.next_activate.max(r.shared.next_activate).max(r.faw[r.faw_at & 3]);
+        shared.max(self.next_command)
+    }
+    /// Banks of every group, a bit each.
+    pub fn groups(&self) -> impl Iterator<Item = u64> {
+        self.groups.iter().map(|g| g.banks)
+    }
+    /// Earliest time of the command that brings another row closer to being open in `bank`.
+    pub fn row_at(&self, bank: usize) -> Ps {
+        let shared = match self.precharges(bank) {
+            true => self.next_command,
+            false => self.activates_at(usize::from(self.banks[bank].group)),
+        };
+        self.bank_row_at(bank).max(shared)
     }
     /// From when on the module takes data of another write, whatever its bank.
     pub fn write_buffer_free(&self) -> Ps {
         self.buffer.free_at()
-    }
-    /// The command that brings another row closer to being open in `bank`, and its earliest time.
-    #[inline]
-    pub fn row_command(&self, t: &Delays, bank: usize) -> (RowCommand, Ps) {
-        let (b, g, r) = self.parts(bank);
-        if b.row.is_some() && !t.buffered {
-            return (RowCommand::Precharge, b.next_precharge.max(self.next_command));
-        }
-        let shared = g.next_activate.max(r.shared.next_activate).max(r.faw[r.faw_at & 3]);
-        (RowCommand::Activate, b.next_activate.max(shared).max(self.next_command))
     }
     /// From when on a bank could take a request: past its precharge, activation or write pulse.
     pub fn ready_at(&self, bank: usize) -> Ps {
@@ -142,12 +197,6 @@ impl Channel {
             None => b.next_activate,
         }
     }
-    #[inline]
-    fn parts(&self, bank: usize) -> (&Bank, &Shared, &Rank) {
-        let b = &self.banks[bank];
-        (b, &self.groups[usize::from(b.group)], &self.ranks[usize::from(b.rank)])
-    }
-
     /// Opens `row` at `now`.
     pub fn activate(&mut self, t: &Delays, now: Ps, bank: usize, row: u64) {
         self.next_command = now + t.clock;
@@ -158,7 +207,7 @@ impl Channel {
         b.next_write = now + t.activate_to_column;
         b.next_precharge = now + t.activate_to_precharge;
         let (rank, group) = (usize::from(b.rank), usize::from(b.group));
-        self.groups[group].next_activate = now + t.activate_near;
+        self.groups[group].times.next_activate = now + t.activate_near;
         if t.buffered {
             self.banks[bank].next_activate = now + t.activate_to_column;
         }
@@ -230,7 +279,7 @@ impl Channel {
             r.shared.next_read = r.shared.next_read.max(now + gap);
             r.shared.next_write = r.shared.next_write.max(now + t.read_to_write);
         }
-        self.groups[group].next_read = now + t.column_near;
+        self.groups[group].times.next_read = now + t.column_near;
     }
     /// What a write at `now` means for the column commands of the whole channel.
     fn spread_write(&mut self, t: &Delays, now: Ps, rank: usize, group: usize) {
@@ -242,7 +291,7 @@ impl Channel {
             r.shared.next_write = r.shared.next_write.max(now + write);
             r.shared.next_read = r.shared.next_read.max(now + read);
         }
-        let g = &mut self.groups[group];
+        let g = &mut self.groups[group].times;
         g.next_write = now + t.column_near;
         g.next_read = g.next_read.max(now + t.write_to_read_near);
     }

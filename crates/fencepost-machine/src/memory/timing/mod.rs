@@ -5,5 +5,5 @@ mod delays;
 mod refresh;
 mod row_policy;
 
-pub use channel::{Channel, RowCommand};
+pub use channel::Channel;
 pub use delays::{Delays, Direction};

@@ -64,7 +64,7 @@ impl Harness {
     pub fn run_until(&mut self, until: u64) {
         let mut out = Vec::new();
         while let Some(t) = self.c.next_event().filter(|t| t.0 <= until) {
-            self.c.advance(t, None, &mut out);
+            self.c.advance(t, &mut out);
             self.events.extend(out.drain(..).map(|e| (t.0, e)));
         }
     }
