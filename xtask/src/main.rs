@@ -1,6 +1,7 @@
 //! Development tasks.
 //!
-//! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`; `digests` compares what a list of
+//! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
+//! an exploration; `digests` compares what a list of
 //! runs yields with what was recorded; `faults` lists the faults that can be planted. The tests of this package fail when a page
 //! is out of date, when a crate imports what its layer forbids, when files come to depend on each other in a circle, or when a
 //! file grows out of hand. `circles` shows the circles that are left.
@@ -21,23 +22,22 @@ mod sources;
 use sources::root;
 use std::process::ExitCode;
 
+fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
+    for (name, text) in pages {
+        if let Err(e) = std::fs::write(root().join(&name), text) {
+            eprintln!("cannot write {name}: {e}");
+            return ExitCode::from(2);
+        }
+        println!("wrote {name}");
+    }
+    ExitCode::SUCCESS
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["generate"] => {
-            for (name, text) in generate::pages()
-                .into_iter()
-                .chain(std::iter::once_with(generate::explored_pages).flatten())
-            {
-                let path = root().join(&name);
-                if let Err(e) = std::fs::write(&path, text) {
-                    eprintln!("cannot write {}: {e}", path.display());
-                    return ExitCode::from(2);
-                }
-                println!("wrote {name}");
-            }
-            ExitCode::SUCCESS
-        }
+        ["generate"] => write_pages(generate::pages()),
+        ["generate", "--explored"] => write_pages(generate::explored_pages()),
         ["fuzz", ref rest @ ..] => fuzz(rest),
         ["digests", "--write"] => match digests::write() {
             Ok(()) => ExitCode::SUCCESS,
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- generate | battery [--design NAME] [--full] | fuzz [TARGET] [--time 60s] | digests [--write] | \
+                "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] | fuzz [TARGET] [--time 60s] | digests [--write] | \
                  faults | circles [--write]"
             );
             ExitCode::from(2)
