@@ -204,6 +204,14 @@ impl Sps {
         tx.commit();
         Ok(digest)
     }
+    /// The stores of a swap, from its logged inputs.
+    fn redo_swap<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) {
+        let n = self.words() as usize;
+        for i in 0..n {
+            m.store(region.inputs[0].ptr().field(i as u64 * 8), region.inputs[2 + n + i]);
+            m.store(region.inputs[1].ptr().field(i as u64 * 8), region.inputs[2 + i]);
+        }
+    }
     /// iDO: re-executes the interrupted swap from its logged inputs, then the operation's remaining swaps.
     fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, region: &Region<()>) -> Result<(), Violation> {
         let n = self.words() as usize;
@@ -214,17 +222,22 @@ impl Sps {
                 at: None,
             });
         }
-        for i in 0..n {
-            m.store(region.inputs[0].ptr().field(i as u64 * 8), region.inputs[2 + n + i]);
-            m.store(region.inputs[1].ptr().field(i as u64 * 8), region.inputs[2 + i]);
-        }
-        for (a, b) in &self.input(thread, k).as_slice()[region.position as usize + 1..] {
-            for o in (0..self.words()).map(|i| i * 8) {
-                let (at_a, at_b) = (self.cells.at::<()>(*a).field(o), self.cells.at::<()>(*b).field(o));
-                let (va, vb) = (m.load(at_a), m.load(at_b));
-                m.store(at_a, vb);
-                m.store(at_b, va);
+        self.redo_swap(m, region);
+        let pairs = self.input(thread, k);
+        let rest = &pairs.as_slice()[region.position as usize + 1..];
+        for (after, (a, b)) in (1..).zip(rest) {
+            let (at_a, at_b) = (self.cells.at::<()>(*a), self.cells.at::<()>(*b));
+            let mut next = Region {
+                position: region.position + after,
+                ..*region
+            };
+            next.inputs[..2].copy_from_slice(&[at_a.pointer(), at_b.pointer()]);
+            for i in 0..n {
+                next.inputs[2 + i] = m.load(at_a.field(i as u64 * 8));
+                next.inputs[2 + n + i] = m.load(at_b.field(i as u64 * 8));
             }
+            self.rt.log_region(m, thread, seq, &next);
+            self.redo_swap(m, &next);
         }
         Ok(())
     }

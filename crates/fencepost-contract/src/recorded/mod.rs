@@ -130,7 +130,7 @@ impl RecordedLog {
     /// Checks the log against a contract.
     ///
     /// # Errors
-    /// As [`conform`]; [`RecordedLog::explain`] tells a refusal in lines of the log.
+    /// As [`conform`](crate::conform::conform()); [`RecordedLog::explain`] tells a refusal in lines of the log.
     pub fn conform(&self, contract: &Contract, demands: Demands) -> Result<ConformReport, Box<Refusal>> {
         let given = Given {
             named: &self.named,

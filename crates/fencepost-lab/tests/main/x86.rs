@@ -102,8 +102,8 @@ fn explored(program: &str, design: &str, log: &str) -> String {
 /// Without the fences between log and data every program that relies on them is broken by a crash state that x86 allows.
 /// Redo logs and hand-ordered programs have no such fence; the iDO region of `hash` is one store, atomic without its record.
 #[test]
-#[ignore = "open: which library flavours rely on the fence is not settled for every program"]
 fn ideal_is_convicted_by_contract_on_every_logged_program() {
+    let mut wrong = Vec::new();
     for about in programs() {
         for log in about.schemes.iter().map(|s| s.word()) {
             let relies = matches!(
@@ -111,13 +111,16 @@ fn ideal_is_convicted_by_contract_on_every_logged_program() {
                 "undo-array" | "undo-list" | "library-array" | "library-list" | "ido"
             ) && (about.word, log) != ("hash", "ido");
             let verdict = explored(about.word, "x86-ideal", log);
-            assert_eq!(verdict == "violated", relies, "{} {log}: {verdict}", about.word);
+            if (verdict == "violated") != relies {
+                wrong.push(format!("{} {log}: {verdict}", about.word));
+            }
             for design in SOUND {
                 let verdict = explored(about.word, design, log);
                 assert_ne!(verdict, "violated", "{} {log} on {design}", about.word);
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// The same in simulated runs, once the write-combining buffer is slow. Programs whose transactions are one store of the

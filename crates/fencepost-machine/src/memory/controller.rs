@@ -24,7 +24,7 @@ pub struct ReadQueueFull;
 /// [`Controller::advance`] at that time (or earlier, which is harmless). Nothing is polled and nothing is drawn from a
 /// random source: the same calls give the same events.
 ///
-/// A refused push is repeated after [`MemEvent::SlotFree`] / [`MemEvent::ReadSlotFree`], which are sent only when
+/// A refused push is repeated after [`MemEvent::SlotFree`](super::MemEvent::SlotFree) / [`MemEvent::ReadSlotFree`](super::MemEvent::ReadSlotFree), which are sent only when
 /// something was refused before.
 #[derive(Debug)]
 pub struct Controller {
@@ -65,7 +65,7 @@ pub struct Controller {
 
 impl Controller {
     /// A controller in front of an idle medium. `durable_region`: whether it holds persistent memory; a controller of
-    /// volatile memory never reports [`MemEvent::Durable`].
+    /// volatile memory never reports [`MemEvent::Durable`](super::MemEvent::Durable).
     pub fn new(
         spec: &ControllerSpec,
         media: &MediaSpec,

@@ -2,8 +2,8 @@
 //!
 //! [`MediaSpec`] says what the medium is (geometry and timing), [`ControllerSpec`] how the controller uses it, a
 //! design's [`QueuePlan`](crate::seam::QueuePlan) how its write queue is divided. [`Controller`] does the work: bounded
-//! queues, epochs and same-line order ([`Writes`](writes::Writes)), the next request of every bank ([`Scheduler`]) and
-//! the commands for it ([`schedule`]), bank, rank and bus timing, row policy and refresh ([`timing`]).
+//! queues, epochs and same-line order (`writes`), the next request of every bank ([`Scheduler`]) and
+//! the commands for it (`schedule`), bank, rank and bus timing, row policy and refresh (`timing`).
 //!
 //! Where papers differ, a small interface stands: [`Scheduler`] (which request next), [`RangeRegisters`] (which queue
 //! takes a write), [`FlowControl`] (when a write may leave for the memory module).

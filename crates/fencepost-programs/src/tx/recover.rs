@@ -306,6 +306,19 @@ impl Runtime {
         let bad = !a.is_persistent() || (a.0 >= self.logs.0 && a.0 < logs_end);
         bad.then(|| Violation::at(found.payload, "a log record describes an address outside the structure"))
     }
+    /// Recovery goes on to another region of the operation it finishes: logged first, as the operation itself would have, so that
+    /// a power failure during recovery finds the inputs and not what recovery half overwrote.
+    pub fn log_region<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, region: &Region<()>) {
+        let at = Addr(self.log(thread).0 + RECORDS + (region.position % 2) * SLOT);
+        let head = ido::head(seq, region.position, region.id, region.len);
+        let mut check = fold(0, head);
+        m.store(At::new(at), Val::lit(head));
+        for (to, input) in (8..).step_by(8).zip(&region.inputs[..region.len]) {
+            check = fold(check, input.v);
+            m.store(At::new(at).field(to), *input);
+        }
+        m.store(At::new(at).field(8 + region.len as u64 * 8), Val::lit(seal(seq, check)));
+    }
     /// Finds the newest whole region record of an unfinished transaction and finishes it.
     fn resume_region<M: Mem<Dep = ()>>(
         &self,
