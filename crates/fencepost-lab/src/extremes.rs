@@ -58,7 +58,7 @@ fn extremes(f: &Field) -> &'static [&'static str] {
 }
 
 /// A few operations that take longer than this on any host have met a value that should have been refused.
-const HANGS: Duration = Duration::from_secs(120);
+const HANGS: Duration = Duration::from_secs(60);
 
 /// A run for every extreme of every parameter of machines, media, designs and programs.
 fn requests() -> Vec<Request> {
@@ -122,7 +122,6 @@ fn defect(request: &Request) -> Option<String> {
 }
 
 #[test]
-#[ignore = "minutes: every key with extreme values; run it alone"]
 fn no_extreme_value_wraps_hangs_or_ends_as_our_defect() {
     let requests = requests();
     assert!(requests.len() > 500, "{}", requests.len());

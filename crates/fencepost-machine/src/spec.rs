@@ -254,12 +254,25 @@ impl MachineSpec {
             return fail("core.clock", "must be at most 1000GHz (time is counted in picoseconds)");
         }
         check_cache(["l1.size", "l1.ways", "l1.mshrs", "l1.writeback_buffer"], &self.l1)?;
+        self.check_private("l1.size", &self.l1)?;
         if let Some(l2) = &self.l2 {
             check_cache(["l2.size", "l2.ways", "l2.mshrs", "l2.writeback_buffer"], l2)?;
+            self.check_private("l2.size", l2)?;
         }
         check_cache(["llc.size", "llc.ways", "llc.mshrs", "llc.writeback_buffer"], &self.llc)
     }
+    fn check_private(&self, path: &'static str, cache: &CacheSpec) -> Result<(), SpecError> {
+        let most = PRIVATE_BYTES / u64::from(self.core.cores);
+        if cache.size.0 <= most {
+            return Ok(());
+        }
+        let why = format!("with {} cores a private cache holds at most {most} B (1 GiB in all)", self.core.cores);
+        Err(SpecError { path, why })
+    }
 }
+
+/// Most bytes that the private caches of one level may hold, all cores together: the simulator keeps tags for every line.
+const PRIVATE_BYTES: u64 = 1 << 30;
 
 fn check_cache(paths: [&'static str; 4], c: &CacheSpec) -> Result<(), SpecError> {
     let fail = |path, why: String| Err(SpecError { path, why });
