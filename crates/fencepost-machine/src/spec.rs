@@ -266,7 +266,10 @@ impl MachineSpec {
         if cache.size.0 <= most {
             return Ok(());
         }
-        let why = format!("with {} cores a private cache holds at most {most} B (1 GiB in all)", self.core.cores);
+        let why = format!(
+            "with {} cores a private cache holds at most {most} B (1 GiB in all)",
+            self.core.cores
+        );
         Err(SpecError { path, why })
     }
 }
