@@ -3,22 +3,11 @@
 //! [`params!`](crate::params!) makes a plain struct whose fields can be listed, read and set by name. The
 //! configuration reader, the reference pages and `config show` all work from that list.
 
+mod raw;
 mod value;
 
+pub use raw::Raw;
 pub use value::{ParamValue, in_range, range_text};
-
-/// A value as configuration files write it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Raw {
-    /// A TOML integer.
-    Int(i64),
-    /// A TOML float.
-    Float(f64),
-    /// A TOML boolean.
-    Bool(bool),
-    /// A TOML string, quantities with their unit ("150ns", "64KiB", "2GHz").
-    Text(String),
-}
 
 /// One declared parameter.
 #[derive(Clone, Debug, PartialEq)]

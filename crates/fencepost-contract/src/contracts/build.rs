@@ -1,8 +1,8 @@
 //! From an execution to its crash space: walks the trace, lets the rules add order, collects failure points.
 
-use super::{ContractParams, LineOrder, Rules, entry};
+use super::params::{ContractParams, LineOrder, entry};
 use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, History, Must, NodeId, Write};
-use fencepost_kernel::{Addr, CrashPoint, Dependence, Image, LineAddr, StoreId, Trace, TraceKind};
+use fencepost_kernel::{Addr, CrashPoint, Dependence, Image, LineAddr, StoreId, Trace, TraceEvent, TraceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
@@ -253,4 +253,11 @@ impl<'t> SpaceBuilder<'t> {
             event: self.event,
         });
     }
+}
+
+/// A contract at work: consumes an execution's events in effect order.
+pub trait Rules {
+    /// Takes one event into account. Called for every event but those of operations (begin, end, acknowledgement)
+    /// and of durability, which the builder handles.
+    fn event(&mut self, event: &TraceEvent, space: &mut SpaceBuilder<'_>);
 }

@@ -1,6 +1,6 @@
 //! The fields of one line: words, numbers, addresses, with errors that say what was expected.
 
-use super::LogError;
+use super::error::LogError;
 use fencepost_kernel::{Addr, Fence, Flush, Ps, WriteCause};
 
 /// Fences by word.

@@ -59,11 +59,13 @@
 //! # Ok::<(), recorded::LogError>(())
 //! ```
 
+mod error;
 mod fields;
 mod lines;
 mod parse;
 mod write;
 
+pub use error::LogError;
 pub use parse::{parse, parse_over};
 pub use write::write;
 
@@ -112,18 +114,6 @@ pub struct Origin {
     pub line: usize,
     /// What follows `@` there: the line of the program.
     pub source: Option<String>,
-}
-
-/// Why a log cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {reason}{}", hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default())]
-pub struct LogError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub reason: String,
-    /// What may have been meant.
-    pub hint: Option<String>,
 }
 
 impl RecordedLog {

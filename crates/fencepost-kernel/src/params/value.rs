@@ -1,6 +1,6 @@
 //! Values of parameters: how configuration files write them, and which values each type allows.
 
-use super::Raw;
+use super::raw::Raw;
 use crate::units::{Bytes, Hertz, Ps};
 use std::ops::RangeInclusive;
 

@@ -1,7 +1,7 @@
 //! DDR4-2400.
 
-use super::Origin::{Ours, Standard};
-use super::{Mark, mark};
+use super::mark::Origin::{Ours, Standard};
+use super::mark::{Mark, mark};
 use crate::memory::spec::MediaSpec;
 use fencepost_kernel::Ps;
 

@@ -1,7 +1,7 @@
 //! Non-volatile memory as a public simulator models it, and the Themis paper's values for it.
 
-use super::Origin::{Paper, Simulator, Standard};
-use super::{Mark, NO_REFRESH, mark};
+use super::mark::Origin::{Paper, Simulator, Standard};
+use super::mark::{Mark, NO_REFRESH, mark};
 use crate::memory::spec::{MediaSpec, WritePolicy};
 use fencepost_kernel::{Bytes, Ps};
 

@@ -1,7 +1,7 @@
 //! Media of the BROI, the loose-ordering and the per-task-committing papers.
 
-use super::Origin::{Ours, Paper, Simulator, Standard};
-use super::{Mark, NO_DESTROY, NO_REFRESH, mark};
+use super::mark::Origin::{Ours, Paper, Simulator, Standard};
+use super::mark::{Mark, NO_DESTROY, NO_REFRESH, mark};
 use crate::memory::spec::{Mapping, MediaSpec, PagePolicy, WritePolicy};
 use fencepost_kernel::{Bytes, Ps};
 

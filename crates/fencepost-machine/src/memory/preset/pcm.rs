@@ -1,7 +1,7 @@
 //! Phase-change memory of the delegated-ordering paper.
 
-use super::Origin::{Ours, Paper, Simulator, Standard};
-use super::{Mark, NO_DESTROY, NO_REFRESH, mark};
+use super::mark::Origin::{Ours, Paper, Simulator, Standard};
+use super::mark::{Mark, NO_DESTROY, NO_REFRESH, mark};
 use crate::memory::spec::{DurableAt, MediaSpec, WritePolicy};
 use fencepost_kernel::Ps;
 

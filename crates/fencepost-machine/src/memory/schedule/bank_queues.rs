@@ -1,6 +1,6 @@
 //! Queued requests of one direction on one channel, by bank and age, with the choice of each bank kept ready.
 
-use super::{Choice, Handle};
+use super::choice::{Choice, Handle};
 use crate::memory::timing::{Channel, Direction};
 use fencepost_kernel::{LineAddr, Ps};
 use std::collections::VecDeque;

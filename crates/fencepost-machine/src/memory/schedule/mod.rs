@@ -2,6 +2,7 @@
 
 mod bank_queues;
 mod channel;
+mod choice;
 mod command;
 mod context;
 mod fr_fcfs;
@@ -10,6 +11,7 @@ mod turn;
 
 pub use bank_queues::{BankQueues, Request, RowState};
 pub use channel::ChannelScheduler;
+pub use choice::{Choice, Handle, OpenRow};
 pub use command::sooner;
 pub use context::{Context, Issued};
 pub use fr_fcfs::FrFcfs;
@@ -18,21 +20,6 @@ use super::writes::{Slot, Writes};
 use crate::seam::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
 use std::fmt::Debug;
-
-/// Names a request while it waits for its bank.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Handle(pub(in crate::memory) u16);
-
-/// The row buffer of a bank, as a scheduler sees it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct OpenRow {
-    /// Bank, counted over all channels and ranks as [`Controller::bank`](super::Controller::bank) counts.
-    pub bank: u16,
-    /// The open row.
-    pub row: Option<u64>,
-    /// Column accesses since it was opened.
-    pub hits: u16,
-}
 
 /// A request that waits for its bank.
 #[derive(Copy, Clone, Debug)]
@@ -64,15 +51,6 @@ impl<'a> Waiting<'a> {
             write: Some((queues.id(slot), queues.write(slot))),
         }
     }
-}
-
-/// The request that is next for its bank.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Which.
-    pub handle: Handle,
-    /// Among the banks that are ready at the same moment, the smallest rank has the command bus first.
-    pub rank: u64,
 }
 
 /// Chooses the next request of every bank.
