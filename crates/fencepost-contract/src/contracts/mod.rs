@@ -23,5 +23,3 @@ pub use build::{Rules, SpaceBuilder};
 pub use params::{ContractParams, LineOrder};
 pub(crate) use params::{entry, store_of};
 pub use registry::{Contract, ContractKind, UnknownContract};
-
-

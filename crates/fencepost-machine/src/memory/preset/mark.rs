@@ -30,4 +30,5 @@ pub(super) const fn mark(field: &'static str, origin: Origin, note: &'static str
 
 pub(super) const NO_REFRESH: &str = "phase-change cells need no refresh";
 
-pub(super) const NO_DESTROY: &str = "array reads do not destroy the row, so it need not be restored before it is closed";
+pub(super) const NO_DESTROY: &str =
+    "array reads do not destroy the row, so it need not be restored before it is closed";
