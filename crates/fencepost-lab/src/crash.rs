@@ -6,7 +6,7 @@ use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::replay_key::{ReplayKey, grain_bytes, line_order_name};
 use crate::request::Request;
-use crate::simulate::{contract_of, simulate};
+use crate::simulate::{contract_of, simulate_until};
 pub use fencepost_contract::explore::Budget;
 use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, ProgramRun, Report, Verdict};
 use fencepost_contract::{Contract, ContractKind};
@@ -249,11 +249,12 @@ impl Visit for Explore<'_> {
         };
         let log = match self.simulated {
             true => {
-                let s = simulate(self.resolved, &program, true)?;
                 // Half of the time at most is for the simulated run: the contract has more to say.
                 let half = until.map(|t| begun + (t - begun) / 2);
-                let found = prefixes(self.resolved, &program, &s.report, half)?;
-                Some((found, s.report))
+                match simulate_until(self.resolved, &program, true, half)? {
+                    Some(s) => Some((prefixes(self.resolved, &program, &s.report, half)?, s.report)),
+                    None => None,
+                }
             }
             false => None,
         };

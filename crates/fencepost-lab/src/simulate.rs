@@ -10,6 +10,7 @@ use fencepost_kernel::{Dialect, Image, Logging, Pm, Program, run_thread};
 use fencepost_machine::seam::{Design, StatInfo};
 use fencepost_machine::{Machine, RunError, RunReport, ThreadBody, Workload};
 use fencepost_programs::sites;
+use std::time::Instant;
 
 /// A simulated run with everything that it left behind.
 pub struct Simulated {
@@ -25,6 +26,17 @@ pub struct Simulated {
 
 /// Builds the initial memory, the threads and the machine, and runs it.
 pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> Result<Simulated, LabError> {
+    let done = simulate_until(resolved, program, record, None)?;
+    done.ok_or_else(|| LabError::Internal("a run without a deadline was given up".into()))
+}
+
+/// The same with a deadline on the host's clock; `None` if it passed first.
+pub fn simulate_until<P: Program>(
+    resolved: &Resolved,
+    program: &P,
+    record: bool,
+    deadline: Option<Instant>,
+) -> Result<Option<Simulated>, LabError> {
     let r = &resolved.request;
     let design = build_design(resolved)?;
     let (stats, histograms) = (design.stats(), design.histograms());
@@ -41,13 +53,16 @@ pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> R
     };
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
     let begun = Stopwatch::start();
-    let report = machine.run().map_err(refuse)?;
-    Ok(Simulated {
+    let report = match machine.run_until(deadline) {
+        Err(RunError::OutOfTime) => return Ok(None),
+        done => done.map_err(refuse)?,
+    };
+    Ok(Some(Simulated {
         report,
         stats,
         histograms,
         spent: begun.stop(),
-    })
+    }))
 }
 
 /// A fresh mechanism of the run's design.

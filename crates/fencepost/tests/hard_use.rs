@@ -32,6 +32,16 @@ fn a_number_is_told_how_to_be_written() {
     );
 }
 
+/// A budget that ends while the machine still runs is no verdict, and no success.
+#[test]
+fn a_budget_bounds_the_simulated_run_as_well() {
+    let out = fencepost(&["crash", "cq", "-d", "so", "--ops", "3000", "--budget", "1ms", "--json"]);
+    assert_eq!(code(&out), 2, "{}", stderr(&out));
+    let found: Value = serde_json::from_slice(&out.stdout).expect("one document");
+    assert_eq!(found["verdict"], "nothing explored");
+    assert_eq!(found["log_prefixes"], 0);
+}
+
 #[test]
 fn what_is_missing_is_named() {
     refused(&["crash", "cq"], &["--contract", "-d so"]);

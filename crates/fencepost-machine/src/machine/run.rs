@@ -6,6 +6,10 @@ use super::report::RunReport;
 use super::workload::RunError;
 use crate::core::{Outside as _, Turn};
 use fencepost_kernel::{HartId, Ps};
+use std::time::Instant;
+
+/// Events after which a run with a deadline looks at the host's clock.
+const LOOK_EVERY: u64 = 1 << 14;
 
 /// Events at one moment beyond which the machine is taken to be going round in circles.
 const LIVELOCK: u64 = 4_000_000;
@@ -15,7 +19,15 @@ impl Machine {
     ///
     /// # Errors
     /// [`super::Stuck`] when nothing can happen although threads have not finished.
-    pub fn run(mut self) -> Result<RunReport, RunError> {
+    pub fn run(self) -> Result<RunReport, RunError> {
+        self.run_until(None)
+    }
+
+    /// The same, given up when the host's clock passes `deadline`.
+    ///
+    /// # Errors
+    /// As [`Machine::run`]; [`RunError::OutOfTime`] at the deadline.
+    pub fn run_until(mut self, deadline: Option<Instant>) -> Result<RunReport, RunError> {
         for t in &self.threads {
             self.rest.schedule(Ps::ZERO, t.id, Turn::Dispatch);
         }
@@ -32,6 +44,9 @@ impl Machine {
                 break;
             };
             events += 1;
+            if events % LOOK_EVERY == 0 && deadline.is_some_and(|d| Instant::now() > d) {
+                return Err(RunError::OutOfTime);
+            }
             here = if now == at { here + 1 } else { 0 };
             at = now;
             if here > LIVELOCK {

@@ -37,6 +37,9 @@ pub enum RunError {
         /// Hardware threads there are.
         harts: u8,
     },
+    /// The deadline passed before the run was over.
+    #[error("the run was not over at its deadline")]
+    OutOfTime,
     /// No progress.
     #[error(transparent)]
     Stuck(#[from] Stuck),
