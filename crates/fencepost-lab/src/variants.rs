@@ -7,7 +7,7 @@ use crate::crash::{CrashRequest, Grain, LineOrder, crash, dialect_for};
 use crate::error::LabError;
 use crate::request::Request;
 use fencepost_contract::ContractKind;
-use fencepost_programs::{Scheme, Variant, programs};
+use fencepost_programs::{About, Scheme, Variant, programs};
 use std::fmt::Write as _;
 
 /// The contracts of the table, from the weakest.
@@ -30,21 +30,17 @@ const OPS: u32 = 6;
 /// Runs of recovery allowed for one exploration.
 const BUDGET: &str = "200";
 
-/// Sizes at which a few operations touch everything.
-fn sizes(program: &str) -> &'static [&'static str] {
-    match program {
-        "cq" => &["program.preload=3"],
-        "sps" => &["program.entries=12", "program.entry=8B"],
-        "hash" => &["program.buckets=3", "program.keys=12", "program.preload=4"],
-        "rbtree" => &["program.keys=12", "program.preload=4"],
-        "bplustree" => &[
-            "program.keys=12",
-            "program.preload=6",
-            "program.pairs=4",
-            "program.batch=1",
-        ],
+/// Sizes at which a few operations touch everything: smaller still than those that programs declare, where an exploration of one
+/// thread is to end.
+fn sizes(about: &About) -> Vec<String> {
+    let smaller: &[(&str, &str)] = match about.word {
+        "sps" => &[("entry", "8B"), ("swaps", "1")],
+        "rbtree" => &[("keys", "12"), ("preload", "4")],
+        "bplustree" => &[("keys", "12"), ("preload", "6"), ("batch", "1")],
         _ => &[],
-    }
+    };
+    let all = about.small.iter().chain(smaller);
+    all.map(|(name, value)| format!("program.{name}={value}")).collect()
 }
 
 /// One verdict of the table.
@@ -81,7 +77,7 @@ pub fn table() -> Result<Vec<Row>, LabError> {
         let Some((scheme, variants)) = about.variants.first() else {
             continue;
         };
-        jobs.extend(variants.iter().map(|v| (about.word, *scheme, *v)));
+        jobs.extend(variants.iter().map(|v| (about.clone(), *scheme, *v)));
     }
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = &jobs;
@@ -90,7 +86,7 @@ pub fn table() -> Result<Vec<Row>, LabError> {
             jobs.iter()
                 .skip(w)
                 .step_by(workers)
-                .map(|j| row(*j))
+                .map(|(about, scheme, variant)| row(about, *scheme, *variant))
                 .collect::<Vec<_>>()
         };
         let threads: Vec<_> = (0..workers).map(|w| scope.spawn(move || work(w))).collect();
@@ -105,15 +101,15 @@ pub fn table() -> Result<Vec<Row>, LabError> {
     rows.into_iter().map(|r| r.unwrap_or_else(|| Err(lost()))).collect()
 }
 
-fn row((program, scheme, variant): (&'static str, Scheme, Variant)) -> Result<Row, LabError> {
+fn row(about: &About, scheme: Scheme, variant: Variant) -> Result<Row, LabError> {
     let mut cells = [[Cell::Clean; 2]; CONTRACTS.len()];
     for (contract, cells) in CONTRACTS.into_iter().zip(&mut cells) {
         for (order, cell) in ORDERS.into_iter().zip(cells) {
-            *cell = verdict(program, scheme, variant, contract, order)?;
+            *cell = verdict(about, scheme, variant, contract, order)?;
         }
     }
     Ok(Row {
-        program,
+        program: about.word,
         scheme,
         variant,
         cells,
@@ -121,7 +117,7 @@ fn row((program, scheme, variant): (&'static str, Scheme, Variant)) -> Result<Ro
 }
 
 fn verdict(
-    program: &str,
+    about: &About,
     scheme: Scheme,
     variant: Variant,
     contract: ContractKind,
@@ -130,13 +126,13 @@ fn verdict(
     let mut all = true;
     for seed in SEEDS {
         let request = Request {
-            program: program.into(),
+            program: about.word.into(),
             threads: Some(1),
             ops: OPS,
             seed,
             log: Some(scheme.word().into()),
             variant: Some(variant.word().into()),
-            sets: sizes(program).iter().map(|s| (*s).to_owned()).collect(),
+            sets: sizes(about),
             ..Request::default()
         };
         let found = crash(&CrashRequest {

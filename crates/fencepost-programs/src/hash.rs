@@ -72,6 +72,7 @@ impl Described for Hash {
     ];
     /// A region is one link store here, which is atomic by itself.
     const HARMLESS: &'static [(Scheme, Variant)] = &[(Scheme::Ido, Variant::MissingLogFence)];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("buckets", "3"), ("keys", "12"), ("preload", "4")];
 
     fn fields() -> Vec<Field> {
         HashParams::fields()

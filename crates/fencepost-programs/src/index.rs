@@ -1,11 +1,10 @@
 //! A hash index from keys to words, built before the run: open addressing with linear probing, at most half full.
 //!
-//! For tables whose keys do not change while the program runs (a subscriber's number, an item's id). Look-ups are
-//! transactional reads; nothing writes.
+//! For tables whose keys do not change while the program runs (a subscriber's number, an item's id). Nothing writes, so look-ups need
+//! neither lock nor transaction.
 
 use crate::layout::Layout;
 use crate::sites;
-use crate::tx::Tx;
 use fencepost_kernel::{Addr, At, Mem, Span, Val, rng};
 
 /// Bytes of a slot: key, value.
@@ -43,13 +42,13 @@ impl HashIndex {
     /// The value of `key`, if it is there.
     #[track_caller]
     #[inline(always)]
-    pub fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> Option<Val<M::Dep>> {
+    pub fn find<M: Mem>(&self, m: &mut M, key: u64) -> Option<Val<M::Dep>> {
         let mut i = rng::mix(key);
         loop {
-            let at = tx.read(self.slot(i));
-            tx.compute(sites::INDEX_PROBE);
+            let at = m.load(self.slot(i));
+            m.compute(sites::INDEX_PROBE);
             if at.v == key {
-                return Some(tx.read(self.slot(i).field(8)));
+                return Some(m.load(self.slot(i).field(8)));
             }
             if at.v == 0 {
                 return None;

@@ -2,7 +2,7 @@
 
 use crate::small::Small;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Bytes, Mem, Pm, Span};
+use fencepost_kernel::{Addr, At, Bytes, Mem, Pm, Span, Val};
 
 /// First byte used in either memory, so that no object has address 0 (the null pointer) or persistent offset 0.
 const FIRST: u64 = 4096;
@@ -162,6 +162,11 @@ impl Rows {
     #[inline(always)]
     pub fn at<D: Copy + Default>(&self, i: u64) -> At<D> {
         At::new(Addr(self.base.0 + i * self.row))
+    }
+    /// The row whose number was read.
+    #[inline(always)]
+    pub fn row<D: Copy + Default + Ord>(&self, number: Val<D>) -> At<D> {
+        number.index(self.base, self.row)
     }
     /// Whether `at` is the first byte of a row. Recovery trusts no pointer before asking this.
     pub fn owns(&self, at: u64) -> bool {

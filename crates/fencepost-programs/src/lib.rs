@@ -16,6 +16,9 @@
 //! | `hash` insert | 3, 5 | 2, 3 |
 //! | `hash` remove | 3, 3 | 1, 1 |
 //! | `commitstore` | 3, 6 | 2, 3 |
+//! | `pc`, two words of one line | 3, 3 | 4, 7 |
+//! | `tatp` update-location | 3, 3 | 4, 7 |
+//! | `tpcc` new-order | 3, rows + log lines + 1 | 4 |
 //! | `rbtree` | 2 + nodes changed; lines changed + log lines + 1 | none |
 //! | `bplustree` | 2 + groups of announced shifts | none |
 //!
@@ -26,11 +29,13 @@ pub mod bplustree;
 pub mod commitstore;
 pub mod cq;
 mod dict;
+mod draw;
 pub mod hash;
 pub mod index;
 pub mod layout;
 pub mod oracle;
 pub mod page;
+pub mod pc;
 pub mod pool;
 pub mod random;
 pub mod rbtree;
@@ -40,6 +45,8 @@ pub mod settings;
 pub mod sites;
 pub mod small;
 pub mod sps;
+pub mod tatp;
+pub mod tpcc;
 pub mod tx;
 pub mod words;
 

@@ -3,7 +3,7 @@
 use crate::settings::{Described, ProgramError, Settings, nearest};
 use crate::words::{Scheme, Variant};
 use fencepost_kernel::Program;
-use fencepost_kernel::params::Field;
+use fencepost_kernel::params::{Field, Raw};
 
 /// What is to be done with a program, whatever its type.
 pub trait Visit {
@@ -26,6 +26,16 @@ pub struct About {
     pub variants: Vec<(Scheme, Vec<Variant>)>,
     /// Declared parameters.
     pub fields: Vec<Field>,
+    /// Parameters, by name and value, that make its structures small: for checks.
+    pub small: &'static [(&'static str, &'static str)],
+}
+
+impl About {
+    /// The small sizes as parameters of [`Settings`].
+    pub fn small_params(&self) -> Vec<(String, Raw)> {
+        let raw = |v: &str| v.parse().map_or_else(|_| Raw::Text(v.to_owned()), Raw::Int);
+        self.small.iter().map(|(n, v)| ((*n).to_owned(), raw(v))).collect()
+    }
 }
 
 macro_rules! programs {
@@ -38,6 +48,7 @@ macro_rules! programs {
                 schemes: <$program>::SCHEMES,
                 variants: <$program>::SCHEMES.iter().map(|s| (*s, <$program>::variants(*s))).collect(),
                 fields: <$program>::fields(),
+                small: <$program>::SMALL,
             }),*]
         }
         /// Builds the program called `word` and hands it to `visitor`.
@@ -63,6 +74,9 @@ programs! {
     crate::hash::Hash,
     crate::rbtree::RbTree,
     crate::bplustree::BPlusTree,
+    crate::pc::Pc,
+    crate::tatp::Tatp,
+    crate::tpcc::Tpcc,
     crate::commitstore::CommitStore,
     crate::random::Random,
 }
@@ -79,7 +93,6 @@ fn unknown(word: &str) -> ProgramError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fencepost_kernel::params::Raw;
 
     struct Threads;
     impl Visit for Threads {

@@ -135,6 +135,8 @@ pub trait Described: Program {
     const OWN_VARIANTS: &'static [Variant];
     /// Mistakes of the runtime that do no harm here under a scheme, because no crash can tell.
     const HARMLESS: &'static [(Scheme, Variant)] = &[];
+    /// Parameters, by name and value, that make its structures so small that a few operations of several threads meet: for checks.
+    const SMALL: &'static [(&'static str, &'static str)] = &[];
 
     /// Its declared parameters.
     fn fields() -> Vec<Field>;

@@ -80,6 +80,7 @@ impl Described for Sps {
     const ABOUT: &'static str = "array swap: exchanges random entries, one or more swaps per transaction";
     const SCHEMES: &'static [Scheme] = Scheme::WITH_REGIONS;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("entries", "12"), ("locks", "5"), ("swaps", "2")];
 
     fn fields() -> Vec<Field> {
         SpsParams::fields()

@@ -63,6 +63,10 @@ param_words! {
         UnflushedUnlink = "unflushed-unlink",
         /// The token that vouches for a record is made durable before the record (commit store).
         TokenFirst = "token-first",
+        /// Backups made by hand: rows, the flag that vouches for them and the stores in place share one group of flushes (TPC-C).
+        SharedFence = "shared-fence",
+        /// Backups made by hand: the flag that vouches for them is only ever cleared (TPC-C).
+        FlagNeverSet = "flag-never-set",
     }
 }
 
@@ -135,15 +139,18 @@ impl Variant {
     pub fn applies(self, scheme: Scheme) -> bool {
         match self {
             Variant::MissingLogFence => !matches!(scheme, Scheme::Redo | Scheme::Raw),
-            Variant::TokenFirst => scheme == Scheme::Raw,
+            Variant::TokenFirst | Variant::SharedFence | Variant::FlagNeverSet => scheme == Scheme::Raw,
             _ => true,
         }
     }
     /// Whether it stays wrong when every store persists in program order: then no design may clear it. The others are
     /// wrong only where the instruction they lack or misplace carries the order.
     pub fn wrong_everywhere(self) -> bool {
-        use Variant::{NonAtomicUpdate, SemanticMistake, TokenFirst, WrongStoreOrder};
-        matches!(self, WrongStoreOrder | NonAtomicUpdate | SemanticMistake | TokenFirst)
+        use Variant::{FlagNeverSet, NonAtomicUpdate, SemanticMistake, TokenFirst, WrongStoreOrder};
+        matches!(
+            self,
+            WrongStoreOrder | NonAtomicUpdate | SemanticMistake | TokenFirst | FlagNeverSet
+        )
     }
     /// One sentence for listings.
     pub fn about(self) -> &'static str {
@@ -161,6 +168,8 @@ impl Variant {
             Variant::UnflushedLink => "the old tail's link is never flushed",
             Variant::UnflushedUnlink => "the unlinking store is never flushed",
             Variant::TokenFirst => "the token is durable before its key and value",
+            Variant::SharedFence => "backups, the flag that vouches for them and the stores in place share one fence",
+            Variant::FlagNeverSet => "the flag that vouches for backups is only ever cleared",
         }
     }
 }

@@ -13,18 +13,6 @@ use fencepost_designs::DesignInfo;
 use fencepost_kernel::Logging;
 use fencepost_programs::programs;
 
-/// Values of parameters by name that make structures so small that a few operations of several threads meet in them.
-const SMALL: [(&str, &str); 9] = [
-    ("preload", "4"),
-    ("keys", "24"),
-    ("buckets", "3"),
-    ("entries", "24"),
-    ("swaps", "2"),
-    ("locks", "5"),
-    ("pairs", "8"),
-    ("batch", "2"),
-    ("lines", "3"),
-];
 /// Caches of a few lines, so that lines leave before and after they are logged.
 const SMALL_CACHES: [&str; 2] = ["l1.size=1KiB", "llc.size=4KiB"];
 
@@ -39,13 +27,12 @@ pub fn request(
     media: Option<&str>,
     round: usize,
 ) -> Result<Request, String> {
-    let fields = find_program(program).map_err(|e| e.to_string())?.fields;
+    let about = find_program(program).map_err(|e| e.to_string())?;
     let harts = MachineConfig::load(machine, media)
         .map_err(|e| e.to_string())?
         .spec
         .harts();
-    let small = SMALL.iter().filter(|(name, _)| fields.iter().any(|f| f.name == *name));
-    let mut sets: Vec<String> = small
+    let mut sets: Vec<String> = (about.small.iter())
         .map(|(name, value)| format!("program.{program}.{name}={value}"))
         .collect();
     if round % 2 == 1 {

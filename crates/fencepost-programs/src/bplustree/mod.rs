@@ -73,6 +73,8 @@ impl Described for BPlusTree {
     const ABOUT: &'static str = "B+ tree of 4 KiB nodes: several inserts and deletes per transaction";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+    const SMALL: &'static [(&'static str, &'static str)] =
+        &[("keys", "24"), ("preload", "12"), ("pairs", "4"), ("batch", "2")];
 
     fn fields() -> Vec<Field> {
         BPlusParams::fields()

@@ -76,6 +76,7 @@ impl Described for Cq {
         Variant::SemanticMistake,
         Variant::UnflushedLink,
     ];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("preload", "3")];
 
     fn fields() -> Vec<Field> {
         CqParams::fields()

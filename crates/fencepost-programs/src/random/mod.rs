@@ -53,6 +53,7 @@ impl Described for Random {
         (Scheme::Raw, Variant::MisplacedFence),
         (Scheme::Raw, Variant::WrongStoreOrder),
     ];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("lines", "3")];
 
     fn fields() -> Vec<Field> {
         RandomParams::fields()

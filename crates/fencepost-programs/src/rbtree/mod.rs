@@ -60,6 +60,7 @@ impl Described for RbTree {
     const ABOUT: &'static str = "red-black tree under one lock: insert if absent, delete if found";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("keys", "24"), ("preload", "8")];
 
     fn fields() -> Vec<Field> {
         RbTreeParams::fields()

@@ -34,6 +34,9 @@
 //! Two record slots alternate, so a torn record leaves the previous region's, whose re-execution is idempotent too.
 //! *List*: a node is durable before it is spliced in, and the chain is cut by one store.
 //!
+//! **Backups by hand.** A raw program that changes several words at once copies the rows first ([`Tx::back_up`]): rows; flag; stores in
+//! place; flag cleared: four barriers, as public versions of OLTP benchmarks do it.
+//!
 //! **What is logged.** Coupled (per-store) undo logging has an entry prior to every store of a transaction, those to blocks that it
 //! allocated included, as a compiler that instruments stores gives it (themis II-A, V-A). Grouped undo, redo and iDO log what
 //! the program announces, and leave new blocks out.
@@ -50,6 +53,7 @@
 //! Papers: synchronous ordering (dpo II-B), coupled undo logging, array and list (themis V-A), iDO (themis II-F),
 //! software write-ahead log with strict phases (loc VI).
 
+mod backup;
 mod ido;
 mod primitives;
 mod record;
@@ -86,7 +90,7 @@ pub struct Tx<'a, 'm, M: Mem> {
     previous: u64,
     /// The line remembered last.
     line: u64,
-    /// iDO: how many regions began.
+    /// iDO: how many regions began. Backups made by hand: how many rows were copied.
     regions: u64,
     /// A block to return once the transaction has committed; earlier ones are in the thread's list.
     freed: Option<At<M::Dep>>,

@@ -55,6 +55,15 @@ pub enum LogStep {
         /// Entries of the transaction.
         count: u64,
     },
+    /// Backups made by hand: restore the one at offset `at`, then the `left - 1` behind it.
+    Backup {
+        /// The area's owner.
+        thread: u32,
+        /// Offset of the next backup.
+        at: u64,
+        /// Backups to restore.
+        left: u64,
+    },
 }
 
 /// What a step of log recovery leads to.
@@ -69,10 +78,10 @@ pub enum LogFlow {
 }
 
 /// Loads a word of a log.
-fn word<M: Mem>(m: &mut M, log: Addr, offset: u64) -> u64 {
+pub(super) fn word<M: Mem>(m: &mut M, log: Addr, offset: u64) -> u64 {
     m.load(At::new(Addr(log.0 + offset))).v
 }
-fn mark<M: Mem>(m: &mut M, log: Addr, offset: u64, v: u64) {
+pub(super) fn mark<M: Mem>(m: &mut M, log: Addr, offset: u64, v: u64) {
     m.store(At::new(Addr(log.0 + offset)), Val::lit(v));
 }
 
@@ -114,6 +123,7 @@ impl Runtime {
                 index,
                 count,
             } => self.replay(m, thread, seq, index, count),
+            LogStep::Backup { thread, at, left } => self.restore_backup(m, thread, at, left),
         }
     }
     /// One step of a program whose recovery is its logs'.
@@ -148,7 +158,15 @@ impl Runtime {
         let log = self.log(thread);
         let next = LogFlow::Next(LogStep::Thread(thread + 1));
         match self.scheme {
-            Scheme::Raw => LogFlow::Finished,
+            Scheme::Raw if !self.backups => LogFlow::Finished,
+            Scheme::Raw => match word(m, log, COMMIT) {
+                0 => next,
+                left => LogFlow::Next(LogStep::Backup {
+                    thread,
+                    at: RECORDS,
+                    left,
+                }),
+            },
             Scheme::UndoArray | Scheme::LibraryArray => {
                 let committed = word(m, log, COMMIT) as u32;
                 match record::read(m, Addr(log.0 + RECORDS), self.flavour(), 0, |seq| seq > committed) {
@@ -300,11 +318,14 @@ impl Runtime {
             count,
         })
     }
+    pub(super) fn outside_logs(&self, a: Addr) -> bool {
+        let logs_end = self.logs.0 + self.log_bytes * u64::from(self.threads);
+        a.is_persistent() && !(a.0 >= self.logs.0 && a.0 < logs_end)
+    }
     /// A record may only describe persistent memory outside the logs.
     fn stray(&self, found: &record::Found) -> Option<Violation> {
-        let (a, logs_end) = (found.addr, self.logs.0 + self.log_bytes * u64::from(self.threads));
-        let bad = !a.is_persistent() || (a.0 >= self.logs.0 && a.0 < logs_end);
-        bad.then(|| Violation::at(found.payload, "a log record describes an address outside the structure"))
+        (!self.outside_logs(found.addr))
+            .then(|| Violation::at(found.payload, "a log record describes an address outside the structure"))
     }
     /// Recovery goes on to another region of the operation it finishes: logged first, as the operation itself would have, so that
     /// a power failure during recovery finds the inputs and not what recovery half overwrote.

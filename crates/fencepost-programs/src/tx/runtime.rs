@@ -34,6 +34,8 @@ pub struct Runtime {
     pub(super) log_bytes: u64,
     pub(super) threads: u32,
     pub(super) pool: Pool,
+    /// Whether code ordered by hand keeps backups in the log area.
+    pub(super) backups: bool,
 }
 
 impl Runtime {
@@ -50,7 +52,12 @@ impl Runtime {
             log_bytes,
             threads: s.threads,
             pool,
+            backups: false,
         }
+    }
+    /// The program's hand-ordered form keeps backups ([`Tx::back_up`]), which recovery restores.
+    pub fn with_backups(self) -> Runtime {
+        Runtime { backups: true, ..self }
     }
     /// The logging scheme.
     pub fn scheme(&self) -> Scheme {

@@ -1,6 +1,7 @@
 //! The structures themselves: long runs at full size keep every invariant and end as a plain model of them ends.
 
 use crate::common::*;
+use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Dialect, OpRecord, Program};
 use fencepost_programs::{Scheme, Settings, Visit, with_program};
 use std::collections::VecDeque;
@@ -20,12 +21,26 @@ impl Visit for Long {
         run.ops
     }
 }
+/// Sizes of programs whose full size takes longer to build than to run.
+fn sizes(word: &str) -> Vec<(String, Raw)> {
+    let sizes: &[(&str, i64)] = match word {
+        "tatp" => &[("subscribers", 300)],
+        "tpcc" => &[("items", 200), ("customers", 20), ("orders", 20), ("warehouses", 2)],
+        _ => &[],
+    };
+    let mut all: Vec<(String, Raw)> = sizes.iter().map(|(n, v)| ((*n).into(), Raw::Int(*v))).collect();
+    if word == "tatp" {
+        all.push(("mix".into(), Raw::Text("standard".into())));
+    }
+    all
+}
 fn long(word: &str, scheme: Scheme, dialect: Dialect, ops: u32) -> Vec<OpRecord> {
     let s = Settings {
         threads: 4,
         ops,
         seed: 5,
         scheme,
+        params: sizes(word),
         ..Settings::default()
     };
     with_program(word, &s, Long(dialect, 4, ops)).unwrap()
@@ -40,6 +55,9 @@ fn long_runs_keep_every_invariant() {
         ("rbtree", 2000),
         ("bplustree", 1000),
         ("commitstore", 500),
+        ("pc", 1500),
+        ("tatp", 1500),
+        ("tpcc", 300),
     ] {
         for (scheme, dialect) in [
             (Scheme::UndoArray, SO),
@@ -63,6 +81,9 @@ fn all_modes_do_the_same_operations() {
         ("hash", 300),
         ("rbtree", 300),
         ("bplustree", 100),
+        ("pc", 300),
+        ("tatp", 300),
+        ("tpcc", 100),
     ] {
         let reference = long(word, Scheme::UndoArray, VOLATILE, ops);
         for scheme in [Scheme::UndoArray, Scheme::UndoList, Scheme::Redo] {

@@ -34,15 +34,15 @@ impl Visit for Try {
 
 /// Whether the variant must be convicted under the model.
 ///
-/// One exception: a change of the hash table is one link store, and `delegated` acknowledges nothing until the end. With the
+/// One exception: a change of the hash table or the list is one link store, and `delegated` acknowledges nothing until the end. With the
 /// contents of a new item already ordered before, whether that store or a log mark is durable first shows in no crash state.
 fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool {
     use Scheme::{LibraryArray, LibraryList, UndoArray, UndoList};
     use Variant::*;
     let one_store = matches!(
         (word, scheme, variant),
-        ("hash", UndoArray | LibraryArray, MissingFence | MisplacedFence)
-            | ("hash", UndoList | LibraryList, MissingLogFence)
+        ("hash" | "ll", UndoArray | LibraryArray, MissingFence | MisplacedFence)
+            | ("hash" | "ll", UndoList | LibraryList, MissingLogFence)
     );
     if one_store && model == Model::Epoch {
         return false;
@@ -51,7 +51,7 @@ fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool 
         || match (variant, model) {
             (Correct, _) | (_, Model::Strict) => false,
             (MissingPcommit, m) => m == Model::Device,
-            (MissingFence | MisplacedFence | MissingLogFence, _) => true,
+            (MissingFence | MisplacedFence | MissingLogFence | SharedFence, _) => true,
             (_, m) => m != Model::Epoch,
         }
 }

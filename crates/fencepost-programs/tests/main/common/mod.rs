@@ -367,18 +367,9 @@ pub fn settings(
     variant: fencepost_programs::Variant,
     seed: u64,
 ) -> fencepost_programs::Settings {
-    let ints: &[(&str, i64)] = match word {
-        "cq" => &[("preload", 3)],
-        "sps" => &[("entries", 12), ("locks", 5), ("swaps", 2)],
-        "hash" => &[("buckets", 3), ("keys", 12), ("preload", 4)],
-        "rbtree" => &[("keys", 24), ("preload", 8)],
-        "bplustree" => &[("keys", 24), ("preload", 12), ("pairs", 4), ("batch", 2)],
-        _ => &[],
-    };
-    let params = ints
-        .iter()
-        .map(|(n, v)| (n.to_string(), params::Raw::Int(*v)))
-        .collect();
+    let programs = fencepost_programs::programs();
+    let about = programs.iter().find(|p| p.word == word).expect("a listed program");
+    let params = about.small_params();
     fencepost_programs::Settings {
         threads: THREADS,
         ops: OPS,

@@ -1,0 +1,197 @@
+//! What a subscriber's client asks for: the transactions of TATP and their mixes.
+
+use super::tables::{FORWARDINGS, TYPES, Tables, location, sub_nbr, times};
+use crate::draw::{below, non_uniform};
+use fencepost_kernel::{param_words, rng};
+
+param_words! {
+    /// Which transactions run.
+    pub enum Mix {
+        /// UPDATE_LOCATION alone: the micro-benchmark of the papers.
+        UpdateLocation = "update-location",
+        /// The whole standard: 35 % get subscriber, 35 % get access data, 10 % get destination, 14 % update location, 2 % each of
+        /// update subscriber, insert forwarding, delete forwarding.
+        Standard = "standard",
+        /// The four transactions that write, in equal parts: for checks.
+        Writes = "writes",
+    }
+}
+param_words! {
+    /// How subscribers are chosen.
+    pub enum Choice {
+        /// As the standard has it: bits of the number set more often than not.
+        NonUniform = "non-uniform",
+        /// All alike.
+        Uniform = "uniform",
+    }
+}
+
+/// One request, made by the client.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// UPDATE_LOCATION.
+    Location {
+        /// The subscriber's number: 15 digits, packed.
+        sub_nbr: u64,
+        /// The new vlr_location, 32 bits.
+        location: u64,
+    },
+    /// UPDATE_SUBSCRIBER_DATA.
+    Subscriber {
+        /// The subscriber, from 0.
+        s: u64,
+        /// The new bit_1.
+        bit: u64,
+        /// The facility, from 0.
+        kind: u64,
+        /// Its new data_a.
+        data: u64,
+    },
+    /// INSERT_CALL_FORWARDING.
+    Insert {
+        /// The subscriber's number.
+        sub_nbr: u64,
+        /// The facility.
+        kind: u64,
+        /// start_time / 8.
+        slot: u64,
+        /// The row.
+        row: [u64; 4],
+    },
+    /// DELETE_CALL_FORWARDING.
+    Delete {
+        /// The subscriber's number.
+        sub_nbr: u64,
+        /// The facility.
+        kind: u64,
+        /// start_time / 8.
+        slot: u64,
+    },
+    /// GET_SUBSCRIBER_DATA.
+    GetSubscriber {
+        /// The subscriber.
+        s: u64,
+    },
+    /// GET_ACCESS_DATA.
+    GetAccess {
+        /// The subscriber.
+        s: u64,
+        /// The type of access, from 0.
+        kind: u64,
+    },
+    /// GET_NEW_DESTINATION.
+    GetDestination {
+        /// The subscriber.
+        s: u64,
+        /// The facility.
+        kind: u64,
+        /// start_time / 8.
+        slot: u64,
+        /// The hour until which the forwarding must last.
+        end: u64,
+    },
+}
+
+/// How requests are drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub seed: u64,
+    pub threads: u32,
+    pub subscribers: u64,
+    pub mix: Mix,
+    pub choice: Choice,
+}
+
+impl Client {
+    /// A, the constant of the non-uniform choice (TATP 1.0, non-uniform distribution).
+    fn a(&self) -> u64 {
+        match self.subscribers {
+            0..=1_000_000 => 65_535,
+            1_000_001..=10_000_000 => 1_048_575,
+            _ => 2_097_151,
+        }
+    }
+    /// Operation `k` of `thread`, numbered from 0.
+    pub fn serial(&self, thread: u32, k: u32) -> u64 {
+        u64::from(k) * u64::from(self.threads) + u64::from(thread)
+    }
+    /// The request of an operation.
+    pub fn request(&self, thread: u32, k: u32) -> Request {
+        let h = |salt: u64| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
+        let s = match self.choice {
+            Choice::Uniform => below(h(1), self.subscribers),
+            Choice::NonUniform => non_uniform(h(1), self.a(), 0, 1, self.subscribers) - 1,
+        };
+        let serial = self.serial(thread, k);
+        let (number, kind, slot) = (sub_nbr(s), below(h(2), TYPES), below(h(3), FORWARDINGS));
+        let duration = 1 + below(h(4), 8);
+        let update = Request::Location {
+            sub_nbr: number,
+            location: location(self.subscribers + serial),
+        };
+        let subscriber = Request::Subscriber {
+            s,
+            bit: h(5) & 1,
+            kind,
+            data: h(6) & 0xff,
+        };
+        let insert = Request::Insert {
+            sub_nbr: number,
+            kind,
+            slot,
+            row: Tables::forwarding_row(s, times(slot, duration), self.subscribers + serial),
+        };
+        let delete = Request::Delete {
+            sub_nbr: number,
+            kind,
+            slot,
+        };
+        match (self.mix, below(h(7), 100)) {
+            (Mix::UpdateLocation, _) | (Mix::Writes, 0..25) | (Mix::Standard, 80..94) => update,
+            (Mix::Writes, 25..50) | (Mix::Standard, 94..96) => subscriber,
+            (Mix::Writes, 50..75) | (Mix::Standard, 96..98) => insert,
+            (Mix::Writes, _) | (Mix::Standard, 98..) => delete,
+            (Mix::Standard, 0..35) => Request::GetSubscriber { s },
+            (Mix::Standard, 35..70) => Request::GetAccess { s, kind },
+            (Mix::Standard, _) => Request::GetDestination {
+                s,
+                kind,
+                slot,
+                end: 8 * slot + duration,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn the_mix_is_the_standards() {
+        let client = Client {
+            seed: 3,
+            threads: 1,
+            subscribers: 1000,
+            mix: Mix::Standard,
+            choice: Choice::NonUniform,
+        };
+        let mut seen = [0; 7];
+        for k in 0..20_000 {
+            seen[match client.request(0, k) {
+                Request::GetSubscriber { .. } => 0,
+                Request::GetAccess { .. } => 1,
+                Request::GetDestination { .. } => 2,
+                Request::Location { .. } => 3,
+                Request::Subscriber { .. } => 4,
+                Request::Insert { .. } => 5,
+                Request::Delete { .. } => 6,
+            }] += 1;
+        }
+        for (n, percent) in seen.into_iter().zip([35, 35, 10, 14, 2, 2, 2]) {
+            assert!(
+                (percent * 200 - 120..percent * 200 + 120).contains(&n),
+                "{n} for {percent} %"
+            );
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Tables of TATP: where rows lie and what they hold before the run.
+
+use crate::index::HashIndex;
+use crate::layout::{Layout, Rows};
+use fencepost_kernel::{Mem, Span, Val, Width, rng};
+
+// A subscriber: two lines. Fields of 2 bytes, as in the lineage's code; numbers as text.
+pub(super) const SUBSCRIBER: u64 = 128;
+const S_ID: u64 = 0;
+const SUB_NBR: u64 = 8;
+/// bit_1, and behind it bit_2..10, hex_1..10 and byte2_1..10.
+pub(super) const BIT_1: u64 = 24;
+/// msc_location, and vlr_location beside it.
+const MSC_LOCATION: u64 = 88;
+pub(super) const VLR_LOCATION: u64 = 92;
+/// Words of a subscriber that are used.
+pub(super) const SUBSCRIBER_WORDS: u64 = 12;
+
+// The other tables: one line a row, at a place given by subscriber and type. A row is there if its first word is not 0.
+pub(super) const ROW: u64 = 64;
+/// data1..4 of ACCESS_INFO, packed.
+pub(super) const AI_DATA: u64 = 8;
+/// is_active of SPECIAL_FACILITY.
+pub(super) const SF_ACTIVE: u64 = 8;
+/// data_a of SPECIAL_FACILITY.
+pub(super) const SF_DATA_A: u64 = 16;
+/// start_time and end_time of CALL_FORWARDING, packed.
+pub(super) const CF_TIMES: u64 = 8;
+/// numberx.
+pub(super) const CF_NUMBER: u64 = 16;
+
+/// Types of access and of facility, and call forwardings of a facility.
+pub(super) const TYPES: u64 = 4;
+pub(super) const FORWARDINGS: u64 = 3;
+
+/// The tables. Those that the chosen mix does not touch have no rows.
+#[derive(Clone, Debug)]
+pub(super) struct Tables {
+    seed: u64,
+    /// From a subscriber's number to its row.
+    pub index: HashIndex,
+    pub subscribers: Rows,
+    pub access: Rows,
+    pub facilities: Rows,
+    pub forwardings: Rows,
+}
+
+/// 15 decimal digits, packed: the key of the index.
+pub(super) fn sub_nbr(s: u64) -> u64 {
+    let (mut rest, mut key) = (s + 1, 0);
+    for digit in 0..15 {
+        key |= (rest % 10) << (4 * digit);
+        rest /= 10;
+    }
+    key
+}
+/// The subscriber with this number.
+pub(super) fn subscriber(sub_nbr: u64) -> u64 {
+    (0..15)
+        .rev()
+        .fold(0, |s, digit| s * 10 + ((sub_nbr >> (4 * digit)) & 0xf))
+        - 1
+}
+/// 15 decimal digits as text, in two words.
+pub(super) fn text(number: u64) -> [u64; 2] {
+    let digits = format!("{:015}\0", number % 1_000_000_000_000_000);
+    let (first, second) = digits.as_bytes().split_at(8);
+    [first, second].map(|half| half.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b)))
+}
+/// start_time and end_time of a forwarding in one word.
+pub(super) fn times(slot: u64, duration: u64) -> u64 {
+    (8 * slot) << 8 | (8 * slot + duration)
+}
+
+impl Tables {
+    /// Reserves the tables; `all`: those that only the whole mix touches too.
+    pub fn new(layout: &mut Layout, seed: u64, subscribers: u64, all: bool) -> Tables {
+        let index = HashIndex::new(layout, subscribers);
+        let rest = if all { subscribers } else { 0 };
+        Tables {
+            seed,
+            index,
+            subscribers: Rows::new(layout, SUBSCRIBER, subscribers),
+            access: Rows::new(layout, ROW, rest * TYPES),
+            facilities: Rows::new(layout, ROW, rest * TYPES),
+            forwardings: Rows::new(layout, ROW, rest * TYPES * FORWARDINGS),
+        }
+    }
+    /// Number of a facility among all.
+    #[inline(always)]
+    pub fn facility(&self, s: u64, kind: u64) -> u64 {
+        s * TYPES + kind
+    }
+    /// Number of a call forwarding among all.
+    #[inline(always)]
+    pub fn forwarding(&self, s: u64, kind: u64, slot: u64) -> u64 {
+        self.facility(s, kind) * FORWARDINGS + slot
+    }
+    fn draw(&self, s: u64, what: u64) -> u64 {
+        rng::hash(&[self.seed, s, what])
+    }
+    /// `count` types or slots of `of`, beginning anywhere: whether `i` is among them.
+    fn among(h: u64, count: u64, of: u64, i: u64) -> bool {
+        (i + of - (h >> 32) % of) % of < count
+    }
+    /// Location of a subscriber before the run: different for every one.
+    pub fn first_location(s: u64) -> u64 {
+        location(s)
+    }
+    pub fn first_bit(&self, s: u64) -> u64 {
+        self.draw(s, 1) & 1
+    }
+    pub fn has_access(&self, s: u64, kind: u64) -> bool {
+        let h = self.draw(s, 2);
+        Self::among(h, 1 + h % TYPES, TYPES, kind)
+    }
+    pub fn has_facility(&self, s: u64, kind: u64) -> bool {
+        let h = self.draw(s, 3);
+        Self::among(h, 1 + h % TYPES, TYPES, kind)
+    }
+    pub fn first_data_a(&self, s: u64, kind: u64) -> u64 {
+        self.draw(s, 16 + kind) & 0xff
+    }
+    /// The words of a call forwarding before the run, if there is one.
+    pub fn first_forwarding(&self, s: u64, kind: u64, slot: u64) -> Option<[u64; 4]> {
+        let h = self.draw(s, 32 + kind);
+        let there = self.has_facility(s, kind) && Self::among(h, h % (FORWARDINGS + 1), FORWARDINGS, slot);
+        there.then(|| Self::forwarding_row(s, times(slot, 1 + h % 8), s))
+    }
+    /// The words of a call forwarding.
+    pub fn forwarding_row(s: u64, times: u64, number: u64) -> [u64; 4] {
+        let [a, b] = text(number);
+        [s + 1, times, a, b]
+    }
+    /// Fills the tables.
+    pub fn fill<M: Mem>(&self, m: &mut M) {
+        for s in 0..self.subscribers.count() {
+            let row = self.subscribers.at(s);
+            self.index.insert(m, sub_nbr(s), s);
+            m.store(row.field(S_ID), Val::lit(s + 1));
+            for (i, half) in (0..).zip(text(s + 1)) {
+                m.store(row.field(SUB_NBR + 8 * i), Val::lit(half));
+            }
+            let bits = self.draw(s, 4) & 0x0001_0001_0001_0000;
+            m.store(row.field(BIT_1), Val::lit(bits | self.first_bit(s)));
+            for word in 4..11 {
+                m.store(
+                    row.field(word * 8),
+                    Val::lit(self.draw(s, word) & 0x00ff_00ff_00ff_00ff),
+                );
+            }
+            let locations = (self.draw(s, 5) >> 32) | Self::first_location(s) << 32;
+            m.store(row.field(MSC_LOCATION), Val::lit(locations));
+            if self.access.count() > 0 {
+                self.fill_rest(m, s);
+            }
+        }
+    }
+    fn fill_rest<M: Mem>(&self, m: &mut M, s: u64) {
+        for kind in 0..TYPES {
+            if self.has_access(s, kind) {
+                let row = self.access.at(self.facility(s, kind));
+                m.store(row, Val::lit(s + 1));
+                m.store(row.field(AI_DATA), Val::lit(self.draw(s, 8 + kind)));
+            }
+            if self.has_facility(s, kind) {
+                let row = self.facilities.at(self.facility(s, kind));
+                m.store(row, Val::lit(s + 1));
+                m.store(
+                    row.field(SF_ACTIVE),
+                    Val::lit(u64::from(self.draw(s, 12 + kind) % 100 < 85)),
+                );
+                m.store(row.field(SF_DATA_A), Val::lit(self.first_data_a(s, kind)));
+            }
+            for slot in 0..FORWARDINGS {
+                if let Some(words) = self.first_forwarding(s, kind, slot) {
+                    let row = self.forwardings.at(self.forwarding(s, kind, slot));
+                    for (i, w) in (0..).zip(words) {
+                        m.store(row.field(8 * i), Val::lit(w));
+                    }
+                }
+            }
+        }
+    }
+    /// What stays in caches, hottest first.
+    pub fn spans(&self) -> Vec<Span> {
+        let tables = [self.subscribers, self.access, self.facilities, self.forwardings];
+        let rows = tables.iter().map(Rows::span).filter(|s| s.len > 0);
+        std::iter::once(self.index.span()).chain(rows).collect()
+    }
+    /// Whether a store of this width at `at` is one that an operation makes: recovery trusts no record before asking.
+    pub fn changes(&self, at: u64, width: Width) -> bool {
+        let line = at / ROW * ROW;
+        let row = |rows: &Rows, size: u64| rows.owns(line) || (size == SUBSCRIBER && rows.owns(line - ROW));
+        at.is_multiple_of(width.bytes())
+            && (row(&self.subscribers, SUBSCRIBER) || row(&self.facilities, ROW) || row(&self.forwardings, ROW))
+    }
+}
+
+/// The `serial`-th location: a 32-bit number that looks drawn and is different for every serial number.
+pub(super) fn location(serial: u64) -> u64 {
+    (serial + 1).wrapping_mul(0x9e37_79b1) & 0xffff_ffff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn numbers_have_fifteen_digits() {
+        assert_eq!(sub_nbr(1_234_566), 0x0000_0000_0123_4567);
+        assert_eq!(subscriber(0x0000_0000_0123_4567), 1_234_566);
+        assert_eq!(
+            text(42),
+            [u64::from_le_bytes(*b"00000000"), u64::from_le_bytes(*b"0000042\0")]
+        );
+        assert_eq!(times(2, 5), 16 << 8 | 21);
+    }
+    /// 1 to 4 rows of access and facilities, 0 to 3 forwardings of a facility, in equal shares.
+    #[test]
+    fn cardinalities_are_the_standards() {
+        let tables = Tables::new(&mut Layout::default(), 7, 4000, true);
+        let (mut access, mut facilities, mut forwardings) = ([0; 5], [0; 5], [0; 4]);
+        for s in 0..4000 {
+            access[(0..TYPES).filter(|k| tables.has_access(s, *k)).count()] += 1;
+            facilities[(0..TYPES).filter(|k| tables.has_facility(s, *k)).count()] += 1;
+            for kind in (0..TYPES).filter(|k| tables.has_facility(s, *k)) {
+                let there = |slot: &u64| tables.first_forwarding(s, kind, *slot).is_some();
+                forwardings[(0..FORWARDINGS).filter(there).count()] += 1;
+            }
+        }
+        assert_eq!((access[0], facilities[0]), (0, 0));
+        assert!(
+            access[1..]
+                .iter()
+                .chain(&facilities[1..])
+                .all(|n| (900..1100).contains(n))
+        );
+        assert!(forwardings.iter().all(|n| (2300..2700).contains(n)), "{forwardings:?}");
+    }
+}

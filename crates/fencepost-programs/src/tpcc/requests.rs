@@ -1,0 +1,136 @@
+//! What a terminal of TPC-C asks for: new orders, drawn as the standard has it.
+
+use crate::draw::{below, between, non_uniform};
+use fencepost_kernel::rng;
+
+/// Cardinalities.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Scale {
+    pub warehouses: u64,
+    /// Per warehouse.
+    pub districts: u64,
+    /// Per district.
+    pub customers: u64,
+    /// Per district, before the run.
+    pub orders: u64,
+    pub items: u64,
+}
+
+/// Lines of the largest order.
+pub(super) const MOST_LINES: usize = 15;
+
+/// One line of an order.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The item, from 0; an unused number on the last line of an order that must be rolled back.
+    pub item: u64,
+    /// The warehouse that supplies it.
+    pub supply: u64,
+    /// 1 to 10.
+    pub quantity: u64,
+}
+
+/// A new order as the terminal enters it. Lines stand in the order of their stock rows, in which every terminal locks them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewOrder {
+    /// The warehouse, from 0.
+    pub warehouse: u64,
+    /// The district, numbered through all warehouses.
+    pub district: u64,
+    /// The customer, within the district.
+    pub customer: u64,
+    /// When it was entered: different for every order.
+    pub entry_d: u64,
+    /// How many lines.
+    pub len: usize,
+    /// The lines.
+    pub lines: [Line; MOST_LINES],
+}
+
+/// How new orders are drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Terminal {
+    pub seed: u64,
+    pub threads: u32,
+    pub scale: Scale,
+    pub min_lines: u64,
+    pub max_lines: u64,
+    /// Whether the input is that of the reduced public variant: quantity 7, no rollbacks.
+    pub reduced: bool,
+}
+
+impl Terminal {
+    /// When operation `k` of `thread` was entered: unique, not 0.
+    pub fn entry_d(&self, thread: u32, k: u32) -> u64 {
+        u64::from(k) * u64::from(self.threads) + u64::from(thread) + 1
+    }
+    /// The order of an operation (2.4.1).
+    pub fn new_order(&self, thread: u32, k: u32) -> NewOrder {
+        let h = |salt: u64| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
+        let s = &self.scale;
+        // Constants of the non-uniform choice, drawn once a run.
+        let c = |a: u64| below(rng::hash(&[self.seed, a]), a + 1);
+        // A terminal belongs to a warehouse.
+        let warehouse = u64::from(thread) % s.warehouses;
+        let len = between(h(1), self.min_lines, self.max_lines) as usize;
+        let unused = below(h(2), 100) == 0 && !self.reduced;
+        let mut lines = [Line::default(); MOST_LINES];
+        for (i, line) in (0..).zip(&mut lines[..len]) {
+            let h = |salt| rng::hash(&[h(3), i, salt]);
+            let remote = s.warehouses > 1 && below(h(1), 100) == 0;
+            let other = (warehouse + 1 + below(h(2), s.warehouses.max(2) - 1)) % s.warehouses;
+            *line = Line {
+                item: non_uniform(h(3), 8191, c(8191), 1, s.items) - 1,
+                supply: if remote { other } else { warehouse },
+                quantity: if self.reduced { 7 } else { between(h(4), 1, 10) },
+            };
+        }
+        lines[..len].sort_by_key(|l| (l.supply, l.item));
+        if unused {
+            lines[len - 1].item = s.items;
+        }
+        NewOrder {
+            warehouse,
+            district: warehouse * s.districts + below(h(4), s.districts),
+            customer: non_uniform(h(5), 1023, c(1023), 1, s.customers) - 1,
+            entry_d: self.entry_d(thread, k),
+            len,
+            lines,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn orders_have_the_standards_shape() {
+        let terminal = Terminal {
+            seed: 5,
+            threads: 4,
+            scale: Scale {
+                warehouses: 4,
+                districts: 10,
+                customers: 3000,
+                orders: 3000,
+                items: 100_000,
+            },
+            min_lines: 5,
+            max_lines: 15,
+            reduced: false,
+        };
+        let (mut lines, mut remote, mut unused) = (0, 0, 0);
+        for k in 0..5000 {
+            let order = terminal.new_order(k % 4, k);
+            let used = &order.lines[..order.len];
+            assert_eq!(order.district / 10, u64::from(k % 4));
+            assert!(used.is_sorted_by_key(|l| (l.supply, l.item)) || used[order.len - 1].item == 100_000);
+            lines += order.len;
+            remote += used.iter().filter(|l| l.supply != order.warehouse).count();
+            unused += used.iter().filter(|l| l.item >= 100_000).count();
+        }
+        assert!((48_500..51_500).contains(&lines), "10 on average: {lines}");
+        assert!((400..600).contains(&remote), "1 % of the lines: {remote}");
+        assert!((30..75).contains(&unused), "1 % of the orders: {unused}");
+    }
+}

@@ -1,0 +1,289 @@
+//! Tables of TPC-C: where rows lie, how they are found, what they hold before the run.
+//!
+//! Row sizes are those of the lineage's code. WAREHOUSE and DISTRICT are found by number, CUSTOMER, ITEM and STOCK through hash indexes.
+//! What an order inserts (ORDER, NEW_ORDER and its ORDER_LINE rows) lies together, clustered by order; two indexes lead to it from
+//! (district, o_id), one for ORDER and one for NEW_ORDER.
+
+use super::requests::Scale;
+use crate::draw::between;
+use crate::index::HashIndex;
+use crate::layout::{Layout, Rows};
+use fencepost_kernel::{Mem, Span, Val, rng};
+
+// WAREHOUSE and DISTRICT: two lines.
+const WAREHOUSE: u64 = 128;
+pub(super) const W_TAX: u64 = 8;
+const DISTRICT: u64 = 128;
+pub(super) const D_NEXT_O_ID: u64 = 8;
+pub(super) const D_TAX: u64 = 16;
+pub(super) const DISTRICT_BYTES: u64 = DISTRICT;
+
+const CUSTOMER: u64 = 704;
+pub(super) const C_DISCOUNT: u64 = 8;
+pub(super) const C_CREDIT: u64 = 16;
+pub(super) const C_LAST: u64 = 24;
+/// Words of a name.
+pub(super) const LAST_WORDS: u64 = 2;
+
+const ITEM: u64 = 128;
+pub(super) const I_PRICE: u64 = 8;
+pub(super) const I_NAME: u64 = 16;
+pub(super) const NAME_WORDS: u64 = 3;
+pub(super) const I_DATA: u64 = 40;
+/// Words of i_data and s_data.
+pub(super) const DATA_WORDS: usize = 7;
+
+// STOCK: five lines. The four counters are fields of 4 bytes beside one another.
+pub(super) const STOCK: u64 = 320;
+pub(super) const S_QUANTITY: u64 = 8;
+pub(super) const S_YTD: u64 = 12;
+pub(super) const S_ORDER_CNT: u64 = 16;
+pub(super) const S_REMOTE_CNT: u64 = 20;
+pub(super) const S_COUNTERS: u64 = 16;
+pub(super) const S_DIST: u64 = 24;
+/// Words of s_dist_01 to s_dist_10, each.
+pub(super) const DIST_WORDS: u64 = 3;
+pub(super) const S_DATA: u64 = 264;
+
+// What an order inserts: ORDER, NEW_ORDER, ORDER_LINE, a line of memory each.
+pub(super) const NEW_ORDER: u64 = 64;
+pub(super) const LINES: u64 = 128;
+pub(super) const LINE: u64 = 64;
+pub(super) const ORDER_WORDS: usize = 5;
+pub(super) const LINE_WORDS: usize = 8;
+/// Bytes of an order with its new-order row and 15 lines.
+pub(super) const ORDER: u64 = LINES + 15 * LINE;
+
+/// "ORIGINAL", which marks brands in i_data and s_data (4.3.3.1).
+pub(super) const ORIGINAL: u64 = u64::from_le_bytes(*b"ORIGINAL");
+
+/// The tables.
+#[derive(Clone, Debug)]
+pub(super) struct Tables {
+    seed: u64,
+    pub scale: Scale,
+    pub warehouses: Rows,
+    pub districts: Rows,
+    pub customer_index: HashIndex,
+    customers: Rows,
+    pub item_index: HashIndex,
+    items: Rows,
+    pub stock_index: HashIndex,
+    pub stock: Rows,
+    /// Orders present before the run.
+    pub orders: Rows,
+    /// ORDER and NEW_ORDER by (district, o_id): addresses.
+    pub order_index: Rows,
+    pub new_order_index: Rows,
+    /// Orders that a district can hold.
+    pub orders_each: u64,
+}
+
+impl Tables {
+    /// Reserves the tables; a district may get `more` orders.
+    pub fn new(layout: &mut Layout, seed: u64, scale: Scale, more: u64) -> Tables {
+        let districts = scale.warehouses * scale.districts;
+        let (customers, stock) = (districts * scale.customers, scale.warehouses * scale.items);
+        let orders_each = scale.orders + more;
+        Tables {
+            seed,
+            warehouses: Rows::new(layout, WAREHOUSE, scale.warehouses),
+            districts: Rows::new(layout, DISTRICT, districts),
+            customer_index: HashIndex::new(layout, customers),
+            customers: Rows::new(layout, CUSTOMER, customers),
+            item_index: HashIndex::new(layout, scale.items),
+            items: Rows::new(layout, ITEM, scale.items),
+            stock_index: HashIndex::new(layout, stock),
+            stock: Rows::new(layout, STOCK, stock),
+            orders: Rows::new(layout, ORDER, districts * scale.orders),
+            order_index: Rows::new(layout, 8, districts * orders_each),
+            new_order_index: Rows::new(layout, 8, districts * orders_each),
+            orders_each,
+            scale,
+        }
+    }
+    /// Key of a customer: all keys count from 1, because 0 stands for none.
+    #[inline(always)]
+    pub fn customer_key(&self, district: u64, c: u64) -> u64 {
+        district << 32 | (c + 1)
+    }
+    /// Key of an item's stock in a warehouse.
+    #[inline(always)]
+    pub fn stock_key(&self, w: u64, item: u64) -> u64 {
+        w << 32 | (item + 1)
+    }
+    fn draw(&self, table: u64, row: u64, what: u64) -> u64 {
+        rng::hash(&[self.seed, table, row, what])
+    }
+    /// Price of an item: 1 to 100, in hundredths.
+    pub fn price(&self, item: u64) -> u64 {
+        between(self.draw(1, item, 0), 100, 10_000)
+    }
+    /// Quantity of a stock row before the run: 10 to 100.
+    pub fn first_quantity(&self, stock: u64) -> u64 {
+        between(self.draw(2, stock, 0), 10, 100)
+    }
+    /// District information of a stock row for an order of this district (of the warehouse).
+    pub fn dist(&self, stock: u64, district: u64) -> [u64; DIST_WORDS as usize] {
+        [0, 1, 2].map(|w| letters(self.draw(3, stock, district * DIST_WORDS + w)))
+    }
+    /// i_data or s_data: one row in ten holds "ORIGINAL" somewhere.
+    fn data(&self, table: u64, row: u64) -> [u64; DATA_WORDS] {
+        let mut bytes = [0u8; 8 * DATA_WORDS];
+        for (i, chunk) in bytes.chunks_mut(8).enumerate() {
+            chunk.copy_from_slice(&letters(self.draw(table, row, 1 + i as u64)).to_le_bytes());
+        }
+        let h = self.draw(table, row, 9);
+        if h.is_multiple_of(10) {
+            let at = (h >> 32) as usize % (50 - 8);
+            bytes[at..at + 8].copy_from_slice(&ORIGINAL.to_le_bytes());
+        }
+        bytes[50..].fill(0);
+        let mut words = [0; DATA_WORDS];
+        for (w, chunk) in words.iter_mut().zip(bytes.chunks(8)) {
+            *w = chunk.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
+        }
+        words
+    }
+    /// Fills the tables.
+    pub fn fill<M: Mem>(&self, m: &mut M) {
+        for w in 0..self.warehouses.count() {
+            m.store(self.warehouses.at(w), Val::lit(w + 1));
+            let tax = Val::lit(between(self.draw(4, w, 0), 0, 2000));
+            m.store(self.warehouses.at(w).field(W_TAX), tax);
+        }
+        for item in 0..self.scale.items {
+            let row = self.items.at(item);
+            self.item_index.insert(m, item + 1, item);
+            m.store(row, Val::lit(item + 1));
+            m.store(row.field(I_PRICE), Val::lit(self.price(item)));
+            for w in 0..NAME_WORDS {
+                m.store(row.field(I_NAME + 8 * w), Val::lit(letters(self.draw(5, item, w))));
+            }
+            for (w, data) in (0..).zip(self.data(6, item)) {
+                m.store(row.field(I_DATA + 8 * w), Val::lit(data));
+            }
+        }
+        (0..self.stock.count()).for_each(|s| self.fill_stock(m, s));
+        (0..self.districts.count()).for_each(|d| self.fill_district(m, d));
+    }
+    fn fill_stock<M: Mem>(&self, m: &mut M, s: u64) {
+        let (w, item, row) = (s / self.scale.items, s % self.scale.items, self.stock.at(s));
+        self.stock_index.insert(m, self.stock_key(w, item), s);
+        m.store(row, Val::lit(w << 32 | (item + 1)));
+        m.store(row.field(S_QUANTITY), Val::lit(self.first_quantity(s)));
+        for district in 0..self.scale.districts.min(10) {
+            for (i, word) in (0..).zip(self.dist(s, district)) {
+                let offset = S_DIST + (district * DIST_WORDS + i) * 8;
+                m.store(row.field(offset), Val::lit(word));
+            }
+        }
+        for (i, data) in (0..).zip(self.data(7, s)) {
+            m.store(row.field(S_DATA + 8 * i), Val::lit(data));
+        }
+    }
+    fn fill_district<M: Mem>(&self, m: &mut M, d: u64) {
+        let row = self.districts.at(d);
+        m.store(row, Val::lit(d + 1));
+        m.store(row.field(D_NEXT_O_ID), Val::lit(self.scale.orders));
+        m.store(row.field(D_TAX), Val::lit(between(self.draw(8, d, 0), 0, 2000)));
+        for c in 0..self.scale.customers {
+            let number = d * self.scale.customers + c;
+            let row = self.customers.at(number);
+            self.customer_index.insert(m, self.customer_key(d, c), number);
+            m.store(row, Val::lit(c + 1));
+            m.store(
+                row.field(C_DISCOUNT),
+                Val::lit(between(self.draw(9, number, 0), 0, 5000)),
+            );
+            let bad = self.draw(9, number, 1).is_multiple_of(10);
+            m.store(
+                row.field(C_CREDIT),
+                Val::lit(u64::from_le_bytes(if bad {
+                    *b"BC\0\0\0\0\0\0"
+                } else {
+                    *b"GC\0\0\0\0\0\0"
+                })),
+            );
+            for w in 0..LAST_WORDS {
+                m.store(
+                    row.field(C_LAST + 8 * w),
+                    Val::lit(letters(self.draw(9, number, 2 + w))),
+                );
+            }
+        }
+        // Delivered and undelivered orders of before: the last three tenths are new (4.3.3.1).
+        for o in 0..self.scale.orders {
+            let (block, at) = (self.orders.at(d * self.scale.orders + o), d * self.orders_each + o);
+            let lines = between(self.draw(10, at, 0), 5, 15);
+            for (i, word) in (0..).zip([o + 1, d, 1 + o % self.scale.customers, 0, lines]) {
+                m.store(block.field(8 * i), Val::lit(word));
+            }
+            for line in 0..lines {
+                m.store(block.field(LINES + line * LINE), Val::lit(o + 1));
+                m.store(block.field(LINES + line * LINE + 8), Val::lit(d << 8 | line));
+            }
+            m.store(self.order_index.at(at), block.pointer());
+            if o >= self.scale.orders - self.scale.orders * 3 / 10 {
+                m.store(block.field(NEW_ORDER), Val::lit(o + 1));
+                m.store(block.field(NEW_ORDER + 8), Val::lit(d));
+                m.store(self.new_order_index.at(at), block.field(NEW_ORDER).pointer());
+            }
+        }
+    }
+    #[inline(always)]
+    pub fn customer<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
+        self.customers.row(number)
+    }
+    #[inline(always)]
+    pub fn item<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
+        self.items.row(number)
+    }
+    /// What stays in caches, hottest first.
+    pub fn spans(&self) -> Vec<Span> {
+        let rows = [self.warehouses, self.districts].map(|r| r.span());
+        let indexes = [&self.item_index, &self.stock_index, &self.customer_index].map(HashIndex::span);
+        let large = [self.items, self.stock, self.customers].map(|r| r.span());
+        [&rows[..], &indexes[..], &large[..]].concat()
+    }
+}
+
+/// Eight letters.
+fn letters(h: u64) -> u64 {
+    let bytes = h.to_le_bytes().map(|b| b'a' + b % 26);
+    u64::from_le_bytes(bytes)
+}
+/// Whether the text holds "ORIGINAL".
+#[inline(always)]
+pub(super) fn is_original(text: &[u64; DATA_WORDS]) -> bool {
+    let mut found = false;
+    for pair in text.windows(2) {
+        for shift in 0..8 {
+            let window = ((u128::from(pair[1]) << 64 | u128::from(pair[0])) >> (8 * shift)) as u64;
+            found |= window == ORIGINAL;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn one_text_in_ten_is_original_wherever_the_mark_stands() {
+        let scale = Scale {
+            items: 10,
+            ..Scale::default()
+        };
+        let tables = Tables::new(&mut Layout::default(), 1, scale, 0);
+        let mut marked = 0;
+        for row in 0..10_000 {
+            let text = tables.data(7, row);
+            let bytes: Vec<u8> = text.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let there = bytes.windows(8).any(|w| w == b"ORIGINAL");
+            assert_eq!(is_original(&text), there);
+            marked += u32::from(there);
+        }
+        assert!((900..1100).contains(&marked), "{marked}");
+    }
+}
