@@ -161,6 +161,8 @@ pub enum Conviction {
     Conformance,
     /// Recovery: a crash state of the run does not recover to a prefix of its transactions.
     Recovery,
+    /// The machine gets stuck: something waits for what never comes, and the run says who and for what.
+    Stuck,
 }
 
 /// What must be run to see a planted fault.

@@ -9,6 +9,7 @@
 
 pub mod delegated;
 pub mod delegated_merge;
+pub mod fgc;
 pub mod info;
 pub mod loc;
 pub mod page;

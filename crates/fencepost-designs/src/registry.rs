@@ -21,6 +21,10 @@ pub fn all() -> &'static [DesignInfo] {
         crate::loc::loc_wal::INFO,
         crate::loc::kiln::INFO,
         crate::loc::loc_kiln::INFO,
+        crate::fgc::global_commit::INFO,
+        crate::fgc::per_task_commit::INFO,
+        crate::fgc::adr_dram_cache::INFO,
+        crate::fgc::per_task_commit_dram_cache::INFO,
     ];
     ALL
 }

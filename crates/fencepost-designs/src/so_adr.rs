@@ -84,5 +84,6 @@ fn dialect(environment: Environment) -> Dialect {
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
+        ranges: false,
     }
 }

@@ -84,6 +84,7 @@ fn dialect(environment: Environment) -> Dialect {
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: false,
+        ranges: false,
     }
 }
 fn build(values: ParamValues<'_>, _: MachineShape) -> Result<Box<dyn Design>, ParamError> {

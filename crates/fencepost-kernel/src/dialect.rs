@@ -5,7 +5,9 @@
 use crate::lists::Lists;
 use crate::mem::{At, Mem, Val};
 use crate::ops::{Fence, Flush, Outcome};
-use crate::units::{Addr, LINE_BYTES};
+use crate::ranges::Ranges;
+use crate::span::Span;
+use crate::units::{Addr, LINE_BYTES, LineAddr};
 
 /// Who logs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,9 @@ pub struct Dialect {
     pub unlock_release: &'static [Fence],
     /// Whether `order` already makes its stores durable, so that an operation that ends with it is acknowledged.
     pub order_is_durable: bool,
+    /// Per-task committing: programs bind their memory to write sub-queues, and after their fences `order`, `durable` and
+    /// `log_to_data` commit the queues of the lines persisted since the last time.
+    pub ranges: bool,
 }
 
 /// What programs see: a back end plus a dialect.
@@ -62,6 +67,8 @@ pub struct Pm<'m, M: Mem> {
     pub ack_every: bool,
     /// What the thread's transaction runtime keeps in private memory.
     pub lists: Lists<M::Dep>,
+    /// The write sub-queues that the thread's memory is bound to.
+    pub ranges: Ranges,
 }
 
 impl<'m, M: Mem> Pm<'m, M> {
@@ -72,6 +79,7 @@ impl<'m, M: Mem> Pm<'m, M> {
             dialect,
             ack_every: false,
             lists: Lists::default(),
+            ranges: Ranges::default(),
         }
     }
     /// The dialect in force.
@@ -112,6 +120,7 @@ impl<'m, M: Mem> Pm<'m, M> {
     pub fn persist_line(&mut self, line: u64) {
         if let Some(kind) = self.idiom().flush {
             self.m.flush(At::new(Addr(line * LINE_BYTES)), kind);
+            self.persisted(line);
         }
     }
     /// Starts making the lines of `len` bytes from `at` persistent (one flush a line, where flushes exist).
@@ -128,6 +137,7 @@ impl<'m, M: Mem> Pm<'m, M> {
                     },
                     kind,
                 );
+                self.persisted(line / LINE_BYTES);
                 line += LINE_BYTES;
             }
         }
@@ -137,12 +147,14 @@ impl<'m, M: Mem> Pm<'m, M> {
     #[inline(always)]
     pub fn order(&mut self) {
         self.fence_all(|d| d.order);
+        self.commit_persisted();
     }
     /// Everything persisted before is durable now.
     #[track_caller]
     #[inline(always)]
     pub fn durable(&mut self) {
         self.fence_all(|d| d.durable);
+        self.commit_persisted();
         if self.idiom().logging == Logging::Hardware {
             self.m.tx_flush();
         }
@@ -173,6 +185,48 @@ impl<'m, M: Mem> Pm<'m, M> {
                 self.m.fence(*f);
             }
             self.m.log_fence(*last);
+        }
+        self.commit_persisted();
+    }
+    /// The line with this number was flushed: the next commit covers its queue.
+    #[inline(always)]
+    fn persisted(&mut self, line: u64) {
+        if self.idiom().ranges {
+            self.ranges.persisted(LineAddr(line));
+        }
+    }
+    /// Commits the queues of the lines persisted since the last time.
+    #[track_caller]
+    #[inline(always)]
+    fn commit_persisted(&mut self) {
+        if self.idiom().ranges {
+            while let Some(queue) = self.ranges.next_to_commit() {
+                self.m.commit_queue(queue);
+            }
+        }
+    }
+    /// `PersistenceMalloc` of memory that the program has laid out: binds it to a write sub-queue, where the design has them.
+    #[track_caller]
+    pub fn bind(&mut self, span: Span) {
+        if self.idiom().ranges {
+            let queue = self.m.bind(span.at, span.len);
+            self.ranges.bound(span, queue);
+        }
+    }
+    /// `PersistenceCommit`: flushes a range, whatever of it was persisted before, and returns when it is durable. Elsewhere
+    /// the flushes and fences that mean the same.
+    #[track_caller]
+    pub fn commit(&mut self, span: Span) {
+        self.persist(At::new(span.at), span.len);
+        self.durable();
+    }
+    /// `PersistenceRelease`: makes durable what was persisted, then undoes one [`Pm::bind`] of the same range.
+    #[track_caller]
+    pub fn release(&mut self, span: Span) {
+        if self.idiom().ranges {
+            self.durable();
+            self.m.release(span.at, span.len);
+            self.ranges.released(span);
         }
     }
     /// Takes a lock, with the dialect's fences.

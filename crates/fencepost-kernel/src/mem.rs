@@ -170,14 +170,23 @@ pub trait Mem {
     /// Waits until every committed transaction of this thread is durable.
     fn tx_flush(&mut self) {}
 
-    /// Binds a range to a write sub-queue of the controller (per-task committing).
+    /// Per-task committing, `PersistenceMalloc`: binds the lines of a range to a write sub-queue of the memory controller.
+    ///
+    /// A range that is bound already answers its queue, and must be released as often as it was bound. Where no address-range
+    /// register is free, or the range shares lines with another one, nothing is bound and the answer is
+    /// [`QueueId::DEFAULT`], the queue of all lines outside the ranges.
+    #[track_caller]
     fn bind(&mut self, _base: Addr, _len: u64) -> QueueId {
-        QueueId(0)
+        QueueId::DEFAULT
     }
-    /// Commits the writes of one sub-queue: returns when they are durable.
+    /// Per-task committing, the second half of `PersistenceCommit`: returns when the writes are durable that the controller
+    /// had accepted into the queue. What is to be committed is flushed and fenced first.
+    #[track_caller]
     fn commit_queue(&mut self, _queue: QueueId) {}
-    /// Releases a sub-queue's ranges.
-    fn release_queue(&mut self, _queue: QueueId) {}
+    /// Per-task committing, `PersistenceRelease`: undoes one [`Mem::bind`] of the same range; the last one waits until the
+    /// queue holds no write any more. A range that is not bound is left alone.
+    #[track_caller]
+    fn release(&mut self, _base: Addr, _len: u64) {}
 
     /// The instructions of `site` between two memory operations.
     fn compute(&mut self, _site: Site) {}

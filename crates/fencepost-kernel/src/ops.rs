@@ -112,6 +112,10 @@ pub struct TxId(pub u32);
 /// A write sub-queue of a per-task-committing controller.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u8);
+impl QueueId {
+    /// The queue of every line that no range holds.
+    pub const DEFAULT: QueueId = QueueId(0);
+}
 
 /// The hardware rolled transactions back; functional memory is already restored. Re-run operations from `op`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use crate::dialect::{Logging, Pm};
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
+use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -57,15 +58,6 @@ pub enum Flow<S> {
     Done(Result<(), Violation>),
 }
 
-/// A range of addresses.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// First byte.
-    pub at: Addr,
-    /// Bytes.
-    pub len: u64,
-}
-
 /// A persistent program.
 ///
 /// What an operation is given (its keys, values, random choices) is its *input*, made before the measured stretch begins: operation
@@ -91,6 +83,11 @@ pub trait Program: Clone + 'static {
     fn resident(&self) -> Vec<Span> {
         Vec::new()
     }
+    /// The memory that `thread` has bound to write sub-queues before it begins, where the design has them: a range for each
+    /// allocation. All threads that use a range name it. Lines in none go through the default queue.
+    fn ranges(&self, _thread: u32) -> Vec<Span> {
+        self.resident()
+    }
     /// What operation `k` of `thread` is given. Not part of the measured stretch.
     fn input(&self, thread: u32, k: u32) -> Self::Input;
     /// Runs operation `k` of `thread`: the measured stretch.
@@ -112,6 +109,9 @@ pub trait Program: Clone + 'static {
 ///
 /// Under hardware logging the last operation may have been rolled back too: an empty transaction at the end finds out.
 pub fn run_thread<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u32, from: u32, to: u32) {
+    if from == 0 && pm.idiom().ranges {
+        program.ranges(thread).into_iter().for_each(|r| pm.bind(r));
+    }
     let mut k = from;
     loop {
         while k < to {

@@ -68,8 +68,15 @@ pub enum TraceKind {
         base: Addr,
         /// Length in bytes.
         len: u64,
-        /// The queue.
+        /// The queue; the default queue where nothing was bound.
         queue: QueueId,
+    },
+    /// One binding of a range was undone.
+    Release {
+        /// First byte, as it was bound.
+        base: Addr,
+        /// Length in bytes, as it was bound.
+        len: u64,
     },
     /// Operation `k` of the thread began.
     OpBegin(u32),

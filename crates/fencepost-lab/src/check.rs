@@ -152,10 +152,22 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
             replay: None,
         });
     }
+    witnesses.extend(report.broken_rule.iter().map(|rule| Witness {
+        event: None,
+        time_ps: None,
+        why: format!("the mechanism broke a rule of its own: {rule}"),
+        source: Vec::new(),
+        replay: None,
+    }));
+    let violations = [
+        found.broken.is_some(),
+        flight.as_ref().is_some_and(|f| f.witness.is_some()),
+        report.broken_rule.is_some(),
+    ];
     Ok(Check {
         points: found.points,
         points_total: crash_points(report),
-        violations: u64::from(found.broken.is_some()) + flight.as_ref().map_or(0, |f| u64::from(f.witness.is_some())),
+        violations: violations.into_iter().map(u64::from).sum(),
         interrupted: found.again.map_or(0, |a| a.recoveries),
         interrupted_states: found.again.map_or(0, |a| u64::try_from(a.states).unwrap_or(u64::MAX)),
         in_flight_states: flight

@@ -114,7 +114,8 @@ pub struct Check {
     pub points: u64,
     /// Crash points that exist.
     pub points_total: u64,
-    /// Crash points after which recovery or audit failed; the search ends at the first.
+    /// Crash points after which recovery or audit failed (the search ends at the first), and rules that the mechanism's own
+    /// monitor saw broken.
     pub violations: u64,
     /// Recoveries in which power was let fail again, of small runs.
     #[serde(default)]

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 mod coalescing;
 mod dpo;
+mod fgc;
 
 mod graph;
 mod litmus;
@@ -17,7 +18,7 @@ mod themis;
 
 /// Every semantic check.
 pub fn checks() -> Checks {
-    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS, loc::CHECKS].concat();
+    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS, loc::CHECKS, fgc::CHECKS].concat();
     Checks::new(list)
 }
 

@@ -16,7 +16,9 @@ use crate::sites;
 use crate::tx::{LogStep, Region, Runtime, Tx};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation, params, rng};
+use fencepost_kernel::{
+    CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,
+};
 
 params! {
     /// Parameters of `commitstore`.
@@ -176,6 +178,9 @@ impl Program for CommitStore {
     type Model = Registers;
 
     fn setup<M: Mem>(&self, _m: &mut M) {}
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, vec![self.slots.span()])
+    }
     fn input(&self, thread: u32, k: u32) -> Record {
         self.record(thread, k)
     }

@@ -281,6 +281,9 @@ impl Program for Hash {
     fn resident(&self) -> Vec<Span> {
         vec![self.table.span(), self.preload.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
     }

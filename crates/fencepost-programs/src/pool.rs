@@ -7,7 +7,7 @@
 use crate::layout::Layout;
 use crate::sites;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Mem};
+use fencepost_kernel::{Addr, At, Mem, Span};
 
 /// Freed blocks a thread remembers; beyond that a freed block is dropped (leaked until the next start).
 const FREE_SLOTS: u64 = 1024;
@@ -78,6 +78,13 @@ impl Pool {
             m.store(control.field(8), freed.map(|n| n + 1));
         }
         m.compute(sites::FREE);
+    }
+    /// The blocks of all pools.
+    pub fn span(&self) -> Span {
+        Span {
+            at: self.blocks,
+            len: self.blocks() * self.block,
+        }
     }
     /// Blocks of all pools.
     pub fn blocks(&self) -> u64 {

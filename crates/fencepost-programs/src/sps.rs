@@ -47,7 +47,7 @@ params! {
         /// Size of an entry, "8B" or "64B".
         entry: Bytes = Bytes(64),
         /// Swaps per transaction.
-        #[range(1..=64)]
+        #[range(1..=100)]
         swaps: u32 = 1,
         /// Lock stripes; 1 is a single lock.
         #[range(1..=1 << 20)]
@@ -259,6 +259,9 @@ impl Program for Sps {
     }
     fn resident(&self) -> Vec<Span> {
         vec![self.cells.span()]
+    }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Small<Pair, 1> {
         let mut pairs = Small::new((0, 0));

@@ -75,6 +75,11 @@ impl Px86 {
         }
     }
 
+    /// What had reached the controller at the thread's last fence, in that order.
+    pub(super) fn accepted_at_fence(&self, thread: HartId) -> &[NodeId] {
+        let upto = self.views.get(thread.index()).map_or(0, |v| v.accepted_at_fence);
+        &self.accepted[..upto]
+    }
     fn store(&mut self, id: StoreId, space: &mut SpaceBuilder<'_>) {
         let info = space.trace.store(id);
         let (thread, addr) = (info.thread.index(), info.addr);

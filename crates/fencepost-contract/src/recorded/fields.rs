@@ -164,6 +164,14 @@ impl<'l> Fields<'l> {
             )),
         }
     }
+    /// An address and a length.
+    pub(super) fn range(&mut self, ranges: &[Persistent]) -> Result<(Addr, u64), LogError> {
+        let (base, len) = (self.address(ranges)?, self.number("a length")?);
+        match base.0.checked_add(len) {
+            Some(_) => Ok((base, len)),
+            None => Err(self.error("the range ends beyond 2^64")),
+        }
+    }
     pub(super) fn time(&mut self) -> Result<Ps, LogError> {
         let word = self.next("a time")?;
         let split = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());

@@ -28,7 +28,7 @@
 //! where it left for the write-combining buffer, in program order with the other stores of its thread; a `clflush` where the
 //! line has been written back, a fence where it has completed. Addresses may also be written `pm+0x40`, the offset
 //! into persistent memory; outside `persistent` ranges a plain address is volatile. Hardware transactions are
-//! `tx-begin n`, `tx-commit n`, `tx-abort n`, `tx-flush`; per-task committing is `bind <address> <length> queue <q>` and
+//! `tx-begin n`, `tx-commit n`, `tx-abort n`, `tx-flush`; per-task committing is `bind <address> <length> queue <q>`, `release <address> <length>` and
 //! `commit-queue <q>`; `accepted <address> : 0=#1 ...` says that a line reached the memory controller.
 //! Causes are `eviction`, `flush`, `persist`, `nt`, `log`, `log-part`, `home`, `remote`; with the two logs the words are
 //! copies in a hardware log and must name their stores (`log-part` becomes durable with the `log` record that follows).

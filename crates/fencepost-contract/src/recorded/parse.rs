@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::panic::Location;
 
 const HARDWARE_WORDS: [&str; 4] = ["durable", "accepted", "persistent", "initial"];
-const THREAD_WORDS: [&str; 14] = [
+const THREAD_WORDS: [&str; 15] = [
     "store",
     "nt",
     "load",
@@ -20,6 +20,7 @@ const THREAD_WORDS: [&str; 14] = [
     "tx-abort",
     "tx-flush",
     "bind",
+    "release",
     "commit-queue",
     "work",
 ];
@@ -221,7 +222,7 @@ impl Parser {
             "ack" => TraceKind::Ack(f.small("an operation")?),
             "tx-begin" | "tx-commit" | "tx-abort" => self.transaction(thread, word, f)?,
             "tx-flush" => TraceKind::TxFlush,
-            "bind" => self.bind(f)?,
+            "bind" | "release" => self.bind(word, f)?,
             "commit-queue" => TraceKind::CommitQueue(QueueId(f.small("a queue")?)),
             _ => {
                 if let Some(fence) = lookup(&FENCES, word) {
@@ -295,19 +296,16 @@ impl Parser {
         }
     }
 
-    fn bind(&mut self, f: &mut Fields<'_>) -> Result<TraceKind, LogError> {
-        let (base, len) = (f.address(&self.ranges)?, f.number("a length")?);
+    fn bind(&mut self, word: &str, f: &mut Fields<'_>) -> Result<TraceKind, LogError> {
+        let (base, len) = f.range(&self.ranges)?;
+        if word == "release" {
+            return Ok(TraceKind::Release { base, len });
+        }
         if !f.take("queue") {
             return Err(f.error("expected `queue` and its number"));
         }
-        if base.0.checked_add(len).is_none() {
-            return Err(f.error("the range ends beyond 2^64"));
-        }
-        Ok(TraceKind::Bind {
-            base,
-            len,
-            queue: QueueId(f.small("a queue")?),
-        })
+        let queue = QueueId(f.small("a queue")?);
+        Ok(TraceKind::Bind { base, len, queue })
     }
 
     fn store(

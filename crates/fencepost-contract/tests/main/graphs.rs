@@ -245,15 +245,33 @@ fn a_range_commit_covers_its_queue_only() {
     s.store(0, Y, 1);
     s.store(0, Z, 1);
     s.event(0, TraceKind::CommitQueue(QueueId(1)));
-    let space = s.space(ContractKind::Commit);
-    assert_eq!(
-        space.must.iter().map(|m| (m.node, m.axiom)).collect::<Vec<_>>(),
-        [(NodeId(0), Axiom::RangeCommit)]
+    assert!(s.space(ContractKind::Commit).must.is_empty(), "nothing was flushed");
+    for at in [X, Y, Z] {
+        flush(&mut s, 0, at);
+    }
+    s.event(0, TraceKind::CommitQueue(QueueId(1)));
+    assert!(
+        s.space(ContractKind::Commit).must.is_empty(),
+        "no fence has waited for the flushes"
     );
+    s.event(0, TraceKind::Fence(Fence::Mfence));
+    s.event(0, TraceKind::CommitQueue(QueueId(1)));
+    assert_eq!(musts(&s), [(NodeId(0), Axiom::RangeCommit)]);
+    s.event(0, TraceKind::CommitQueue(QueueId::DEFAULT));
+    assert_eq!(musts(&s).len(), 2, "the line in no range is in the default queue");
+}
+
+fn flush(s: &mut Script, thread: u8, at: Addr) {
+    let (line, kind) = (at.line(), Flush::Clflush);
+    s.event(thread, TraceKind::Flush { line, kind });
+}
+fn musts(s: &Script) -> Vec<(NodeId, Axiom)> {
+    let space = s.space(ContractKind::Commit);
+    space.must.iter().map(|m| (m.node, m.axiom)).collect()
 }
 
 #[test]
-fn a_range_commit_waits_for_what_other_threads_had_stored_before_it_began() {
+fn a_range_commit_covers_what_any_thread_had_sent_before_its_fence() {
     let mut s = Script::of(2);
     s.event(
         0,
@@ -264,17 +282,40 @@ fn a_range_commit_waits_for_what_other_threads_had_stored_before_it_began() {
         },
     );
     s.store(1, X, 1);
-    s.store(0, Y, 1);
-    s.store(1, Z, 1);
+    flush(&mut s, 1, X);
+    s.event(1, TraceKind::Fence(Fence::Mfence));
+    s.event(0, TraceKind::Fence(Fence::Mfence));
+    s.store(1, Y, 1);
+    flush(&mut s, 1, Y);
+    s.event(1, TraceKind::Fence(Fence::Mfence));
     s.event(0, TraceKind::CommitQueue(QueueId(1)));
-    let must: Vec<_> = s.space(ContractKind::Commit).must.iter().map(|m| m.node).collect();
     assert_eq!(
-        must,
-        [NodeId(0), NodeId(1)],
+        musts(&s),
+        [(NodeId(0), Axiom::RangeCommit)],
         "thread 1's later store may have come while the commit ran"
     );
-    s.event(0, TraceKind::CommitQueue(QueueId(1)));
-    assert_eq!(s.space(ContractKind::Commit).must.len(), 3);
+    s.event(1, TraceKind::CommitQueue(QueueId(1)));
+    assert_eq!(musts(&s).len(), 2);
+}
+
+#[test]
+fn a_range_commit_does_not_cover_what_was_stored_under_another_binding() {
+    let mut s = Script::of(1);
+    let bind = |queue| TraceKind::Bind {
+        base: X,
+        len: 64,
+        queue: QueueId(queue),
+    };
+    s.event(0, bind(1));
+    s.store(0, X, 1);
+    s.event(0, TraceKind::Release { base: X, len: 64 });
+    s.event(0, bind(2));
+    flush(&mut s, 0, X);
+    s.event(0, TraceKind::Fence(Fence::Mfence));
+    for queue in 0..3 {
+        s.event(0, TraceKind::CommitQueue(QueueId(queue)));
+    }
+    assert!(musts(&s).is_empty());
 }
 
 #[test]

@@ -166,5 +166,6 @@ pub(crate) fn dialect(name: &'static str, _: Environment) -> Dialect {
         lock_acquire: &[Fence::Dmb],
         unlock_release: &[Fence::Dmb],
         order_is_durable: false,
+        ranges: false,
     }
 }

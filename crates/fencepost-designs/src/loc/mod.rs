@@ -61,6 +61,7 @@ pub(crate) fn hardware(name: &'static str, environment: Environment, commit_is_d
         lock_acquire: locks,
         unlock_release: locks,
         order_is_durable: commit_is_durable,
+        ranges: false,
     }
 }
 /// Bytes of the log area of the paper's machine.

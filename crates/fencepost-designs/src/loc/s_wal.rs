@@ -73,5 +73,6 @@ fn dialect(environment: Environment) -> Dialect {
         lock_acquire: locks,
         unlock_release: locks,
         order_is_durable: true,
+        ranges: false,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::mock::{MockCx, MockWrite, WriteState};
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, Stream, WriteCause};
+use fencepost_machine::memory::RangeRegisters;
 use fencepost_machine::seam::{Access, Cx, Design, DrainScope, Gate, Hooks, Instr, Snoop, SnoopAnswer, Write, WriteId};
 
 /// A design under test with the handle it talks to.
@@ -17,12 +18,12 @@ pub struct Bench<D: Design> {
 impl<D: Design> Bench<D> {
     /// A bench for `harts` threads, `harts_per_core` to a core; each write queue of the design's plan has `entries`.
     pub fn new(design: D, harts: u8, harts_per_core: u8, entries: usize) -> Bench<D> {
-        let (queues, hooks) = (design.queue_plan().queues, design.hooks());
-        Bench {
-            design,
-            cx: MockCx::new(harts, harts_per_core, queues, entries),
-            hooks,
+        let (plan, hooks) = (design.queue_plan(), design.hooks());
+        let mut cx = MockCx::new(harts, harts_per_core, plan.queues, entries);
+        if plan.range_registers > 0 {
+            cx.ranges = Some(RangeRegisters::new(plan.queues, plan.range_registers.into()));
         }
+        Bench { design, cx, hooks }
     }
 
     // ---- what cores do

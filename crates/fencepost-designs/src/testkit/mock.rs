@@ -1,6 +1,7 @@
 //! The recording handle.
 
 use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
+use fencepost_machine::memory::{RangeRegisters, RegisterWrite};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,12 @@ pub enum Call {
     Write(Box<Write>, Result<WriteId, Cause>),
     /// `end_epoch`, with the epoch open afterwards.
     EndEpoch(u8, Epoch),
+    /// `open_queue`
+    OpenQueue(u8, bool),
+    /// `write_register`, with the answer.
+    WriteRegister(RegisterWrite, bool),
+    /// `write_back_module`
+    WriteBackModule,
     /// `when_drained`
     WhenDrained(DrainScope, u64),
     /// `read`
@@ -76,6 +83,7 @@ pub(super) struct MockQueue {
     pub open: Epoch,
     pub open_used: bool,
     pub refused: bool,
+    pub closed: bool,
 }
 /// A drain that is not satisfied yet.
 #[derive(Clone, Debug)]
@@ -124,6 +132,8 @@ pub struct MockCx {
     pub samples: BTreeMap<usize, Vec<u64>>,
     pub(super) queues: Vec<MockQueue>,
     pub(super) drains: Vec<MockDrain>,
+    /// Address-range registers, where the design's plan has any: they choose the queue of a write.
+    pub ranges: Option<RangeRegisters>,
     seq: u64,
 }
 
@@ -135,6 +145,7 @@ impl MockCx {
             open: Epoch(0),
             open_used: false,
             refused: false,
+            closed: false,
         };
         MockCx {
             now: Ps::ZERO,
@@ -156,6 +167,7 @@ impl MockCx {
             samples: BTreeMap::new(),
             queues: vec![queue; usize::from(queues)],
             drains: Vec::new(),
+            ranges: None,
             seq: 0,
         }
     }
@@ -180,7 +192,14 @@ impl MockCx {
 
 impl MockCx {
     /// A write leaves for its queue, if that is open and has a free entry.
-    pub(super) fn enqueue(&mut self, write: Write) -> Result<WriteId, Cause> {
+    pub(super) fn enqueue(&mut self, mut write: Write) -> Result<WriteId, Cause> {
+        if let Some(ranges) = &self.ranges {
+            write.queue = ranges.route(write.line);
+        }
+        if self.queues[usize::from(write.queue)].closed {
+            self.queues[usize::from(write.queue)].refused = true;
+            return Err(Cause::CommitPending);
+        }
         let free = self.occupied(write.queue) < self.queues[usize::from(write.queue)].entries;
         let queue = &mut self.queues[usize::from(write.queue)];
         if !free {
@@ -274,6 +293,9 @@ impl Cx for MockCx {
         self.calls.push(Call::Write(Box::new(write), answer));
         answer
     }
+    fn newest_write(&self) -> WriteId {
+        WriteId((self.writes.len() as u64).saturating_sub(1))
+    }
     fn end_epoch(&mut self, queue: u8) -> Epoch {
         let q = &mut self.queues[usize::from(queue)];
         if q.open_used {
@@ -290,6 +312,21 @@ impl Cx for MockCx {
     }
     fn open_epoch(&self, queue: u8) -> Epoch {
         self.queues[usize::from(queue)].open
+    }
+    fn open_queue(&mut self, queue: u8, open: bool) {
+        self.queues[usize::from(queue)].closed = !open;
+        self.calls.push(Call::OpenQueue(queue, open));
+    }
+    fn queue_is_empty(&self, queue: u8) -> bool {
+        self.occupied(queue) == 0
+    }
+    fn write_register(&mut self, write: RegisterWrite) -> bool {
+        let done = self.ranges.as_mut().is_some_and(|r| r.write(write));
+        self.calls.push(Call::WriteRegister(write, done));
+        done
+    }
+    fn write_back_module(&mut self) {
+        self.calls.push(Call::WriteBackModule);
     }
     fn when_drained(&mut self, scope: DrainScope, tag: u64) {
         let waits_for = match scope {

@@ -1,10 +1,10 @@
 //! A design that logs every hook call and passes it on.
 
-use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, LineData, QueueId};
-use fencepost_machine::memory::{FlowControl, Scheduler};
+use fencepost_kernel::{Fence, HartId, Image, LineAddr, LineData, Span};
+use fencepost_machine::memory::{FlowControl, ModuleSpec, Scheduler};
 use fencepost_machine::seam::{
-    Access, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo,
-    TxStart, Way, Why, Write, WriteId,
+    Access, Bound, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer,
+    StatInfo, TxStart, Way, Why, Write, WriteId,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -120,6 +120,9 @@ impl<D: Design> Design for Recorder<D> {
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         self.inner.scheduler()
     }
+    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
+        self.inner.module(machine)
+    }
     fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
         self.inner.flow_control(entries)
     }
@@ -134,9 +137,9 @@ impl<D: Design> Design for Recorder<D> {
         self.saw(Hook::TxBegin);
         self.inner.tx_begin(cx, hart)
     }
-    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, base: Addr, len: u64) -> QueueId {
+    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, range: Span) -> Bound {
         self.saw(Hook::Bind);
-        self.inner.bind(cx, hart, base, len)
+        self.inner.bind(cx, hart, range)
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         self.saw(Hook::NtStore);
@@ -221,6 +224,9 @@ impl<D: Design> Design for Recorder<D> {
     fn histograms(&self) -> &'static [StatInfo] {
         self.saw(Hook::Histograms);
         self.inner.histograms()
+    }
+    fn broken_rule(&self) -> Option<String> {
+        self.inner.broken_rule()
     }
     fn explain(&self, hart: HartId) -> Option<String> {
         self.saw(Hook::Explain);

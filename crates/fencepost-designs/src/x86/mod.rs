@@ -141,6 +141,7 @@ pub(crate) fn dialect(name: &'static str, environment: Environment, log_to_data:
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
+        ranges: false,
     }
 }
 

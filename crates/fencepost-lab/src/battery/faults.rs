@@ -3,7 +3,7 @@
 use super::found::Found;
 use super::product;
 use super::random::Case;
-use fencepost_designs::info::{PlantedFault, Scenario};
+use fencepost_designs::info::{Conviction, PlantedFault, Scenario};
 use fencepost_designs::{DesignInfo, Environment};
 use fencepost_kernel::fault;
 
@@ -45,14 +45,17 @@ fn is_convicted(info: &'static DesignInfo, fault: &PlantedFault, patience: u64) 
             case.set(fault.values);
             // Longer programs: a mistake needs several operations to show.
             case.settings.ops += 4;
-            is_wrong(&case)
+            match fault.conviction {
+                Conviction::Stuck => case.run().is_err(),
+                Conviction::Conformance | Conviction::Recovery => is_wrong(&case),
+            }
         })),
     }
 }
 /// Whether a user's check of this run convicts it.
 fn is_wrong(case: &Case) -> bool {
     case.run()
-        .is_ok_and(|r| case.conforms(&r).is_err() || case.recovers(&r).is_err())
+        .is_ok_and(|r| r.broken_rule.is_some() || case.conforms(&r).is_err() || case.recovers(&r).is_err())
 }
 
 /// In every environment in which the design cannot keep its promise some random program shows it.

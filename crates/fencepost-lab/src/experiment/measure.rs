@@ -1,6 +1,7 @@
 //! Measures a claim on finished runs.
 
 use super::histograms::statistic;
+use super::metrics::{metric_ratios, metric_trend};
 use super::orders::{extreme, knee_at, ordered, rises, trend, two_alike, wins};
 use super::rule::{Form, Over, Rule};
 use super::runs::Runs;
@@ -121,6 +122,29 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             over,
             programs,
         } => statistic(runs, tag, [point, histogram], media, *of, *over, programs),
+        Rule::MetricRatio {
+            tag,
+            metric,
+            base_metric,
+            point,
+            base,
+            media,
+            over,
+            form,
+        } => {
+            let of = [metric, base_metric.as_ref().unwrap_or(metric)];
+            let ratios = metric_ratios(runs, tag, of, [point, base], media);
+            let shown = ratios.iter().map(|(p, r)| (p.clone(), shape(*form, *r))).collect();
+            let value = shape(*form, aggregate(*over, &ratios)?);
+            Some(number(value, each(&shown), missing(runs, &[])))
+        }
+        Rule::MetricTrend {
+            tag,
+            metric,
+            media,
+            pairs,
+            rising,
+        } => metric_trend(runs, tag, metric, media, pairs, *rising),
         Rule::SameTime {
             tag,
             point,
@@ -265,7 +289,7 @@ fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
     }
 }
 
-fn shape(form: Form, ratio: f64) -> f64 {
+pub(super) fn shape(form: Form, ratio: f64) -> f64 {
     match form {
         Form::Ratio => ratio,
         Form::GainPercent => (ratio - 1.0) * 100.0,

@@ -6,6 +6,7 @@ pub mod implied;
 pub mod kept;
 pub mod kinds;
 pub mod measure;
+mod metrics;
 mod orders;
 pub mod readings;
 pub mod rule;

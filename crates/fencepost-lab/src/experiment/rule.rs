@@ -185,6 +185,30 @@ pub enum Rule {
         #[serde(default)]
         programs: Vec<String>,
     },
+    /// A metric of `point` over one of `base`, program by program, then over programs. A metric is a counter of the run result,
+    /// `ipc`, or the mean of a histogram (`mean:HISTOGRAM`).
+    MetricRatio {
+        tag: String,
+        metric: String,
+        /// The metric of `base`, where it is another one.
+        #[serde(default)]
+        base_metric: Option<String>,
+        point: String,
+        base: String,
+        media: String,
+        over: Over,
+        #[serde(default)]
+        form: Form,
+    },
+    /// The mean over programs of a metric's ratio (see `MetricRatio`) rises (or falls) along the pairs.
+    MetricTrend {
+        tag: String,
+        metric: String,
+        media: String,
+        /// Numerator and denominator.
+        pairs: Vec<[String; 2]>,
+        rising: bool,
+    },
     /// Ratio of two design points' time, geometric mean, relative to another pair; for cross-checks that should be one.
     SameTime {
         tag: String,
@@ -251,6 +275,8 @@ impl Rule {
             | Rule::PerKilocycle { tag, .. }
             | Rule::RateOrder { tag, .. }
             | Rule::Histogram { tag, .. }
+            | Rule::MetricRatio { tag, .. }
+            | Rule::MetricTrend { tag, .. }
             | Rule::SameTime { tag, .. } => Some(tag),
             Rule::Cost { .. }
             | Rule::Costs { .. }

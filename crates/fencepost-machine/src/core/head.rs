@@ -8,8 +8,8 @@ use super::state::{Refused, Stopped};
 use super::store_queue::{QueuedStore, StoreState};
 use crate::frontend::{Answer, Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter};
-use crate::seam::{Access, Cause, Gate, Instr, TxStart};
-use fencepost_kernel::{Fence, Rmw, TraceKind, TxId};
+use crate::seam::{Access, Bound, Cause, Gate, Instr, TxStart};
+use fencepost_kernel::{Fence, Rmw, Span, TraceKind, TxId};
 
 /// What an instruction at the head needs next.
 enum Act {
@@ -105,23 +105,30 @@ impl HardwareThread {
                 }
                 act
             }
-            OpKind::ReleaseQueue(queue) => self.instruct(out, Instr::ReleaseQueue(queue)),
-            OpKind::Bind => {
-                let queue = out.bind(self.id, op.addr, op.value);
-                self.record(
-                    out,
-                    TraceKind::Bind {
-                        base: op.addr,
-                        len: op.value,
-                        queue,
-                    },
-                );
+            OpKind::Bind => self.act_bind(out, range(op)),
+            OpKind::Release => {
+                let Span { at: base, len } = range(op);
+                let act = self.instruct(out, Instr::Release(range(op)));
+                if matches!(act, Act::Done(_)) {
+                    self.record(out, TraceKind::Release { base, len });
+                }
+                act
+            }
+            _ => Act::Done(Answer::default()),
+        }
+    }
+
+    fn act_bind(&mut self, out: &mut impl Outside, range: Span) -> Act {
+        match out.bind(self.id, range) {
+            Bound::Wait(cause) => Act::Refused(cause),
+            Bound::To(queue) => {
+                let Span { at: base, len } = range;
+                self.record(out, TraceKind::Bind { base, len, queue });
                 Act::Done(Answer {
                     value: u64::from(queue.0),
                     rolled_back: None,
                 })
             }
-            _ => Act::Done(Answer::default()),
         }
     }
 
@@ -306,5 +313,13 @@ impl HardwareThread {
         }
         self.dispatch(out);
         self.check_finished(out);
+    }
+}
+
+/// The range that a binding, or its release, is about.
+fn range(op: &Op) -> Span {
+    Span {
+        at: op.addr,
+        len: op.value,
     }
 }

@@ -4,8 +4,8 @@ use super::locks::Locks;
 use super::recorder::Recorder;
 use super::shape::Shape;
 use crate::hierarchy::{Lookup, Waiter, WayRef};
-use crate::seam::{Access, Cause, Gate, Hooks, Instr, TxStart};
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, QueueId, StoreId};
+use crate::seam::{Access, Bound, Cause, Gate, Hooks, Instr, TxStart};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
 
 /// What a thread does at a time that it chose ([`Outside::schedule`]).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) trait Outside {
     /// See [`crate::seam::Design::tx_begin`].
     fn tx_begin(&mut self, hart: HartId) -> TxStart;
     /// See [`crate::seam::Design::bind`].
-    fn bind(&mut self, hart: HartId, base: Addr, len: u64) -> QueueId;
+    fn bind(&mut self, hart: HartId, range: Span) -> Bound;
     /// See [`crate::seam::Design::nt_store`].
     fn nt_store(&mut self, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate;
 

@@ -7,9 +7,11 @@ use super::shape::Shape;
 use super::state::HardwareThread;
 use crate::frontend::{Journal, SimMem, Thread, ThreadBody};
 use crate::hierarchy::{Lookup, Waiter, WayRef};
-use crate::seam::{Access, Cause, FenceAction, Gate, Hooks, Instr, TxStart};
+use crate::seam::{Access, Bound, Cause, FenceAction, Gate, Hooks, Instr, TxStart};
 use crate::spec::{MachineSpec, StoreOrder};
-use fencepost_kernel::{Addr, At, Fence, HartId, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, StoreId, Val};
+use fencepost_kernel::{
+    Addr, At, Fence, HartId, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Span, StoreId, Val,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -105,8 +107,8 @@ impl Outside for Fake {
     fn tx_begin(&mut self, _: HartId) -> TxStart {
         TxStart::Go(fencepost_kernel::TxId(0))
     }
-    fn bind(&mut self, _: HartId, _: Addr, _: u64) -> QueueId {
-        QueueId(0)
+    fn bind(&mut self, _: HartId, _: Span) -> Bound {
+        Bound::To(QueueId::DEFAULT)
     }
     fn nt_store(&mut self, _: HartId, _: LineAddr, _: &LineData, _: u8) -> Gate {
         Gate::Go

@@ -61,8 +61,8 @@ pub enum OpKind {
     Bind,
     /// Commit of a sub-queue.
     CommitQueue(QueueId),
-    /// Release of a sub-queue.
-    ReleaseQueue(QueueId),
+    /// Release of a range.
+    Release,
     /// Marker: operation begins.
     OpBegin,
     /// Marker: operation executed.

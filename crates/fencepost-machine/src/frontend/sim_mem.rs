@@ -187,8 +187,8 @@ impl Mem for SimMem<'_> {
         self.word_op(OpKind::CommitQueue(queue), NOWHERE, 0, Location::caller());
     }
     #[track_caller]
-    fn release_queue(&mut self, queue: QueueId) {
-        self.word_op(OpKind::ReleaseQueue(queue), NOWHERE, 0, Location::caller());
+    fn release(&mut self, base: Addr, len: u64) {
+        self.word_op(OpKind::Release, At { addr: base, dep: 0 }, len, Location::caller());
     }
     #[track_caller]
     fn compute(&mut self, site: Site) {

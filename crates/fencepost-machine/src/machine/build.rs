@@ -8,7 +8,7 @@ use super::workload::{RunError, Workload};
 use crate::core::{HardwareThread, Locks, Recorder, Shape};
 use crate::frontend::{Journal, Thread};
 use crate::hierarchy::Hierarchy;
-use crate::memory::{Controller, FlowControl, Scheduler};
+use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
 use crate::spec::{MachineSpec, MemorySpec};
 use fencepost_kernel::{HartId, PersistLog};
@@ -19,13 +19,14 @@ use std::rc::Rc;
 fn memory_port(
     name: &'static str,
     spec: &MemorySpec,
+    module: &ModuleSpec,
     plan: &QueuePlan,
     scheduler: Option<Box<dyn Scheduler>>,
     flow: Option<Box<dyn FlowControl>>,
     durable: bool,
 ) -> Result<MemoryPort, RunError> {
     let controller = Controller::new(&spec.controller, &spec.media, plan, durable)
-        .and_then(|c| c.with_module(&spec.module))
+        .and_then(|c| c.with_module(module))
         .map_err(|e| RunError::Memory(name, e))?;
     let controller = match scheduler {
         Some(s) => controller.with_scheduler(s),
@@ -69,7 +70,8 @@ impl Machine {
             })
             .collect();
         let (plan, scheduler) = (design.queue_plan(), design.scheduler());
-        let flow = match spec.pm.module.entries {
+        let module = design.module(&spec.pm.module);
+        let flow = match module.entries {
             0 => None,
             entries => design.flow_control(entries),
         };
@@ -78,8 +80,16 @@ impl Machine {
             unfinished: threads.len(),
             warmed_up: None,
             threads: threads.len() as u8,
-            dram: memory_port("dram", &spec.dram, &QueuePlan::default(), None, None, false)?,
-            pm: memory_port("pm", &spec.pm, &plan, scheduler, flow, true)?,
+            dram: memory_port(
+                "dram",
+                &spec.dram,
+                &spec.dram.module,
+                &QueuePlan::default(),
+                None,
+                None,
+                false,
+            )?,
+            pm: memory_port("pm", &spec.pm, &module, &plan, scheduler, flow, true)?,
             locks: Locks::default(),
             functional,
             coherent: with_writers(&work.initial, work.record),

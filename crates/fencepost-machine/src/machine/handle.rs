@@ -3,7 +3,7 @@
 use super::agenda::Ev;
 use super::system::System;
 use crate::hierarchy::{Hierarchy, Side};
-use crate::memory::Refusal;
+use crate::memory::{Refusal, RegisterWrite};
 use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
 use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, TxId, WriteCause};
 
@@ -81,6 +81,9 @@ impl Cx for Handle<'_> {
             Err(Refusal::Gated) => Err(Cause::CommitPending),
         }
     }
+    fn newest_write(&self) -> WriteId {
+        WriteId(self.sys.next_write)
+    }
     fn end_epoch(&mut self, queue: u8) -> Epoch {
         self.sys.pm.controller.end_epoch(queue)
     }
@@ -89,6 +92,25 @@ impl Cx for Handle<'_> {
     }
     fn open_epoch(&self, queue: u8) -> Epoch {
         self.sys.pm.controller.open_epoch(queue)
+    }
+    fn open_queue(&mut self, queue: u8, open: bool) {
+        let now = self.sys.now();
+        self.sys.pm.controller.gate_queue(now, queue, open);
+        self.sys.wake_memory(Side::Pm);
+    }
+    fn queue_is_empty(&self, queue: u8) -> bool {
+        self.sys.pm.controller.queue_is_empty(queue)
+    }
+    fn write_register(&mut self, write: RegisterWrite) -> bool {
+        let now = self.sys.now();
+        let done = self.sys.pm.controller.write_register(now, write);
+        self.sys.wake_memory(Side::Pm);
+        done
+    }
+    fn write_back_module(&mut self) {
+        let now = self.sys.now();
+        self.sys.pm.controller.flush_module(now);
+        self.sys.wake_memory(Side::Pm);
     }
     fn when_drained(&mut self, scope: DrainScope, tag: u64) {
         let now = self.sys.now();

@@ -146,6 +146,8 @@ pub struct RunReport {
     pub coherent: Image,
     /// Dirty lines that never left the caches.
     pub left_dirty: usize,
+    /// A rule of the mechanism that the run broke, as the design's own monitor saw it.
+    pub broken_rule: Option<String>,
     /// Events handled, from the beginning.
     pub events: u64,
     /// Instructions and memory operations simulated, warm-up included: what the host worked for.

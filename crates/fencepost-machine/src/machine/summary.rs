@@ -35,7 +35,7 @@ impl Machine {
         let simulated = self.threads.iter().map(|t| (t.instructions, t.memory_ops));
         let simulated = simulated.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let counters = self.counters().since(&start.counters);
-        let Rest { hier, sys, .. } = self.rest;
+        let Rest { hier, sys, design, .. } = self.rest;
         let left_dirty = hier.dirty_lines().iter().filter(|l| l.is_persistent()).count();
         RunReport {
             time: end.saturating_sub(start.time),
@@ -59,6 +59,7 @@ impl Machine {
             durable: sys.durable,
             coherent: sys.coherent,
             left_dirty,
+            broken_rule: design.broken_rule(),
             events,
             simulated,
         }

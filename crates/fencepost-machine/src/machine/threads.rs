@@ -6,8 +6,8 @@ use super::system::System;
 use super::world::World;
 use crate::core::{Locks, Outside, Recorder, Shape, Turn};
 use crate::hierarchy::{Hierarchy, Lookup, Waiter, WayRef};
-use crate::seam::{Access, Cause, Design, Gate, Hooks, Instr, TxStart};
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, QueueId, StoreId};
+use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
 
 /// Everything but the threads.
 pub(crate) struct Rest {
@@ -122,9 +122,9 @@ impl Outside for Rest {
         let (design, mut cx) = self.ask();
         design.tx_begin(&mut cx, hart)
     }
-    fn bind(&mut self, hart: HartId, base: Addr, len: u64) -> QueueId {
+    fn bind(&mut self, hart: HartId, range: Span) -> Bound {
         let (design, mut cx) = self.ask();
-        design.bind(&mut cx, hart, base, len)
+        design.bind(&mut cx, hart, range)
     }
     fn nt_store(&mut self, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         let (design, mut cx) = self.ask();

@@ -3,6 +3,7 @@
 use super::drain::Drain;
 use super::map::{AddressMap, Location};
 use super::module::Module;
+use super::partition::RangeRegisters;
 use super::schedule::{ChannelScheduler, Request, RowState, Scheduler, sooner};
 use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError, WritePolicy};
 use super::stats::MemStats;
@@ -37,6 +38,8 @@ pub struct Controller {
     pub(super) accept_is_durable: bool,
     pub(super) answers_on_accept: bool,
     pub(super) writes: Writes,
+    /// Say what queue a write takes, where the design has them.
+    pub(super) ranges: Option<RangeRegisters>,
     pub(super) channels: Vec<ChannelScheduler>,
     /// The design's own scheduler of writes; first ready, first come, first served without.
     pub(super) scheduler: Option<Box<dyn Scheduler>>,
@@ -50,6 +53,8 @@ pub struct Controller {
     pub(super) reads_in_use: u16,
     pub(super) read_refused: bool,
     pub(super) write_refused: Vec<bool>,
+    /// Queues that were opened and refused writes before.
+    pub(super) opened: Vec<u8>,
     /// High and low mark of every write queue.
     pub(super) watermarks: Vec<(u16, u16)>,
     pub(super) above_high_watermark: bool,
@@ -100,7 +105,9 @@ impl Controller {
             storing: VecDeque::with_capacity(64),
             reads_in_use: 0,
             read_refused: false,
+            ranges: (plan.range_registers > 0).then(|| RangeRegisters::new(plan.queues, plan.range_registers.into())),
             write_refused: vec![false; usize::from(writes.queues())],
+            opened: Vec::new(),
             watermarks: (0..writes.queues()).map(watermarks).collect(),
             above_high_watermark: false,
             below_low_watermark: true,
@@ -147,7 +154,11 @@ impl Controller {
     /// Sends a write. It holds an entry of its queue, and counts in its epoch, from now on; it arrives
     /// (`MemEvent::Accepted`) after `write.delay`, but never before an older write to its line, nor, where the queue
     /// is durable, before a write of an earlier epoch. An epoch below the active one joins the active one.
-    pub fn push_write(&mut self, now: Ps, id: WriteId, write: Write) -> Result<(), Refusal> {
+    /// Where there are address-range registers, they choose the queue.
+    pub fn push_write(&mut self, now: Ps, id: WriteId, mut write: Write) -> Result<(), Refusal> {
+        if let Some(ranges) = &self.ranges {
+            write.queue = ranges.route(write.line);
+        }
         let (queue, delay) = (write.queue, write.delay);
         let slot = match self.writes.push(id, write) {
             Ok(slot) => slot,

@@ -2,9 +2,10 @@
 
 use super::MemEvent;
 use super::controller::Controller;
+use super::partition::RegisterWrite;
 use super::schedule::sooner;
 use crate::seam::{DrainScope, Epoch};
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Ps, planted};
 
 /// Somebody waits for writes to be in the medium.
 #[derive(Copy, Clone, Debug)]
@@ -79,8 +80,31 @@ impl Controller {
     pub fn open_epoch(&self, queue: u8) -> Epoch {
         self.writes.open_epoch(queue)
     }
-    /// Opens or closes a queue for new writes; writes it holds, or on their way, are not affected.
-    pub fn gate_queue(&mut self, queue: u8, open: bool) {
+    /// Opens or closes a queue for new writes; writes it holds, or on their way, are not affected. Who was refused by a closed
+    /// queue hears of it ([`MemEvent::SlotFree`]) when it opens.
+    pub fn gate_queue(&mut self, now: Ps, queue: u8, open: bool) {
         self.writes.gate(queue, open);
+        if open && self.write_refused[usize::from(queue)] {
+            self.opened.push(queue);
+        }
+        self.next = sooner(self.next, Some(now));
+    }
+    /// Whether a queue holds no write, none on its way to it either; what went on to the module does not count.
+    pub fn queue_is_empty(&self, queue: u8) -> bool {
+        self.writes.used(queue) == 0
+    }
+    /// Writes or clears an address-range register, here and, behind the writes on the link, in the module; false where that
+    /// cannot be done.
+    pub fn write_register(&mut self, now: Ps, write: RegisterWrite) -> bool {
+        let done = self.ranges.as_mut().is_some_and(|r| r.write(write));
+        if done
+            && !planted!(
+                "ranges.module-not-told",
+                "the module has the same ranges as the controller"
+            )
+        {
+            self.tell_module(now, write);
+        }
+        done
     }
 }

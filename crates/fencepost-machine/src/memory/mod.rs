@@ -31,7 +31,7 @@ pub use controller::{Controller, ReadQueueFull};
 pub use flow::{Entries, FlowControl};
 pub use map::{AddressMap, Location};
 pub use module::ModuleSpec;
-pub use partition::{LineRange, NoFreeRegister, RangeRegisters};
+pub use partition::{LineRange, NoFreeRegister, RangeRegisters, RegisterWrite};
 pub use preset::{Mark, MediaPreset, Origin};
 pub use schedule::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 pub use spec::{

@@ -12,10 +12,12 @@
 use super::MemEvent;
 use super::controller::Controller;
 use super::flow::{Entries, FlowControl};
+use super::partition::{RangeRegisters, RegisterWrite};
 use super::schedule::sooner;
 use super::spec::SpecError;
 use super::timed::{due, insert};
 use super::writes::Slot;
+use crate::seam::Write;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Bytes, Ps};
 use std::collections::VecDeque;
@@ -28,10 +30,21 @@ fencepost_kernel::params! {
         entries: u16 = 0,
         /// Time a write takes from the controller's queue to the module's.
         transfer: Ps = Ps(15_000),
+        /// Time between two writes on the link to the module.
+        slot: Ps = Ps(5000),
         /// Volatile cache of written lines below the controller; 0 means none.
         #[range(Bytes(0)..=Bytes(1 << 36))]
         dram_cache: Bytes = Bytes(0),
     }
+}
+
+/// What crosses the link.
+#[derive(Copy, Clone, Debug)]
+enum Crossing {
+    /// A write to the medium.
+    Write(Slot),
+    /// A special write to an address-range register.
+    Register(RegisterWrite),
 }
 
 /// State of a module.
@@ -39,7 +52,12 @@ fencepost_kernel::params! {
 pub struct Module {
     entries_each: u16,
     transfer: Ps,
+    slot: Ps,
     cache_lines: usize,
+    /// The module's copy of the controller's address-range registers, if it has any.
+    ranges: Option<RangeRegisters>,
+    /// By entry: the queue that the module's own registers put it in.
+    queue_of: Vec<u8>,
     /// Entries in use, by queue.
     used: Vec<u16>,
     flow: Box<dyn FlowControl>,
@@ -50,7 +68,7 @@ pub struct Module {
     /// When the link can take the next line, and when to look at `waiting` again.
     link_free: Ps,
     wake: Option<Ps>,
-    crossing: VecDeque<(Ps, Slot)>,
+    crossing: VecDeque<(Ps, Crossing)>,
     /// Writes that hold a module entry until the cache has a free line.
     parking: VecDeque<Slot>,
     /// Parked writes, oldest first.
@@ -78,6 +96,16 @@ impl Module {
         self.waiting.push(slot);
         self.look(now);
     }
+    /// The module matches a write that arrives against its own registers.
+    fn match_queue(&mut self, slot: Slot, write: &Write) -> u8 {
+        let queue = self.ranges.as_ref().map_or(write.queue, |r| r.route(write.line));
+        let i = slot as usize;
+        if self.queue_of.len() <= i {
+            self.queue_of.resize(i + 1, 0);
+        }
+        self.queue_of[i] = queue;
+        queue
+    }
     fn set_displaced(&mut self, slot: Slot, displaced: bool) {
         let i = slot as usize;
         if self.displaced.len() <= i {
@@ -103,6 +131,7 @@ impl Controller {
         }
         super::spec::range("entries", spec.entries.into(), queues.into(), 4096)?;
         super::spec::range("transfer", spec.transfer.0, 0, 1_000_000_000_000)?;
+        super::spec::range("slot", spec.slot.0, 0, 1_000_000_000_000)?;
         let cache_lines = spec.dram_cache.0 / LINE_BYTES;
         super::spec::range("dram_cache", spec.dram_cache.0, 0, 1 << 36)?;
         if cache_lines > 0 {
@@ -112,6 +141,9 @@ impl Controller {
         self.module = Some(Module {
             entries_each: spec.entries / queues,
             transfer: spec.transfer,
+            slot: spec.slot,
+            ranges: self.ranges.clone(),
+            queue_of: Vec::new(),
             cache_lines: cache_lines as usize,
             used: vec![0; usize::from(queues)],
             flow: Box::new(Entries::new(queues as u8, spec.entries / queues)),
@@ -156,8 +188,14 @@ impl Controller {
 
     /// What the module does at `now`, before the channels issue: writes cross the link and leave the controller.
     pub(super) fn run_module(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
-        while let Some(slot) = self.module.as_mut().and_then(|m| due(&mut m.crossing, now)) {
-            self.reach_module(now, slot, out);
+        while let Some(arrived) = self.module.as_mut().and_then(|m| due(&mut m.crossing, now)) {
+            match arrived {
+                Crossing::Write(slot) => self.reach_module(now, slot, out),
+                Crossing::Register(write) => {
+                    let ranges = self.module.as_mut().and_then(|m| m.ranges.as_mut());
+                    ranges.map(|r| r.write(write));
+                }
+            }
         }
         self.hear_news(now);
         self.send_next(now, out);
@@ -192,9 +230,9 @@ impl Controller {
         m.used[usize::from(queue)] += 1;
         m.flow.sent(queue);
         m.set_displaced(slot, false);
-        m.crossing.push_back((now + m.transfer, slot));
-        m.link_free = now + self.delays.burst;
-        m.look(now + self.delays.burst);
+        m.crossing.push_back((now + m.transfer, Crossing::Write(slot)));
+        m.link_free = now + m.slot;
+        m.look(m.link_free);
         self.stats.module_writes += 1;
         self.writes.leave(slot);
         self.slot_free(queue, out);
@@ -205,8 +243,9 @@ impl Controller {
     fn reach_module(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
         let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
         out.push(MemEvent::ModuleAccepted { id, write });
-        match &mut self.module {
-            Some(m) if m.cache_lines > 0 && write.queue == 0 => {
+        let Some(m) = &mut self.module else { return };
+        match m.match_queue(slot, &write) {
+            0 if m.cache_lines > 0 => {
                 m.parking.push_back(slot);
                 self.settle_cache(now);
             }
@@ -292,12 +331,21 @@ impl Controller {
             m.set_displaced(slot, false);
         } else {
             m.used[usize::from(queue)] -= 1;
-            m.flow.freed(queue);
+            m.flow.freed(m.queue_of[slot as usize]);
         }
         m.look(now);
         self.settle_cache(now);
     }
 
+    /// A special write to an address-range register takes its place on the link.
+    pub(super) fn tell_module(&mut self, now: Ps, write: RegisterWrite) {
+        if let Some(m) = &mut self.module {
+            let leaves = now.max(m.link_free);
+            insert(&mut m.crossing, leaves + m.transfer, Crossing::Register(write));
+            m.link_free = leaves + m.slot;
+            self.next = sooner(self.next, m.next_event());
+        }
+    }
     /// A read of data reached the module; what the module knows arrives with it.
     pub(super) fn read_reached_module(&mut self, arrives: Ps) {
         if let Some(m) = &mut self.module {
@@ -321,6 +369,7 @@ impl Controller {
             && m.flow.wants_query()
             && let Some(channel) = self.channels.first_mut()
         {
+            self.stats.module_queries += 1;
             let arrives = channel.query(&self.delays, now);
             m.flow.read_reached(arrives, true);
             insert(&mut m.news, arrives, ());

@@ -1,6 +1,6 @@
 //! Address-range registers: which write queue takes a line, where a controller has several.
 
-use fencepost_kernel::LineAddr;
+use fencepost_kernel::{LineAddr, Span, planted};
 
 /// Every register of the queue holds a range.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -15,9 +15,28 @@ pub struct LineRange {
     pub count: u64,
 }
 impl LineRange {
-    fn holds(&self, line: LineAddr) -> bool {
+    /// The lines that a range of bytes touches.
+    pub fn touched(span: Span) -> LineRange {
+        let (first, count) = span.lines();
+        LineRange { first, count }
+    }
+    /// Whether the line is one of them.
+    pub fn holds(&self, line: LineAddr) -> bool {
         line.0.wrapping_sub(self.first.0) < self.count
     }
+    /// Whether some line is in both.
+    pub fn meets(&self, other: &LineRange) -> bool {
+        self.first.0 < other.first.0 + other.count && other.first.0 < self.first.0 + self.count
+    }
+}
+
+/// What a special write does to a register of a queue from 1 on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum RegisterWrite {
+    /// Writes the range into a free register.
+    Bind(u8, LineRange),
+    /// Clears the register that holds exactly this range.
+    Release(u8, LineRange),
 }
 
 /// The range registers of a controller's queues (four each in the per-task-committing paper, section IV-A). Queue 0
@@ -39,7 +58,12 @@ impl RangeRegisters {
     }
     /// The queue of a line.
     pub fn route(&self, line: LineAddr) -> u8 {
-        let holder = self.queues.iter().position(|q| q.iter().any(|r| r.holds(line)));
+        let holds =
+            |r: &LineRange| match planted!("ranges.last-line-missed", "a register holds every line of its range") {
+                true => r.holds(line) && line.0 != r.first.0 + r.count - 1,
+                false => r.holds(line),
+            };
+        let holder = self.queues.iter().position(|q| q.iter().any(holds));
         holder.map_or(0, |q| q as u8 + 1)
     }
     /// Writes a range into a free register of a queue from 1 on.
@@ -61,6 +85,13 @@ impl RangeRegisters {
         registers.remove(i);
         true
     }
+    /// Does what a special write says; false where it cannot be done.
+    pub fn write(&mut self, write: RegisterWrite) -> bool {
+        match write {
+            RegisterWrite::Bind(queue, range) => self.bind(queue, range).is_ok(),
+            RegisterWrite::Release(queue, range) => self.release(queue, range),
+        }
+    }
     /// Registers of a queue in use.
     pub fn used(&self, queue: u8) -> usize {
         let registers = queue.checked_sub(1).and_then(|q| self.queues.get(usize::from(q)));
@@ -76,6 +107,7 @@ impl RangeRegisters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fencepost_kernel::Addr;
 
     fn range(first: u64, count: u64) -> LineRange {
         let first = LineAddr(first);
@@ -90,6 +122,12 @@ mod tests {
         assert_eq!(routes, [0, 1, 1, 2, 0]);
         assert!(r.release(1, range(10, 2)) && !r.release(1, range(10, 2)));
         assert_eq!(r.route(LineAddr(10)), 0);
+    }
+    #[test]
+    fn a_range_of_bytes_is_bound_with_every_line_that_it_touches() {
+        let touched = |at, len| LineRange::touched(Span { at: Addr(at), len });
+        assert_eq!(touched(60, 8), range(0, 2));
+        assert!(touched(60, 8).meets(&touched(64, 1)) && !touched(0, 64).meets(&touched(64, 64)));
     }
     #[test]
     fn registers_run_out() {

@@ -55,6 +55,8 @@ stats! {
         refused: "requests",
         /// Writes that left the controller for the memory module.
         module_writes: "writes",
+        /// Reads that ask the memory module for its free entries only.
+        module_queries: "reads",
         /// Writes merged into a line parked in the module's cache.
         cache_merges: "writes",
         /// Lines written from the module's cache to the medium.

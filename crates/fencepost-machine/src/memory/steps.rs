@@ -21,6 +21,9 @@ impl Controller {
     /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
     fn step(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         self.finish_reads(now, out);
+        while let Some(queue) = self.opened.pop() {
+            self.slot_free(queue, out);
+        }
         while let Some(slot) = due(&mut self.storing, now) {
             self.stored(now, slot, out);
         }

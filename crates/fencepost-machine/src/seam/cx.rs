@@ -1,6 +1,7 @@
 //! The handle: all that a design may do.
 
 use super::{Cause, CleanKind, DrainScope, Epoch, Level, Write, WriteId};
+use crate::memory::RegisterWrite;
 use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
 
 /// What the machine offers to a design. Every call returns at once; consequences arrive as hooks.
@@ -33,12 +34,24 @@ pub trait Cx {
 
     /// Hands a write to the persistent-memory controller; fails with a cause when its queue is full.
     fn write(&mut self, write: Write) -> Result<WriteId, Cause>;
+    /// The newest write that was handed to a controller, by the design or by the caches, whether it was taken or refused.
+    fn newest_write(&self) -> WriteId;
     /// Closes the open epoch of a queue if it holds any write, and returns the epoch now open.
     fn end_epoch(&mut self, queue: u8) -> Epoch;
     /// The oldest epoch of a queue that still holds writes that are not durable; the open one when all are.
     fn active_epoch(&self, queue: u8) -> Epoch;
     /// The epoch that is open for writes.
     fn open_epoch(&self, queue: u8) -> Epoch;
+    /// Opens or closes a queue for new writes. A closed queue refuses them (`Cause::CommitPending`) and goes on to write what it
+    /// has; who was refused is asked again, as by `write_room`, when it opens.
+    fn open_queue(&mut self, queue: u8, open: bool);
+    /// Whether the controller's queue holds no write, none on its way to it either. What went on to a memory module does not count.
+    fn queue_is_empty(&self, queue: u8) -> bool;
+    /// Writes or clears an address-range register of a queue (`QueuePlan::range_registers`), here and, by a special write that
+    /// follows the writes sent before, in the memory module; false where no register is free, or none holds the range.
+    fn write_register(&mut self, write: RegisterWrite) -> bool;
+    /// Has the memory module write back every line that its volatile cache holds.
+    fn write_back_module(&mut self);
     /// Calls `Design::drained` with `tag` when the scope is satisfied (possibly at this very time, never recursively).
     fn when_drained(&mut self, scope: DrainScope, tag: u64);
     /// Reads a line from memory on the design's behalf; `Design::read_done` follows.

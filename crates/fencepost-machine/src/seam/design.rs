@@ -1,11 +1,12 @@
 //! The trait every design implements. All hooks have a default that means "not my business".
 
 use super::{
-    Access, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo, TxStart,
+    Access, Bound, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo,
+    TxStart,
 };
 use super::{Way, Why, Write, WriteId};
-use crate::memory::{FlowControl, Scheduler};
-use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
+use crate::memory::{FlowControl, ModuleSpec, Scheduler};
+use fencepost_kernel::{Fence, HartId, Image, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
 #[allow(unused_variables)]
@@ -23,6 +24,11 @@ pub trait Design {
     /// without. Asked for once. What both must know they share (an `Rc`), or the scheduler reads it off the writes.
     fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
         None
+    }
+    /// The module stage that the design needs between the persistent-memory controller and its medium, given the machine's.
+    /// Asked for once.
+    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
+        machine.clone()
     }
     /// The design's own flow control between the persistent-memory controller and its memory module, for a module of
     /// `entries` write entries; without, the controller knows of every free entry. Asked for once, where there is a module.
@@ -52,9 +58,9 @@ pub trait Design {
     fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
         TxStart::Go(TxId(0))
     }
-    /// A range is bound to a write sub-queue; the answer names the queue.
-    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, base: Addr, len: u64) -> QueueId {
-        QueueId(0)
+    /// A range is to be bound to a write sub-queue.
+    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, range: Span) -> Bound {
+        Bound::To(QueueId::DEFAULT)
     }
     /// A non-temporal store of the words in `mask` (bit per word of the line). Default: written straight to the
     /// controller's queue. `data` holds the line with the store applied.
@@ -156,6 +162,11 @@ pub trait Design {
     /// Histograms the design keeps with `Cx::sample`, in index order.
     fn histograms(&self) -> &'static [StatInfo] {
         &[]
+    }
+    /// A rule of the mechanism that the run broke, as its own monitor saw it; a check of the run reports it. For rules whose
+    /// breach is no crash state: a write accepted where it must be refused.
+    fn broken_rule(&self) -> Option<String> {
+        None
     }
     /// Who waits for whom, since when: printed when the machine is stuck.
     fn explain(&self, hart: HartId) -> Option<String> {

@@ -3,7 +3,7 @@
 pub use fencepost_kernel::stats::StatInfo;
 
 use fencepost_kernel::params::ParamValue as _;
-use fencepost_kernel::{CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, TxId, WriteCause};
+use fencepost_kernel::{CoreId, Fence, Flush, HartId, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
 
 fencepost_kernel::param_words! {
     /// Why a thread could not commit. Busy time and these add up to its finish time.
@@ -99,8 +99,8 @@ pub enum Instr {
     TxFlush,
     /// Commit of a write sub-queue.
     CommitQueue(QueueId),
-    /// Release of a write sub-queue.
-    ReleaseQueue(QueueId),
+    /// One binding of a range to a write sub-queue is undone.
+    Release(Span),
 }
 
 /// Answer to the beginning of a hardware transaction.
@@ -108,6 +108,15 @@ pub enum Instr {
 pub enum TxStart {
     /// The transaction runs under this id.
     Go(TxId),
+    /// Not yet.
+    Wait(Cause),
+}
+
+/// Answer to the binding of a range to a write sub-queue.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// To this queue; the default queue if nothing was bound.
+    To(QueueId),
     /// Not yet.
     Wait(Cause),
 }
@@ -259,6 +268,9 @@ pub struct QueuePlan {
     pub entries_each: Option<u16>,
     /// Entries of queue 0, where they differ: the queue of everything that no other queue takes.
     pub default_entries: Option<u16>,
+    /// Address-range registers of each queue but queue 0, which then say what queue a write takes ([`super::Cx::bind_range`]).
+    /// Without any, each write names its queue.
+    pub range_registers: u8,
     /// Whether an epoch's writes may issue before the previous epoch is durable, provided none can complete first.
     pub ordered_issue: bool,
     /// The design's own scheduler keeps epochs in order; the controller counts them, and offers it every write.
@@ -270,6 +282,7 @@ impl Default for QueuePlan {
             queues: 1,
             entries_each: None,
             default_entries: None,
+            range_registers: 0,
             ordered_issue: false,
             scheduler_orders: false,
         }

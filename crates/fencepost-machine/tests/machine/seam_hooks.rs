@@ -29,7 +29,7 @@ fn threads() -> Vec<ThreadBody> {
         (0..4).for_each(|v| m.store(At::new(VERSIONED), Val::lit(v)));
         assert_eq!(m.bind(Addr::pm(0), 4096), QueueId(3));
         m.commit_queue(QueueId(3));
-        m.release_queue(QueueId(3));
+        m.release(Addr::pm(0), 64);
         let mut rolled_back = None;
         for k in 0..3 {
             m.op_begin(k);
@@ -97,7 +97,7 @@ fn every_hook_is_called() {
         "tx_flush",
         "bind",
         "commit_queue",
-        "release_queue",
+        "release",
         "nt_store",
         "may_load",
         "may_store",

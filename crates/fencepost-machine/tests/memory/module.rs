@@ -13,6 +13,7 @@ fn module(entries: u16, cache_lines: u64) -> ModuleSpec {
         entries,
         transfer: Ps(TRANSFER),
         dram_cache: Bytes(cache_lines * 64),
+        ..ModuleSpec::default()
     }
 }
 /// One channel, sixteen banks, lines interleaved over them: activate 120 ns, then burst and pulse.

@@ -265,7 +265,7 @@ fn a_gated_queue_takes_nothing_new_and_sends_what_it_holds() {
         ..write(1, 2, None)
     };
     let b = h.write(0, on_the_way);
-    h.c.gate_queue(0, false);
+    h.c.gate_queue(Ps(0), 0, false);
     assert_eq!(
         h.c.push_write(Ps(0), WriteId(9), write(2, 0, None)),
         Err(Refusal::Gated)
@@ -277,7 +277,7 @@ fn a_gated_queue_takes_nothing_new_and_sends_what_it_holds() {
     assert_eq!(h.c.push_write(Ps(0), WriteId(10), other), Ok(()));
     h.finish();
     assert!(h.durable_time(b) > 30_000);
-    h.c.gate_queue(0, true);
+    h.c.gate_queue(Ps(500_000), 0, true);
     assert_eq!(h.c.push_write(Ps(500_000), WriteId(9), write(2, 0, None)), Ok(()));
 }
 

@@ -19,6 +19,7 @@ const ADR: Dialect = Dialect {
     lock_acquire: &[],
     unlock_release: &[],
     order_is_durable: false,
+    ranges: false,
 };
 /// Log through the caches, flushed.
 const TEMPORAL: Dialect = Dialect {

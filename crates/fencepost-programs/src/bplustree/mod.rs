@@ -253,6 +253,9 @@ impl Program for BPlusTree {
         let root = Span { at: self.root, len: 8 };
         vec![root, span(leaves, (inner * NODE).max(1)), span(0, leaves)]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 4> {
         let mut all = Small::new(Toggle::default());
         (0..self.dict.batch).for_each(|sub| all.push(self.dict.toggle(thread, k, sub)));

@@ -271,6 +271,9 @@ impl Program for Cq {
         let ends = [self.head, self.tail].map(|at| Span { at, len: 8 });
         [&ends[..], &[self.preload.span()]].concat()
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Option<u64> {
         self.inserts(thread, k).then(|| Self::value(thread, k))
     }

@@ -24,7 +24,7 @@ use audit::{COMMITTED, Model, SEALED};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Fence, Flow, Flush, Logging, Mem, OpRecord, Outcome, Pm, Program, Rmw, Rollback, Val,
+    Addr, At, CrashPoint, Fence, Flow, Flush, Logging, Mem, OpRecord, Outcome, Pm, Program, Rmw, Rollback, Span, Val,
 };
 pub use statements::RandomParams;
 use statements::{LOCKS, Plan, Statement, VOLATILE_LINES, value};
@@ -146,6 +146,10 @@ impl Random {
     /// Statements one after the other; sometimes everything they stored is then flushed and fenced.
     #[track_caller]
     fn plain<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Outcome {
+        if let Some(range) = self.plan.rebound(thread, k) {
+            pm.release(range);
+            pm.bind(range);
+        }
         let mut lines = Vec::new();
         for i in 0..self.plan.params.length {
             let statement = self.plan.statement(thread, k, i);
@@ -214,6 +218,9 @@ impl Program for Random {
     type Model = Model;
 
     fn setup<M: Mem>(&self, _: &mut M) {}
+    fn ranges(&self, _: u32) -> Vec<Span> {
+        self.plan.ranges()
+    }
     fn input(&self, _: u32, _: u32) {}
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, (): &()) -> Result<Outcome, Rollback> {
         match pm.dialect.logging {

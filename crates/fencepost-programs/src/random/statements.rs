@@ -1,7 +1,7 @@
 //! What operation `k` of a thread does: a pure function of seed, thread and `k`.
 
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, params, rng};
+use fencepost_kernel::{Addr, Span, params, rng};
 
 params! {
     /// Parameters of `random`. The last seven are weights: how often a kind of statement is drawn, relative to the others.
@@ -181,6 +181,26 @@ impl Plan {
             0 => self.volatile_word(dice),
             _ => self.persistent_word(dice),
         }
+    }
+    /// Ranges for write sub-queues: of four lines the first; the second and third, which the range straddles; the fourth is in none.
+    pub fn ranges(&self) -> Vec<Span> {
+        let span = |line: u64, offset, len| Span {
+            at: Addr(self.persistent.0 + line * LINE_BYTES + offset),
+            len,
+        };
+        let of_line = |i: u64| match i % 4 {
+            0 => Some(span(i, 8, 8)),
+            1 if i + 1 < u64::from(self.params.lines) => Some(span(i, 40, 64)),
+            _ => None,
+        };
+        (0..u64::from(self.params.lines)).filter_map(of_line).collect()
+    }
+    /// A range that the thread releases and binds again before operation `k`, if it does.
+    pub fn rebound(&self, thread: u32, k: u32) -> Option<Span> {
+        let mut dice = self.dice(thread, k, 3000);
+        let ranges = self.ranges();
+        let i = dice.below(4 * ranges.len() as u64);
+        ranges.get(i as usize).copied()
     }
     /// Statement `i` of operation `k` where no transactions are.
     pub fn statement(&self, thread: u32, k: u32, i: u8) -> Statement {

@@ -188,6 +188,9 @@ impl Program for RbTree {
         let root = Span { at: self.root, len: 8 };
         vec![root, self.preload.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
     }

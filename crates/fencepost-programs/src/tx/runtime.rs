@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::sites;
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, Mem, Mode, Pm, Rollback};
+use fencepost_kernel::{Addr, Mem, Mode, Pm, Rollback, Span};
 
 /// Offset of the word that ends a transaction: undo array and iDO: last committed sequence number; redo: sequence
 /// number and record count; undo list: head of the chain.
@@ -79,6 +79,16 @@ impl Runtime {
     #[inline(always)]
     pub(crate) fn log(&self, thread: u32) -> Addr {
         Addr(self.logs.0 + u64::from(thread) * self.log_bytes)
+    }
+    /// What `thread` binds to write sub-queues where the design has them: its own log, and what all threads share, the allocation
+    /// pools and the program's `data`.
+    pub fn ranges(&self, thread: u32, data: Vec<Span>) -> Vec<Span> {
+        let log = Span {
+            at: self.log(thread),
+            len: self.log_bytes,
+        };
+        let all = [log, self.pool.span()].into_iter().chain(data);
+        all.filter(|s| s.len > 0).collect()
     }
     /// Starts the only transaction of operation `k`. The locks of everything it writes are held until after its commit.
     /// `Err`: the hardware rolled this thread back; release the locks and return it.

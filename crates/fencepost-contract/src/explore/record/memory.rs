@@ -4,7 +4,7 @@ use super::buffer::Effect;
 use super::schedule::{Granularity, Order, Pause, Schedule, Yielding};
 use super::state::Execution;
 use fencepost_kernel::{
-    Addr, At, Fence, Flush, HartId, Mem, Outcome, QueueId, Rmw, Rollback, StoreId, TraceKind, TxId, Val, Width,
+    Addr, At, Fence, Flush, HartId, Mem, Outcome, QueueId, Rmw, Rollback, Span, StoreId, TraceKind, TxId, Val, Width,
 };
 use std::cell::RefCell;
 use std::panic::Location;
@@ -206,9 +206,14 @@ impl Mem for RecordMem<'_> {
     }
     fn bind(&mut self, base: Addr, len: u64) -> QueueId {
         self.drain();
-        let queue = QueueId(self.execution.borrow_mut().next_queue());
+        let queue = self.execution.borrow_mut().bind(Span { at: base, len });
         self.push(TraceKind::Bind { base, len, queue });
         queue
+    }
+    fn release(&mut self, base: Addr, len: u64) {
+        self.drain();
+        self.execution.borrow_mut().release(Span { at: base, len });
+        self.push(TraceKind::Release { base, len });
     }
     fn commit_queue(&mut self, queue: QueueId) {
         self.drain();

@@ -1,7 +1,9 @@
 //! The execution under way: memory, trace, transactions. Shared by all recorded threads.
 
 use super::buffer::StoreBuffer;
-use fencepost_kernel::{Addr, HartId, Image, OpRecord, Outcome, StoreId, StoreInfo, Trace, TraceKind, TxId};
+use fencepost_kernel::{
+    Addr, HartId, Image, OpRecord, Outcome, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind, TxId,
+};
 use std::panic::Location;
 
 /// What one thread is in the middle of.
@@ -29,6 +31,8 @@ pub struct Execution {
     pub trace: Trace,
     pub threads: Vec<ThreadState>,
     transactions: u32,
+    /// Ranges bound to write sub-queues, how often each, and the queues handed out so far.
+    ranges: Vec<(Span, QueueId, u32)>,
     queues: u8,
 }
 
@@ -46,6 +50,7 @@ impl Execution {
             trace,
             threads,
             transactions: 0,
+            ranges: Vec::new(),
             queues: 0,
         }
     }
@@ -108,10 +113,24 @@ impl Execution {
             self.push(thread, TraceKind::TxAbort(id));
         }
     }
-    /// A number for the next write sub-queue.
-    pub fn next_queue(&mut self) -> u8 {
-        self.queues = self.queues.wrapping_add(1);
-        self.queues - 1
+    /// A range is bound, or once more. Queues and registers do not run out here: every range has a queue of its own, which
+    /// promises the least.
+    pub fn bind(&mut self, span: Span) -> QueueId {
+        if let Some(r) = self.ranges.iter_mut().find(|r| r.0 == span) {
+            r.2 += 1;
+            return r.1;
+        }
+        self.queues = self.queues.checked_add(1).unwrap_or(1);
+        let queue = QueueId(self.queues);
+        self.ranges.push((span, queue, 1));
+        queue
+    }
+    /// One binding of a range is undone.
+    pub fn release(&mut self, span: Span) {
+        if let Some(r) = self.ranges.iter_mut().find(|r| r.0 == span) {
+            r.2 -= 1;
+        }
+        self.ranges.retain(|r| r.2 > 0);
     }
     /// Notes that the running operation of `thread` is about to take a lock.
     pub fn stamp(&mut self, thread: HartId) {

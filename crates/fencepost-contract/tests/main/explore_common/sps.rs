@@ -17,6 +17,7 @@ pub const X86: Dialect = Dialect {
     lock_acquire: &[],
     unlock_release: &[],
     order_is_durable: true,
+    ranges: false,
 };
 /// Persist barriers only.
 pub const BARRIERS: Dialect = Dialect {
@@ -26,6 +27,7 @@ pub const BARRIERS: Dialect = Dialect {
     log_to_data: &[Fence::PersistBarrier],
     durable: &[Fence::PersistBarrier],
     order_is_durable: false,
+    ranges: false,
     ..X86
 };
 

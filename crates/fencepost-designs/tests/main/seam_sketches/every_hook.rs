@@ -21,7 +21,7 @@ fn the_recording_double_sees_every_hook() {
     let l1 = Level::L1(CoreId(0));
     assert_eq!(b.instr(0, Instr::Fence(Fence::Sfence)), Gate::Go);
     b.design.tx_begin(&mut b.cx, HartId(0));
-    b.design.bind(&mut b.cx, HartId(0), Addr(0), 64);
+    b.design.bind(&mut b.cx, HartId(0), Span { at: Addr(0), len: 64 });
     assert_eq!(
         b.design.may_access(&mut b.cx, HartId(0), pm_line(0), Access::Store),
         Gate::Go

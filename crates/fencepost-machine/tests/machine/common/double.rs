@@ -112,7 +112,7 @@ impl Design for Double {
             }
             Instr::TxFlush => "tx_flush",
             Instr::CommitQueue(_) => "commit_queue",
-            Instr::ReleaseQueue(_) => "release_queue",
+            Instr::Release(_) => "release",
         };
         self.gate(cx, hook)
     }
@@ -123,9 +123,11 @@ impl Design for Double {
         self.next_tx += 1;
         TxStart::Go(TxId(self.next_tx))
     }
-    fn bind(&mut self, _: &mut dyn Cx, _: HartId, _: Addr, _: u64) -> QueueId {
-        self.saw("bind");
-        QueueId(3)
+    fn bind(&mut self, cx: &mut dyn Cx, _: HartId, _: fencepost_kernel::Span) -> Bound {
+        if self.once(cx, "bind") {
+            return Bound::Wait(Cause::CommitPending);
+        }
+        Bound::To(QueueId(3))
     }
     fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         if self.once(cx, "nt_store") {

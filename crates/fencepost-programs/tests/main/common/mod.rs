@@ -23,6 +23,7 @@ pub const SO: Dialect = Dialect {
     lock_acquire: &[],
     unlock_release: &[],
     order_is_durable: true,
+    ranges: false,
 };
 /// x86 with a durable controller queue and non-temporal logs.
 pub const ADR: Dialect = Dialect {
@@ -43,6 +44,7 @@ pub const DELEGATED: Dialect = Dialect {
     lock_acquire: DMB,
     unlock_release: DMB,
     order_is_durable: false,
+    ranges: false,
     ..SO
 };
 /// Hardware transactions.
@@ -54,6 +56,7 @@ pub const HARDWARE: Dialect = Dialect {
     log_to_data: &[],
     durable: &[],
     order_is_durable: false,
+    ranges: false,
     ..SO
 };
 /// Structure and locks only.

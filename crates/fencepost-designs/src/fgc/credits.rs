@@ -1,0 +1,247 @@
+//! Persistence credits: how many more writes of each queue the memory module can take, as the controller believes and as the
+//! module knows.
+//!
+//! The paper (section III-B): *every write command occupies one persistence credit of its queue. When a write command is issued,
+//! the credit decreases by 1, and after it is finished, the credit increases by 1. The change is synchronised back to the
+//! controller* by a read that the controller sends when its copy is low, or coded into the data of any other read. What travels
+//! back is the change (completions since the last read that reached the module), so writes that are still on the link when the
+//! read reaches the module are not mistaken for finished ones.
+
+use super::params::CommitFault;
+use fencepost_kernel::Ps;
+use fencepost_machine::memory::FlowControl;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The credits of one queue.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    /// The controller's copy.
+    copy: u16,
+    /// In the module: writes finished since the last read reached it.
+    finished: u16,
+    /// Writes that left the controller and have not finished.
+    under_way: u16,
+    /// The controller wants to see the last credit come back.
+    committing: bool,
+}
+
+/// How credits came back.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Synchronisations {
+    /// Reads that the controller sent for credits.
+    pub reads: u64,
+    /// Credits that came with the data of other reads.
+    pub with_data: u64,
+}
+
+/// The credits of every queue.
+#[derive(Debug)]
+pub(super) struct Credits {
+    full: u16,
+    /// The controller asks when its copy is no larger.
+    ask_at: u16,
+    queues: Vec<Queue>,
+    /// Credits on their way to the controller: arrival, queue, number.
+    returning: VecDeque<(Ps, u8, u16)>,
+    /// When the answer to the controller's own read arrives.
+    query: Option<Ps>,
+    /// Synchronisations since they were last counted.
+    synchronisations: Synchronisations,
+    fault: CommitFault,
+    /// A rule that was broken.
+    broken: Option<String>,
+    /// Credits came back to a queue that it never gave; some other queue waits for them in vain.
+    misplaced: bool,
+}
+
+impl Credits {
+    /// No credits yet ([`Credits::set_full`]). `ask_at`: the controller asks for more when it has no more than these.
+    pub fn new(queues: u8, ask_at: u16, fault: CommitFault) -> Credits {
+        Credits {
+            full: 0,
+            ask_at,
+            queues: vec![Queue::default(); usize::from(queues)],
+            returning: VecDeque::new(),
+            query: None,
+            synchronisations: Synchronisations::default(),
+            fault,
+            broken: None,
+            misplaced: false,
+        }
+    }
+    /// Every queue has this many credits: the entries that it has in the module.
+    pub fn set_full(&mut self, full: u16) {
+        self.full = full;
+        self.ask_at = self.ask_at.min(full.saturating_sub(1));
+        self.queues.iter_mut().for_each(|q| q.copy = full);
+    }
+    fn queue(&mut self, queue: u8) -> &mut Queue {
+        &mut self.queues[usize::from(queue)]
+    }
+    /// Whether the controller knows that every write of the queue that it issued has finished.
+    pub fn is_full(&self, queue: u8) -> bool {
+        self.queues[usize::from(queue)].copy == self.full
+    }
+    /// Starts or ends a commit: until the credits are full, the controller asks for them.
+    pub fn set_committing(&mut self, queue: u8, committing: bool) {
+        self.queue(queue).committing = committing;
+    }
+    /// Whether a credit of the queue can still come back. Where none can (a credit was lost), nobody waits for one: the machine
+    /// is stuck and says so.
+    pub fn can_fill(&self, queue: u8) -> bool {
+        let q = &self.queues[usize::from(queue)];
+        let returning = self.returning.iter().any(|r| r.1 == queue);
+        q.copy == self.full || q.finished > 0 || returning || (q.under_way > 0 && !self.misplaced)
+    }
+    /// The controller's copy and the maximum.
+    pub fn shown(&self, queue: u8) -> (u16, u16) {
+        (self.queues[usize::from(queue)].copy, self.full)
+    }
+    /// The synchronisations since this was last asked.
+    pub fn take_synchronisations(&mut self) -> Synchronisations {
+        std::mem::take(&mut self.synchronisations)
+    }
+    /// The first rule that was broken.
+    pub fn broken(&self) -> Option<&String> {
+        self.broken.as_ref()
+    }
+    fn send_back(&mut self, arrives: Ps, queue: u8, n: u16) {
+        let at = self.returning.partition_point(|r| r.0 <= arrives);
+        self.returning.insert(at, (arrives, queue, n));
+    }
+}
+
+/// The credits as the controller and its module have them; the design looks at the controller's copies.
+#[derive(Debug)]
+pub(super) struct Shared(pub Rc<RefCell<Credits>>);
+
+impl FlowControl for Shared {
+    fn may_send(&self, queue: u8) -> bool {
+        let c = self.0.borrow();
+        c.queues[usize::from(queue)].copy > 0 || c.fault == CommitFault::IssuesAtZero
+    }
+    fn sent(&mut self, queue: u8) {
+        let mut c = self.0.borrow_mut();
+        if c.queue(queue).copy == 0 {
+            c.broken = Some(format!("a write of queue {queue} was issued at credit 0"));
+        }
+        let early = c.fault == CommitFault::CreditAtIssue;
+        let q = c.queue(queue);
+        q.under_way += 1;
+        q.copy = q.copy.saturating_sub(1);
+        q.finished += u16::from(early);
+    }
+    fn freed(&mut self, queue: u8) {
+        let mut c = self.0.borrow_mut();
+        let fault = c.fault;
+        let q = c.queue(queue);
+        q.under_way = q.under_way.saturating_sub(1);
+        q.finished += match fault {
+            CommitFault::CreditLost | CommitFault::CreditAtIssue => 0,
+            CommitFault::CreditTwice => 2,
+            _ => 1,
+        };
+    }
+    fn read_reached(&mut self, arrives: Ps, query: bool) {
+        let mut c = self.0.borrow_mut();
+        for queue in 0..c.queues.len() as u8 {
+            let finished = std::mem::take(&mut c.queue(queue).finished);
+            if finished > 0 {
+                c.send_back(arrives, queue, finished);
+                c.synchronisations.with_data += u64::from(finished) * u64::from(!query);
+            }
+        }
+        if query {
+            c.query = Some(arrives);
+            c.synchronisations.reads += 1;
+        }
+    }
+    fn arrived(&mut self, now: Ps) {
+        let mut c = self.0.borrow_mut();
+        while let Some((_, queue, n)) = c.returning.front().copied().filter(|r| r.0 <= now) {
+            c.returning.pop_front();
+            let copy = c.queue(queue).copy + n;
+            if copy > c.full {
+                c.misplaced = true;
+                c.broken = Some(format!("queue {queue} has more credits than the maximum of {}", c.full));
+            }
+            c.queue(queue).copy = copy.min(c.full);
+        }
+        if c.query.is_some_and(|t| t <= now) {
+            c.query = None;
+        }
+    }
+    fn wants_query(&self) -> bool {
+        let c = self.0.borrow();
+        let wanted =
+            |(i, q): (usize, &Queue)| (q.committing || q.copy <= c.ask_at) && q.copy < c.full && c.can_fill(i as u8);
+        c.query.is_none() && c.queues.iter().enumerate().any(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credits(queues: u8, full: u16, ask_at: u16) -> (Rc<RefCell<Credits>>, Shared) {
+        let shared = Rc::new(RefCell::new(Credits::new(queues, ask_at, CommitFault::None)));
+        shared.borrow_mut().set_full(full);
+        (shared.clone(), Shared(shared))
+    }
+
+    #[test]
+    fn a_write_takes_a_credit_and_a_read_brings_it_back() {
+        let (c, mut flow) = credits(2, 2, 0);
+        flow.sent(1);
+        flow.sent(1);
+        assert!(!flow.may_send(1) && flow.may_send(0));
+        flow.freed(1);
+        assert!(!flow.may_send(1), "the controller does not know");
+        assert!(flow.wants_query());
+        flow.read_reached(Ps(100), true);
+        assert!(!flow.wants_query(), "one read at a time");
+        flow.freed(1);
+        flow.arrived(Ps(100));
+        assert_eq!(
+            c.borrow().shown(1),
+            (1, 2),
+            "what finished behind the read is not in its data"
+        );
+        assert!(!flow.wants_query(), "it is not at zero");
+        c.borrow_mut().set_committing(1, true);
+        assert!(flow.wants_query());
+        // Any read brings credits along.
+        flow.read_reached(Ps(300), false);
+        flow.arrived(Ps(300));
+        assert!(c.borrow().is_full(1) && !flow.wants_query());
+        assert_eq!(c.borrow().broken(), None);
+    }
+    #[test]
+    fn reads_that_overtake_one_another_bring_each_credit_once() {
+        let (c, mut flow) = credits(1, 4, 3);
+        (0..4).for_each(|_| flow.sent(0));
+        flow.freed(0);
+        flow.read_reached(Ps(500), false);
+        flow.freed(0);
+        flow.read_reached(Ps(200), false);
+        flow.arrived(Ps(200));
+        assert_eq!(c.borrow().shown(0).0, 1);
+        flow.arrived(Ps(500));
+        assert_eq!(c.borrow().shown(0).0, 2);
+        assert!(flow.wants_query(), "two are no more than the mark of three");
+    }
+    #[test]
+    fn nobody_asks_for_what_cannot_come() {
+        let shared = Rc::new(RefCell::new(Credits::new(1, 0, CommitFault::CreditLost)));
+        shared.borrow_mut().set_full(2);
+        let mut flow = Shared(shared.clone());
+        flow.sent(0);
+        flow.sent(0);
+        assert!(flow.wants_query());
+        flow.freed(0);
+        flow.freed(0);
+        assert!(!flow.wants_query() && !shared.borrow().can_fill(0));
+    }
+}

@@ -1,0 +1,259 @@
+//! `global-commit`: clflush and a `pcommit` that closes the memory controller to every core.
+//!
+//! # Idea
+//! Software flushes its lines out of the caches (`clflush`, which invalidates) and asks the controller to write all that it holds
+//! to the medium (`pcommit`). While that lasts the controller takes no write of any core: all other threads stop committing.
+//!
+//! # Paper
+//! The baseline of per-task committing (sections I and II-B, figure 2b).
+//!
+//! # Where order is kept
+//! In the core, which waits for its own flushes (`mfence`) and for `pcommit`. `pcommit` is a primitive of this design's own: from
+//! its arrival on the controller refuses every write, until its queue and the memory module are empty. A `pcommit` that arrives
+//! meanwhile is answered with the one under way: all it can cover is in the controller already.
+//!
+//! # Durable at
+//! The device; on a memory that is durable on acceptance the idiom is `clflush; mfence`.
+//!
+//! # Contract
+//! `px86-pcommit` on a device-durable memory, `px86` on one that is durable on acceptance.
+//!
+//! # Hardware cost
+//! A bit that says that a commit is under way; the paper counts none.
+//!
+//! # Deviations
+//! The controller knows when the module is empty without asking it, which the paper counts as one synchronisation per commit: so
+//! does this design, and pays no time for it. Cores keep total store order as the paper's traces do; on relaxed cores locks
+//! bring their own barriers.
+
+use super::flushes::Flushes;
+use super::params::{GlobalFault, GlobalParams};
+use super::{FGC, HONOURS};
+use crate::info::{CostItem, DesignInfo, Environment, MachineShape, ParamValues, PlantedFault, Promise, configure};
+use crate::persist_path::Waiting;
+use crate::volatile::lock_fences;
+use fencepost_kernel::params::{ParamError, Params as _};
+use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, LogPath, Logging, Ps};
+use fencepost_machine::seam::{Cause, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
+
+/// The registry entry.
+pub const INFO: DesignInfo = DesignInfo {
+    name: "global-commit",
+    summary: "clflush, and a pcommit that closes the controller to every core",
+    source: include_str!("global_commit.rs"),
+    paper: FGC,
+    dialect,
+    contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    promise: Promise {
+        buffered: None,
+        persists_every_store: false,
+        reorders: true,
+        honours: HONOURS,
+    },
+    sound: |_| true,
+    params: GlobalParams::fields,
+    variants: &[&[("path", "90ns")]],
+    smallest: &[],
+    build: |values, shape| Ok(Box::new(GlobalCommit::new(configure(values)?, shape))),
+    cost,
+    faults: &[
+        PlantedFault::order(
+            "global-commit.module-ignored",
+            "pcommit waits until the medium has stored every accepted write",
+            &[("fault", "module-ignored")],
+        ),
+        PlantedFault::order(
+            "global-commit.queue-stays-open",
+            "the controller refuses every core's writes while a pcommit is under way",
+            &[("fault", "queue-stays-open")],
+        ),
+    ],
+    log: None,
+};
+
+fn dialect(environment: Environment) -> Dialect {
+    let barrier: &[Fence] = match environment.durable_on_accept {
+        true => &[Fence::Mfence],
+        false => &[Fence::Mfence, Fence::Pcommit, Fence::Mfence],
+    };
+    Dialect {
+        name: "global-commit",
+        logging: Logging::Software,
+        flush: Some(Flush::Clflush),
+        order: barrier,
+        log_path: LogPath::Temporal,
+        log_to_data: barrier,
+        durable: barrier,
+        lock_acquire: lock_fences(environment),
+        unlock_release: lock_fences(environment),
+        order_is_durable: true,
+        ranges: false,
+    }
+}
+
+fn cost(values: ParamValues<'_>, _: MachineShape) -> Result<Vec<CostItem>, ParamError> {
+    let _: GlobalParams = configure(values)?;
+    Ok(vec![CostItem {
+        what: "committing flag of the controller".into(),
+        bits: 1,
+        paper_bits: None,
+        note: "the paper counts no storage".into(),
+    }])
+}
+
+fencepost_kernel::stats! {
+    /// Counters.
+    COUNTERS {
+        /// `pcommit` instructions.
+        COMMITS = "commits", "instructions";
+        /// Times the controller was closed and drained: what the paper counts as one synchronisation each.
+        DRAINS = "drains", "drains";
+    }
+}
+fencepost_kernel::stats! {
+    /// Histograms.
+    HISTOGRAMS {
+        /// Time of a single commit, from `pcommit` to its answer.
+        COMMIT_TIME = "commit_time", "ps";
+    }
+}
+
+/// How far the `pcommit` of a thread has come.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Commit {
+    /// On its way, or waiting for the drain; since when.
+    UnderWay(Ps),
+    /// Answered; since when it had been under way.
+    Done(Ps),
+}
+
+const ARRIVES: u64 = 0;
+const ANSWERED: u64 = 1;
+
+/// Global committing.
+#[derive(Clone, Debug)]
+struct GlobalCommit {
+    params: GlobalParams,
+    flushes: Flushes,
+    /// By hardware thread.
+    commits: Vec<Option<Commit>>,
+    /// Threads whose `pcommit` the drain under way will answer.
+    committers: Vec<HartId>,
+    /// The newest write when the controller was closed.
+    closed: Option<WriteId>,
+    waiting: Waiting,
+    broken: Option<String>,
+}
+
+impl GlobalCommit {
+    fn new(params: GlobalParams, shape: MachineShape) -> GlobalCommit {
+        GlobalCommit {
+            params,
+            flushes: Flushes::new(shape.harts),
+            commits: vec![None; usize::from(shape.harts)],
+            committers: Vec::new(),
+            closed: None,
+            waiting: Waiting::default(),
+            broken: None,
+        }
+    }
+    fn pcommit(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
+        match self.commits[hart.index()] {
+            Some(Commit::Done(since)) => {
+                self.commits[hart.index()] = None;
+                cx.count(COMMITS, 1);
+                cx.sample(COMMIT_TIME, cx.now().saturating_sub(since).0);
+                return Gate::Go;
+            }
+            Some(Commit::UnderWay(_)) => {}
+            None => {
+                self.commits[hart.index()] = Some(Commit::UnderWay(cx.now()));
+                cx.timer(cx.now() + self.params.path, ARRIVES << 8 | u64::from(hart.0));
+            }
+        }
+        self.waiting.wait(hart, Cause::PcommitPending)
+    }
+    /// `pcommit` reaches the controller, which closes until everything it holds is in the medium.
+    fn arrives(&mut self, cx: &mut dyn Cx, hart: HartId) {
+        self.committers.push(hart);
+        if self.closed.is_none() {
+            self.closed = Some(cx.newest_write());
+            if self.params.fault != GlobalFault::QueueStaysOpen {
+                cx.open_queue(0, false);
+            }
+            cx.count(DRAINS, 1);
+            cx.when_drained(DrainScope::Empty(None), 0);
+        }
+        if self.params.fault == GlobalFault::ModuleIgnored && cx.queue_is_empty(0) {
+            self.answer(cx);
+        }
+    }
+    fn answer(&mut self, cx: &mut dyn Cx) {
+        for hart in self.committers.drain(..) {
+            cx.timer(cx.now() + self.params.path, ANSWERED << 8 | u64::from(hart.0));
+        }
+    }
+}
+
+impl Design for GlobalCommit {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            writes: true,
+            ..Hooks::default()
+        }
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
+            Instr::Fence(Fence::Pcommit) if !cx.durable_on_accept() => self.pcommit(cx, hart),
+            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb) | Instr::Locked => {
+                self.flushes.fence(hart)
+            }
+            _ => Gate::Go,
+        }
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        self.flushes.nt_store(cx, hart, line, data)
+    }
+    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
+        self.flushes.cleaned(cx, hart, tag);
+    }
+    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        self.flushes.accepted(cx, write);
+        if self.closed.is_some_and(|newest| id > newest) {
+            self.broken = Some("the controller took a write while a pcommit was under way".into());
+        }
+    }
+    fn drained(&mut self, cx: &mut dyn Cx, _: u64) {
+        self.closed = None;
+        cx.open_queue(0, true);
+        self.answer(cx);
+    }
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        let hart = HartId(tag as u8);
+        match (tag >> 8, self.commits[hart.index()]) {
+            (ARRIVES, _) => self.arrives(cx, hart),
+            (_, Some(Commit::UnderWay(since))) => {
+                self.commits[hart.index()] = Some(Commit::Done(since));
+                self.waiting.wake(cx, hart);
+            }
+            _ => {}
+        }
+    }
+    fn drain(&mut self, _: &mut dyn Cx) -> bool {
+        self.flushes.idle() && self.closed.is_none()
+    }
+    fn stats(&self) -> &'static [StatInfo] {
+        COUNTERS
+    }
+    fn histograms(&self) -> &'static [StatInfo] {
+        HISTOGRAMS
+    }
+    fn broken_rule(&self) -> Option<String> {
+        self.broken.clone()
+    }
+    fn explain(&self, hart: HartId) -> Option<String> {
+        let waits = matches!(self.commits.get(hart.index()), Some(Some(Commit::UnderWay(_))));
+        waits.then(|| format!("waits for pcommit, as do {} threads", self.committers.len()))
+    }
+}

@@ -1,0 +1,232 @@
+//! The hooks of per-task committing.
+
+use super::allocations::Allocations;
+use super::commits::{Commits, Settled};
+use super::credits::{Credits, Shared};
+use super::flushes::Flushes;
+use super::params::PerTaskParams;
+use crate::info::MachineShape;
+use fencepost_kernel::{Bytes, Fence, HartId, LineAddr, LineData, QueueId, Span};
+use fencepost_machine::memory::{FlowControl, LineRange, ModuleSpec, RegisterWrite};
+use fencepost_machine::seam::{Bound, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+fencepost_kernel::stats! {
+    /// Counters.
+    pub(super) COUNTERS {
+        /// Commits of one queue.
+        COMMITS = "commits", "instructions";
+        /// Reads that the controller sent for credits.
+        SYNC_READS = "sync_reads", "reads";
+        /// Credits that came back with the data of other reads.
+        PIGGY_BACKED = "credits_with_data", "credits";
+        /// Ranges for which no register was free, or that share lines with another one.
+        NOT_BOUND = "ranges_not_bound", "ranges";
+    }
+}
+fencepost_kernel::stats! {
+    /// Histograms.
+    pub(super) HISTOGRAMS {
+        /// Time of a single commit, from the first attempt to lock the queue to the answer.
+        COMMIT_TIME = "commit_time", "ps";
+    }
+}
+
+/// What a thread changes about the registers, while it holds the lock of a queue.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Change {
+    /// The range gets a register, once the default queue holds no write to it; the answer.
+    Bind(Span, QueueId),
+    /// The range loses its register, once its queue holds no write.
+    Release(Span, u8),
+}
+
+/// Per-task committing.
+#[derive(Debug)]
+pub(super) struct PerTask {
+    params: PerTaskParams,
+    /// A volatile cache in the memory module, besides what the machine has.
+    dram_cache: Bytes,
+    credits: Rc<RefCell<Credits>>,
+    commits: Commits,
+    flushes: Flushes,
+    allocations: Allocations,
+    /// By hardware thread.
+    changes: Vec<Option<Change>>,
+}
+
+impl PerTask {
+    /// The mechanism for a machine of this shape.
+    pub fn new(params: PerTaskParams, dram_cache: Bytes, shape: MachineShape) -> PerTask {
+        let queues = params.queues + 1;
+        let credits = Rc::new(RefCell::new(Credits::new(queues, params.ask_at, params.fault)));
+        PerTask {
+            commits: Commits::new(credits.clone(), queues, params.path, params.fault),
+            credits,
+            flushes: Flushes::new(shape.harts),
+            allocations: Allocations::new(params.queues, params.registers),
+            changes: vec![None; usize::from(shape.harts)],
+            dram_cache,
+            params,
+        }
+    }
+    /// `PersistenceCommit`. What the default queue holds may be in a volatile cache of the module, which is written back then.
+    fn commit(&mut self, cx: &mut dyn Cx, hart: HartId, queue: u8) -> Gate {
+        match self.commits.ask(cx, hart, queue, queue == 0) {
+            Err(cause) => Gate::Wait(cause),
+            Ok(took) => {
+                cx.count(COMMITS, 1);
+                cx.sample(COMMIT_TIME, took.0);
+                Gate::Go
+            }
+        }
+    }
+    /// `PersistenceRelease`. The last release of a range waits until its queue holds no write, so that none is left that the
+    /// module would take for another queue's.
+    fn release(&mut self, cx: &mut dyn Cx, hart: HartId, span: Span) -> Gate {
+        let change = self.changes[hart.index()];
+        let last = || self.allocations.last(span).map(|queue| Change::Release(span, queue));
+        let Some(change @ Change::Release(_, queue)) = change.or_else(last) else {
+            self.allocations.release(span);
+            return Gate::Go;
+        };
+        self.changes[hart.index()] = Some(change);
+        match self.commits.ask(cx, hart, queue, false) {
+            Err(cause) => Gate::Wait(cause),
+            Ok(_) => {
+                self.changes[hart.index()] = None;
+                Gate::Go
+            }
+        }
+    }
+    /// The queue is closed and holds no write: registers can change, and then it opens.
+    fn settled(&mut self, cx: &mut dyn Cx, settled: Option<Settled>) {
+        let Some(Settled { hart, queue }) = settled else { return };
+        let counted = self.credits.borrow_mut().take_synchronisations();
+        cx.count(SYNC_READS, counted.reads);
+        cx.count(PIGGY_BACKED, counted.with_data);
+        match &mut self.changes[hart.index()] {
+            Some(Change::Bind(span, answer)) => *answer = bind_now(&mut self.allocations, cx, *span),
+            Some(Change::Release(span, queue)) => {
+                if self.allocations.release(*span) {
+                    cx.write_register(RegisterWrite::Release(*queue, LineRange::touched(*span)));
+                }
+            }
+            None => {}
+        }
+        self.commits.open(cx, queue);
+    }
+}
+
+/// Writes a range into a register, unless another thread did meanwhile.
+fn bind_now(allocations: &mut Allocations, cx: &mut dyn Cx, span: Span) -> QueueId {
+    if let Some(queue) = allocations.again(span) {
+        return queue;
+    }
+    let Some(queue) = allocations.choose(span) else {
+        return QueueId::DEFAULT;
+    };
+    allocations.add(span, queue);
+    cx.write_register(RegisterWrite::Bind(queue, LineRange::touched(span)));
+    QueueId(queue)
+}
+
+impl Design for PerTask {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            writes: true,
+            ..Hooks::default()
+        }
+    }
+    fn queue_plan(&self) -> QueuePlan {
+        QueuePlan {
+            queues: self.params.queues + 1,
+            entries_each: Some(self.params.entries),
+            range_registers: self.params.registers,
+            ..QueuePlan::default()
+        }
+    }
+    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
+        let entries = match machine.entries {
+            0 => self.params.module_entries,
+            n => n,
+        };
+        ModuleSpec {
+            entries: entries.max(u16::from(self.params.queues) + 1),
+            dram_cache: self.dram_cache.max(machine.dram_cache),
+            ..machine.clone()
+        }
+    }
+    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
+        let each = entries / (u16::from(self.params.queues) + 1);
+        self.credits.borrow_mut().set_full(each);
+        Some(Box::new(Shared(self.credits.clone())))
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
+            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb) | Instr::Locked => {
+                self.flushes.fence(hart)
+            }
+            Instr::CommitQueue(queue) if queue.0 <= self.params.queues => self.commit(cx, hart, queue.0),
+            Instr::Release(span) => self.release(cx, hart, span),
+            _ => Gate::Go,
+        }
+    }
+    /// `PersistenceMalloc`: the operating system chooses the queue and writes the registers of both controllers. Before, no write
+    /// to the range may be left in the default queue: the module would take it for one of the new queue.
+    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, span: Span) -> Bound {
+        if self.changes[hart.index()].is_none() {
+            if let Some(queue) = self.allocations.again(span) {
+                return Bound::To(queue);
+            }
+            if self.allocations.choose(span).is_none() {
+                cx.count(NOT_BOUND, 1);
+                return Bound::To(QueueId::DEFAULT);
+            }
+            self.changes[hart.index()] = Some(Change::Bind(span, QueueId::DEFAULT));
+        }
+        match self.commits.ask(cx, hart, 0, false) {
+            Err(cause) => Bound::Wait(cause),
+            Ok(_) => match self.changes[hart.index()].take() {
+                Some(Change::Bind(_, queue)) => Bound::To(queue),
+                _ => Bound::To(QueueId::DEFAULT),
+            },
+        }
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        self.flushes.nt_store(cx, hart, line, data)
+    }
+    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
+        self.flushes.cleaned(cx, hart, tag);
+    }
+    fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        self.flushes.accepted(cx, write);
+        self.commits.accepted(id, write.queue);
+    }
+    fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {
+        let settled = self.commits.drained(cx, tag);
+        self.settled(cx, settled);
+    }
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        let settled = self.commits.timer(cx, tag);
+        self.settled(cx, settled);
+    }
+    fn drain(&mut self, _: &mut dyn Cx) -> bool {
+        self.flushes.idle()
+    }
+    fn stats(&self) -> &'static [StatInfo] {
+        COUNTERS
+    }
+    fn histograms(&self) -> &'static [StatInfo] {
+        HISTOGRAMS
+    }
+    fn broken_rule(&self) -> Option<String> {
+        let credits = self.credits.borrow();
+        self.commits.broken().or(credits.broken()).cloned()
+    }
+    fn explain(&self, hart: HartId) -> Option<String> {
+        self.commits.explain(hart)
+    }
+}
