@@ -29,7 +29,9 @@
 use super::flushes::Flushes;
 use super::params::{GlobalFault, GlobalParams};
 use super::{FGC, HONOURS};
-use crate::info::{CostItem, DesignInfo, Environment, MachineShape, ParamValues, PlantedFault, Promise, configure};
+use crate::info::{
+    CostItem, DesignInfo, Environment, MachineShape, ParamValues, PlantedFault, Promise, Scenario, configure,
+};
 use crate::persist_path::Waiting;
 use crate::volatile::lock_fences;
 use fencepost_kernel::params::{ParamError, Params as _};
@@ -57,11 +59,19 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |values, shape| Ok(Box::new(GlobalCommit::new(configure(values)?, shape))),
     cost,
     faults: &[
-        PlantedFault::order(
-            "global-commit.module-ignored",
-            "pcommit waits until the medium has stored every accepted write",
-            &[("fault", "module-ignored")],
-        ),
+        PlantedFault {
+            // A machine with a memory module.
+            scenario: Scenario::Program {
+                program: "commitstore",
+                machine: "fgc",
+                sets: &[],
+            },
+            ..PlantedFault::order(
+                "global-commit.module-ignored",
+                "pcommit waits until the medium has stored every accepted write",
+                &[("fault", "module-ignored")],
+            )
+        },
         PlantedFault::order(
             "global-commit.queue-stays-open",
             "the controller refuses every core's writes while a pcommit is under way",
