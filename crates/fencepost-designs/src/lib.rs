@@ -7,6 +7,7 @@
 //!
 //! [`Design`]: fencepost_machine::seam::Design
 
+pub mod broi;
 pub mod delegated;
 pub mod delegated_merge;
 pub mod fgc;

@@ -7,7 +7,7 @@
 //! frees entries when they drain ignores that, one that frees them on the durable acknowledgement (a buffer per hardware thread, as
 //! BROI has) releases the entry, and whoever depends on it, from [`PersistPath::durable`].
 
-use fencepost_kernel::{CoreId, HartId, Ps};
+use fencepost_kernel::{HartId, Ps};
 use fencepost_machine::seam::{Cause, Cx, Gate, Write, WriteId};
 use std::collections::VecDeque;
 
@@ -19,7 +19,8 @@ pub struct PersistPath {
     /// When the path can take the next entry.
     free: Ps,
     asked: bool,
-    refused: bool,
+    /// Queues that have refused a write and have had no free entry since: a bit each.
+    refused: u64,
     /// Writes handed to the controller and not durable, oldest first.
     outstanding: VecDeque<WriteId>,
 }
@@ -31,7 +32,7 @@ impl PersistPath {
             slot,
             free: Ps::ZERO,
             asked: false,
-            refused: false,
+            refused: 0,
             outstanding: VecDeque::new(),
         }
     }
@@ -40,10 +41,6 @@ impl PersistPath {
         if !std::mem::replace(&mut self.asked, true) {
             cx.timer(self.free.max(cx.now() + self.slot), tag);
         }
-    }
-    /// Whether a slot was asked for that has not come.
-    pub fn is_asked(&self) -> bool {
-        self.asked
     }
     /// The slot came.
     pub fn slot_came(&mut self) {
@@ -62,18 +59,22 @@ impl PersistPath {
                 Some(id)
             }
             Err(_) => {
-                self.refused = true;
+                self.refused |= 1 << write.queue;
                 None
             }
         }
     }
-    /// Whether the controller has refused a write and has had no room since.
-    pub fn is_refused(&self) -> bool {
+    /// Whether a queue of the controller has refused a write and has had no free entry since.
+    pub fn refuses(&self, queue: u8) -> bool {
+        self.refused >> queue & 1 == 1
+    }
+    /// The queues that have refused a write and have had no free entry since, a bit each.
+    pub fn refused(&self) -> u64 {
         self.refused
     }
-    /// The controller has room again.
-    pub fn room(&mut self) {
-        self.refused = false;
+    /// A queue has a free entry again.
+    pub fn room(&mut self, queue: u8) {
+        self.refused &= !(1 << queue);
     }
     /// A write became durable: whether it came over this path.
     pub fn durable(&mut self, id: WriteId) -> bool {
@@ -100,17 +101,6 @@ impl Waiting {
         if self.0 >> hart.0 & 1 == 1 {
             self.0 &= !(1 << hart.0);
             cx.kick(Some(hart));
-        }
-    }
-    /// Kicks every thread of the core that waits.
-    pub fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
-        let mut waiting = self.0;
-        while waiting != 0 {
-            let hart = HartId(waiting.trailing_zeros() as u8);
-            if cx.core_of(hart) == core {
-                self.wake(cx, hart);
-            }
-            waiting &= waiting - 1;
         }
     }
 }

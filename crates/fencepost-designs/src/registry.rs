@@ -25,6 +25,8 @@ pub fn all() -> &'static [DesignInfo] {
         crate::fgc::per_task_commit::INFO,
         crate::fgc::adr_dram_cache::INFO,
         crate::fgc::per_task_commit_dram_cache::INFO,
+        crate::broi::epoch::INFO,
+        crate::broi::INFO,
     ];
     ALL
 }

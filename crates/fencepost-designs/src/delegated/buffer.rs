@@ -2,8 +2,9 @@
 
 use super::deps::{Deps, Seq};
 use super::filter::{AccessSets, Probe};
+use super::port::PortId;
 use super::summary::low;
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ pub enum Newness {
     Youngest,
     /// An invalidating request cleared the bit, but the requester has not stored yet. Should the line move on before it
     /// does, the next requester must still learn of this entry.
-    HandedTo(CoreId),
+    HandedTo(PortId),
     /// A later store, here or elsewhere, has replaced it.
     Superseded,
 }
@@ -30,8 +31,8 @@ pub enum Kind {
         data: LineData,
         /// Whether it is the newest copy.
         newness: Newness,
-        /// The hart that stored last.
-        hart: HartId,
+        /// The hart that stored last; none for what came over a network.
+        hart: Option<HartId>,
     },
     /// A FENCE, with the index of its read and write sets.
     Fence {
@@ -70,6 +71,9 @@ pub struct Inherited {
 pub struct PersistBuffer {
     /// Entries, oldest first.
     pub entries: VecDeque<Entry>,
+    /// How many of the oldest were sent to the controller and stay until it has made them durable. Designs that free an
+    /// entry when they send it never have one.
+    pub sent: usize,
     /// Dependences that the next persist or FENCE will carry.
     pub accum: Deps,
     /// See `Inherited`.
@@ -90,6 +94,7 @@ impl PersistBuffer {
     pub fn new(fences: u8, empty: &AccessSets) -> PersistBuffer {
         PersistBuffer {
             entries: VecDeque::new(),
+            sent: 0,
             accum: Deps::default(),
             inherited: Inherited {
                 deps: Deps::default(),
@@ -115,7 +120,7 @@ impl PersistBuffer {
         seq
     }
     /// Appends a persist; older entries of the line stop being the newest.
-    pub fn push_persist(&mut self, line: LineAddr, data: LineData, hart: HartId, since: Ps) -> Seq {
+    pub fn push_persist(&mut self, line: LineAddr, data: LineData, hart: Option<HartId>, since: Ps) -> Seq {
         self.supersede(line);
         self.held[low(line)] += 1;
         let newness = Newness::Youngest;
@@ -136,8 +141,11 @@ impl PersistBuffer {
         self.inherited.recording = false;
         Some(self.push(Kind::Fence { sets }, since))
     }
-    /// The newest entry, if it is a persist of `line` with its Youngest bit set: the only one a store may join.
-    pub fn joinable(&mut self, line: LineAddr) -> Option<(&mut LineData, &mut HartId)> {
+    /// The newest entry, if it is a persist of `line` with its Youngest bit set and was not sent: the only one a store may join.
+    pub fn joinable(&mut self, line: LineAddr) -> Option<(&mut LineData, &mut Option<HartId>)> {
+        if self.sent == self.entries.len() {
+            return None;
+        }
         match &mut self.entries.back_mut()?.kind {
             Kind::Persist {
                 line: l,
@@ -164,6 +172,7 @@ impl PersistBuffer {
     /// Removes the oldest entry; a FENCE's sets become free (their contents stay until the slot is used again).
     pub fn pop(&mut self) -> Option<Entry> {
         let e = self.entries.pop_front()?;
+        self.sent = self.sent.saturating_sub(1);
         match e.kind {
             Kind::Fence { sets } => self.free_sets.push(sets),
             Kind::Persist { line, .. } => self.held[low(line)] -= 1,
@@ -171,18 +180,18 @@ impl PersistBuffer {
         Some(e)
     }
     /// Entry `seq` of another core has drained: what depends on it learns the epochs it drained into.
-    pub fn tell(&mut self, core: CoreId, seq: Seq, (floor, after_fence): (Epoch, Epoch)) {
+    pub fn tell(&mut self, owner: PortId, seq: Seq, (floor, after_fence): (Epoch, Epoch)) {
         let own = [&mut self.accum, &mut self.inherited.deps];
         let mut later = false;
         for deps in self.entries.iter_mut().map(|e| &mut e.deps).chain(own) {
-            match deps.newest_of(core) {
+            match deps.newest_of(owner) {
                 Some(s) if s == seq => deps.raise(floor, after_fence),
                 Some(s) => later |= s > seq,
                 None => {}
             }
         }
         if !later {
-            self.names &= !(1 << core.0);
+            self.names &= !(1 << owner.0);
         }
     }
     /// The sets of the newest FENCE in the buffer.

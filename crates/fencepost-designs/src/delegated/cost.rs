@@ -1,6 +1,7 @@
 //! Storage of delegated ordering: the paper's formula and a count of bits.
 
 use super::params::DelegatedParams;
+use super::port::Ports;
 use crate::info::{CostItem, MachineShape};
 
 /// Bits needed to name one of `n` things.
@@ -63,6 +64,37 @@ pub(super) fn storage(p: &DelegatedParams, shape: MachineShape, merge: bool) -> 
             format!("filters of up to {fences} drained FENCEs with their {epoch}-bit epochs, two epochs per entry"),
         ));
     }
+    items
+}
+
+/// Persist buffers and dependency tracking of any design that has them: per entry, and per buffer.
+pub(crate) fn front_cost(p: &DelegatedParams, ports: Ports) -> Vec<CostItem> {
+    let shape = MachineShape {
+        cores: ports.count() as u8,
+        ..MachineShape::default()
+    };
+    let all = storage(p, shape, false);
+    let (entries, per_buffer) = (u64::from(p.entries), |what: &str| format!("{what}, per persist buffer"));
+    let of = |i: usize| (all[i].bits, all[i].paper_bits.unwrap_or(0));
+    let ((filters, filters_paper), (accum, accum_paper)) = (of(1), of(2));
+    let mut items = vec![
+        CostItem {
+            what: "persist buffer entry".into(),
+            bits: of(0).0 / entries,
+            paper_bits: Some(of(0).1 / entries),
+            note: format!("{entries} entries in each of {} persist buffers", ports.count()),
+        },
+        CostItem {
+            what: per_buffer("dependency tracking"),
+            bits: filters + accum,
+            paper_bits: Some(filters_paper + accum_paper),
+            note: format!("{} and {}", all[1].note, all[2].note),
+        },
+    ];
+    items.extend(all.into_iter().skip(3).map(|i| CostItem {
+        what: per_buffer("inherited dependences and their filters"),
+        ..i
+    }));
     items
 }
 

@@ -1,6 +1,6 @@
 //! Dependences on entries of other persist buffers.
 
-use fencepost_kernel::CoreId;
+use super::port::PortId;
 use fencepost_machine::seam::Epoch;
 
 /// Position of an entry in its core's stream of persists and FENCEs, from 1. Entries drain in this order.
@@ -23,7 +23,7 @@ pub type Drained = [u64];
 /// count as dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deps {
-    newest: Vec<(CoreId, Seq)>,
+    newest: Vec<(PortId, Seq)>,
     /// Merging epochs only: the earliest epoch that a persist with these dependences may join.
     pub floor: Epoch,
     /// Merging epochs only: the earliest epoch that may follow a FENCE with these dependences.
@@ -36,14 +36,14 @@ impl Deps {
         self.after_fence = self.after_fence.max(after_fence);
     }
     /// Adds a dependence; per core the newer replaces the older.
-    pub fn add(&mut self, core: CoreId, seq: Seq) {
-        match self.newest.iter_mut().find(|d| d.0 == core) {
+    pub fn add(&mut self, owner: PortId, seq: Seq) {
+        match self.newest.iter_mut().find(|d| d.0 == owner) {
             Some(d) => d.1 = d.1.max(seq),
-            None => self.newest.push((core, seq)),
+            None => self.newest.push((owner, seq)),
         }
     }
     /// The dependences that have not drained.
-    pub fn open<'a>(&'a self, drained: &'a Drained) -> impl Iterator<Item = (CoreId, Seq)> + 'a {
+    pub fn open<'a>(&'a self, drained: &'a Drained) -> impl Iterator<Item = (PortId, Seq)> + 'a {
         self.newest.iter().copied().filter(|(c, s)| s.0 > drained[c.index()])
     }
     /// Whether every dependence has drained.
@@ -52,8 +52,8 @@ impl Deps {
     }
     /// The newest entry of a core that they name, drained or not.
     #[inline]
-    pub fn newest_of(&self, core: CoreId) -> Option<Seq> {
-        self.newest.iter().find(|d| d.0 == core).map(|d| d.1)
+    pub fn newest_of(&self, owner: PortId) -> Option<Seq> {
+        self.newest.iter().find(|d| d.0 == owner).map(|d| d.1)
     }
     /// Forgets everything.
     pub fn reset(&mut self) {
@@ -74,14 +74,14 @@ mod tests {
     #[test]
     fn the_newer_id_of_a_core_replaces_the_older_and_drained_ids_are_dropped() {
         let mut d = Deps::default();
-        d.add(CoreId(1), Seq(5));
-        d.add(CoreId(1), Seq(3));
-        d.add(CoreId(2), Seq(1));
+        d.add(PortId(1), Seq(5));
+        d.add(PortId(1), Seq(3));
+        d.add(PortId(2), Seq(1));
         assert_eq!(
             d.open(&[0, 0, 0]).collect::<Vec<_>>(),
-            [(CoreId(1), Seq(5)), (CoreId(2), Seq(1))]
+            [(PortId(1), Seq(5)), (PortId(2), Seq(1))]
         );
-        assert_eq!(d.open(&[0, 4, 1]).collect::<Vec<_>>(), [(CoreId(1), Seq(5))]);
+        assert_eq!(d.open(&[0, 4, 1]).collect::<Vec<_>>(), [(PortId(1), Seq(5))]);
         assert!(d.clear_of(&[0, 5, 1]));
         assert!(!d.clear_of(&[9, 4, 9]));
     }

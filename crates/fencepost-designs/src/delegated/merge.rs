@@ -1,7 +1,7 @@
 //! Merging epochs: one epoch pointer per core instead of one boundary for all.
 
 use super::filter::{AccessSets, Probe};
-use fencepost_kernel::CoreId;
+use super::port::PortId;
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
 
@@ -20,36 +20,36 @@ pub struct Merge {
 
 impl Merge {
     /// Pointers at epoch 0; each core keeps up to `slots` pairs of sets of drained FENCEs.
-    pub fn new(cores: usize, slots: usize) -> Merge {
+    pub fn new(ports: usize, slots: usize) -> Merge {
         Merge {
-            pointer: vec![Epoch(0); cores],
-            last_persist: vec![None; cores],
-            lingering: vec![VecDeque::new(); cores],
+            pointer: vec![Epoch(0); ports],
+            last_persist: vec![None; ports],
+            lingering: vec![VecDeque::new(); ports],
             slots: slots.max(1),
         }
     }
     /// The epoch that a persist joins whose dependences allow `floor`.
-    pub fn persist_epoch(&self, core: CoreId, floor: Epoch, active: Epoch) -> Epoch {
-        self.pointer[core.index()].max(floor).max(active)
+    pub fn persist_epoch(&self, owner: PortId, floor: Epoch, active: Epoch) -> Epoch {
+        self.pointer[owner.index()].max(floor).max(active)
     }
     /// The persist has joined `epoch`; later entries of the core may not fall behind its `floor`.
-    pub fn persisted(&mut self, core: CoreId, floor: Epoch, epoch: Epoch) {
-        let pointer = &mut self.pointer[core.index()];
+    pub fn persisted(&mut self, owner: PortId, floor: Epoch, epoch: Epoch) {
+        let pointer = &mut self.pointer[owner.index()];
         *pointer = (*pointer).max(floor);
-        self.last_persist[core.index()] = Some(epoch);
+        self.last_persist[owner.index()] = Some(epoch);
     }
     /// A FENCE with these raised epochs has drained; its sets linger. Answers the core's new pointer.
-    pub fn fence(&mut self, core: CoreId, raised: (Epoch, Epoch), active: Epoch, sets: &AccessSets) -> Epoch {
-        let own = self.last_persist[core.index()].map_or(Epoch(0), |e| Epoch(e.0 + 1));
+    pub fn fence(&mut self, owner: PortId, raised: (Epoch, Epoch), active: Epoch, sets: &AccessSets) -> Epoch {
+        let own = self.last_persist[owner.index()].map_or(Epoch(0), |e| Epoch(e.0 + 1));
         let (floor, after_fence) = raised;
         let others = Epoch(active.0 + 1);
-        let pointer = self.pointer[core.index()]
+        let pointer = self.pointer[owner.index()]
             .max(floor)
             .max(after_fence)
             .max(own)
             .max(others);
-        self.pointer[core.index()] = pointer;
-        let list = &mut self.lingering[core.index()];
+        self.pointer[owner.index()] = pointer;
+        let list = &mut self.lingering[owner.index()];
         list.retain(|(e, _)| *e > active);
         list.push_back((pointer, sets.clone()));
         while list.len() > self.slots {
@@ -62,15 +62,15 @@ impl Merge {
     }
     /// The latest epoch after `known` whose FENCE's sets conflict with a request; epochs up to the active one conflict
     /// with nothing any more.
-    pub fn conflict(&self, at: CoreId, line: Probe, invalidates: bool, known: Epoch) -> Option<Epoch> {
+    pub fn conflict(&self, at: PortId, line: Probe, invalidates: bool, known: Epoch) -> Option<Epoch> {
         let list = self.lingering[at.index()].iter().rev();
         let mut live = list.take_while(|(e, _)| *e > known);
         live.find(|(_, s)| s.conflicts(line, invalidates)).map(|(e, _)| *e)
     }
     /// Records an access of a core whose newest FENCE has drained in the sets of that FENCE; answers them, if they are
     /// still kept.
-    pub fn record(&mut self, core: CoreId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
-        let (epoch, sets) = self.lingering[core.index()].back_mut()?;
+    pub fn record(&mut self, owner: PortId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
+        let (epoch, sets) = self.lingering[owner.index()].back_mut()?;
         if *epoch <= active {
             return None;
         }
@@ -78,11 +78,11 @@ impl Merge {
         Some(sets)
     }
     /// All sets of a core that are kept.
-    pub fn sets(&self, core: CoreId) -> impl Iterator<Item = &AccessSets> {
-        self.lingering[core.index()].iter().map(|(_, sets)| sets)
+    pub fn sets(&self, owner: PortId) -> impl Iterator<Item = &AccessSets> {
+        self.lingering[owner.index()].iter().map(|(_, sets)| sets)
     }
     /// A core's pointer, for tests and explanations.
-    pub fn pointer(&self, core: CoreId) -> Epoch {
-        self.pointer[core.index()]
+    pub fn pointer(&self, owner: PortId) -> Epoch {
+        self.pointer[owner.index()]
     }
 }

@@ -56,10 +56,13 @@ mod buffer;
 mod cost;
 mod deps;
 mod drain;
+mod explicit;
 mod filter;
+pub(crate) mod front;
 mod mechanism;
 mod merge;
 mod params;
+mod port;
 mod request;
 mod summary;
 #[cfg(test)]
@@ -67,11 +70,14 @@ mod tests;
 mod tracker;
 
 pub use buffer::{Entry, Kind, Newness, PersistBuffer};
+pub(crate) use cost::front_cost;
 pub use deps::{Deps, Seq};
+pub use explicit::ExplicitDrains;
 pub use filter::{AccessSets, Bloom};
 pub use mechanism::Delegated;
 pub(crate) use params::checked;
 pub use params::{Arbitration, DelegatedParams, Fault};
+pub use port::{BufferPer, PortId, Ports};
 pub use tracker::{Stored, Tracker};
 
 use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, PlantedFault, Promise, Values, configure};

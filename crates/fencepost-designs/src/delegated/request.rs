@@ -5,38 +5,39 @@ use super::deps::Seq;
 use super::filter::Probe;
 use super::merge::Merge;
 use super::params::Fault;
+use super::port::PortId;
 use super::tracker::Tracker;
-use fencepost_kernel::{CoreId, LineAddr};
+use fencepost_kernel::LineAddr;
 use fencepost_machine::seam::Epoch;
 
 impl Tracker {
     /// Cores other than `by` that may know something of a line.
     #[inline]
-    fn others(&self, by: CoreId, probe: Probe) -> impl Iterator<Item = CoreId> + use<> {
+    fn others(&self, by: PortId, probe: Probe) -> impl Iterator<Item = PortId> + use<> {
         let sets = &self.ports[by.index()].inherited.sets;
         let others = self.summary.may_know(probe, sets) & !(1 << by.0);
         debug_assert_eq!(self.all_that_know(by, probe) & !others, 0);
-        CoreId::all_in(others)
+        PortId::all_in(others)
     }
     /// Cores other than `by` that know something of a line, found by looking everywhere.
-    fn all_that_know(&self, by: CoreId, probe: Probe) -> u64 {
-        let knows = |c: &CoreId| {
+    fn all_that_know(&self, by: PortId, probe: Probe) -> u64 {
+        let knows = |c: &PortId| {
             let lingering = self.merge.iter().flat_map(|m| m.sets(*c));
             let mut sets = self.ports[c.index()].all_sets().chain(lingering);
             self.ports[c.index()].holds(probe.line()) || sets.any(|s| s.conflicts(probe, true))
         };
-        let others = (0..self.ports.len() as u8).map(CoreId).filter(|c| *c != by);
+        let others = (0..self.ports.len() as u8).map(PortId).filter(|c| *c != by);
         others.filter(knows).fold(0, |m, c| m | 1 << c.0)
     }
     /// Whether a core still passes on dependences it received.
-    pub(super) fn passes_on(&self, core: CoreId, active: Epoch) -> bool {
-        let deps = &self.ports[core.index()].inherited.deps;
+    pub(super) fn passes_on(&self, owner: PortId, active: Epoch) -> bool {
+        let deps = &self.ports[owner.index()].inherited.deps;
         deps.floor > active || !deps.clear_of(&self.drained)
     }
 
     /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
     /// holds the line. Answers whether some buffer holds the newest bytes. `active` is the oldest epoch not durable.
-    pub fn request(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
+    pub fn request(&mut self, by: PortId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let supplied = self.collect(by, line, invalidates, active);
         self.unwatch(by, line);
         if !invalidates && self.known_elsewhere(by, line, active) {
@@ -44,7 +45,7 @@ impl Tracker {
         }
         supplied
     }
-    pub(super) fn collect(&mut self, by: CoreId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
+    pub(super) fn collect(&mut self, by: PortId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let (mut supplied, probe) = (false, Probe::from(line));
         let mut found = std::mem::take(&mut self.scratch);
         for o in self.others(by, probe) {
@@ -58,20 +59,20 @@ impl Tracker {
                 self.inherit_epoch(by, epoch, active);
             }
         }
-        for (core, seq, is_fence) in found.drain(..) {
+        for (owner, seq, is_fence) in found.drain(..) {
             self.received += 1;
-            self.ports[by.index()].names |= 1 << core.0;
-            self.ports[by.index()].accum.add(core, seq);
+            self.ports[by.index()].names |= 1 << owner.0;
+            self.ports[by.index()].accum.add(owner, seq);
             if is_fence && self.forward {
                 self.start_inheriting(by, active);
-                self.ports[by.index()].inherited.deps.add(core, seq);
+                self.ports[by.index()].inherited.deps.add(owner, seq);
             }
         }
         self.scratch = found;
         supplied
     }
     /// The epoch up to which a conflict on the line tells a core nothing that it does not carry already.
-    fn known_epoch(&self, by: CoreId, line: LineAddr) -> Epoch {
+    fn known_epoch(&self, by: PortId, line: LineAddr) -> Epoch {
         let port = &self.ports[by.index()];
         let (accum, inherited) = (&port.accum, &port.inherited);
         let ordered = accum
@@ -86,11 +87,11 @@ impl Tracker {
     /// The persist of the line and the youngest conflicting FENCE of one buffer.
     fn ask_buffer(
         &mut self,
-        at: CoreId,
-        by: CoreId,
+        at: PortId,
+        by: PortId,
         probe: Probe,
         invalidates: bool,
-        found: &mut Vec<(CoreId, Seq, bool)>,
+        found: &mut Vec<(PortId, Seq, bool)>,
     ) -> bool {
         let (port, line) = (&mut self.ports[at.index()], probe.line());
         if port.entries.is_empty() {
@@ -115,11 +116,11 @@ impl Tracker {
     /// What the other core itself received and has to pass on for lines it accessed since.
     fn ask_inherited(
         &mut self,
-        at: CoreId,
-        by: CoreId,
+        at: PortId,
+        by: PortId,
         probe: Probe,
         invalidates: bool,
-        found: &mut Vec<(CoreId, Seq, bool)>,
+        found: &mut Vec<(PortId, Seq, bool)>,
     ) {
         let inherited = &self.ports[at.index()].inherited;
         if !inherited.sets.conflicts(probe, invalidates) {
@@ -136,13 +137,13 @@ impl Tracker {
         self.ports[by.index()].accum.raise(epoch, past(epoch, probe.line()));
         self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
     }
-    fn inherit_epoch(&mut self, by: CoreId, epoch: Epoch, active: Epoch) {
+    fn inherit_epoch(&mut self, by: PortId, epoch: Epoch, active: Epoch) {
         if self.forward {
             self.start_inheriting(by, active);
             self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
         }
     }
-    fn start_inheriting(&mut self, by: CoreId, active: Epoch) {
+    fn start_inheriting(&mut self, by: PortId, active: Epoch) {
         let live = self.passes_on(by, active);
         let inherited = &mut self.ports[by.index()].inherited;
         if !live {
@@ -156,7 +157,7 @@ impl Tracker {
 
     /// Whether another port would answer an invalidating request for the line. A read may leave its core with the only
     /// copy, and then its next store makes no bus request.
-    fn known_elsewhere(&self, by: CoreId, line: LineAddr, active: Epoch) -> bool {
+    fn known_elsewhere(&self, by: PortId, line: LineAddr, active: Epoch) -> bool {
         let probe = Probe::from(line);
         self.others(by, probe).any(|o| {
             let port = &self.ports[o.index()];
@@ -169,7 +170,7 @@ impl Tracker {
         })
     }
     /// Watches a line that is not watched.
-    fn watch(&mut self, by: CoreId, line: LineAddr) {
+    fn watch(&mut self, by: PortId, line: LineAddr) {
         self.notes.entry(line).watchers |= 1 << by.0;
         self.watched[by.index()] += 1;
     }
@@ -179,7 +180,7 @@ impl Tracker {
     }
     /// Stops watching a line; whether it was watched.
     #[inline]
-    pub(super) fn unwatch(&mut self, by: CoreId, line: LineAddr) -> bool {
+    pub(super) fn unwatch(&mut self, by: PortId, line: LineAddr) -> bool {
         let watched = self.watched[by.index()] > 0 && self.notes.get(line).watchers >> by.0 & 1 == 1;
         if watched {
             self.notes.entry(line).watchers &= !(1 << by.0);

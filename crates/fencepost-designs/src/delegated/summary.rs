@@ -1,7 +1,8 @@
 //! Which cores may know a line: one look instead of one at every buffer and every set.
 
 use super::filter::{AccessSets, Probe};
-use fencepost_kernel::{CoreId, LineAddr};
+use super::port::PortId;
+use fencepost_kernel::LineAddr;
 
 /// Persist buffers and sets of all cores together, turned on their side: a word of cores for every position. It may name
 /// a core that knows nothing of a line, never the reverse; the hardware asks every port, and so gets the same answers.
@@ -41,33 +42,33 @@ impl Summary {
     }
     /// A core's buffer holds persists with the low address bits of `line`, or none any more.
     #[inline]
-    pub fn set_persists(&mut self, core: CoreId, line: LineAddr, any: bool) {
+    pub fn set_persists(&mut self, owner: PortId, line: LineAddr, any: bool) {
         let cores = &mut self.persists[low(line)];
-        *cores = *cores & !(1 << core.0) | u64::from(any) << core.0;
+        *cores = *cores & !(1 << owner.0) | u64::from(any) << owner.0;
     }
     /// One of the core's sets has recorded a line. Answers whether its sets should be looked through again: they are
     /// emptied one by one, and what they held stays here until then. How often is a matter of host speed alone.
     #[inline]
-    pub fn note(&mut self, core: CoreId, probe: Probe, sets: &AccessSets) -> bool {
+    pub fn note(&mut self, owner: PortId, probe: Probe, sets: &AccessSets) -> bool {
         for p in sets.positions(probe) {
-            self.accessed[p] |= 1 << core.0;
+            self.accessed[p] |= 1 << owner.0;
         }
-        let notes = &mut self.notes[core.index()];
+        let notes = &mut self.notes[owner.index()];
         *notes += 1;
         *notes as usize > self.accessed.len() / 8
     }
     /// Looks through all sets of a core.
-    pub fn look_through<'a>(&mut self, core: CoreId, sets: impl Iterator<Item = &'a AccessSets>) {
-        self.notes[core.index()] = 0;
+    pub fn look_through<'a>(&mut self, owner: PortId, sets: impl Iterator<Item = &'a AccessSets>) {
+        self.notes[owner.index()] = 0;
         self.union.fill(0);
         for set in sets {
             self.union.iter_mut().zip(set.words()).for_each(|(u, w)| *u |= w);
         }
-        self.accessed.iter_mut().for_each(|cores| *cores &= !(1 << core.0));
+        self.accessed.iter_mut().for_each(|cores| *cores &= !(1 << owner.0));
         for (word, positions) in self.union.iter().zip(self.accessed.chunks_exact_mut(64)) {
             let mut left = *word;
             while left != 0 {
-                positions[left.trailing_zeros() as usize] |= 1 << core.0;
+                positions[left.trailing_zeros() as usize] |= 1 << owner.0;
                 left &= left - 1;
             }
         }
@@ -94,15 +95,15 @@ mod tests {
             let mut summary = Summary::new(3, 128);
             let mut named = 0;
             for _ in 0..300 {
-                let (core, set) = (CoreId(rng.below(3) as u8), rng.below(3) as usize);
+                let (owner, set) = (PortId(rng.below(3) as u8), rng.below(3) as usize);
                 let line = LineAddr(rng.below(400));
-                let mine = &mut sets[core.index()];
+                let mine = &mut sets[owner.index()];
                 match rng.below(20) {
                     0 => mine[set].clear(),
-                    1 => summary.look_through(core, mine.iter()),
+                    1 => summary.look_through(owner, mine.iter()),
                     _ => {
                         mine[set].record(line, rng.chance(1, 2));
-                        summary.note(core, Probe::from(line), &mine[set]);
+                        summary.note(owner, Probe::from(line), &mine[set]);
                     }
                 }
                 let probe = Probe::from(LineAddr(rng.below(400)));

@@ -1,13 +1,14 @@
 //! All persist buffers together: what they hold, how accesses enter them and how they drain.
 
-use super::buffer::{Kind, PersistBuffer};
+use super::buffer::{Entry, Kind, PersistBuffer};
 use super::deps::Seq;
 use super::filter::{AccessSets, Probe};
 use super::merge::Merge;
 use super::params::{DelegatedParams, Fault};
 use super::summary::Summary;
 
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, LineTable, Ps};
+use super::port::PortId;
+use fencepost_kernel::{HartId, LineAddr, LineData, LineTable, Ps};
 use fencepost_machine::seam::Epoch;
 
 /// Where a store's bytes went.
@@ -45,7 +46,7 @@ pub struct Tracker {
     /// How many lines each core watches, and how many are handed over: often none.
     pub(super) watched: Vec<u32>,
     pub(super) handed: u32,
-    pub(super) scratch: Vec<(CoreId, Seq, bool)>,
+    pub(super) scratch: Vec<(PortId, Seq, bool)>,
     pub(super) summary: Summary,
     /// Cores whose oldest entry may drain as far as dependences go, and cores whose oldest entry waits: a bit each.
     free: u64,
@@ -56,21 +57,21 @@ pub struct Tracker {
 
 impl Tracker {
     /// Empty buffers for `cores`.
-    pub fn new(params: &DelegatedParams, cores: usize, merge: bool) -> Tracker {
+    pub fn new(params: &DelegatedParams, ports: usize, merge: bool) -> Tracker {
         let forgetful = params.fault == Fault::FilterMissesAnAddress;
         let sets = AccessSets::new(params.filter_bytes, params.filter_hashes, forgetful);
         Tracker {
-            ports: vec![PersistBuffer::new(params.fences, &sets); cores],
-            drained: vec![0; cores],
-            merge: merge.then(|| Merge::new(cores, usize::from(params.fences))),
+            ports: vec![PersistBuffer::new(params.fences, &sets); ports],
+            drained: vec![0; ports],
+            merge: merge.then(|| Merge::new(ports, usize::from(params.fences))),
             received: 0,
             forward: params.forward,
             fault: params.fault,
             notes: LineTable::default(),
-            watched: vec![0; cores],
+            watched: vec![0; ports],
             handed: 0,
             scratch: Vec::new(),
-            summary: Summary::new(cores, usize::from(params.filter_bytes) * 8),
+            summary: Summary::new(ports, usize::from(params.filter_bytes) * 8),
             free: 0,
             waiting: 0,
             fences: 0,
@@ -80,23 +81,30 @@ impl Tracker {
     // ---- accesses
 
     /// A load performed.
-    pub fn load(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
-        self.record(core, line, false, active);
+    pub fn load(&mut self, owner: PortId, line: LineAddr, active: Epoch) {
+        self.record(owner, line, false, active);
     }
     /// A store to volatile memory performed.
-    pub fn volatile_store(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
-        self.catch_silent_upgrade(core, line, active);
-        self.record(core, line, true, active);
+    pub fn volatile_store(&mut self, owner: PortId, line: LineAddr, active: Epoch) {
+        self.catch_silent_upgrade(owner, line, active);
+        self.record(owner, line, true, active);
     }
     /// A store to persistent memory performed; `data` is the whole line as of now. The buffer must have a free entry.
-    pub fn persist(&mut self, hart: HartId, core: CoreId, line: LineAddr, data: &LineData, at: (Ps, Epoch)) -> Stored {
+    pub fn persist(
+        &mut self,
+        hart: Option<HartId>,
+        owner: PortId,
+        line: LineAddr,
+        data: &LineData,
+        at: (Ps, Epoch),
+    ) -> Stored {
         let (now, active) = at;
-        self.catch_silent_upgrade(core, line, active);
-        self.record(core, line, true, active);
+        self.catch_silent_upgrade(owner, line, active);
+        self.record(owner, line, true, active);
         if self.handed > 0 && self.notes.get(line).handed {
-            self.replace_handed(core, line);
+            self.replace_handed(owner, line);
         }
-        let port = &mut self.ports[core.index()];
+        let port = &mut self.ports[owner.index()];
         let unordered = port.accum.clear_of(&self.drained) && port.accum.floor <= active;
         let may_join = unordered || self.fault == Fault::CoalesceWithDependences;
         if let Some((held, by)) = port.joinable(line).filter(|_| may_join) {
@@ -104,32 +112,32 @@ impl Tracker {
             return Stored::Coalesced;
         }
         let seq = port.push_persist(line, *data, hart, now);
-        self.summary.set_persists(core, line, true);
-        self.look_at_head(core);
+        self.summary.set_persists(owner, line, true);
+        self.look_at_head(owner);
         Stored::Appended(seq)
     }
     /// A FENCE enters a buffer, if one of its slots is free.
-    pub fn fence(&mut self, core: CoreId, now: Ps) -> Option<Seq> {
-        let seq = self.ports[core.index()].push_fence(now);
-        self.look_at_head(core);
+    pub fn fence(&mut self, owner: PortId, now: Ps) -> Option<Seq> {
+        let seq = self.ports[owner.index()].push_fence(now);
+        self.look_at_head(owner);
         seq
     }
     /// The new owner of a line stored: entries elsewhere no longer hold its newest bytes.
-    fn replace_handed(&mut self, core: CoreId, line: LineAddr) {
+    fn replace_handed(&mut self, owner: PortId, line: LineAddr) {
         self.notes.entry(line).handed = false;
         self.handed -= 1;
-        for o in CoreId::all_in(self.summary.may_persist(line) & !(1 << core.0)) {
+        for o in PortId::all_in(self.summary.may_persist(line) & !(1 << owner.0)) {
             self.ports[o.index()].supersede(line);
         }
     }
-    fn catch_silent_upgrade(&mut self, core: CoreId, line: LineAddr, active: Epoch) {
-        if self.unwatch(core, line) {
-            self.collect(core, line, true, active);
+    fn catch_silent_upgrade(&mut self, owner: PortId, line: LineAddr, active: Epoch) {
+        if self.unwatch(owner, line) {
+            self.collect(owner, line, true, active);
         }
     }
-    fn record(&mut self, core: CoreId, line: LineAddr, is_store: bool, active: Epoch) {
-        let passes_on = self.ports[core.index()].inherited.recording && self.passes_on(core, active);
-        let (port, probe) = (&mut self.ports[core.index()], Probe::from(line));
+    fn record(&mut self, owner: PortId, line: LineAddr, is_store: bool, active: Epoch) {
+        let passes_on = self.ports[owner.index()].inherited.recording && self.passes_on(owner, active);
+        let (port, probe) = (&mut self.ports[owner.index()], Probe::from(line));
         port.inherited.recording = passes_on;
         if passes_on {
             port.inherited.sets.record(probe, is_store);
@@ -139,71 +147,85 @@ impl Tracker {
                 sets.record(probe, is_store);
                 Some(&*sets)
             }
-            (None, Some(merge)) => merge.record(core, probe, is_store, active),
+            (None, Some(merge)) => merge.record(owner, probe, is_store, active),
             (None, None) => None,
         };
         let noted = match recorded {
-            Some(sets) => self.summary.note(core, probe, sets),
-            None if passes_on => self.summary.note(core, probe, &port.inherited.sets),
+            Some(sets) => self.summary.note(owner, probe, sets),
+            None if passes_on => self.summary.note(owner, probe, &port.inherited.sets),
             None => false,
         };
         if noted {
-            let lingering = self.merge.iter().flat_map(|m| m.sets(core));
-            let all = self.ports[core.index()].all_sets().chain(lingering);
-            self.summary.look_through(core, all);
+            let lingering = self.merge.iter().flat_map(|m| m.sets(owner));
+            let all = self.ports[owner.index()].all_sets().chain(lingering);
+            self.summary.look_through(owner, all);
         }
     }
 
     // ---- draining
 
-    /// Cores whose oldest entry may drain as far as dependences go, a bit each.
+    /// The next entry of a buffer to be sent.
+    pub fn next(&self, owner: PortId) -> Option<&Entry> {
+        let port = &self.ports[owner.index()];
+        port.entries.get(port.sent)
+    }
+    /// The next entry of a buffer was sent and stays until [`Tracker::drop_head`].
+    pub fn sent(&mut self, owner: PortId) {
+        self.ports[owner.index()].sent += 1;
+        self.look_at_head(owner);
+    }
+    /// Whether the newest entry of a buffer depends on one that has not drained.
+    pub fn newest_depends(&self, owner: PortId) -> bool {
+        let newest = self.ports[owner.index()].entries.back();
+        newest.is_some_and(|e| !e.deps.clear_of(&self.drained))
+    }
+    /// Buffers whose next entry may drain as far as dependences go, a bit each.
     pub fn free_heads(&self) -> u64 {
         self.free
     }
-    /// Cores whose oldest entry is a FENCE, a bit each.
+    /// Buffers whose next entry is a FENCE, a bit each.
     pub fn fence_heads(&self) -> u64 {
         self.fences
     }
-    /// A core's buffer has another oldest entry, or the entry's dependences drained.
-    fn look_at_head(&mut self, core: CoreId) {
-        let bit = 1 << core.0;
+    /// A buffer has another next entry, or the entry's dependences drained.
+    fn look_at_head(&mut self, owner: PortId) {
+        let bit = 1 << owner.0;
         self.free &= !bit;
         self.waiting &= !bit;
         self.fences &= !bit;
-        if let Some(head) = self.ports[core.index()].entries.front() {
-            if matches!(head.kind, Kind::Fence { .. }) {
-                self.fences |= bit;
-            }
-            let ignore = self.fault == Fault::DrainIgnoresDependences;
-            match ignore || head.deps.clear_of(&self.drained) {
-                true => self.free |= bit,
-                false => self.waiting |= bit,
-            }
+        let Some(head) = self.next(owner) else { return };
+        let is_fence = matches!(head.kind, Kind::Fence { .. });
+        let ignore = self.fault == Fault::DrainIgnoresDependences;
+        let free = ignore || head.deps.clear_of(&self.drained);
+        self.fences |= bit * u64::from(is_fence);
+        match free {
+            true => self.free |= bit,
+            false => self.waiting |= bit,
         }
     }
     /// The oldest entry of a core has drained: every port drops its id. With merging epochs, what depended on it learns
     /// the epoch (`floor`, and where a FENCE of the dependent leads, `after_fence`).
-    pub fn drop_head(&mut self, core: CoreId, raise: Option<(Epoch, Epoch)>) -> Option<Kind> {
-        let entry = self.ports[core.index()].pop()?;
-        self.drained[core.index()] = entry.seq.0;
+    pub fn drop_head(&mut self, owner: PortId, raise: Option<(Epoch, Epoch)>) -> Option<Kind> {
+        let entry = self.ports[owner.index()].pop()?;
+        self.drained[owner.index()] = entry.seq.0;
         if let Kind::Persist { line, .. } = entry.kind {
-            let any = self.ports[core.index()].may_hold(line);
-            self.summary.set_persists(core, line, any);
+            let any = self.ports[owner.index()].may_hold(line);
+            self.summary.set_persists(owner, line, any);
         }
-        self.look_at_head(core);
-        for waiting in CoreId::all_in(self.waiting) {
+        self.look_at_head(owner);
+        for waiting in PortId::all_in(self.waiting) {
             self.look_at_head(waiting);
         }
         if let Some((floor, after_fence)) = raise {
-            for port in self.ports.iter_mut().filter(|p| p.names >> core.0 & 1 == 1) {
-                port.tell(core, entry.seq, (floor, after_fence));
+            for port in self.ports.iter_mut().filter(|p| p.names >> owner.0 & 1 == 1) {
+                port.tell(owner, entry.seq, (floor, after_fence));
             }
         }
         Some(entry.kind)
     }
     /// Whether any buffer holds bytes of a line.
     pub fn holds(&self, line: LineAddr) -> bool {
-        CoreId::all_in(self.summary.may_persist(line)).any(|c| self.ports[c.index()].holds(line))
+        PortId::all_in(self.summary.may_persist(line)).any(|c| self.ports[c.index()].holds(line))
     }
     /// Whether all buffers are empty.
     pub fn is_empty(&self) -> bool {

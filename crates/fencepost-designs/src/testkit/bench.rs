@@ -129,6 +129,9 @@ impl<D: Design> Bench<D> {
     pub fn write_to_device(&mut self, id: WriteId) {
         assert_eq!(self.cx.writes[id.0 as usize].state, WriteState::Queued);
         self.cx.writes[id.0 as usize].state = WriteState::Gone;
+        if self.hooks.writes {
+            self.design.issued(&mut self.cx, id);
+        }
         if !self.cx.writes[id.0 as usize].durable {
             self.become_durable(id);
         }

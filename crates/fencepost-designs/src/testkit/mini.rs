@@ -59,7 +59,7 @@ impl<D: Design> Mini<D> {
             ..Trace::default()
         };
         Mini {
-            hierarchy: Hierarchy::new(bench.cx.blocked.len()),
+            hierarchy: Hierarchy::new(usize::from(bench.cx.harts.div_ceil(bench.cx.harts_per_core))),
             bench,
             trace,
             records: Vec::new(),
@@ -218,7 +218,7 @@ impl<D: Design> Mini<D> {
     }
     fn access(&mut self, hart: HartId, line: LineAddr, word: usize, access: Access) -> bool {
         let core = self.bench.cx.core_of(hart);
-        if self.bench.cx.blocked[core.index()].is_some() {
+        if self.bench.cx.blocked[hart.index()].is_some() {
             return false;
         }
         let bench = &mut self.bench;

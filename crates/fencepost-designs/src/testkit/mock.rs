@@ -13,7 +13,7 @@ pub enum Call {
     /// `kick`
     Kick(Option<HartId>),
     /// `block_l1`
-    BlockL1(CoreId, Option<Cause>),
+    BlockL1(HartId, Option<Cause>),
     /// `clean`
     Clean(CleanRequest),
     /// `clear_meta`
@@ -120,7 +120,7 @@ pub struct MockCx {
     pub lines: BTreeMap<LineAddr, LineData>,
     /// Frozen versions that the test put there, by line and design word.
     pub versions: BTreeMap<(LineAddr, u32), LineData>,
-    /// Why each core's L1 is blocked, if it is.
+    /// Why each hart is kept from its L1, if it is.
     pub blocked: Vec<Option<Cause>>,
     /// Harts kicked since the test last cleared this.
     pub kicked: Vec<bool>,
@@ -160,7 +160,7 @@ impl MockCx {
             reads: Vec::new(),
             lines: BTreeMap::new(),
             versions: BTreeMap::new(),
-            blocked: vec![None; usize::from(harts.div_ceil(harts_per_core))],
+            blocked: vec![None; usize::from(harts)],
             kicked: vec![false; usize::from(harts)],
             outgoing_lines: Vec::new(),
             counters: BTreeMap::new(),
@@ -256,13 +256,10 @@ impl Cx for MockCx {
         }
         self.calls.push(Call::Kick(hart));
     }
-    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
-        let was = std::mem::replace(&mut self.blocked[core.index()], cause);
-        if was.is_some() && cause.is_none() {
-            let first = core.index() * usize::from(self.harts_per_core);
-            self.kicked[first..first + usize::from(self.harts_per_core)].fill(true);
-        }
-        self.calls.push(Call::BlockL1(core, cause));
+    fn block_l1(&mut self, hart: HartId, cause: Option<Cause>) {
+        let was = std::mem::replace(&mut self.blocked[hart.index()], cause);
+        self.kicked[hart.index()] |= was.is_some() && cause.is_none();
+        self.calls.push(Call::BlockL1(hart, cause));
     }
     fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
         let request = CleanRequest { hart, line, kind, tag };

@@ -7,10 +7,16 @@ impl Hierarchy {
     /// One line for each thing that waits.
     pub fn explain(&self) -> String {
         let mut text = String::new();
-        for (i, c) in self.cores.iter().enumerate() {
-            if let Some(cause) = c.blocked {
-                let _ = writeln!(text, "  L1 of core {i} is blocked by the design: {}", cause.name());
+        for (hart, cause) in self.blocked.iter().enumerate() {
+            if let Some(cause) = cause {
+                let _ = writeln!(
+                    text,
+                    "  hart {hart} is kept from its L1 by the design: {}",
+                    cause.name()
+                );
             }
+        }
+        for (i, c) in self.cores.iter().enumerate() {
             for m in c.misses.iter().flatten() {
                 let state = if m.granted {
                     "granted, waits for data"

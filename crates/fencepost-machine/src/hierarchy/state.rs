@@ -134,8 +134,6 @@ pub(super) struct Private {
     pub spare: Vec<Vec<Waiter>>,
     /// Accesses that found no free miss register.
     pub starved: VecDeque<Waiter>,
-    /// Why the design blocks the L1, if it does.
-    pub blocked: Option<Cause>,
     pub write_back: VecDeque<Departure>,
     /// Fills that found the write-back buffer full.
     pub stuck_fills: Vec<u8>,
@@ -241,6 +239,8 @@ pub(crate) struct Hierarchy {
     pub(super) design_reads: Vec<Option<(LineAddr, u64)>>,
     /// Bytes of frozen versions, by cache, line and mark.
     pub(super) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
+    /// Why the design keeps each hardware thread from its L1, if it does.
+    pub(super) blocked: Vec<Option<Cause>>,
     /// What loads wait for from now on, to be taken by [`Hierarchy::take_charges`].
     pub(super) charges: Vec<(HartId, u32, Cause)>,
     /// Counters.
@@ -256,7 +256,6 @@ impl Hierarchy {
             misses: vec![None; spec.l1.mshrs as usize],
             spare: Vec::new(),
             starved: VecDeque::new(),
-            blocked: None,
             write_back: VecDeque::new(),
             stuck_fills: Vec::new(),
         };
@@ -269,6 +268,7 @@ impl Hierarchy {
             },
             hooks,
             cores: (0..spec.core.cores).map(|_| private()).collect(),
+            blocked: vec![None; usize::from(spec.harts())],
             llc: SharedCache {
                 tags: Tags::new(&spec.llc),
                 write_back: VecDeque::new(),
@@ -310,14 +310,14 @@ impl Hierarchy {
     pub fn set_meta(&mut self, core: CoreId, way: WayRef, meta: u32) {
         self.cores[core.index()].l1.set_meta(way, meta);
     }
-    /// Why the design blocks a core's L1, if it does.
+    /// Why the design keeps a hardware thread from its L1, if it does.
     #[inline]
-    pub fn blocked(&self, core: CoreId) -> Option<Cause> {
-        self.cores[core.index()].blocked
+    pub fn blocked(&self, hart: HartId) -> Option<Cause> {
+        self.blocked[hart.index()]
     }
-    /// Blocks or unblocks a core's L1; answers whether this unblocked it.
-    pub fn block(&mut self, core: CoreId, cause: Option<Cause>) -> bool {
-        let was = std::mem::replace(&mut self.cores[core.index()].blocked, cause);
+    /// Keeps a hardware thread from its L1, or no longer; answers whether this unblocked it.
+    pub fn block(&mut self, hart: HartId, cause: Option<Cause>) -> bool {
+        let was = std::mem::replace(&mut self.blocked[hart.index()], cause);
         was.is_some() && cause.is_none()
     }
     /// Whether loads wait for something new ([`Hierarchy::take_charges`]).

@@ -44,10 +44,9 @@ impl Cx for Handle<'_> {
             None => self.sys.kicked = u64::MAX,
         }
     }
-    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>) {
-        if self.hier.block(core, cause) {
-            let siblings = (0..self.sys.threads).filter(|h| self.sys.spec.core_of(HartId(*h)) == core);
-            self.sys.kicked |= siblings.fold(0, |m, h| m | 1 << h);
+    fn block_l1(&mut self, hart: HartId, cause: Option<Cause>) {
+        if self.hier.block(hart, cause) {
+            self.sys.kicked |= 1 << hart.0;
         }
     }
 

@@ -38,7 +38,13 @@ impl Machine {
                 hier.read_done(&mut out, side, id.0);
             }
             MemEvent::Accepted { id, ref write } => self.accepted(side, id, write),
-            MemEvent::Issued { .. } | MemEvent::ModuleAccepted { .. } => {}
+            MemEvent::Issued { id } => {
+                if side == Side::Pm && self.rest.hooks.writes {
+                    let (design, mut cx) = self.rest.ask();
+                    design.issued(&mut cx, id);
+                }
+            }
+            MemEvent::ModuleAccepted { .. } => {}
             MemEvent::Durable { id, ref write, record } => self.durable(id, write, record),
             MemEvent::SlotFree { queue } => {
                 let (hier, mut out) = self.rest.split();

@@ -61,7 +61,7 @@ impl Outside for Rest {
     }
     #[inline]
     fn blocked(&self, hart: HartId) -> Option<Cause> {
-        self.hier.blocked(self.sys.spec.core_of(hart))
+        self.hier.blocked(hart)
     }
     fn held(&self, line: LineAddr) -> bool {
         self.hier.held(line)

@@ -16,8 +16,8 @@ pub trait Cx {
     fn timer(&mut self, at: Ps, tag: u64);
     /// Asks again whatever was refused to this thread (instructions, accesses, bus requests, departures); `None`: to all.
     fn kick(&mut self, hart: Option<HartId>);
-    /// Blocks or unblocks every access of a core to its L1 (snoops are still answered).
-    fn block_l1(&mut self, core: CoreId, cause: Option<Cause>);
+    /// Blocks or unblocks every access of a hardware thread to its L1 (snoops are still answered, and its siblings go on).
+    fn block_l1(&mut self, hart: HartId, cause: Option<Cause>);
 
     /// Walks the hierarchy for a dirty copy of `line` and sends it to memory (or as `kind` says).
     /// `Design::cleaned` follows with `tag` once the write is accepted (with the bytes), or, without bytes, when no

@@ -132,6 +132,8 @@ pub trait Design {
 
     /// A write arrived in its queue (`hooks.writes`). With a durable queue it is durable now.
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}
+    /// The data of a write goes to the medium (`hooks.writes`). Not told of writes that were merged into another.
+    fn issued(&mut self, cx: &mut dyn Cx, id: WriteId) {}
     /// A write became durable (`hooks.writes`); called in the order of the persist log, exactly once for every accepted
     /// `WriteId` (for writes that were merged in the queue: when the merged bytes become durable).
     fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {}

@@ -317,6 +317,6 @@ pub struct Hooks {
     pub versions: bool,
     /// `read_missed`, `read_from`.
     pub reads: bool,
-    /// `accepted`, `durable`.
+    /// `accepted`, `issued`, `durable`.
     pub writes: bool,
 }

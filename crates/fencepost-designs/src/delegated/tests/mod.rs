@@ -38,11 +38,14 @@ fn bench(cores: u8) -> Bench<Delegated> {
 }
 impl Bench<Delegated> {
     fn entries(&self, core: u8) -> Vec<&Entry> {
-        self.design.tracker.ports[usize::from(core)].entries.iter().collect()
+        self.design.front.tracker.ports[usize::from(core)]
+            .entries
+            .iter()
+            .collect()
     }
     /// The hardware ids that an entry waits for, as {core, slot}.
     fn dp(&self, core: u8, index: usize) -> Vec<(u8, usize)> {
-        let t = &self.design.tracker;
+        let t = &self.design.front.tracker;
         let slots = usize::from(slow().entries);
         self.entries(core)[index]
             .deps
@@ -52,7 +55,7 @@ impl Bench<Delegated> {
     }
     /// The hardware ids in AccumDP.
     fn accum(&self, core: u8) -> Vec<(u8, usize)> {
-        let t = &self.design.tracker;
+        let t = &self.design.front.tracker;
         let slots = usize::from(slow().entries);
         let deps = &t.ports[usize::from(core)].accum;
         deps.open(&t.drained).map(|(c, s)| (c.0, s.slot(slots))).collect()

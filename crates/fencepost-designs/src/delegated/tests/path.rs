@@ -222,7 +222,7 @@ fn merged_epochs_remember_drained_fences() {
     b.fence(0);
     b.store(0, v, 0, 1);
     b.run_for(Ps::from_ns(1000));
-    assert!(b.design.tracker.is_empty());
+    assert!(b.design.front.tracker.is_empty());
     b.snoop(1, v, Snoop::Read);
     b.load(1, v);
     b.store(1, pm_line(1), 0, 1);

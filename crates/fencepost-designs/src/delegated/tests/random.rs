@@ -38,7 +38,7 @@ impl Setup {
         let mini = self
             .attempt(seed, ops)
             .unwrap_or_else(|| panic!("seed {seed} got stuck"));
-        assert!(mini.bench.design.tracker.is_empty());
+        assert!(mini.bench.design.front.tracker.is_empty());
         mini
     }
     /// Runs one random program; nothing if it got stuck.

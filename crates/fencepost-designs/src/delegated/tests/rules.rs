@@ -186,7 +186,7 @@ fn adjacent_fences_make_one_boundary() {
     b.fence(0);
     b.fence(1);
     b.run_for(Ps::from_ns(1000));
-    assert!(b.design.tracker.is_empty());
+    assert!(b.design.front.tracker.is_empty());
     assert_eq!(b.cx.open_epoch(0), Epoch(1));
 }
 
@@ -206,7 +206,7 @@ fn drained_ids_are_dropped_and_slots_are_reused_safely() {
     b.store(1, pm_line(6), 0, 1);
     assert_eq!(b.dp(1, 0), []);
     b.run_for(Ps::from_ns(1000));
-    assert!(b.design.tracker.is_empty());
+    assert!(b.design.front.tracker.is_empty());
 }
 
 /// Filters and buffers answer whether or not the L1 still holds the line, and for volatile lines.

@@ -277,16 +277,15 @@ impl ChannelScheduler {
     fn pick(&mut self, direction: Direction, now: Ps, banks: (u64, u64), cx: &mut Context<'_>) -> Pick {
         let (first, channel) = (self.number * self.channel.banks.len() as u16, &self.channel);
         let medium = (channel, cx.delays);
-        let fcfs = FrFcfs {
-            row_hits_max: cx.spec.row_hits_max,
-        };
+        let hits_max = cx.spec.row_hits_max;
         let open = |bank: usize| OpenRow {
             bank: first + bank as u16,
             row: channel.banks[bank].row,
             hits: channel.banks[bank].hits,
+            hits_max,
         };
         if direction == Direction::Read {
-            let oldest_first = |r: BankRequests<'_>, bank| fcfs.choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
+            let oldest_first = |r: BankRequests<'_>, bank| FrFcfs::choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
             self.reads
                 .choose(channel, |bank, requests| oldest_first(requests, bank));
             return pick(medium, &self.reads, direction, now, banks);
@@ -302,7 +301,7 @@ impl ChannelScheduler {
         let Some(scheduler) = &mut cx.scheduler else {
             self.writes.choose(channel, |bank, requests| {
                 let requests = requests.filter(|r| may_issue(r.2.key as Slot));
-                fcfs.choose(&open(bank), requests.map(|r| (r.0, r.2.row, r.1)))
+                FrFcfs::choose(&open(bank), requests.map(|r| (r.0, r.2.row, r.1)))
             });
             return pick(medium, &self.writes, direction, now, banks);
         };

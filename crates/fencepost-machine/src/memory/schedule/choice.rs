@@ -13,6 +13,8 @@ pub struct OpenRow {
     pub row: Option<u64>,
     /// Column accesses since it was opened.
     pub hits: u16,
+    /// Hits that may pass an older request of the bank, by the controller's policy; 0 means any number.
+    pub hits_max: u16,
 }
 
 /// The request that is next for its bank.

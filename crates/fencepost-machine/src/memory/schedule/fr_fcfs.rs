@@ -4,17 +4,14 @@ use super::{Choice, Handle, OpenRow, Scheduler, Waiting};
 use fencepost_kernel::Ps;
 
 /// The oldest request for the open row of a bank, else its oldest request (Rixner et al., ISCA 2000).
-#[derive(Copy, Clone, Debug)]
-pub struct FrFcfs {
-    /// Requests for the open row that may pass an older one of the same bank; 0 means any number.
-    pub row_hits_max: u16,
-}
+#[derive(Copy, Clone, Debug, Default)]
+pub struct FrFcfs;
 
 impl FrFcfs {
     /// The choice among handles with their rows and places in the order of arrival, oldest first.
     #[inline]
-    pub fn choose(&self, open: &OpenRow, waiting: impl Iterator<Item = (Handle, u64, u64)>) -> Option<Choice> {
-        let enough = self.row_hits_max > 0 && open.hits >= self.row_hits_max;
+    pub fn choose(open: &OpenRow, waiting: impl Iterator<Item = (Handle, u64, u64)>) -> Option<Choice> {
+        let enough = open.hits_max > 0 && open.hits >= open.hits_max;
         let mut oldest = None;
         for (handle, row, rank) in waiting {
             let candidate = Choice { handle, rank };
@@ -36,7 +33,7 @@ impl FrFcfs {
 
 impl Scheduler for FrFcfs {
     fn next(&mut self, _now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice> {
-        self.choose(open, waiting.map(|w| (w.handle, w.row, w.order)))
+        FrFcfs::choose(open, waiting.map(|w| (w.handle, w.row, w.order)))
     }
 }
 
@@ -44,13 +41,18 @@ impl Scheduler for FrFcfs {
 mod tests {
     use super::*;
 
-    fn next(row: Option<u64>, hits: u16, row_hits_max: u16, rows: &[u64]) -> Option<u16> {
-        let open = OpenRow { bank: 0, row, hits };
+    fn next(row: Option<u64>, hits: u16, hits_max: u16, rows: &[u64]) -> Option<u16> {
+        let open = OpenRow {
+            bank: 0,
+            row,
+            hits,
+            hits_max,
+        };
         let requests = rows
             .iter()
             .enumerate()
             .map(|(i, row)| (Handle(i as u16), *row, i as u64));
-        FrFcfs { row_hits_max }.choose(&open, requests).map(|c| c.handle.0)
+        FrFcfs::choose(&open, requests).map(|c| c.handle.0)
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Waiting<'a> {
     pub since: Ps,
     /// Its place in the order of arrival at the banks of its channel; smaller is older.
     pub order: u64,
+    /// Whether a row was closed or opened for it.
+    pub begun: bool,
     /// Of a write: its id, and what it writes.
     pub write: Option<(WriteId, &'a Write)>,
 }
@@ -48,6 +50,7 @@ impl<'a> Waiting<'a> {
             row: r.row,
             since: r.since,
             order,
+            begun: r.found != RowState::Hit,
             write: Some((queues.id(slot), queues.write(slot))),
         }
     }
@@ -68,7 +71,7 @@ pub trait Scheduler: Debug {
     fn next(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice>;
     /// A write was accepted in an entry of its own (not merged into another); `bank` as in [`OpenRow::bank`].
     fn arrived(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}
-    /// The data of a write goes to the medium.
+    /// The data of a write goes to the medium: its bank may take another.
     fn issued(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}
     /// The medium has stored a write.
     fn stored(&mut self, _now: Ps, _bank: u16, _id: WriteId, _write: &Write) {}

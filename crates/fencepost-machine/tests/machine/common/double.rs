@@ -182,7 +182,7 @@ impl Design for Double {
             *meta = self.stores;
         }
         if self.once(cx, "block_l1") {
-            cx.block_l1(cx.core_of(hart), Some(Cause::L1Blocked));
+            cx.block_l1(hart, Some(Cause::L1Blocked));
             let at = cx.now() + Ps::from_ns(30);
             cx.timer(at, 2);
         }
@@ -254,8 +254,8 @@ impl Design for Double {
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw("timer");
         if tag == 2 {
-            for c in 0..2 {
-                cx.block_l1(fencepost_kernel::CoreId(c), None);
+            for hart in 0..cx.harts() {
+                cx.block_l1(HartId(hart), None);
             }
         }
         cx.kick(None);

@@ -1,0 +1,178 @@
+//! A BROI entry: the requests of one thread or channel in the order of its barriers (paper: IV-D, IV-E).
+
+use super::banks::BankSet;
+use super::params::BroiFault;
+use fencepost_kernel::Ps;
+use fencepost_machine::seam::{Epoch, WriteId};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A request in a unit of the entry.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The request: the paper's index into the persist buffer.
+    pub id: WriteId,
+    /// Its bank, counted over the whole controller.
+    pub bank: u16,
+    /// Whether it was scheduled: its data is on the way to the medium.
+    pub scheduled: bool,
+    /// Whether it was counted among the requests that became ready.
+    pub counted: bool,
+}
+
+/// What a request that came or was stored changed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The first set is the same set as before.
+    Same,
+    /// A set behind a barrier is now the first.
+    NextSet,
+}
+
+/// One BROI entry.
+#[derive(Clone, Debug)]
+pub struct BroiEntry {
+    /// Requests, oldest first.
+    units: Vec<Unit>,
+    /// Barrier index registers: how many units lie in front of each barrier, the first barrier first.
+    barriers: VecDeque<u8>,
+    /// Number of the newest set that a request belonged to.
+    newest: Epoch,
+    /// Since when the first set has had a request that was not scheduled.
+    pub blocked_since: Option<Ps>,
+    /// Banks of SubReady-SET and Next-SET, of requests that were not scheduled.
+    pub ready_banks: BankSet,
+    /// See `ready_banks`.
+    pub next_banks: BankSet,
+    /// Requests of the SubReady-SET that were not scheduled.
+    pub ready_size: u32,
+    fault: BroiFault,
+}
+
+impl BroiEntry {
+    /// An empty entry.
+    pub fn new(fault: BroiFault) -> BroiEntry {
+        BroiEntry {
+            units: Vec::with_capacity(8),
+            barriers: VecDeque::with_capacity(2),
+            newest: Epoch::default(),
+            blocked_since: None,
+            ready_banks: BankSet::default(),
+            next_banks: BankSet::default(),
+            ready_size: 0,
+            fault,
+        }
+    }
+    /// Whether it holds no request.
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+    /// Requests that it holds.
+    pub fn len(&self) -> usize {
+        self.units.len()
+    }
+    /// The units of the set with this number: 0 is the SubReady-SET, 1 the Next-SET.
+    fn set(&self, number: usize) -> Range<usize> {
+        let slip = usize::from(self.fault == BroiFault::BarrierIndexOffByOne);
+        let boundary = |k: usize| {
+            let register = self.barriers.get(k).map(|b| usize::from(*b) + slip);
+            register.unwrap_or(self.units.len()).min(self.units.len())
+        };
+        let first = if number == 0 { 0 } else { boundary(number - 1) };
+        first..boundary(number).max(first)
+    }
+    /// The first request set.
+    pub fn sub_ready(&self) -> &[Unit] {
+        &self.units[self.set(0)]
+    }
+    /// The second request set; empty where no second barrier epoch has begun.
+    pub fn next_set(&self) -> &[Unit] {
+        &self.units[self.set(1)]
+    }
+    /// Calls `count` with the bank of every request of the first set that has not been counted.
+    pub fn count_ready(&mut self, mut count: impl FnMut(usize)) {
+        let ready = self.set(0);
+        for unit in self.units[ready].iter_mut().filter(|u| !u.counted) {
+            unit.counted = true;
+            count(usize::from(unit.bank));
+        }
+    }
+    /// Whether the scheduler may choose a request.
+    #[inline]
+    pub fn is_ready(&self, id: WriteId) -> bool {
+        let candidates = match self.fault {
+            BroiFault::SchedulerIgnoresSets => &self.units[..],
+            _ => self.sub_ready(),
+        };
+        candidates.iter().any(|u| u.id == id && !u.scheduled)
+    }
+
+    /// A request arrives that belongs to the set numbered `set`; a barrier lies in front of it if the newest had a smaller number.
+    pub fn arrived(&mut self, now: Ps, id: WriteId, bank: u16, set: Epoch) -> Change {
+        let behind_barrier = set > self.newest;
+        self.newest = self.newest.max(set);
+        let alone = self.units.is_empty();
+        if behind_barrier && !alone {
+            self.barriers.push_back(self.units.len() as u8);
+        }
+        self.units.push(Unit {
+            id,
+            bank,
+            scheduled: false,
+            counted: false,
+        });
+        self.look(now);
+        match behind_barrier && alone {
+            true => Change::NextSet,
+            false => Change::Same,
+        }
+    }
+    /// A request's data goes to the medium.
+    pub fn issued(&mut self, now: Ps, id: WriteId) {
+        if let Some(unit) = self.units.iter_mut().find(|u| u.id == id) {
+            unit.scheduled = true;
+        }
+        self.look(now);
+    }
+    /// A request is complete and leaves its unit; the units behind it move up.
+    pub fn completed(&mut self, now: Ps, id: WriteId) -> Change {
+        let Some(at) = self.units.iter().position(|u| u.id == id) else {
+            return Change::Same;
+        };
+        self.units.remove(at);
+        for barrier in self.barriers.iter_mut().filter(|b| usize::from(**b) > at) {
+            *barrier -= 1;
+        }
+        let early = self.fault == BroiFault::SetReadyTooEarly;
+        let passed = self.barriers.front().is_some_and(|b| *b == 0 || early);
+        if passed {
+            self.barriers.pop_front();
+        }
+        self.look(now);
+        match passed {
+            true => Change::NextSet,
+            false => Change::Same,
+        }
+    }
+    /// Works out banks and sizes anew.
+    fn look(&mut self, now: Ps) {
+        self.ready_banks.clear();
+        self.next_banks.clear();
+        self.ready_size = 0;
+        for unit in &self.units[self.set(0)] {
+            if !unit.scheduled {
+                self.ready_banks.insert(unit.bank);
+                self.ready_size += 1;
+            }
+        }
+        for unit in &self.units[self.set(1)] {
+            if !unit.scheduled {
+                self.next_banks.insert(unit.bank);
+            }
+        }
+        self.blocked_since = match self.ready_size {
+            0 => None,
+            _ => self.blocked_since.or(Some(now)),
+        };
+    }
+}

@@ -1,0 +1,233 @@
+//! The hooks of a design whose persist buffers feed BROI entries.
+
+use super::epoch_first::EpochScheduler;
+use super::outgoing::Outgoing;
+use super::params::{BroiFault, BroiParams, Release};
+use super::queues::Tally;
+use super::remote::Remote;
+use super::scheduler::BroiScheduler;
+use super::siblings::Siblings;
+use crate::delegated::front::{self, Front, SLOT};
+use crate::info::MachineShape;
+use fencepost_kernel::{HartId, LineAddr, LineData};
+use fencepost_machine::memory::Scheduler;
+use fencepost_machine::seam::{
+    Access, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way, Why,
+    Write, WriteId,
+};
+use std::rc::Rc;
+
+/// Counters: those of persist buffers, then those of the controller.
+const ALL: [StatInfo; front::COUNTERS.len() + COUNTERS.len()] = {
+    let mut all = [COUNTERS[0]; front::COUNTERS.len() + COUNTERS.len()];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = match i < front::COUNTERS.len() {
+            true => front::COUNTERS[i],
+            false => COUNTERS[i - front::COUNTERS.len()],
+        };
+        i += 1;
+    }
+    all
+};
+fencepost_kernel::stats! {
+    /// What is counted besides what every persist buffer counts.
+    COUNTERS {
+        /// Hits in a shared L1 that counted as requests because a sibling had used the line.
+        SIBLING_HITS = "sibling_hits", "accesses";
+        /// Requests that became ready at the controller: no barrier in front of them.
+        READY = "ready_requests", "requests";
+        /// Of those, requests that found another ready one of their bank.
+        BANK_CONFLICTS = "bank_conflicts", "requests";
+        /// Barrier regions of remote requests that became durable.
+        REGIONS = "remote_regions", "regions";
+    }
+}
+/// Index of one of [`COUNTERS`] among all.
+const fn own(counter: usize) -> usize {
+    front::COUNTERS.len() + counter
+}
+pub(super) const REGION: usize = own(REGIONS);
+
+/// Which scheduler serves the BROI entries.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Schedules {
+    /// Unordered epochs merge to the largest size.
+    EpochFirst,
+    /// By bank-level parallelism.
+    BankParallel,
+}
+
+/// Persist buffers that feed BROI entries.
+#[derive(Debug)]
+pub struct Broi {
+    pub(super) params: BroiParams,
+    schedules: Schedules,
+    /// The persist buffers.
+    pub front: Front,
+    siblings: Siblings,
+    /// What was sent to each BROI entry.
+    pub(super) outgoing: Vec<Outgoing>,
+    /// BROI entries with a free unit, and with a free barrier index register: a bit each.
+    free_units: u64,
+    free_registers: u64,
+    /// What the network brings.
+    pub(super) remote: Remote,
+    tally: Rc<Tally>,
+}
+
+impl Broi {
+    /// The mechanism for a machine of this shape.
+    pub fn new(params: BroiParams, shape: MachineShape, schedules: Schedules) -> Broi {
+        let ports = params.ports(shape);
+        Broi {
+            schedules,
+            front: Front::new(&params.buffer_params(), ports, shape.harts, false),
+            siblings: Siblings::default(),
+            outgoing: vec![Outgoing::default(); ports.count()],
+            free_units: u64::MAX,
+            free_registers: u64::MAX,
+            remote: Remote::new(params.remote_channels),
+            tally: Rc::default(),
+            params,
+        }
+    }
+    /// An access hit in an L1 that the thread shares: the sibling's buffer is asked as by a bus request.
+    fn ask_siblings(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) {
+        let ports = self.front.ports;
+        if let Some((port, kind)) = self.siblings.performed(&ports, hart, line, access)
+            && self.params.fault != BroiFault::SiblingHitUnseen
+        {
+            cx.count(own(SIBLING_HITS), 1);
+            self.front.requested(cx, port, line, kind, Epoch::default());
+        }
+    }
+    /// A BROI entry filled or emptied.
+    pub(super) fn update_free(&mut self, port: usize) {
+        let remote = port >= usize::from(self.front.ports.local);
+        let registers = match remote {
+            true => self.params.remote_barriers,
+            false => self.params.barriers,
+        };
+        let set = |mask: &mut u64, free: bool| *mask = *mask & !(1 << port) | u64::from(free) << port;
+        let entry = &self.outgoing[port];
+        set(&mut self.free_units, entry.units() < usize::from(self.params.units));
+        set(&mut self.free_registers, entry.takes_barrier(registers));
+    }
+    /// Buffers whose next entry can be sent, a bit each: no dependence is open, and its BROI entry can take it.
+    pub(super) fn ready(&self) -> u64 {
+        let (free, fences) = (self.front.tracker.free_heads(), self.front.tracker.fence_heads());
+        let persists = !fences & self.free_units & !self.front.path.refused();
+        free & (fences & self.free_registers | persists)
+    }
+    fn report(&mut self, cx: &mut dyn Cx) {
+        cx.count(own(READY), self.tally.ready.take());
+        cx.count(own(BANK_CONFLICTS), self.tally.conflicts.take());
+    }
+}
+
+impl Design for Broi {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            loads: true,
+            stores: true,
+            snoops: true,
+            leaving: true,
+            reads: true,
+            writes: true,
+            ..Hooks::default()
+        }
+    }
+    /// A queue for each BROI entry.
+    fn queue_plan(&self) -> QueuePlan {
+        QueuePlan {
+            queues: self.front.ports.count() as u8,
+            entries_each: Some(self.params.units.into()),
+            scheduler_orders: true,
+            ..QueuePlan::default()
+        }
+    }
+    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+        let local = usize::from(self.front.ports.local);
+        Some(match self.schedules {
+            Schedules::EpochFirst => Box::new(EpochScheduler::new(&self.params, local, &self.tally)),
+            Schedules::BankParallel => Box::new(BroiScheduler::new(&self.params, local, &self.tally)),
+        })
+    }
+    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        let gate = self.front.instr(cx, hart, instr);
+        self.schedule(cx);
+        gate
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        let gate = self.front.nt_store(cx, hart, line, data, Epoch::default());
+        self.schedule(cx);
+        gate
+    }
+    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+        if self.front.ports.share_caches() {
+            self.ask_siblings(cx, hart, line, a);
+        }
+        self.front.performed(cx, hart, line, a, now, Epoch::default());
+        if a == Access::Store {
+            self.schedule(cx);
+        }
+    }
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+        let ports = self.front.ports;
+        if ports.share_caches() {
+            self.siblings.requested(&ports, by, line);
+        }
+        self.front.requested(cx, ports.of(by), line, kind, Epoch::default())
+    }
+    fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
+        self.front.leaving(cx, from, way, why)
+    }
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+        self.front.read_missed(line)
+    }
+    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
+        self.front.path.room(queue);
+        self.schedule(cx);
+    }
+    fn issued(&mut self, cx: &mut dyn Cx, id: WriteId) {
+        if self.params.release == Release::Drain {
+            let holder = self.outgoing.iter().position(|o| o.holds(id));
+            if let Some(port) = holder {
+                self.complete(cx, port, id);
+            }
+        }
+    }
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
+        if !self.front.path.durable(id) {
+            return;
+        }
+        self.complete(cx, usize::from(write.queue), id);
+        self.front.answer_drains(cx);
+        self.report(cx);
+    }
+    fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
+        match tag {
+            SLOT => self.slot(cx),
+            _ => self.front.drain_answered(cx, tag),
+        }
+    }
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        self.schedule(cx);
+        self.front.tracker.is_empty()
+    }
+    fn stats(&self) -> &'static [StatInfo] {
+        &ALL
+    }
+    fn explain(&self, hart: HartId) -> Option<String> {
+        self.front.explain(hart, |port| {
+            let bit = 1 << port.0;
+            let is_fence = self.front.tracker.fence_heads() & bit != 0;
+            match is_fence {
+                true if self.free_registers & bit == 0 => Some("waits for a barrier index register".into()),
+                false if self.free_units & bit == 0 => Some("waits for a unit of its BROI entry".into()),
+                _ => None,
+            }
+        })
+    }
+}

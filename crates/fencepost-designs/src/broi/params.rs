@@ -1,0 +1,136 @@
+//! Parameters of the persist buffers and the BROI controller.
+
+use crate::delegated::{Arbitration, BufferPer, DelegatedParams, Ports};
+use crate::info::MachineShape;
+use fencepost_kernel::Ps;
+use fencepost_kernel::params::ParamError;
+
+fencepost_kernel::param_words! {
+    /// When an entry of a persist buffer is freed, and with it whatever depends on it.
+    pub enum Release {
+        /// When the medium has stored the line.
+        Media = "media",
+        /// When its data leaves the controller for the medium. Keeps order only where every write takes the medium equally long.
+        Drain = "drain",
+    }
+}
+fencepost_kernel::param_words! {
+    /// What a barrier holds back at the controller.
+    pub enum BarrierScope {
+        /// The later sets of its own BROI entry.
+        Own = "own",
+        /// Every entry: nothing is scheduled until all that was scheduled before the barrier is complete.
+        All = "all",
+    }
+}
+fencepost_kernel::param_words! {
+    /// Planted faults, for tests of the checker.
+    pub enum BroiFault {
+        /// The mechanism as described.
+        None = "none",
+        /// Barrier index registers point one unit too far: the first request behind a barrier counts to the set before it.
+        BarrierIndexOffByOne = "barrier-index-off-by-one",
+        /// The next set becomes ready as soon as one request of the set before it has completed.
+        SetReadyTooEarly = "set-ready-too-early",
+        /// The scheduler chooses among all requests of a BROI entry, not among its first set.
+        SchedulerIgnoresSets = "scheduler-ignores-sets",
+        /// An entry is freed, and its dependants released, when it is sent to the BROI queue.
+        ReleasedWhenSent = "released-when-sent",
+        /// A sibling's hit in the shared L1 tells the persist buffers nothing.
+        SiblingHitUnseen = "sibling-hit-unseen",
+    }
+}
+fencepost_kernel::params! {
+    /// Parameters of persist buffers that feed a BROI controller.
+    pub struct BroiParams {
+        /// Entries of a persist buffer (paper: 8).
+        #[range(1..=255)]
+        entries: u8 = 8,
+        /// FENCEs that a persist buffer holds at most (4, as in delegated ordering).
+        #[range(1..=255)]
+        fences: u8 = 4,
+        /// Who has a persist buffer and a BROI entry (paper: "one persist buffer for every core", and eight BROI entries on a
+        /// machine of 4 cores of 2 threads).
+        buffers: BufferPer = BufferPer::Thread,
+        /// Units of a BROI entry: requests that it holds at most (paper: 8).
+        #[range(1..=255)]
+        units: u8 = 8,
+        /// Barrier index registers of a local BROI entry (paper: 2).
+        #[range(1..=255)]
+        barriers: u8 = 2,
+        /// Barrier index registers of a remote BROI entry (paper: 1).
+        #[range(1..=255)]
+        remote_barriers: u8 = 1,
+        /// Remote BROI entries, one for each RDMA channel (paper: 2).
+        #[range(0..=16)]
+        remote_channels: u8 = 2,
+        /// Weight of a set's size against one bank in equation 2, in thousandths. Ours: "the BLP is more important than the size",
+        /// so that a full entry of 8 requests weighs less than one bank.
+        #[range(0..=100_000)]
+        sigma: u32 = 100,
+        /// Time the controller takes to decide (paper: 0.4 ns).
+        scheduling: Ps = Ps(400),
+        /// Remote requests wait while more than this share of the local units is in use, in percent (ours: the low watermark of the
+        /// write queue).
+        #[range(0..=100)]
+        low_utilisation: u8 = 50,
+        /// Remote requests that have been blocked this long go first (ours: a tenth of the 10 us that a remote request takes).
+        starvation: Ps = Ps(1_000_000),
+        /// What a barrier holds back at the controller.
+        barrier: BarrierScope = BarrierScope::Own,
+        /// When an entry is freed, and whatever depends on it.
+        release: Release = Release::Media,
+        /// Size in bytes of one read or write filter (32, as in delegated ordering).
+        filter_bytes: u16 = 32,
+        /// Hash functions of a filter (ours).
+        filter_hashes: u8 = 2,
+        /// Time from a persist buffer to the controller (ours).
+        path_latency: Ps = Ps::from_ns(10),
+        /// Time one entry occupies the path that all persist buffers share (ours).
+        path_slot: Ps = Ps::from_ns(1),
+        /// Who sends next (ours).
+        arbitration: Arbitration = Arbitration::RoundRobin,
+        /// Hand on received FENCE dependences through volatile lines (ours; false is the text of delegated ordering).
+        forward: bool = true,
+        /// Planted fault, for tests of the checker only.
+        fault: BroiFault = BroiFault::None,
+    }
+}
+
+impl BroiParams {
+    /// What the persist buffers take from them.
+    pub fn buffer_params(&self) -> DelegatedParams {
+        DelegatedParams {
+            entries: self.entries,
+            fences: self.fences,
+            filter_bytes: self.filter_bytes,
+            filter_hashes: self.filter_hashes,
+            path_latency: self.path_latency,
+            path_slot: self.path_slot,
+            arbitration: self.arbitration,
+            forward: self.forward,
+            ..DelegatedParams::default()
+        }
+    }
+    /// The persist buffers, and so the BROI entries, of a machine.
+    pub fn ports(&self, shape: MachineShape) -> Ports {
+        Ports::new(shape, self.buffers, self.remote_channels)
+    }
+}
+
+/// Refuses sizes that no machine can have.
+pub(super) fn checked(params: BroiParams, shape: MachineShape) -> Result<BroiParams, ParamError> {
+    crate::delegated::checked(params.buffer_params())?;
+    let local = params
+        .ports(MachineShape::default())
+        .local
+        .max(params.ports(shape).local);
+    let most = Ports::MAX - u16::from(local.min(64));
+    if u16::from(params.remote_channels) > most {
+        return Err(ParamError::Value {
+            name: "remote_channels".into(),
+            why: format!("at most {most} beside the {local} persist buffers of this machine"),
+        });
+    }
+    Ok(params)
+}

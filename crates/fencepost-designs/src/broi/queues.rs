@@ -1,0 +1,98 @@
+//! The BROI queues: one entry for each thread and network channel, kept up to date by what the controller reports.
+
+use super::entry::{BroiEntry, Change};
+use super::params::{BroiFault, BroiParams, Release};
+use fencepost_kernel::Ps;
+use fencepost_machine::seam::{Write, WriteId};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// What the scheduler counts and the design reports.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Requests that became ready.
+    pub ready: Cell<u64>,
+    /// Those of them that found another ready request of their bank.
+    pub conflicts: Cell<u64>,
+}
+
+/// All BROI entries. A write's queue says which entry it belongs to, its epoch to which set of it.
+#[derive(Clone, Debug)]
+pub struct BroiQueues {
+    /// Entries of threads, then those of network channels.
+    pub entries: Vec<BroiEntry>,
+    /// How many belong to threads.
+    pub local: usize,
+    /// Requests of threads that wait: arrived and not scheduled.
+    pub local_waiting: u32,
+    /// Units of all local entries.
+    pub local_units: u32,
+    release: Release,
+    /// Ready requests of each bank that are not stored.
+    at_bank: Vec<u16>,
+    tally: Rc<Tally>,
+}
+
+impl BroiQueues {
+    /// Empty entries for `local` threads and the network channels.
+    pub fn new(params: &BroiParams, local: usize, tally: &Rc<Tally>) -> BroiQueues {
+        let fault: BroiFault = params.fault;
+        let entries = local + usize::from(params.remote_channels);
+        BroiQueues {
+            entries: (0..entries).map(|_| BroiEntry::new(fault)).collect(),
+            local,
+            local_waiting: 0,
+            local_units: local as u32 * u32::from(params.units),
+            release: params.release,
+            at_bank: Vec::new(),
+            tally: Rc::clone(tally),
+        }
+    }
+    /// Whether an entry belongs to a network channel.
+    pub fn is_remote(&self, entry: usize) -> bool {
+        entry >= self.local
+    }
+    /// A write arrived; the entry and what it changed there.
+    pub fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
+        let at = usize::from(write.queue);
+        self.local_waiting += u32::from(at < self.local);
+        (
+            at,
+            self.entries[at].arrived(now, id, bank, write.epoch.unwrap_or_default()),
+        )
+    }
+    /// A write's data goes to the medium.
+    pub fn issued(&mut self, now: Ps, id: WriteId, write: &Write) -> (usize, Change) {
+        let at = usize::from(write.queue);
+        self.local_waiting -= u32::from(at < self.local);
+        self.entries[at].issued(now, id);
+        match self.release {
+            Release::Media => (at, Change::Same),
+            Release::Drain => (at, self.entries[at].completed(now, id)),
+        }
+    }
+    /// The medium has stored a write.
+    pub fn stored(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
+        let at = usize::from(write.queue);
+        if let Some(ready) = self.at_bank.get_mut(usize::from(bank)) {
+            *ready = ready.saturating_sub(1);
+        }
+        match self.release {
+            Release::Media => (at, self.entries[at].completed(now, id)),
+            Release::Drain => (at, Change::Same),
+        }
+    }
+    /// Counts the requests of an entry's first set that have become ready since it was last asked.
+    pub fn count_ready(&mut self, entry: usize) {
+        let (at_bank, tally) = (&mut self.at_bank, &self.tally);
+        self.entries[entry].count_ready(|bank| {
+            if bank >= at_bank.len() {
+                at_bank.resize(bank + 1, 0);
+            }
+            let conflicts = u64::from(at_bank[bank] > 0);
+            at_bank[bank] += 1;
+            tally.ready.set(tally.ready.get() + 1);
+            tally.conflicts.set(tally.conflicts.get() + conflicts);
+        });
+    }
+}

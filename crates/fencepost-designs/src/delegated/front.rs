@@ -1,0 +1,305 @@
+//! The core side of every design with persist buffers: what enters them, what a full one holds up, explicit drains, and whose
+//! turn it is on the path to the controller. What happens to an entry that has its turn is the design's.
+
+use super::deps::Seq;
+use super::explicit::{ExplicitDrains, Progress};
+use super::params::{Arbitration, DelegatedParams};
+use super::port::{PortId, Ports};
+use super::tracker::{Stored, Tracker};
+use crate::persist_path::{PersistPath, Waiting};
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData};
+use fencepost_machine::seam::{
+    Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, Snoop, SnoopAnswer, Way, Why, WriteId,
+};
+
+/// Timer: the persist path has a free slot.
+pub const SLOT: u64 = 1 << 32;
+/// Timer: the answer to the explicit drain of hart (tag minus this) reaches its core.
+pub const DRAIN_ANSWERED: u64 = 2 << 32;
+
+fencepost_kernel::stats! {
+    /// Counters.
+    pub COUNTERS {
+        /// Persists appended to persist buffers.
+        PERSISTS = "persists", "entries";
+        /// Stores that joined the newest persist of their buffer.
+        COALESCED = "coalesced", "stores";
+        /// FENCEs appended to persist buffers.
+        FENCES = "fences", "entries";
+        /// Dependences returned with coherence answers.
+        DEPENDENCES = "dependences", "ids";
+        /// Requests for whose line a persist buffer held the newest bytes.
+        SUPPLIED = "supplied", "requests";
+        /// Dirty persistent lines that the last level evicted and nobody wrote.
+        DROPPED = "dropped", "lines";
+        /// Stores that performed although their buffer was full; must be 0.
+        OVERFLOWS = "overflows", "entries";
+        /// Entries appended with a dependence that had not drained.
+        DEPENDENT = "dependent", "entries";
+    }
+}
+
+/// Persist buffers with all that stands around them.
+#[derive(Clone, Debug)]
+pub struct Front {
+    /// The buffers and what they know of one another.
+    pub tracker: Tracker,
+    /// Whose buffers they are.
+    pub ports: Ports,
+    /// From the buffers to the controller.
+    pub path: PersistPath,
+    drains: ExplicitDrains,
+    waiting: Waiting,
+    /// Why each buffer keeps its threads from their L1, if it does.
+    blocked: Vec<Option<Cause>>,
+    entries: usize,
+    arbitration: Arbitration,
+    /// Buffer that drained last, for taking turns.
+    last: usize,
+}
+
+impl Front {
+    /// Empty buffers; `merge` selects one epoch pointer per buffer.
+    pub fn new(params: &DelegatedParams, ports: Ports, harts: u8, merge: bool) -> Front {
+        Front {
+            tracker: Tracker::new(params, ports.count(), merge),
+            ports,
+            path: PersistPath::new(params.path_latency, params.path_slot),
+            drains: ExplicitDrains::new(usize::from(harts), params.path_latency, DRAIN_ANSWERED),
+            waiting: Waiting::default(),
+            blocked: vec![None; ports.count()],
+            entries: usize::from(params.entries),
+            arbitration: params.arbitration,
+            last: ports.count().saturating_sub(1),
+        }
+    }
+
+    // ---- capacity
+
+    /// Why a buffer can take no more, if it cannot.
+    pub fn full(&self, port: PortId) -> Option<Cause> {
+        match &self.tracker.ports[port.index()] {
+            p if p.entries.len() >= self.entries => Some(Cause::PersistBufferFull),
+            p if p.free_fences() == 0 => Some(Cause::FenceSlots),
+            _ => None,
+        }
+    }
+    /// Blocks or unblocks the L1 for the buffer's threads as its filling says.
+    #[inline]
+    pub fn update_block(&mut self, cx: &mut dyn Cx, port: PortId) {
+        let cause = self.full(port);
+        if self.blocked[port.index()] != cause {
+            self.block(cx, port, cause);
+        }
+    }
+    #[inline(never)]
+    fn block(&mut self, cx: &mut dyn Cx, port: PortId, cause: Option<Cause>) {
+        self.blocked[port.index()] = cause;
+        for hart in self.ports.harts(port) {
+            cx.block_l1(hart, cause);
+            if cause.is_none() {
+                self.waiting.wake(cx, hart);
+            }
+        }
+    }
+
+    // ---- appending
+
+    fn append_persist(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, active: Epoch) {
+        let port = self.ports.of(hart);
+        if self.full(port).is_some() {
+            cx.count(OVERFLOWS, 1);
+        }
+        self.persist(cx, Some(hart), port, line, data, active);
+    }
+    /// A line enters a buffer that is not full; `hart` is `None` for what a network brought.
+    pub fn persist(
+        &mut self,
+        cx: &mut dyn Cx,
+        hart: Option<HartId>,
+        port: PortId,
+        line: LineAddr,
+        data: &LineData,
+        active: Epoch,
+    ) {
+        match self.tracker.persist(hart, port, line, data, (cx.now(), active)) {
+            Stored::Coalesced => cx.count(COALESCED, 1),
+            Stored::Appended(_) => {
+                cx.count(PERSISTS, 1);
+                cx.count(DEPENDENT, u64::from(self.tracker.newest_depends(port)));
+            }
+        }
+        self.update_block(cx, port);
+    }
+    /// A FENCE enters a buffer, if it has a free entry.
+    pub fn fence(&mut self, cx: &mut dyn Cx, port: PortId) -> Result<Seq, Cause> {
+        if let Some(cause) = self.full(port) {
+            return Err(cause);
+        }
+        let seq = self.tracker.fence(port, cx.now()).ok_or(Cause::FenceSlots)?;
+        cx.count(FENCES, 1);
+        cx.count(DEPENDENT, u64::from(self.tracker.newest_depends(port)));
+        self.update_block(cx, port);
+        Ok(seq)
+    }
+    fn explicit_drain(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
+        match self.drains.progress(hart) {
+            Progress::Done => {
+                self.drains.finish(hart);
+                return Gate::Go;
+            }
+            Progress::None => match self.fence(cx, self.ports.of(hart)) {
+                Ok(seq) => self.drains.begin(hart, seq),
+                Err(cause) => return self.waiting.wait(hart, cause),
+            },
+            Progress::Buffered(_) | Progress::Draining { .. } | Progress::Answering => {}
+        }
+        self.waiting.wait(hart, Cause::DrainPending)
+    }
+
+    // ---- what cores and caches do
+
+    /// A fence completes, or waits for a free entry or for its drain.
+    pub fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::Fence(Fence::Dsb) => self.explicit_drain(cx, hart),
+            Instr::Fence(Fence::Pcommit | Fence::NewStrand) => Gate::Go,
+            Instr::Fence(_) => match self.fence(cx, self.ports.of(hart)) {
+                Ok(_) => Gate::Go,
+                Err(cause) => self.waiting.wait(hart, cause),
+            },
+            _ => Gate::Go,
+        }
+    }
+    /// A non-temporal store is a store, with a bus request of its own.
+    pub fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, active: Epoch) -> Gate {
+        let port = self.ports.of(hart);
+        if let Some(cause) = self.full(port) {
+            return self.waiting.wait(hart, cause);
+        }
+        self.tracker.request(port, line, true, active);
+        self.append_persist(cx, hart, line, data, active);
+        Gate::Go
+    }
+    /// An access performed in the L1.
+    pub fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hart: HartId,
+        line: LineAddr,
+        access: Access,
+        now: &LineData,
+        active: Epoch,
+    ) {
+        match access {
+            Access::Store if line.is_persistent() => self.append_persist(cx, hart, line, now, active),
+            Access::Store => self.tracker.volatile_store(self.ports.of(hart), line, active),
+            Access::Load => self.tracker.load(self.ports.of(hart), line, active),
+        }
+    }
+    /// A bus request, or what counts as one, is granted: its buffer learns what the others know of the line.
+    pub fn requested(
+        &mut self,
+        cx: &mut dyn Cx,
+        by: PortId,
+        line: LineAddr,
+        kind: Snoop,
+        active: Epoch,
+    ) -> SnoopAnswer {
+        let before = self.tracker.received;
+        let supplied = self.tracker.request(by, line, kind.invalidates(), active);
+        cx.count(DEPENDENCES, self.tracker.received - before);
+        if !supplied {
+            return SnoopAnswer::Pass;
+        }
+        cx.count(SUPPLIED, 1);
+        SnoopAnswer::Supply
+    }
+    /// Every store to persistent memory went through a buffer: what would go to memory from a cache is not needed. (A
+    /// private cache sends a line straight there only when it is cleaned.)
+    pub fn leaving(&self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
+        let to_memory = from == Level::Llc || why == Why::Cleaned;
+        if to_memory && way.line.is_persistent() {
+            cx.count(DROPPED, 1);
+            return Exit::Drop;
+        }
+        Exit::Down
+    }
+    /// Whether a buffer has the bytes of a line that missed every cache.
+    pub fn read_missed(&self, line: LineAddr) -> bool {
+        line.is_persistent() && self.tracker.holds(line)
+    }
+
+    // ---- turns on the path
+
+    /// Of the buffers in a mask, the one that has its turn.
+    pub fn pick(&self, ready: u64) -> Option<PortId> {
+        let lowest = |bits: u64| (bits != 0).then(|| PortId(bits.trailing_zeros() as u8));
+        match self.arbitration {
+            Arbitration::RoundRobin => lowest(ready & (u64::MAX << self.last << 1)).or(lowest(ready)),
+            Arbitration::OldestFirst => {
+                let since = |p: &PortId| self.tracker.next(*p).map(|e| (e.since, *p));
+                PortId::all_in(ready).min_by_key(since)
+            }
+        }
+    }
+    /// Asks for a slot on the path, if something can leave (`ready`) and none was asked for.
+    #[inline]
+    pub fn ask_for_slot(&mut self, cx: &mut dyn Cx, ready: u64) {
+        if ready != 0 {
+            self.path.ask(cx, SLOT);
+        }
+    }
+    /// An entry of a buffer took the slot.
+    pub fn took_slot(&mut self, cx: &dyn Cx, port: PortId) {
+        self.last = port.index();
+        self.path.taken(cx);
+    }
+
+    // ---- explicit drains
+
+    /// A FENCE left its buffer, and with it every persist before it; `durable`: they are durable, otherwise its drain waits for
+    /// every write that was handed over.
+    pub fn fence_left(&mut self, cx: &mut dyn Cx, port: PortId, seq: Seq, durable: bool) {
+        let handed_over = self.path.outstanding().filter(|_| !durable);
+        let last = handed_over.map_or(WriteId(0), |o| o.1);
+        if self.drains.fence_left(cx.now(), self.ports.harts(port), seq, last) {
+            self.answer_drains(cx);
+        }
+    }
+    /// Sends the answer of every explicit drain whose writes are durable.
+    pub fn answer_drains(&mut self, cx: &mut dyn Cx) {
+        self.drains.answer(cx, self.path.outstanding().map(|o| o.0));
+    }
+    /// The answer to an explicit drain reached its thread.
+    pub fn drain_answered(&mut self, cx: &mut dyn Cx, tag: u64) {
+        let hart = HartId(tag as u8);
+        debug_assert_eq!(tag, DRAIN_ANSWERED | u64::from(hart.0));
+        self.drains.arrived(hart);
+        self.waiting.wake(cx, hart);
+    }
+
+    /// What the buffer of a thread holds, and what its next entry waits for; `held_up` says what else can hold it up.
+    pub fn explain(&self, hart: HartId, held_up: impl FnOnce(PortId) -> Option<String>) -> Option<String> {
+        let port = self.ports.of(hart);
+        let buffer = self.tracker.ports.get(port.index())?;
+        let slot = |p: PortId, s: Seq| format!("{}:{}", p.0, s.slot(self.entries));
+        let oldest = buffer.entries.front()?;
+        let (n, id, since) = (buffer.entries.len(), slot(port, oldest.seq), oldest.since);
+        let why = match self.tracker.next(port) {
+            None => "is not durable yet".to_string(),
+            Some(next) => {
+                let deps: Vec<_> = next.deps.open(&self.tracker.drained).map(|(p, s)| slot(p, s)).collect();
+                match (deps.is_empty(), held_up(port)) {
+                    (false, _) => format!("waits for {} to drain", deps.join(", ")),
+                    (true, Some(why)) => why,
+                    (true, None) => "waits for its turn on the persist path".to_string(),
+                }
+            }
+        };
+        Some(format!(
+            "persist buffer {} holds {n} entries; its oldest, {id} (since {since}), {why}",
+            port.0
+        ))
+    }
+}

@@ -1,0 +1,129 @@
+//! Which persist buffer an access goes to.
+
+use crate::info::MachineShape;
+use fencepost_kernel::HartId;
+
+/// A persist buffer: of a core, of a hardware thread, or of a channel of a network port.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PortId(pub u8);
+impl PortId {
+    /// The buffers whose bits are set in a mask, in order.
+    #[inline]
+    pub fn all_in(mut mask: u64) -> impl Iterator<Item = PortId> {
+        std::iter::from_fn(move || {
+            let port = (mask != 0).then(|| PortId(mask.trailing_zeros() as u8));
+            mask &= mask.wrapping_sub(1);
+            port
+        })
+    }
+    /// For indexing arrays that have one entry per buffer.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+fencepost_kernel::param_words! {
+    /// Who has a persist buffer.
+    pub enum BufferPer {
+        /// Every core: its hardware threads share one.
+        Core = "core",
+        /// Every hardware thread.
+        Thread = "thread",
+    }
+}
+
+/// The buffers of a machine: those of its cores or hardware threads first, then those of its network channels.
+#[derive(Copy, Clone, Debug)]
+pub struct Ports {
+    harts: u8,
+    /// Hardware threads that share a core, and that share a buffer.
+    harts_per_core: u8,
+    harts_per_port: u8,
+    /// Buffers of cores or hardware threads.
+    pub local: u8,
+    /// Buffers of network channels.
+    pub remote: u8,
+}
+impl Ports {
+    /// The most buffers a machine may have: sets of them are words.
+    pub const MAX: u16 = 64;
+
+    /// One for each core or hardware thread, and `remote` more.
+    pub fn new(shape: MachineShape, per: BufferPer, remote: u8) -> Ports {
+        let harts_per_core = shape.harts.div_ceil(shape.cores.max(1)).max(1);
+        let harts_per_port = match per {
+            BufferPer::Core => harts_per_core,
+            BufferPer::Thread => 1,
+        };
+        Ports {
+            harts: shape.harts,
+            harts_per_core,
+            harts_per_port,
+            local: shape.harts.div_ceil(harts_per_port),
+            remote,
+        }
+    }
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        usize::from(self.local) + usize::from(self.remote)
+    }
+    /// The buffer of a hardware thread.
+    #[inline]
+    pub fn of(&self, hart: HartId) -> PortId {
+        match self.harts_per_port {
+            1 => PortId(hart.0),
+            n => PortId(hart.0 / n),
+        }
+    }
+    /// The hardware threads whose accesses go to a buffer; none for a network channel's.
+    pub fn harts(&self, port: PortId) -> impl Iterator<Item = HartId> + use<> {
+        let first = u16::from(port.0) * u16::from(self.harts_per_port);
+        let end = (first + u16::from(self.harts_per_port)).min(u16::from(self.harts));
+        (first..end).map(|h| HartId(h as u8))
+    }
+    /// Whether several buffers belong to one core, behind one L1.
+    pub fn share_caches(&self) -> bool {
+        self.harts_per_port < self.harts_per_core
+    }
+    /// The buffers of a hardware thread's core, a bit each.
+    #[inline]
+    pub fn of_core(&self, hart: HartId) -> u64 {
+        let per_core = self.harts_per_core / self.harts_per_port;
+        let first = u32::from(hart.0 / self.harts_per_core) * u32::from(per_core);
+        (u64::MAX >> (64 - u32::from(per_core))) << first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ports(harts: u8, cores: u8, per: BufferPer) -> Ports {
+        let shape = MachineShape {
+            harts,
+            cores,
+            ..MachineShape::default()
+        };
+        Ports::new(shape, per, 2)
+    }
+
+    #[test]
+    fn every_hardware_thread_has_one_buffer_and_every_buffer_its_threads() {
+        for (harts, cores) in [(8, 8), (8, 4), (6, 2), (62, 31), (1, 1)] {
+            for per in [BufferPer::Core, BufferPer::Thread] {
+                let p = ports(harts, cores, per);
+                assert_eq!(p.local, if per == BufferPer::Core { cores } else { harts });
+                assert_eq!(p.count(), usize::from(p.local) + 2);
+                for hart in (0..harts).map(HartId) {
+                    assert!(p.harts(p.of(hart)).any(|h| h == hart));
+                    let mine = PortId::all_in(p.of_core(hart)).flat_map(|port| p.harts(port));
+                    let mine: Vec<u8> = mine.map(|h| h.0 / (harts / cores)).collect();
+                    assert_eq!(mine, vec![hart.0 / (harts / cores); usize::from(harts / cores)]);
+                }
+                let all: usize = (0..p.count()).map(|i| p.harts(PortId(i as u8)).count()).sum();
+                assert_eq!(all, usize::from(harts), "a channel's buffer has no thread");
+                assert_eq!(p.share_caches(), per == BufferPer::Thread && harts > cores);
+            }
+        }
+    }
+}
