@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::experiment::engine::{Engine, Step};
-use crate::experiment::measure::{aggregate, ratios};
+use crate::experiment::measured::{aggregate, ratios};
 use crate::experiment::rule::Over;
 use crate::experiment::runs::{Cell, Job, Runs};
 use crate::request::Request;

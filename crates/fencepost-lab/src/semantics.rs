@@ -6,6 +6,7 @@ use crate::request::Request;
 use crate::result::{Check, RunResult};
 use std::collections::BTreeMap;
 
+mod broi;
 mod coalescing;
 mod dpo;
 mod fgc;
@@ -18,7 +19,7 @@ mod themis;
 
 /// Every semantic check.
 pub fn checks() -> Checks {
-    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS, loc::CHECKS, fgc::CHECKS].concat();
+    let list: Vec<SemanticCheck> = [dpo::CHECKS, themis::CHECKS, loc::CHECKS, fgc::CHECKS, broi::CHECKS].concat();
     Checks::new(list)
 }
 

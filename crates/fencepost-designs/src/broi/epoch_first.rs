@@ -16,6 +16,8 @@ pub struct EpochScheduler {
     queues: BroiQueues,
     /// Entries whose first set belongs to the epoch.
     joined: Vec<bool>,
+    /// Epochs that are over.
+    epoch: u64,
 }
 
 impl EpochScheduler {
@@ -25,11 +27,16 @@ impl EpochScheduler {
         EpochScheduler {
             joined: vec![true; queues.entries.len()],
             queues,
+            epoch: 0,
         }
     }
     /// The queues, for tests and explanations.
     pub fn queues(&self) -> &BroiQueues {
         &self.queues
+    }
+    /// The epoch that runs, counted from 0.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
     /// Whether an entry's first set belongs to the epoch that runs.
     pub fn has_joined(&self, entry: usize) -> bool {
@@ -45,6 +52,7 @@ impl EpochScheduler {
             }
             return;
         }
+        self.epoch += 1;
         self.joined.fill(true);
         for entry in 0..self.queues.entries.len() {
             self.queues.count_ready(entry);

@@ -4,7 +4,7 @@ use super::epoch_first::EpochScheduler;
 use super::outgoing::Outgoing;
 use super::params::{BroiFault, BroiParams, Release};
 use super::queues::Tally;
-use super::remote::Remote;
+use super::region::Remote;
 use super::scheduler::BroiScheduler;
 use super::siblings::Siblings;
 use crate::delegated::front::{self, Front, SLOT};

@@ -41,12 +41,14 @@ mod cost;
 mod entry;
 pub mod epoch;
 mod epoch_first;
+pub mod example;
 mod feed;
 mod mechanism;
 mod outgoing;
 mod params;
 mod priority;
 mod queues;
+mod region;
 mod remote;
 mod scheduler;
 mod siblings;
@@ -57,12 +59,13 @@ pub use entry::{BroiEntry, Unit};
 pub use epoch_first::EpochScheduler;
 pub use mechanism::{Broi, Schedules};
 pub use params::{BarrierScope, BroiFault, BroiParams, Release};
+pub use priority::Priorities;
 pub use queues::{BroiQueues, Tally};
-pub use remote::{Channel, Region};
+pub use region::{Channel, Region};
 pub use scheduler::BroiScheduler;
 
 use crate::delegated;
-use crate::info::{DesignInfo, Honours, Paper, PlantedFault, Promise, Values, configure};
+use crate::info::{DesignInfo, Honours, Paper, PlantedFault, Promise, Scenario, Values, configure};
 use fencepost_kernel::params::Params as _;
 
 /// The paper.
@@ -122,19 +125,31 @@ const SMALLEST: Values = &[
     ("filter_hashes", "1"),
 ];
 
+/// A fault of the controller's part: it shows where lines lie in several banks, as they do not in small random programs.
+const fn at_the_controller(name: &'static str, breaks: &'static str, values: Values) -> PlantedFault {
+    PlantedFault {
+        scenario: Scenario::Program {
+            program: "sps",
+            machine: "broi",
+            sets: &[],
+        },
+        ..PlantedFault::order(name, breaks, values)
+    }
+}
+
 /// One fault for each rule that the order rests on.
 const FAULTS: &[PlantedFault] = &[
-    PlantedFault::order(
+    at_the_controller(
         "broi.barrier-index-off-by-one",
         "a barrier index register holds the position of its barrier",
         &[("fault", "barrier-index-off-by-one")],
     ),
-    PlantedFault::order(
+    at_the_controller(
         "broi.set-ready-too-early",
         "the next set becomes ready when the last request before its barrier is complete",
         &[("fault", "set-ready-too-early")],
     ),
-    PlantedFault::order(
+    at_the_controller(
         "broi.scheduler-ignores-sets",
         "the scheduler chooses among the requests of the first sets",
         &[("fault", "scheduler-ignores-sets")],

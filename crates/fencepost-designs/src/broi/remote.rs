@@ -6,55 +6,10 @@
 //! dropped. Lines of a block are in order behind those of the block before it, and behind every local persist that they conflict with.
 
 use super::mechanism::{Broi, REGION};
+use super::region::{Channel, Receiving, Region, Stream};
 use crate::delegated::{PortId, Seq};
 use fencepost_kernel::{LineAddr, LineData};
 use fencepost_machine::seam::{Cause, Cx, Epoch, Snoop};
-use std::collections::VecDeque;
-
-/// An RDMA channel.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Channel(pub u8);
-
-/// A block that is to be persisted as one barrier region.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Named by the sender; comes back when the block is durable.
-    pub id: u64,
-    /// Its first line.
-    pub first: LineAddr,
-    /// How many lines follow one another, at least one.
-    pub lines: u32,
-}
-
-/// The block that a channel is receiving: the address range and the length counter.
-#[derive(Copy, Clone, Debug)]
-struct Receiving {
-    region: Region,
-    left: u32,
-}
-
-/// One channel.
-#[derive(Clone, Debug, Default)]
-struct Stream {
-    receiving: Option<Receiving>,
-    /// FENCEs of blocks that are not durable.
-    closed: VecDeque<(Seq, u64)>,
-}
-
-/// All channels.
-#[derive(Clone, Debug)]
-pub(super) struct Remote {
-    channels: Vec<Stream>,
-    durable: VecDeque<(Channel, u64)>,
-}
-impl Remote {
-    pub(super) fn new(channels: u8) -> Remote {
-        Remote {
-            channels: vec![Stream::default(); usize::from(channels)],
-            durable: VecDeque::new(),
-        }
-    }
-}
 
 impl Broi {
     fn port_of(&self, channel: Channel) -> PortId {

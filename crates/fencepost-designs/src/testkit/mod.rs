@@ -7,6 +7,7 @@
 //! wraps a design and logs every hook. Hardware transactions and frozen versions are tried on the machine only.
 
 mod bench;
+mod controller;
 mod hierarchy;
 mod kit;
 mod mini;
@@ -16,6 +17,7 @@ mod programs;
 mod recorder;
 
 pub use bench::{Bench, dram_line, filled, pm_line};
+pub use controller::Scheduled;
 pub use hierarchy::{Hierarchy, NotYet};
 pub use kit::{Kit, Mistake, everything};
 pub use mini::{Mini, Order};

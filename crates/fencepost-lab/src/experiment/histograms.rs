@@ -1,6 +1,6 @@
 //! Measures claims about histograms.
 
-use super::measure::{Measured, PerProgram, aggregate, each, missing, number};
+use super::measured::{Measured, PerProgram, aggregate, each, missing, number};
 use super::rule::{Over, Statistic};
 use super::runs::Runs;
 use crate::result::Histogram;

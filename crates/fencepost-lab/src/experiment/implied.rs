@@ -1,6 +1,6 @@
 //! The work between persists, beside what the paper's figures imply: a diagnostic, never a target.
 
-use super::measure::counter;
+use super::measured::counter;
 use super::runs::Runs;
 use super::score::short;
 use super::spec::{Experiment, Implied, ImpliedFrom};

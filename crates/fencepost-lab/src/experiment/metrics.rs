@@ -1,6 +1,6 @@
 //! Ratios of counters, instructions per cycle and means of histograms.
 
-use super::measure::{Measured, PerProgram, aggregate, counter, missing, verdict};
+use super::measured::{Measured, PerProgram, aggregate, counter, missing, verdict};
 use super::rule::Over;
 use super::runs::Runs;
 use crate::result::RunResult;

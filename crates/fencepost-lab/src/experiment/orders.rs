@@ -1,6 +1,6 @@
 //! Orders and trends among programs, media and design points.
 
-use super::measure::{Measured, PerProgram, aggregate, each, missing, ratios, verdict, verdict_for_good};
+use super::measured::{Measured, PerProgram, aggregate, each, missing, ratios, verdict, verdict_for_good};
 use super::rule::{End, Over};
 use super::runs::Runs;
 

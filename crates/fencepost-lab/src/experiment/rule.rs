@@ -152,6 +152,33 @@ pub enum Rule {
         /// The claim counts what went away: the opposite sign.
         #[serde(default)]
         removed: bool,
+        /// Counts per time, not per operation.
+        #[serde(default)]
+        per_time: bool,
+    },
+    /// A counter in percent of the sum of others, program by program, then over programs.
+    Share {
+        tag: String,
+        counter: String,
+        /// What it is a share of.
+        of: Vec<String>,
+        point: String,
+        media: String,
+        over: Over,
+    },
+    /// Operations per time rise from each point to the next, for every program.
+    OperationsRise {
+        tag: String,
+        points: Vec<String>,
+        media: String,
+    },
+    /// The program with the most operations per time.
+    MostOperations {
+        tag: String,
+        point: String,
+        media: String,
+        /// The program the paper names.
+        expect: String,
     },
     /// A counter per thousand cycles and core: counted in `point`, cycles of `per`.
     PerKilocycle {
@@ -272,6 +299,9 @@ impl Rule {
             | Rule::Trend { tag, .. }
             | Rule::Knee { tag, .. }
             | Rule::CounterGain { tag, .. }
+            | Rule::Share { tag, .. }
+            | Rule::OperationsRise { tag, .. }
+            | Rule::MostOperations { tag, .. }
             | Rule::PerKilocycle { tag, .. }
             | Rule::RateOrder { tag, .. }
             | Rule::Histogram { tag, .. }

@@ -1,7 +1,8 @@
 //! Scores claims: match, miss, quoted or not run, and why.
 
 use super::kinds::Kind;
-use super::measure::{Measured, measure};
+use super::measure::measure;
+use super::measured::Measured;
 use super::readings::Spread;
 use super::rule::{Rule, Rules};
 use super::runs::Runs;

@@ -8,7 +8,7 @@ mod svg;
 use crate::claims::Claim;
 use crate::error::LabError;
 use crate::experiment::implied::ImpliedRow;
-use crate::experiment::measure::{aggregate, ratios};
+use crate::experiment::measured::{aggregate, ratios};
 use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Over;
 use crate::experiment::runs::{Plan, Runs};

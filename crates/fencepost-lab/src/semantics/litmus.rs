@@ -215,14 +215,66 @@ fn is_forbidden(shape: &Litmus, state: &State) -> bool {
     })
 }
 
-fn machine(design: &str, media: &str, sets: &[&str]) -> Result<Resolved, String> {
+fn on(machine: &str, design: &str, media: &str, sets: &[&str]) -> Result<Resolved, String> {
     let request = Request {
         design: design.into(),
+        machine: machine.into(),
         media: Some(media.into()),
         sets: sets.iter().map(|s| (*s).to_owned()).collect(),
         ..Request::default()
     };
     Resolved::resolve(&request).map_err(|e| e.to_string())
+}
+
+fn machine(design: &str, media: &str, sets: &[&str]) -> Result<Resolved, String> {
+    on(&Request::default().machine, design, media, sets)
+}
+
+/// Figure 5 of the BROI paper: `b; barrier; d` on one thread, `a; barrier; c` on the other, a and d in one line. Where the second
+/// thread saw d before it wrote a, b is ordered before c.
+const CHAIN: Litmus = Litmus {
+    name: "Figure 5",
+    threads: &[&[W(B, 1), Dmb, W(X, 2)], &[R(X), If(2), W(X, 1), Dmb, W(C, 1)]],
+    forbidden: |v| v(C) == 1 && v(B) == 0,
+};
+/// On the machine of the BROI paper no power failure leaves c without b, every run conforms, and with a fault planted some does not.
+pub fn coherence_chain(designs: &[&str], fault: &str) -> Result<String, String> {
+    let rcbsp = Contract::from(ContractKind::Rcbsp);
+    let fault = format!("design.fault={fault}");
+    let (mut runs, mut chained, mut convicted) = (0, 0, 0);
+    for design in designs {
+        let [right, faulty] = [
+            on("broi", design, "broi-nvm", &[])?,
+            on("broi", design, "broi-nvm", &[&fault])?,
+        ];
+        for seed in 0..60 {
+            let judge = |resolved: &Resolved| {
+                let report = run(&CHAIN, resolved, seed)?;
+                let trace = report.trace.as_ref().ok_or("the run was not recorded")?;
+                let conforms = conform(trace, report.log.records(), &rcbsp, Demands { complete: true }).is_ok();
+                let states = shown(&report);
+                let forbidden = states.iter().any(|s| is_forbidden(&CHAIN, s));
+                let at = Loc::PERSISTENT.iter().position(|l| *l == C).unwrap_or(0);
+                Ok::<_, String>((conforms && !forbidden, states.iter().any(|s| s[at] == 1)))
+            };
+            let (sound, dependent) = judge(&right)?;
+            if !sound {
+                return Err(format!(
+                    "seed {seed} on {design} persists c before b, or does not conform"
+                ));
+            }
+            runs += 1;
+            chained += u32::from(dependent);
+            convicted += u32::from(!judge(&faulty)?.0);
+        }
+    }
+    match (chained, convicted) {
+        (0, _) => Err("in no run did the second thread see d".into()),
+        (_, 0) => Err(format!("`{fault}` goes unnoticed")),
+        _ => Ok(format!(
+            "{runs} runs, in {chained} of them a chain; never c without b; {convicted} convicted with `{fault}`"
+        )),
+    }
 }
 
 /// No litmus outcome that barriers forbid is ever left behind by a power failure, on any medium; every state shown is one

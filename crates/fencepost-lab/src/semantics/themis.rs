@@ -5,7 +5,7 @@ mod ordering;
 use super::checked;
 use crate::cost;
 use crate::crash::{CrashRequest, crash};
-use crate::experiment::measure::ratios;
+use crate::experiment::measured::ratios;
 use crate::experiment::runs::Runs;
 use crate::experiment::semantics::SemanticCheck;
 use crate::request::Request;

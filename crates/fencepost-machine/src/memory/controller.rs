@@ -55,6 +55,8 @@ pub struct Controller {
     pub(super) write_refused: Vec<bool>,
     /// Queues that were opened and refused writes before.
     pub(super) opened: Vec<u8>,
+    /// Queues that refused a write because of an older one to its line, in whatever queue.
+    pub(super) line_refused: Vec<bool>,
     /// High and low mark of every write queue.
     pub(super) watermarks: Vec<(u16, u16)>,
     pub(super) above_high_watermark: bool,
@@ -108,6 +110,7 @@ impl Controller {
             ranges: (plan.range_registers > 0).then(|| RangeRegisters::new(plan.queues, plan.range_registers.into())),
             write_refused: vec![false; usize::from(writes.queues())],
             opened: Vec::new(),
+            line_refused: vec![false; usize::from(writes.queues())],
             watermarks: (0..writes.queues()).map(watermarks).collect(),
             above_high_watermark: false,
             below_low_watermark: true,
@@ -164,6 +167,7 @@ impl Controller {
             Ok(slot) => slot,
             Err(refusal) => {
                 self.write_refused[usize::from(queue)] = true;
+                self.line_refused[usize::from(queue)] |= refusal == Refusal::SameLine;
                 self.stats.refused += 1;
                 return Err(refusal);
             }

@@ -175,6 +175,7 @@ impl Controller {
         self.writes.finish(slot);
         self.leave_module(now, slot, queue);
         self.slot_free(queue, out);
+        self.line_free(out);
         self.watermarks(now);
         self.follow_epochs(now);
     }
@@ -207,6 +208,14 @@ impl Controller {
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
         if std::mem::take(&mut self.write_refused[usize::from(queue)]) {
             out.push(MemEvent::SlotFree { queue });
+        }
+    }
+    /// A write is in the medium: a queue that refused a younger one to its line may take it.
+    fn line_free(&mut self, out: &mut Vec<MemEvent>) {
+        for queue in 0..self.writes.queues() {
+            if std::mem::take(&mut self.line_refused[usize::from(queue)]) {
+                self.slot_free(queue, out);
+            }
         }
     }
     /// Recomputes the fill marks; a change may turn every channel.

@@ -150,7 +150,11 @@ impl Writes {
     fn could_deadlock(&self, mut older: Option<Slot>, queue: u8, epoch: Epoch) -> bool {
         while let Some(s) = older {
             let e = &self.entries[s as usize];
-            if e.in_epoch && (e.write.queue != queue || e.write.epoch > Some(epoch)) {
+            let waits = match e.write.queue == queue {
+                true => e.write.epoch > Some(epoch),
+                false => e.state != State::Issued,
+            };
+            if e.in_epoch && waits {
                 return true;
             }
             older = e.older;
