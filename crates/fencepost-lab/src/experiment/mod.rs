@@ -1,5 +1,6 @@
 //! Experiments: planned as data, run in parallel, resumed, measured, scored.
 
+pub mod diagnostics;
 pub mod engine;
 mod histograms;
 pub mod implied;

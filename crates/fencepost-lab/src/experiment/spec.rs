@@ -43,6 +43,9 @@ pub struct Experiment {
     /// Sets of runs.
     #[serde(default)]
     pub matrix: Vec<Matrix>,
+    /// Other figures that the paper's numbers imply.
+    #[serde(default)]
+    pub diagnostic: Vec<Diagnostic>,
     /// Runs that the diagnostic of implied work looks at.
     #[serde(default)]
     pub implied_from: Option<ImpliedFrom>,
@@ -153,6 +156,29 @@ pub struct Implied {
     /// Nanoseconds per operation on the volatile machine.
     pub op_ns: [f64; 2],
     /// What that requires of the program.
+    pub requires: String,
+}
+
+/// A figure that follows from a paper's own numbers, to be read beside ours; never a target.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Diagnostic {
+    /// What it is, with its unit.
+    pub name: String,
+    /// Experiment tag.
+    pub tag: String,
+    /// Design point.
+    pub point: String,
+    /// Medium.
+    pub media: String,
+    /// Counter.
+    pub counter: String,
+    /// The figure is the counter in percent of the sum of these; without any, nanoseconds of the run for each that it counts.
+    #[serde(default)]
+    pub of: Vec<String>,
+    /// The range that the paper's numbers imply.
+    pub implied: [f64; 2],
+    /// What that rests on.
     pub requires: String,
 }
 

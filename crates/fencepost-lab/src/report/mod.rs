@@ -7,6 +7,7 @@ mod svg;
 
 use crate::claims::Claim;
 use crate::error::LabError;
+use crate::experiment::diagnostics::DiagnosticRow;
 use crate::experiment::implied::ImpliedRow;
 use crate::experiment::measured::{aggregate, ratios};
 use crate::experiment::readings::{Readings, Spread};
@@ -37,6 +38,8 @@ pub struct Report<'a> {
     pub rows: &'a [Row],
     /// Diagnostic: work between persists.
     pub implied: &'a [ImpliedRow],
+    /// Diagnostic: other figures that the paper's numbers imply.
+    pub diagnostics: &'a [DiagnosticRow],
     /// Readings taken instead of the primaries.
     pub asked: &'a [String],
     /// The paper's claims.
@@ -62,6 +65,7 @@ struct Page<'a> {
     inputs: Vec<InputLine<'a>>,
     rows: &'a [Row],
     implied: &'a [ImpliedRow],
+    diagnostics: &'a [DiagnosticRow],
     slowdowns: Vec<String>,
     stalls: Vec<String>,
     histograms: Vec<String>,
@@ -122,6 +126,7 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
         inputs: r.readings.input.iter().map(input_line).collect(),
         rows: r.rows,
         implied: r.implied,
+        diagnostics: r.diagnostics,
         slowdowns: timed(r)
             .flat_map(|m| m.media.iter().filter_map(move |x| slowdown_chart(r, m, x)))
             .collect(),

@@ -10,6 +10,7 @@ use crate::claims::{self, Claim};
 use crate::config::machine::MachineConfig;
 use crate::error::LabError;
 use crate::experiment::engine::{Engine, Step};
+use crate::experiment::diagnostics::{self, DiagnosticRow};
 use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Rules;
@@ -44,6 +45,8 @@ pub struct Reproduction {
     pub missing_designs: Vec<String>,
     /// Diagnostic: work between persists.
     pub implied: Vec<ImpliedRow>,
+    /// Diagnostic: other figures that the paper's numbers imply.
+    pub diagnostics: Vec<DiagnosticRow>,
     /// Scoreboard.
     pub rows: Vec<Row>,
     /// What the claims of the headline experiments are worth over the readings, by claim; empty where only one choice ran.
@@ -93,6 +96,7 @@ pub fn reproduce(
         .implied_from
         .as_ref()
         .map_or_else(Vec::new, |s| implied::rows(&experiment, runs, s));
+    let diagnostics = diagnostics::rows(&experiment, runs);
     o.store.write("scoreboard.csv", &to_csv(&rows))?;
     let page = report::render(&Report {
         experiment: &experiment,
@@ -103,6 +107,7 @@ pub fn reproduce(
         plan: &plans[0],
         rows: &rows,
         implied: &implied,
+        diagnostics: &diagnostics,
         claims: &claims,
         readings: &readings,
         worth: &worth,
@@ -119,6 +124,7 @@ pub fn reproduce(
         missing_programs: plans[0].missing_programs.iter().cloned().collect(),
         missing_designs: plans[0].missing_designs.iter().cloned().collect(),
         implied,
+        diagnostics,
         counts: counts(&rows),
         unexpected: unexpected(&experiment, runs),
         rows,

@@ -91,6 +91,16 @@ fn text(r: &Reproduction, out: &Out) -> String {
     if !r.missing_designs.is_empty() {
         let _ = writeln!(t, "designs not yet built: {}", r.missing_designs.join(", "));
     }
+    if !r.diagnostics.is_empty() && !out.quiet {
+        t.push_str("\nwhat the paper's numbers imply, beside ours (diagnostics, not targets)\n");
+        let off = |off| if off { "more than 2x off" } else { "" };
+        let rows = r.diagnostics.iter().map(|d| {
+            let (name, program, value) = (d.name.clone(), d.program.clone(), d.value.clone());
+            vec![name, program, value, d.implied.clone(), off(d.off).to_owned()]
+        });
+        t.push_str(&table(&["figure", "program", "ours", "implied", ""], &rows.collect::<Vec<_>>()));
+        t.push('\n');
+    }
     if !r.implied.is_empty() && !out.quiet {
         t.push_str("\nwork between persists, beside what the paper's figures imply (a diagnostic, not a target)\n");
         let row = |i: &fencepost_lab::experiment::implied::ImpliedRow| {
