@@ -98,7 +98,10 @@ fn text(r: &Reproduction, out: &Out) -> String {
             let (name, program, value) = (d.name.clone(), d.program.clone(), d.value.clone());
             vec![name, program, value, d.implied.clone(), off(d.off).to_owned()]
         });
-        t.push_str(&table(&["figure", "program", "ours", "implied", ""], &rows.collect::<Vec<_>>()));
+        t.push_str(&table(
+            &["figure", "program", "ours", "implied", ""],
+            &rows.collect::<Vec<_>>(),
+        ));
         t.push('\n');
     }
     if !r.implied.is_empty() && !out.quiet {
