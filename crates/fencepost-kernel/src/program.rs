@@ -1,6 +1,7 @@
 //! What a program is: operations indexed by number, and recovery and audit as chains of steps.
 
-use crate::dialect::{Logging, Pm};
+use crate::dialect::Logging;
+use crate::pm::Pm;
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
 use crate::span::Span;

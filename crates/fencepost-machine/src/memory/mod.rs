@@ -10,11 +10,13 @@
 
 mod controller;
 mod drain;
+mod drain_steps;
 mod epochs;
 mod flow;
 mod leaving;
 mod map;
 mod module;
+mod module_steps;
 mod partition;
 mod preset;
 mod schedule;
