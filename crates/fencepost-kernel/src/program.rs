@@ -1,9 +1,9 @@
 //! What a program is: operations indexed by number, and recovery and audit as chains of steps.
 
 use crate::dialect::Logging;
-use crate::pm::Pm;
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
+use crate::pm::Pm;
 use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr};
 use std::fmt::Debug;

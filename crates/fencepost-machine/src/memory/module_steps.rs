@@ -9,8 +9,8 @@ use super::schedule::sooner;
 use super::spec::SpecError;
 use super::timed::{due, insert};
 use super::writes::Slot;
-use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::Ps;
+use fencepost_kernel::units::LINE_BYTES;
 use std::collections::VecDeque;
 
 impl Controller {
