@@ -14,11 +14,13 @@ pub mod experiment;
 pub mod external;
 #[cfg(test)]
 mod extremes;
+pub mod histogram;
 pub mod host;
 pub mod input;
 pub mod judge;
 pub mod listing;
 pub mod memtrace;
+pub mod persist_stats;
 pub mod progress;
 pub mod reference;
 pub mod replay;

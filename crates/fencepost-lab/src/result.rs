@@ -1,8 +1,11 @@
 //! What a run yields, in the form that users and scripts read.
 
 use crate::host::Host;
+use crate::persist_stats::PersistStats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use crate::histogram::Histogram;
 
 /// Version of the result format; raised when a field changes its meaning.
 pub const SCHEMA: &str = "fencepost-run-1";
@@ -60,51 +63,13 @@ pub struct RunResult {
     /// Set when something that was asked for has no effect here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// How the threads persist, of a run that was recorded for a check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persists: Option<PersistStats>,
     /// The crash check, when asked for.
     pub check: Option<Check>,
     /// Cost on the host; differs from call to call.
     pub host: Host,
-}
-
-/// How often each value was seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Histogram {
-    /// Unit of the values.
-    pub unit: String,
-    /// Value, occurrences.
-    pub values: BTreeMap<u64, u64>,
-}
-impl Histogram {
-    /// A histogram of these occurrences.
-    pub fn new(unit: &str, values: &BTreeMap<u64, u64>) -> Histogram {
-        let values = values.clone();
-        Histogram {
-            unit: unit.into(),
-            values,
-        }
-    }
-    /// Number of samples.
-    pub fn count(&self) -> u64 {
-        self.values.values().sum()
-    }
-    /// Share of the samples that are at most `value`; 0 without samples.
-    pub fn at_most(&self, value: u64) -> f64 {
-        let below: u64 = self.values.range(..=value).map(|v| v.1).sum();
-        below as f64 / self.count().max(1) as f64
-    }
-    /// The least value that at least this share of the samples does not exceed; `None` without samples.
-    pub fn quantile(&self, share: f64) -> Option<u64> {
-        self.values.keys().copied().find(|v| self.at_most(*v) >= share)
-    }
-    /// Mean of the samples; 0 without samples.
-    pub fn mean(&self) -> f64 {
-        let sum: f64 = self.values.iter().map(|(v, n)| *v as f64 * *n as f64).sum();
-        sum / self.count().max(1) as f64
-    }
-    /// The largest value seen.
-    pub fn max(&self) -> Option<u64> {
-        self.values.keys().next_back().copied()
-    }
 }
 
 /// Verdict on the crash points of a run.

@@ -6,6 +6,7 @@ use crate::error::{BadInput, LabError};
 use crate::experiment::kept::Identity;
 use crate::experiment::runs::Job;
 use crate::host::Host;
+use crate::persist_stats::PersistStats;
 use crate::request::Request;
 use crate::result::{Check, Histogram, RunResult, SCHEMA};
 use crate::simulate::{Simulated, simulate, warning};
@@ -90,6 +91,7 @@ fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult
         histograms: histograms(report, s.histograms),
         warning: warning(resolved),
         note: note(resolved),
+        persists: report.trace.as_ref().map(|t| PersistStats::of(t, &report.log)),
         check,
         host: Host::new(s.spent, report.simulated),
     }

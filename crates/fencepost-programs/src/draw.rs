@@ -1,4 +1,4 @@
-//! Random choices of operations, each a pure function of a hash.
+//! Random choices of operations, each a pure function of a hash, in integers, so that every machine draws the same.
 
 use fencepost_kernel::rng;
 
@@ -15,6 +15,51 @@ pub(crate) fn between(h: u64, low: u64, high: u64) -> u64 {
 pub(crate) fn non_uniform(h: u64, a: u64, c: u64, low: u64, high: u64) -> u64 {
     let mixed = below(rng::mix(h ^ 1), a + 1) | between(rng::mix(h ^ 2), low, high);
     (mixed + c) % (high - low + 1) + low
+}
+/// Whether an event of this many percent happens. `h` is a hash.
+pub(crate) fn percent(h: u64, percent: u64) -> bool {
+    below(h, 100) < percent
+}
+/// A number below `n` by a power law: `hot` percent of the numbers, the lowest, get `100 - hot` percent of the draws, and again so
+/// among those. 80-20 is `hot` = 20.
+pub(crate) fn power_law(h: u64, n: u64, hot: u64) -> u64 {
+    let (mut span, mut h) = (n, h);
+    while span > 1 {
+        let head = (span * hot).div_ceil(100).max(1);
+        h = rng::mix(h.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        if percent(h, hot) && head < span {
+            return head + below(rng::mix(h ^ 1), span - head);
+        }
+        span = if head < span { head } else { 1 };
+    }
+    0
+}
+/// A number below `n`: `hot` percent of the numbers, the lowest, get `100 - hot` percent of the draws, alike on either side.
+pub(crate) fn hot_and_cold(h: u64, n: u64, hot: u64) -> u64 {
+    let head = (n * hot).div_ceil(100).max(1);
+    let within = rng::mix(h ^ 1);
+    if percent(h, hot) && head < n {
+        head + below(within, n - head)
+    } else {
+        below(within, head)
+    }
+}
+/// An edge of a scale-free graph of `1 << scale` vertices (R-MAT): the adjacency matrix is halved `scale` times in both directions, and a
+/// quadrant chosen with 55, 10, 10 and 25 percent, as SSCA 2.2 does.
+pub(crate) fn scale_free_edge(h: u64, scale: u32) -> (u64, u64) {
+    let (mut from, mut to, mut h) = (0, 0, h);
+    for _ in 0..scale {
+        h = rng::mix(h.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let quadrant = match below(h, 100) {
+            0..55 => 0,
+            55..65 => 1,
+            65..75 => 2,
+            _ => 3,
+        };
+        from = from << 1 | quadrant >> 1;
+        to = to << 1 | quadrant & 1;
+    }
+    (from, to)
 }
 
 #[cfg(test)]
@@ -34,5 +79,37 @@ mod tests {
             high_bits[1] += (skewed & 1023).count_ones();
         }
         assert!(high_bits[1] > high_bits[0] * 5 / 4, "{high_bits:?}");
+    }
+    const DRAWS: u64 = 100_000;
+
+    /// How many of `DRAWS` draws fall below `limit`, in percent.
+    fn share(draw: impl Fn(u64) -> u64, limit: u64) -> u64 {
+        let hits = (0..DRAWS).filter(|i| draw(rng::hash(&[7, *i])) < limit).count() as u64;
+        hits * 100 / DRAWS
+    }
+    #[test]
+    fn the_hottest_fifth_gets_four_fifths_and_so_on_down() {
+        let draw = |h| power_law(h, 1000, 20);
+        for (limit, percent) in [(200, 80), (40, 64), (8, 51), (1000, 100)] {
+            let found = share(draw, limit);
+            assert!(found.abs_diff(percent) <= 1, "{found} percent below {limit}");
+        }
+        assert_eq!(power_law(5, 1, 20), 0);
+    }
+    #[test]
+    fn hot_numbers_are_alike() {
+        let draw = |h| hot_and_cold(h, 1000, 10);
+        for (limit, percent) in [(100, 90), (50, 45), (550, 95), (1000, 100)] {
+            let found = share(draw, limit);
+            assert!(found.abs_diff(percent) <= 1, "{found} percent below {limit}");
+        }
+    }
+    #[test]
+    fn edges_fall_into_quadrants_as_declared() {
+        // Source in the upper half: quadrants 0 and 1. Twice so: the square of that.
+        for (limit, percent) in [(512, 65), (256, 42), (1024, 100)] {
+            let found = share(|h| scale_free_edge(h, 10).0, limit);
+            assert!(found.abs_diff(percent) <= 1, "{found} percent below {limit}");
+        }
     }
 }

@@ -26,28 +26,36 @@
 //! after releasing its locks; rolled-back memory includes DRAM (allocator state, the queue's published tail).
 
 pub mod bplustree;
+pub mod btree;
+mod chains;
 pub mod commitstore;
 pub mod cq;
 mod dict;
 mod draw;
+pub mod echo;
 pub mod hash;
 pub mod index;
 pub mod layout;
+pub mod memcached;
+pub mod nstore;
 pub mod oracle;
 pub mod page;
 pub mod pc;
 pub mod pool;
 pub mod random;
 pub mod rbtree;
+pub mod redis;
 pub mod registers;
 pub mod registry;
 pub mod settings;
 pub mod sites;
 pub mod small;
 pub mod sps;
+pub mod ssca2;
 pub mod tatp;
 pub mod tpcc;
 pub mod tx;
+pub mod vacation;
 pub mod words;
 
 pub use registry::{About, Visit, footprint, programs, with_program};

@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 pub(super) fn result(time_ps: u64, flushes: u64) -> RunResult {
+    let (wall, core) = (Duration::from_secs(1), Duration::from_secs(1));
+    let second = Spent { wall, core };
     RunResult {
         schema: SCHEMA.into(),
         program: "cq".into(),
@@ -44,14 +46,9 @@ pub(super) fn result(time_ps: u64, flushes: u64) -> RunResult {
         histograms: Default::default(),
         warning: None,
         note: None,
+        persists: None,
         check: None,
-        host: Host::new(
-            Spent {
-                wall: Duration::from_secs(1),
-                core: Duration::from_secs(1),
-            },
-            (1_000_000, 10),
-        ),
+        host: Host::new(second, (1_000_000, 10)),
     }
 }
 fn cell(program: &str, point: &str, media: &str) -> Cell {

@@ -143,7 +143,10 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
         "sps" => &[("entries", 200)],
         "hash" => &[("buckets", 101), ("keys", 400), ("preload", 200)],
         "rbtree" | "bplustree" => &[("keys", 400), ("preload", 200)],
-        _ => &[],
+        _ => {
+            let about = programs().into_iter().find(|p| p.word == program);
+            return about.map_or_else(Vec::new, |p| p.small_params());
+        }
     };
     ints.iter()
         .map(|(n, v)| (n.to_string(), params::Raw::Int(*v)))

@@ -58,6 +58,14 @@ fn long_runs_keep_every_invariant() {
         ("pc", 1500),
         ("tatp", 1500),
         ("tpcc", 300),
+        ("btree", 1000),
+        ("ssca2", 500),
+        ("redis", 500),
+        ("memcached", 500),
+        ("vacation", 500),
+        ("echo", 100),
+        ("nstore-ycsb", 100),
+        ("nstore-tpcc", 200),
     ] {
         for (scheme, dialect) in [
             (Scheme::UndoArray, SO),
@@ -84,6 +92,14 @@ fn all_modes_do_the_same_operations() {
         ("pc", 300),
         ("tatp", 300),
         ("tpcc", 100),
+        ("btree", 300),
+        ("ssca2", 300),
+        ("redis", 300),
+        ("memcached", 300),
+        ("vacation", 300),
+        ("echo", 100),
+        ("nstore-ycsb", 100),
+        ("nstore-tpcc", 100),
     ] {
         let reference = long(word, Scheme::UndoArray, VOLATILE, ops);
         for scheme in [Scheme::UndoArray, Scheme::UndoList, Scheme::Redo] {

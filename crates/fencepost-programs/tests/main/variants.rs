@@ -34,15 +34,19 @@ impl Visit for Try {
 
 /// Whether the variant must be convicted under the model.
 ///
-/// One exception: a change of the hash table or the list is one link store, and `delegated` acknowledges nothing until the end. With the
+/// One exception: a change of the hash table or the list, or a SET of the object store, is one link store, and `delegated`
+/// acknowledges nothing until the end. With the
 /// contents of a new item already ordered before, whether that store or a log mark is durable first shows in no crash state.
 fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool {
     use Scheme::{LibraryArray, LibraryList, UndoArray, UndoList};
     use Variant::*;
     let one_store = matches!(
         (word, scheme, variant),
-        ("hash" | "ll", UndoArray | LibraryArray, MissingFence | MisplacedFence)
-            | ("hash" | "ll", UndoList | LibraryList, MissingLogFence)
+        (
+            "hash" | "ll" | "redis",
+            UndoArray | LibraryArray,
+            MissingFence | MisplacedFence
+        ) | ("hash" | "ll" | "redis", UndoList | LibraryList, MissingLogFence)
     );
     if one_store && model == Model::Epoch {
         return false;

@@ -8,6 +8,7 @@ use crate::progress::Waiting;
 use fencepost_lab::LabError;
 use fencepost_lab::config::Resolved;
 use fencepost_lab::experiment::score::short;
+use fencepost_lab::persist_stats::{Beside, PersistStats};
 use fencepost_lab::request::Request;
 use fencepost_lab::result::{Check, Histogram, RunResult};
 use fencepost_lab::store::Store;
@@ -85,6 +86,9 @@ fn text(r: &RunResult, out: &Out) -> String {
         let rows: Vec<Vec<String>> = r.counters.iter().map(|(k, v)| vec![k.clone(), v.to_string()]).collect();
         t.push_str(&table(&["counter", "value"], &rows));
     }
+    if out.verbose > 0 {
+        t.push_str(&persists(r));
+    }
     if let Some(c) = &r.check {
         t.push_str(&check_text(c));
     }
@@ -98,6 +102,23 @@ fn text(r: &RunResult, out: &Out) -> String {
         h.peak_rss_bytes.map_or_else(|| "?".into(), |b| (b >> 20).to_string())
     );
     t
+}
+
+/// How the run persists beside what WHISPER published of its programs; counted where runs are recorded (`--check`).
+fn persists(r: &RunResult) -> String {
+    let all = r
+        .persists
+        .as_ref()
+        .map(PersistStats::beside_whisper)
+        .unwrap_or_default();
+    let row = |b: Beside| vec![b.what.to_owned(), short(b.here), b.published.to_owned()];
+    match all.is_empty() {
+        true => String::new(),
+        false => table(
+            &["persists", "here", "WHISPER"],
+            &all.into_iter().map(row).collect::<Vec<_>>(),
+        ),
+    }
 }
 
 /// One line for each histogram; all of its values are in the JSON document.

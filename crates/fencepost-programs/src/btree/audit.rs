@@ -1,0 +1,191 @@
+//! The audit: one walk in the order of the keys, a node a step, checking bounds, counts, depth and every pair.
+
+use super::shape::{COUNT, LEAF, Shape};
+use crate::oracle::{Cut, History};
+use fencepost_kernel::{Addr, At, Mem, Violation};
+
+/// What the oracle knows of a run.
+#[derive(Clone, Debug)]
+pub struct BTreeModel {
+    pub(super) history: History,
+    /// Every key that may be in the tree, ascending.
+    pub(super) keys: Vec<u64>,
+}
+
+/// A node on the path from the root, and the next of its children.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+struct Frame {
+    node: u64,
+    child: u64,
+    /// Keys below this node are above `low` and below `high` (`None`: unbounded).
+    low: u64,
+    high: Option<u64>,
+}
+
+/// State between two steps of the audit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BTreeAudit {
+    path: Vec<Frame>,
+    started: bool,
+    /// Depth of the leaves, once one has been seen.
+    depth: Option<usize>,
+    /// Next of the model's keys that has not been judged.
+    next: usize,
+    cut: Cut,
+}
+
+fn wrong(at: u64, why: &str) -> Violation {
+    Violation::at(Addr(at), why)
+}
+fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
+    m.load(At::new(Addr(node)).field(offset)).v
+}
+
+impl BTreeAudit {
+    pub(super) fn start(cut: Cut) -> BTreeAudit {
+        BTreeAudit {
+            path: Vec::new(),
+            started: false,
+            depth: None,
+            next: 0,
+            cut,
+        }
+    }
+    /// One node; `None` at the end.
+    pub(super) fn step<M: Mem<Dep = ()>>(
+        mut self,
+        shape: &Shape,
+        model: &BTreeModel,
+        m: &mut M,
+    ) -> Result<Option<BTreeAudit>, Violation> {
+        if let Some(fault) = model.history.fault() {
+            let (why, at) = (fault.into(), None);
+            return Err(Violation { why, at });
+        }
+        let target = if self.started {
+            self.descend(shape, model, m)?
+        } else {
+            self.started = true;
+            let node = m.load(At::new(shape.root)).v;
+            Some(Frame {
+                node,
+                child: 0,
+                low: 0,
+                high: None,
+            })
+        };
+        let Some(target) = target else {
+            for key in &model.keys[self.next..] {
+                self.absent(model, *key)?;
+            }
+            return Ok(None);
+        };
+        self.enter(shape, model, m, target)?;
+        Ok(Some(self))
+    }
+    /// The next child to look at, after the pair before it; nodes that have none left are left.
+    fn descend<M: Mem<Dep = ()>>(
+        &mut self,
+        shape: &Shape,
+        model: &BTreeModel,
+        m: &mut M,
+    ) -> Result<Option<Frame>, Violation> {
+        while let Some(top) = self.path.last_mut() {
+            let (node, i, mut low) = (top.node, top.child, top.low);
+            let count = get(m, node, COUNT) & (LEAF - 1);
+            if i > count {
+                self.path.pop();
+                continue;
+            }
+            top.child += 1;
+            let high = if i == count {
+                top.high
+            } else {
+                Some(get(m, node, shape.key(i)))
+            };
+            if i > 0 {
+                low = get(m, node, shape.key(i - 1));
+                let value = get(m, node, shape.value(i - 1));
+                self.pair(model, node, low, value)?;
+            }
+            let node = get(m, node, shape.child(i));
+            return Ok(Some(Frame {
+                node,
+                child: 0,
+                low,
+                high,
+            }));
+        }
+        Ok(None)
+    }
+    fn enter<M: Mem<Dep = ()>>(
+        &mut self,
+        shape: &Shape,
+        model: &BTreeModel,
+        m: &mut M,
+        f: Frame,
+    ) -> Result<(), Violation> {
+        if !shape.is_node(f.node) {
+            return Err(wrong(f.node, "a link leads to something that is no node"));
+        }
+        let word = get(m, f.node, COUNT);
+        let (count, leaf) = (word & (LEAF - 1), word & LEAF != 0);
+        if word > (LEAF | shape.pairs) || count > shape.pairs {
+            return Err(wrong(f.node, "a node counts more pairs than it can hold"));
+        }
+        let least = match (self.path.is_empty(), leaf) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => shape.fewest(),
+        };
+        if count < least {
+            return Err(wrong(f.node, "a node has too few pairs"));
+        }
+        // Keys of inner nodes ascend strictly between bounds that nest, so no walk meets a node twice: links form no cycle.
+        let mut low = f.low;
+        for i in 0..count {
+            let key = get(m, f.node, shape.key(i));
+            if key <= low || f.high.is_some_and(|h| key >= h) {
+                return Err(wrong(f.node, "keys of a node are out of order or out of its bounds"));
+            }
+            low = key;
+        }
+        if !leaf {
+            self.path.push(f);
+            return Ok(());
+        }
+        if *self.depth.get_or_insert(self.path.len()) != self.path.len() {
+            return Err(wrong(f.node, "leaves are at different depths"));
+        }
+        for i in 0..count {
+            let (key, value) = (get(m, f.node, shape.key(i)), get(m, f.node, shape.value(i)));
+            self.pair(model, f.node, key, value)?;
+        }
+        Ok(())
+    }
+    /// Keys ascend over the whole walk; the keys passed over are absent, this one has its value.
+    fn pair(&mut self, model: &BTreeModel, node: u64, key: u64, value: u64) -> Result<(), Violation> {
+        while let Some(k) = model.keys.get(self.next).filter(|k| **k < key) {
+            self.absent(model, *k)?;
+            self.next += 1;
+        }
+        if model.keys.get(self.next) != Some(&key) {
+            return Err(wrong(node, "a key is twice in the tree or of no operation"));
+        }
+        self.next += 1;
+        // The oracle's 0 means absent.
+        if value == 0 {
+            return Err(wrong(node, "a pair has no value"));
+        }
+        let why = "a node holds a value of no prefix of the operations";
+        let seen = model.history.observe(&mut self.cut, key, value);
+        seen.map_err(|_| wrong(node, why))
+    }
+    fn absent(&mut self, model: &BTreeModel, key: u64) -> Result<(), Violation> {
+        let missing = |_| Violation {
+            why: format!("key {key} is absent in no prefix of the operations"),
+            at: None,
+        };
+        model.history.observe(&mut self.cut, key, 0).map_err(missing)
+    }
+}
