@@ -22,6 +22,7 @@ mod sync_flush;
 pub mod testkit;
 pub mod themis;
 pub mod volatile;
+pub mod volatile_logged;
 pub mod x86;
 
 pub use info::{

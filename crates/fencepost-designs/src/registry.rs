@@ -7,6 +7,7 @@ pub fn all() -> &'static [DesignInfo] {
     #[rustfmt::skip] // one design, one line
     static ALL: &[DesignInfo] = &[
         crate::volatile::INFO,
+        crate::volatile_logged::INFO,
         crate::so::INFO,
         crate::so_adr::INFO,
         crate::delegated::INFO,

@@ -48,6 +48,16 @@ impl Fences {
     }
 }
 
+fencepost_kernel::param_words! {
+    /// What a line flush pays on its way.
+    pub enum CleanPath {
+        /// The flush goes to the bus at once, and its answer is there when the controller takes the line.
+        Acceptance = "acceptance",
+        /// A look-up of every level below the first, memory, and the answer's way back over the buses.
+        Levels = "levels",
+    }
+}
+
 params! {
     /// Cores.
     pub struct CoreSpec {
@@ -66,6 +76,9 @@ params! {
         /// Instructions dispatched per cycle.
         #[range(1..=256)]
         dispatch_width: u32 = 6,
+        /// Instructions fetched, decoded and renamed per cycle: dispatch is no faster.
+        #[range(1..=256)]
+        front_end_width: u32 = 6,
         /// Instructions committed per cycle.
         #[range(1..=256)]
         commit_width: u32 = 8,
@@ -125,6 +138,8 @@ params! {
         transfer: Ps = Ps::from_ns(4),
         /// From the bus to a memory controller, and back with data, each way.
         to_memory: Ps = Ps::from_ns(2),
+        /// What a line flush pays on its way through the levels.
+        clean_path: CleanPath = CleanPath::Acceptance,
     }
 }
 
@@ -228,6 +243,7 @@ impl MachineSpec {
         }
         let positive = [
             ("core.dispatch_width", self.core.dispatch_width),
+            ("core.front_end_width", self.core.front_end_width),
             ("core.commit_width", self.core.commit_width),
             ("core.compute_ipc", self.core.compute_ipc),
             ("core.rob", self.core.rob),
@@ -239,6 +255,7 @@ impl MachineSpec {
         }
         let widths = [
             ("core.dispatch_width", self.core.dispatch_width, 256),
+            ("core.front_end_width", self.core.front_end_width, 256),
             ("core.commit_width", self.core.commit_width, 256),
             ("core.compute_ipc", self.core.compute_ipc, 256),
             ("core.rob", self.core.rob, 1 << 16),

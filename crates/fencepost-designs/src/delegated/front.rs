@@ -7,7 +7,7 @@ use super::params::{Arbitration, DelegatedParams};
 use super::port::{PortId, Ports};
 use super::tracker::{Stored, Tracker};
 use crate::persist_path::{PersistPath, Waiting};
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData};
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData, planted};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, Snoop, SnoopAnswer, Way, Why, WriteId,
 };
@@ -88,6 +88,7 @@ impl Front {
     #[inline]
     pub fn update_block(&mut self, cx: &mut dyn Cx, port: PortId) {
         let cause = self.full(port);
+        let cause = cause.filter(|_| !planted!("delegated.full-buffer-passes", "a full persist buffer blocks the L1"));
         if self.blocked[port.index()] != cause {
             self.block(cx, port, cause);
         }
@@ -219,7 +220,11 @@ impl Front {
     /// private cache sends a line straight there only when it is cleaned.)
     pub fn leaving(&self, cx: &mut dyn Cx, from: Level, way: &Way, why: Why) -> Exit {
         let to_memory = from == Level::Llc || why == Why::Cleaned;
-        if to_memory && way.line.is_persistent() {
+        let written = planted!(
+            "delegated.eviction-written",
+            "persistent lines that the last level evicts are dropped"
+        );
+        if to_memory && way.line.is_persistent() && !written {
             cx.count(DROPPED, 1);
             return Exit::Drop;
         }

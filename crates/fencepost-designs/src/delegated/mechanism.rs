@@ -25,6 +25,10 @@ impl Delegated {
     /// The mechanism for a machine of this shape; `merge` selects one epoch pointer per core.
     pub fn new(params: DelegatedParams, shape: MachineShape, merge: bool) -> Delegated {
         let ports = Ports::new(shape, BufferPer::Core, 0);
+        let params = DelegatedParams {
+            fault: params.fault.or_planted(),
+            ..params
+        };
         Delegated {
             front: Front::new(&params, ports, shape.harts, merge),
             params,

@@ -1,7 +1,7 @@
 //! Parameters of delegated ordering.
 
-use fencepost_kernel::Ps;
 use fencepost_kernel::params::ParamError;
+use fencepost_kernel::{Ps, planted};
 
 fencepost_kernel::param_words! {
     /// Who drains next when several persist buffers can.
@@ -27,6 +27,32 @@ fencepost_kernel::param_words! {
         CoalesceWithDependences = "coalesce-with-dependences",
         /// A drained FENCE makes no epoch boundary.
         EpochBoundarySkipped = "epoch-boundary-skipped",
+    }
+}
+impl Fault {
+    /// The parameter's fault, or the one that is planted for this thread.
+    pub(super) fn or_planted(self) -> Fault {
+        let none = self == Fault::None;
+        if none
+            && planted!(
+                "delegated.drain-ignores-dependences",
+                "an entry drains after everything that it depends on"
+            )
+        {
+            return Fault::DrainIgnoresDependences;
+        }
+        if none
+            && planted!(
+                "delegated.coalesce-with-dependences",
+                "a store joins the newest entry only while AccumDP is empty"
+            )
+        {
+            return Fault::CoalesceWithDependences;
+        }
+        if none && planted!("delegated.epoch-boundary-skipped", "a drained FENCE closes the epoch") {
+            return Fault::EpochBoundarySkipped;
+        }
+        self
     }
 }
 fencepost_kernel::params! {

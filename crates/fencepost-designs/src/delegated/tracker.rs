@@ -8,7 +8,7 @@ use super::params::{DelegatedParams, Fault};
 use super::summary::Summary;
 
 use super::port::PortId;
-use fencepost_kernel::{HartId, LineAddr, LineData, LineTable, Ps};
+use fencepost_kernel::{HartId, LineAddr, LineData, LineTable, Ps, planted};
 use fencepost_machine::seam::Epoch;
 
 /// Where a store's bytes went.
@@ -196,7 +196,14 @@ impl Tracker {
         let Some(head) = self.next(owner) else { return };
         let is_fence = matches!(head.kind, Kind::Fence { .. });
         let ignore = self.fault == Fault::DrainIgnoresDependences;
-        let free = ignore || head.deps.clear_of(&self.drained);
+        let whole_epochs = planted!(
+            "delegated.waits-for-whole-epochs",
+            "dependences are those of one persist or FENCE, never of its whole epoch"
+        );
+        let entries = self.ports[owner.index()].entries.iter();
+        let mut epoch = entries.take_while(|e| matches!(e.kind, Kind::Persist { .. }));
+        let all = !whole_epochs || epoch.all(|e| e.deps.clear_of(&self.drained));
+        let free = ignore || all && head.deps.clear_of(&self.drained);
         self.fences |= bit * u64::from(is_fence);
         match free {
             true => self.free |= bit,

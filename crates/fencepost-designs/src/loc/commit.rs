@@ -7,7 +7,7 @@ use super::lines::{Captured, Moving, Version};
 use super::memlog::Block;
 use super::stats;
 use super::txs::Key;
-use fencepost_kernel::{HartId, LineAddr, LineData, TxId};
+use fencepost_kernel::{HartId, LineAddr, LineData, TxId, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level};
 
 /// Injected aborts of one hart in a row, at most: programs make progress whatever the seed.
@@ -142,6 +142,12 @@ impl Loc {
     }
     /// The owner of the version below the newest, if the log does not have it.
     fn unlogged_below(&self, line: LineAddr) -> Option<(Key, Option<(Level, u32)>)> {
+        if planted!(
+            "loc.nothing-merged",
+            "versions that a successor of the window overwrote are not logged"
+        ) {
+            return None;
+        }
         let chain = &self.lines.get(&line)?.chain;
         let below = chain.len().checked_sub(2).map(|i| &chain[i])?;
         let key = below.last.filter(|_| below.captured.is_none())?;

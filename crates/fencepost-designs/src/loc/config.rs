@@ -1,7 +1,7 @@
 //! Parameters of the transactional designs, and the one configuration that they become.
 
 use fencepost_kernel::params::ParamError;
-use fencepost_kernel::{Bytes, Ps};
+use fencepost_kernel::{Bytes, Ps, planted};
 
 fencepost_kernel::param_words! {
     /// Planted faults, for tests of the checker.
@@ -14,6 +14,29 @@ fencepost_kernel::param_words! {
         InPlaceEarly = "in-place-early",
         /// An aborted transaction takes the predecessors' versions that it overwrote with it.
         NoRescue = "no-rescue",
+    }
+}
+impl LocFault {
+    /// The parameter's fault, or the one that is planted for this thread.
+    fn or_planted(self) -> LocFault {
+        let none = self == LocFault::None;
+        if none
+            && planted!(
+                "loc.pair-first",
+                "a dependency pair counts only when the successor is committed"
+            )
+        {
+            return LocFault::PairFirst;
+        }
+        if none
+            && planted!(
+                "loc.in-place-early",
+                "a transaction's lines go home after all its log writes are durable"
+            )
+        {
+            return LocFault::InPlaceEarly;
+        }
+        self
     }
 }
 fencepost_kernel::param_words! {
@@ -221,7 +244,7 @@ impl Config {
         Config {
             entries: p.tx_entries,
             aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault,
+            fault: p.fault.or_planted(),
             ..self
         }
     }
@@ -230,7 +253,11 @@ impl Config {
             in_place: p.in_place,
             buffer: p.log_buffer,
             log_path: p.log_path,
-            group_atomic: p.group_atomic,
+            group_atomic: p.group_atomic
+                && !planted!(
+                    "loc.group-not-atomic",
+                    "a block group is one atomic write where transactions are committed by count"
+                ),
             ..self
         }
     }

@@ -8,7 +8,7 @@
 
 use super::format::{Content, Head, Name, Record, groups};
 use fencepost_kernel::units::LOG_BASE;
-use fencepost_kernel::{HartId, Image, LineAddr, LineData};
+use fencepost_kernel::{HartId, Image, LineAddr, LineData, planted};
 use std::collections::BTreeMap;
 
 /// A transaction as the log shows it.
@@ -77,13 +77,30 @@ pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64, count: Pairs) -> 
     let all = count == Pairs::All;
     let mut marked: BTreeMap<u64, bool> = BTreeMap::new();
     for (position, tx) in txs.iter().rev() {
-        let merged = tx.pairs.iter().filter(|p| all || marked.get(&p.0) == Some(&true));
+        let ignored = planted!(
+            "loc.pairs-ignored",
+            "the blocks of a committed successor count for its predecessor"
+        );
+        let counts = |p: &&(u64, u32)| !ignored && (all || marked.get(&p.0) == Some(&true));
+        let merged = tx.pairs.iter().filter(counts);
         let found = tx.blocks.len() as u32 + merged.map(|p| p.1).sum::<u32>();
-        marked.insert(*position, tx.count == Some(found));
+        let complete = tx.count == Some(found);
+        let believed = planted!(
+            "loc.count-ignored",
+            "a transaction is committed when its blocks equal its count"
+        );
+        marked.insert(*position, complete || believed);
     }
     let mut end = first;
     while marked.get(&end) == Some(&true) {
         end += 1;
+    }
+    if planted!(
+        "loc.hole-skipped",
+        "nothing after the first uncommitted transaction is committed"
+    ) {
+        let last = marked.iter().filter(|m| *m.1).map(|m| *m.0).max();
+        return last.unwrap_or(0).max(end - 1);
     }
     if all {
         return end - 1;

@@ -4,7 +4,7 @@ use super::exclusive::CommitRight;
 use super::params::{PcommitPolicy, SoFault, SoParams};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
-use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{Fence, Flush, HartId, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
 
 /// What a timer or a clean of this design means; packed with the hart into the tag.
@@ -92,6 +92,10 @@ impl So {
     /// The mechanism for a machine of this shape.
     pub fn new(params: SoParams, shape: MachineShape) -> So {
         let harts = usize::from(shape.harts);
+        let params = SoParams {
+            fault: params.fault.or_planted(),
+            ..params
+        };
         So {
             params,
             harts: vec![Hart::default(); harts],
@@ -117,6 +121,9 @@ impl So {
 
     fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
         let kind = match flush {
+            Flush::Clwb | Flush::CvAp if planted!("so.clwb-keeps-permission", "clwb gives up write permission") => {
+                CleanKind::KeepExclusive
+            }
             Flush::Clwb | Flush::CvAp => CleanKind::KeepShared,
             Flush::ClflushOpt | Flush::Clflush => CleanKind::Invalidate,
         };

@@ -1,6 +1,6 @@
 //! Parameters of synchronous ordering.
 
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Ps, planted};
 
 fencepost_kernel::param_words! {
     /// What a `pcommit` waits for.
@@ -22,6 +22,24 @@ fencepost_kernel::param_words! {
         PcommitIgnoresOthers = "pcommit-ignores-others",
         /// `sfence` does not wait for the hardware thread's own flushes.
         SfenceIgnoresFlushes = "sfence-ignores-flushes",
+    }
+}
+impl SoFault {
+    /// The parameter's fault, or the one that is planted for this thread.
+    pub(super) fn or_planted(self) -> SoFault {
+        let none = self == SoFault::None;
+        if none
+            && planted!(
+                "so.pcommit-ignores-others",
+                "pcommit waits for the accepted writes of every core"
+            )
+        {
+            return SoFault::PcommitIgnoresOthers;
+        }
+        if none && planted!("so.sfence-ignores-flushes", "sfence waits for the thread's own flushes") {
+            return SoFault::SfenceIgnoresFlushes;
+        }
+        self
     }
 }
 fencepost_kernel::params! {

@@ -4,7 +4,7 @@ use super::params::{ThemisFault, ThemisParams};
 use super::parked::{HISTOGRAMS, Parked};
 use crate::info::MachineShape;
 use crate::x86::{Paths, Policy, TwoPaths, stat};
-use fencepost_kernel::{CoreId, HartId, LineAddr};
+use fencepost_kernel::{CoreId, HartId, LineAddr, planted};
 use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
 
 /// What a line carries: the tail pointer, and above it the number of pointer resets at the time. Zero: depends on nothing.
@@ -48,6 +48,12 @@ impl Themis {
 }
 impl AtL1 {
     fn may_go(&self, paths: &Paths, core: CoreId, way: &Way, transfer: bool) -> bool {
+        if planted!(
+            "themis.write-backs-go",
+            "a write-back waits for the non-temporal stores before its line's last store"
+        ) {
+            return true;
+        }
         let forgets = match self.fault {
             ThemisFault::TransferSkipsWbb => transfer,
             ThemisFault::OverflowForgetsWbb => !transfer && paths.wcb(core).wrapping(),
@@ -105,6 +111,15 @@ impl Policy for AtL1 {
         }
     }
     fn may_leave(&mut self, paths: &mut Paths, cx: &dyn Cx, from: Level, way: &Way, why: Why) -> Gate {
+        let volatile_waits = planted!(
+            "themis.volatile-lines-wait",
+            "volatile lines leave whatever is outstanding"
+        );
+        if let (Some(core), false, true) = (private(from), way.line.is_persistent(), volatile_waits)
+            && !paths.wcb(core).is_empty()
+        {
+            return paths.wait(Cause::OrderPending);
+        }
         let Some(core) = private(from).filter(|_| way.line.is_persistent()) else {
             return Gate::Go;
         };

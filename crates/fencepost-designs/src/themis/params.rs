@@ -25,8 +25,10 @@ fencepost_kernel::params! {
         pointer_bits: u8 = 6,
         /// Entries of a core's write-combining buffer, a power of two (paper: 16).
         wcb_entries: u16 = 16,
-        /// From sending an entry to its acknowledgement (paper: 20 ns).
+        /// From sending an entry to its acceptance at the controller (paper: 20 ns).
         ack_latency: Ps = Ps::from_ns(20),
+        /// From there to the acknowledgement at the core (ours: as long as the way there).
+        ack_return: Ps = Ps::from_ns(20),
         /// Time one line takes on the path: an entry stays this long, and two are sent this far apart (ours).
         drain_gap: Ps = Ps::from_ns(4),
         /// Least time an entry stays before it is sent; slows the buffer down to show what order relies on it (ours).
@@ -43,6 +45,7 @@ impl ThemisParams {
         X86Params {
             wcb_entries: self.wcb_entries,
             ack_latency: self.ack_latency,
+            ack_return: self.ack_return,
             drain_gap: self.drain_gap,
             drain_delay: self.drain_delay,
             clwb_keeps: self.clwb_keeps,

@@ -18,7 +18,11 @@ fn shape() -> MachineShape {
     }
 }
 fn bench() -> Bench<Themis> {
-    let mut b = Bench::new(Themis::new(ThemisParams::default(), shape()), 8, 1, 64);
+    let params = ThemisParams {
+        ack_return: Ps::ZERO,
+        ..ThemisParams::default()
+    };
+    let mut b = Bench::new(Themis::new(params, shape()), 8, 1, 64);
     b.cx.durable_on_accept = true;
     b
 }

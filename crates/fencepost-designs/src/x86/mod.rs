@@ -26,8 +26,8 @@
 //!
 //! # Deviations
 //! A line is either cached or in one write-combining buffer: a non-temporal store sends cached copies home first, and an
-//! access to a line with unsent bytes waits until they are sent. The controller's acceptance and the acknowledgement
-//! coincide, at the end of `ack_latency`. An entry stays `drain_gap` before it is sent (the time one line takes on the path), so
+//! access to a line with unsent bytes waits until they are sent. The controller accepts an entry at the end of `ack_latency`,
+//! and the acknowledgement is back `ack_return` later. An entry stays `drain_gap` before it is sent (the time one line takes on the path), so
 //! that the stores of one log record are combined; the paper does not say how eagerly the buffer drains. One buffer
 //! serves all threads of a core. What `clwb` leaves behind is a parameter. On relaxed cores, where program order does not
 //! make stores perform in order, the dialect puts a store barrier where x86 needs nothing.
@@ -90,7 +90,7 @@ pub const INFO: DesignInfo = DesignInfo {
 pub(crate) const VARIANTS: &[Values] = &[
     &[("clwb_keeps", "shared")],
     &[("drain_delay", "700ns")],
-    &[("ack_latency", "1ns"), ("drain_gap", "0ns")],
+    &[("ack_latency", "1ns"), ("ack_return", "0ns"), ("drain_gap", "0ns")],
     &[("ack_latency", "90ns"), ("drain_gap", "30ns"), ("wcb_entries", "2")],
 ];
 /// One entry.

@@ -1,7 +1,7 @@
 //! Parameters of the x86 family.
 
-use fencepost_kernel::Ps;
 use fencepost_kernel::params::ParamError;
+use fencepost_kernel::{Ps, planted};
 
 fencepost_kernel::param_words! {
     /// What a clwb leaves in the caches.
@@ -23,13 +23,38 @@ fencepost_kernel::param_words! {
         SfenceIgnoresWcb = "sfence-ignores-wcb",
     }
 }
+impl X86Fault {
+    /// The parameter's fault, or the one that is planted for this thread.
+    pub(super) fn or_planted(self) -> X86Fault {
+        let none = self == X86Fault::None;
+        if none
+            && planted!(
+                "x86.sfence-ignores-flushes",
+                "sfence waits for the thread's own flushes"
+            )
+        {
+            return X86Fault::SfenceIgnoresFlushes;
+        }
+        if none
+            && planted!(
+                "x86.sfence-ignores-wcb",
+                "sfence waits for the thread's own non-temporal stores"
+            )
+        {
+            return X86Fault::SfenceIgnoresWcb;
+        }
+        self
+    }
+}
 fencepost_kernel::params! {
     /// Parameters of the two paths.
     pub struct X86Params {
         /// Entries of a core's write-combining buffer, a power of two (paper: 16).
         wcb_entries: u16 = 16,
-        /// From sending an entry to its acknowledgement (paper: 20 ns).
+        /// From sending an entry to its acceptance at the controller (paper: 20 ns).
         ack_latency: Ps = Ps::from_ns(20),
+        /// From there to the acknowledgement at the core (ours: as long as the way there).
+        ack_return: Ps = Ps::from_ns(20),
         /// Time one line takes on the path: an entry stays this long, and two are sent this far apart (ours).
         drain_gap: Ps = Ps::from_ns(4),
         /// Least time an entry stays before it is sent; slows the buffer down to show what order relies on it (ours).

@@ -6,8 +6,9 @@ use super::stat;
 use super::wcb::{Acked, Placed, Wcb};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
-use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, Write, WriteId};
+use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
 struct Hart {
@@ -27,12 +28,15 @@ struct Core {
     timer: Option<Ps>,
     /// The controller refused the entry at head.
     refused: bool,
+    /// Entries taken, whose acknowledgements are on their way (`None`: volatile ones).
+    returning: VecDeque<Option<WriteId>>,
 }
 
 const FLUSH: u64 = 0;
 const SYNC_FLUSH: u64 = 1;
 const SEND: u64 = 0;
 const VOLATILE_ACK: u64 = 1;
+const ACK: u64 = 2;
 fn pack(kind: u64, who: u8) -> u64 {
     kind << 8 | u64::from(who)
 }
@@ -52,11 +56,18 @@ pub struct Paths {
 impl Paths {
     /// Empty buffers for a machine of this shape; `pointer_bits` as in [`Wcb::new`].
     pub fn new(params: X86Params, shape: MachineShape, pointer_bits: Option<u8>) -> Paths {
+        let params = X86Params {
+            fault: params.fault.or_planted(),
+            ..params
+        };
+        let late = planted!("themis.pointers-reset-late", "pointers are reset when they run out");
+        let pointer_bits = pointer_bits.map(|bits| bits + u8::from(late));
         let core = Core {
             wcb: Wcb::new(params.wcb_entries, pointer_bits),
             sent: None,
             timer: None,
             refused: false,
+            returning: VecDeque::new(),
         };
         Paths {
             params,
@@ -187,7 +198,13 @@ impl Paths {
     fn send(&mut self, cx: &mut dyn Cx, core: CoreId) {
         let (now, mut sent_any) = (cx.now(), false);
         let gap = self.params.drain_gap;
-        let stay = gap.max(self.params.drain_delay);
+        let stay = match planted!(
+            "x86.entries-leave-at-once",
+            "an entry stays until its time on the path has come"
+        ) {
+            true => Ps::ZERO,
+            false => gap.max(self.params.drain_delay),
+        };
         let c = &mut self.cores[core.index()];
         c.refused = false;
         while let Some(e) = c.wcb.next() {
@@ -235,11 +252,21 @@ impl Paths {
             }
         }
     }
-    /// A write was accepted by the controller: with ADR it is durable, and that is its acknowledgement.
+    /// A write was accepted by the controller: with ADR it is durable, and its acknowledgement starts back.
     pub fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         if let (WriteCause::NonTemporal, Some(hart)) = (write.cause, write.hart) {
             let core = cx.core_of(hart);
-            self.acknowledge(cx, core, Some(id));
+            self.return_ack(cx, core, Some(id));
+        }
+    }
+    /// An entry was taken: its acknowledgement starts back. All take equally long, so they arrive in order.
+    fn return_ack(&mut self, cx: &mut dyn Cx, core: CoreId, id: Option<WriteId>) {
+        match self.params.ack_return {
+            Ps::ZERO => self.acknowledge(cx, core, id),
+            back => {
+                self.cores[core.index()].returning.push_back(id);
+                cx.timer(cx.now() + back, pack(ACK, core.0));
+            }
         }
     }
     fn acknowledge(&mut self, cx: &mut dyn Cx, core: CoreId, id: Option<WriteId>) {
@@ -261,7 +288,12 @@ impl Paths {
                 self.cores[core.index()].timer = None;
                 self.send(cx, core);
             }
-            _ => self.acknowledge(cx, core, None),
+            VOLATILE_ACK => self.return_ack(cx, core, None),
+            _ => {
+                if let Some(id) = self.cores[core.index()].returning.pop_front() {
+                    self.acknowledge(cx, core, id);
+                }
+            }
         }
     }
     /// Who waits for whom.

@@ -11,6 +11,7 @@ const SFENCE: Instr = Instr::Fence(Fence::Sfence);
 fn bench(entries: u16, queue: usize) -> Bench<X86> {
     let params = X86Params {
         wcb_entries: entries,
+        ack_return: Ps::ZERO,
         ..X86Params::default()
     };
     let mut b = Bench::new(X86::new(params, MachineShape::default()), 8, 1, queue);
@@ -42,6 +43,27 @@ fn a_fence_waits_from_the_store_to_its_acknowledgement() {
     assert!(b.cx.kicked[0]);
     assert_eq!(b.instr(0, SFENCE), Gate::Go);
     assert_eq!(b.durable_values(pm_line(1), 0), [7]);
+}
+
+/// Durable on acceptance; the fence waits for the way back as well, and the line is visible to other cores before.
+#[test]
+fn the_acknowledgement_takes_its_way_back() {
+    let params = X86Params {
+        ack_return: Ps::from_ns(15),
+        ..X86Params::default()
+    };
+    let mut b = Bench::new(X86::new(params, MachineShape::default()), 8, 1, 8);
+    b.cx.durable_on_accept = true;
+    for line in [1, 2] {
+        assert_eq!(nt(&mut b, 0, pm_line(line), 7), Gate::Go);
+    }
+    b.run_until(Ps::from_ns(28));
+    assert_eq!(b.cx.durable_order.len(), 2);
+    // The second was sent 8 ns in, accepted 20 ns later, acknowledged 15 ns after that.
+    b.run_until(Ps(42_999));
+    assert_eq!(b.instr(0, SFENCE), Gate::Wait(Cause::WcbPending));
+    b.run_until(Ps(43_000));
+    assert_eq!(b.instr(0, SFENCE), Gate::Go);
 }
 
 #[test]

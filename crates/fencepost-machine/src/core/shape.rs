@@ -6,7 +6,7 @@ use fencepost_kernel::{Divider, Fence, Ps};
 
 /// Sizes and rates of a core.
 ///
-/// Dispatch positions count in units of 1 / (dispatch width x compute ipc) cycles, commit positions in units of
+/// Dispatch positions count in units of 1 / (narrower of front end and dispatch x compute ipc) cycles, commit positions in units of
 /// 1 / commit width cycles, so that both stay integers.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
@@ -49,7 +49,8 @@ impl Shape {
             Pipeline::InOrder => (1, 1, 1),
             Pipeline::OutOfOrder => (core.rob, core.load_queue, core.store_queue),
         };
-        let (width, ipc) = (u64::from(core.dispatch_width), u64::from(core.compute_ipc));
+        let width = u64::from(core.dispatch_width.min(core.front_end_width));
+        let ipc = u64::from(core.compute_ipc);
         Shape {
             rob,
             load_queue,

@@ -7,7 +7,7 @@ use super::shape::Shape;
 use super::state::HardwareThread;
 use crate::frontend::{Journal, SimMem, Thread, ThreadBody};
 use crate::hierarchy::{Lookup, Waiter, WayRef};
-use crate::seam::{Access, Bound, Cause, FenceAction, Gate, Hooks, Instr, TxStart};
+use crate::seam::{Access, Bound, Cause, FenceAction, FenceExecution, Gate, Hooks, Instr, TxStart};
 use crate::spec::{MachineSpec, StoreOrder};
 use fencepost_kernel::{
     Addr, At, Fence, HartId, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Span, StoreId, Val,
@@ -281,4 +281,54 @@ fn a_dependent_load_starts_when_its_address_is_there() {
     let slack = spec.core.clock.period() * 4;
     assert!(serial >= MISS * 2 && serial <= MISS * 2 + slack, "{serial}");
     assert!(parallel >= MISS && parallel <= MISS + slack, "{parallel}");
+}
+
+/// 1000 instructions behind a fence that waits for a miss: all of them execute before it ends, a reorder buffer of them, or none.
+#[test]
+fn what_executes_behind_a_fence_is_what_its_execution_says() {
+    let spec = MachineSpec::default();
+    let finish = |execution| {
+        let fence = FenceAction {
+            execution,
+            ..FenceAction::AFTER_STORES
+        };
+        let program = body(|m| {
+            m.store(at(1), Val::lit(1));
+            m.fence(Fence::Sfence);
+            m.compute(Site(0));
+        });
+        let (threads, out) = run(&spec, fence, &[], vec![program]);
+        (threads[0].account.until, out.performed[0].1)
+    };
+    let period = spec.core.clock.period();
+    let ipc = u64::from(spec.core.compute_ipc);
+    let (compute, window) = (period * (1000 / ipc), period * (u64::from(spec.core.rob) / ipc));
+    let slack = period * 8;
+    let close = |is: Ps, want: Ps| is + slack >= want && is <= want + slack;
+    let (serial, stored) = finish(FenceExecution::Serialize);
+    assert!(close(serial, stored + compute), "{serial}");
+    let (retire, stored) = finish(FenceExecution::Retire);
+    assert!(close(retire, stored + compute - window), "{retire}");
+    let (buffered, _) = finish(FenceExecution::Buffered);
+    assert!(close(buffered, compute), "{buffered}");
+}
+
+/// Loads that hit and depend on nothing: as many a cycle as the narrower of front end and dispatch lets in.
+#[test]
+fn the_front_end_bounds_what_is_dispatched() {
+    let finish = |front_end_width, dispatch_width| {
+        let mut spec = MachineSpec::default();
+        (spec.core.front_end_width, spec.core.dispatch_width) = (front_end_width, dispatch_width);
+        let program = body(|m| {
+            for _ in 0..600 {
+                let _ = m.load(at(1));
+            }
+        });
+        let until = run(&spec, FenceAction::AFTER_STORES, &[at(1).addr], vec![program]).0[0].account.until;
+        until.0 / spec.core.clock.period().0
+    };
+    for (front_end, dispatch, width) in [(3, 6, 3), (6, 3, 3), (6, 6, 6), (2, 6, 2)] {
+        let (cycles, want) = (finish(front_end, dispatch), 600 / width);
+        assert!(cycles.abs_diff(want) <= 10, "{front_end}/{dispatch}: {cycles} cycles, not {want}");
+    }
 }

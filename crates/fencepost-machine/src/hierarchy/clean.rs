@@ -183,7 +183,7 @@ impl Hierarchy {
             w.notify.extend(notify);
             return;
         }
-        let at = out.now() + self.spec.bus.snoop;
+        let at = out.now() + self.clean_in_vain();
         for (hart, tag) in notify {
             out.schedule(at, Step::Cleaned(hart, tag));
         }

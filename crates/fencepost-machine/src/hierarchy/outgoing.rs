@@ -1,8 +1,9 @@
 //! Writes of the machine's own on their way to a memory controller.
 
 use super::outside::Outside;
-use super::state::{Hierarchy, OutgoingWrite, Side, UnderWay};
+use super::state::{Hierarchy, OutgoingWrite, Side, Step, UnderWay};
 use crate::seam::{Write, WriteId};
+use crate::spec::CleanPath;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
 
 impl Hierarchy {
@@ -57,7 +58,25 @@ impl Hierarchy {
             return;
         };
         let notify = door.under_way.swap_remove(i).notify;
-        self.cleaned_now(out, &notify, Some(data));
+        match self.clean_answer() {
+            Ps::ZERO => self.cleaned_now(out, &notify, Some(data)),
+            back => {
+                for (hart, tag) in notify {
+                    let slot = self.answers.iter().position(Option::is_none).unwrap_or_else(|| {
+                        self.answers.push(None);
+                        self.answers.len() - 1
+                    });
+                    self.answers[slot] = Some((hart, tag, *data));
+                    out.schedule(out.now() + back, Step::CleanAnswered(slot as u32));
+                }
+            }
+        }
+    }
+    /// The answer to a clean that wrote its line is back at its core.
+    pub fn clean_answered(&mut self, out: &mut impl Outside, slot: u32) {
+        if let Some((hart, tag, data)) = self.answers[slot as usize].take() {
+            out.cleaned(self, hart, tag, Some(&data));
+        }
     }
 
     /// Whether a write of the design's own must wait, because older bytes of the line still wait for the controller; they
@@ -91,10 +110,34 @@ impl Hierarchy {
     /// Time a clean's line needs from the cache that held it to memory.
     pub(super) fn clean_path(&self, from_llc: bool) -> Ps {
         let bus = &self.spec.bus;
-        if from_llc {
-            self.spec.llc.latency + bus.to_memory
-        } else {
-            bus.snoop + bus.transfer + bus.to_memory
+        match (from_llc, self.pays_levels()) {
+            (true, false) => self.spec.llc.latency + bus.to_memory,
+            (true, true) => self.look_ups() + bus.to_memory,
+            (false, levels) => {
+                let below = if levels { self.look_ups() } else { Ps::ZERO };
+                bus.snoop + bus.transfer + below + bus.to_memory
+            }
         }
+    }
+    /// Time a clean needs that finds nothing to write.
+    pub(super) fn clean_in_vain(&self) -> Ps {
+        match self.pays_levels() {
+            true => self.spec.bus.snoop + self.look_ups() + self.spec.bus.transfer,
+            false => self.spec.bus.snoop,
+        }
+    }
+    /// From a clean's line at the controller to the answer at its core.
+    fn clean_answer(&self) -> Ps {
+        match self.pays_levels() {
+            true => self.spec.bus.to_memory + self.spec.bus.transfer,
+            false => Ps::ZERO,
+        }
+    }
+    fn pays_levels(&self) -> bool {
+        self.spec.bus.clean_path == CleanPath::Levels
+    }
+    /// A look-up in each level below the first.
+    fn look_ups(&self) -> Ps {
+        self.spec.l2.as_ref().map_or(Ps::ZERO, |l2| l2.latency) + self.spec.llc.latency
     }
 }

@@ -85,6 +85,8 @@ pub(crate) enum Step {
     Clean(u32),
     /// A clean without anything to write is complete.
     Cleaned(HartId, u64),
+    /// The answer to a clean that wrote its line, by slot, reaches its core.
+    CleanAnswered(u32),
 }
 
 /// An outstanding miss of a core.
@@ -235,6 +237,8 @@ pub(crate) struct Hierarchy {
     pub(super) bus: Bus,
     pub(super) doors: [Door; 2],
     pub(super) cleans: Vec<Option<CleanRequest>>,
+    /// Answers to cleans on their way back to their cores: thread, tag and the bytes that were written.
+    pub(super) answers: Vec<Option<(HartId, u64, LineData)>>,
     /// Reads that the design asked for: line and tag.
     pub(super) design_reads: Vec<Option<(LineAddr, u64)>>,
     /// Bytes of frozen versions, by cache, line and mark.
@@ -276,6 +280,7 @@ impl Hierarchy {
             bus: Bus::default(),
             doors: Default::default(),
             cleans: Vec::new(),
+            answers: Vec::new(),
             design_reads: Vec::new(),
             versions: FxHashMap::default(),
             charges: Vec::new(),

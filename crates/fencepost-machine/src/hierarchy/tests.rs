@@ -3,7 +3,7 @@
 use super::outside::Outside;
 use super::state::{Hierarchy, Lookup, ReadFor, Side, Step, Waiter};
 use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
-use crate::spec::MachineSpec;
+use crate::spec::{CleanPath, MachineSpec};
 use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps};
 
 /// From a read in the controller's queue to its data.
@@ -128,6 +128,7 @@ impl Bench {
                 Next::Step(Step::ReadSend(side, what)) => h.send_read(out, side, what),
                 Next::Step(Step::Clean(slot)) => h.clean(out, slot),
                 Next::Step(Step::Cleaned(hart, tag)) => out.cleaned(h, hart, tag, None),
+                Next::Step(Step::CleanAnswered(slot)) => h.clean_answered(out, slot),
                 Next::Step(Step::Starved(_)) => {}
                 Next::Step(Step::Fill(c, m)) => {
                     let Some(arrived) = h.fill(out, c, m) else { continue };
@@ -240,6 +241,44 @@ fn a_dirty_line_is_written_when_it_is_cleaned_and_not_again() {
     );
     assert_eq!(b.out.written.len(), 1);
     assert_eq!(b.h.dirty_lines(), []);
+}
+
+/// With look-ups of the levels a clean pays them once on the way down, memory, and the wires back; so does one in vain.
+#[test]
+fn a_clean_pays_for_the_levels_and_the_way_back_where_the_machine_says_so() {
+    let times = |clean_path, l2: Option<Ps>| {
+        let mut spec = MachineSpec::default();
+        spec.bus.clean_path = clean_path;
+        spec.l2 = l2.map(|latency| crate::spec::CacheSpec {
+            latency,
+            ..spec.l1.clone()
+        });
+        let mut b = Bench::new(spec, Hooks::default());
+        b.fetch(0, line(1), true);
+        b.store(0, line(1));
+        [7, 8].map(|tag| {
+            let now = b.out.now;
+            let (at, step) = b.h.request_clean(now, HartId(0), line(1), CleanKind::KeepShared, tag);
+            b.out.schedule(at, step);
+            b.run();
+            let done = b.out.cleaned.last().expect("it was answered");
+            assert_eq!((done.0, done.1), (tag, tag == 7));
+            done.2 - at
+        })
+    };
+    let spec = MachineSpec::default();
+    let (bus, llc, l2) = (spec.bus, spec.llc.latency, Ps::from_ns(5));
+    let down = bus.snoop + bus.transfer + bus.to_memory;
+    assert_eq!(times(CleanPath::Acceptance, None), [down, bus.snoop]);
+    let back = bus.to_memory + bus.transfer;
+    assert_eq!(
+        times(CleanPath::Levels, None),
+        [down + llc + back, bus.snoop + llc + bus.transfer]
+    );
+    assert_eq!(
+        times(CleanPath::Levels, Some(l2)),
+        [down + l2 + llc + back, bus.snoop + l2 + llc + bus.transfer]
+    );
 }
 
 #[test]

@@ -37,6 +37,7 @@ const CLEAN: u8 = 9;
 const MEMORY: u8 = 10;
 const TIMER: u8 = 11;
 const CLEANED: u8 = 12;
+const CLEAN_ANSWERED: u8 = 13;
 
 impl Packed {
     #[inline(always)]
@@ -64,6 +65,7 @@ impl Packed {
             Ev::Memory(side) => Packed::new(MEMORY, side as u8, 0, 0),
             Ev::Timer(tag) => Packed::new(TIMER, 0, 0, tag),
             Ev::Hierarchy(Step::Cleaned(h, tag)) => Packed::new(CLEANED, h.0, 0, tag),
+            Ev::Hierarchy(Step::CleanAnswered(slot)) => Packed::new(CLEAN_ANSWERED, 0, slot, 0),
         }
     }
     #[inline(always)]
@@ -87,6 +89,7 @@ impl Packed {
             MEMORY => Ev::Memory(side),
             TIMER => Ev::Timer(tag),
             CLEANED => Ev::Hierarchy(Step::Cleaned(hart, tag)),
+            CLEAN_ANSWERED => Ev::Hierarchy(Step::CleanAnswered(which)),
             other => unreachable!("no event is packed as kind {other}"),
         }
     }
@@ -135,6 +138,7 @@ mod tests {
             Ev::Memory(Side::Pm),
             Ev::Timer(u64::MAX),
             Ev::Hierarchy(Step::Cleaned(hart, u64::MAX)),
+            Ev::Hierarchy(Step::CleanAnswered(u32::MAX)),
         ];
         let mut agenda = Agenda::default();
         for (i, ev) in events.into_iter().enumerate() {

@@ -9,7 +9,14 @@ use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, 
 
 impl System {
     /// Appends a durable event: log, durable image, trace.
-    pub(crate) fn make_durable(&mut self, record: PersistRecord) {
+    pub(crate) fn make_durable(&mut self, mut record: PersistRecord) {
+        if fencepost_kernel::planted!("memory.torn-word", "an aligned word becomes durable whole") {
+            let before = self.durable.line(record.line).words;
+            let low = u64::from(u32::MAX);
+            for (word, old) in record.data.words.iter_mut().zip(before) {
+                *word = old & !low | *word & low;
+            }
+        }
         self.durable.set_line(record.line, &record.data);
         if let Some(r) = &mut self.recorder {
             r.durable(self.log.len());

@@ -17,6 +17,7 @@ impl Machine {
             Step::ReadSend(side, what) => hier.send_read(&mut out, side, what),
             Step::Clean(slot) => hier.clean(&mut out, slot),
             Step::Cleaned(hart, tag) => out.cleaned(hier, hart, tag, None),
+            Step::CleanAnswered(slot) => hier.clean_answered(&mut out, slot),
         }
         self.charge_loads();
     }
