@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
 //! an exploration; `digests` compares what a list of
-//! runs yields with what was recorded; `faults` lists the faults that can be planted. The tests of this package fail when a page
+//! runs yields with what was recorded; `faults` lists the faults that can be planted; `rules` breaks every rule of a scoreboard by one. The tests of this package fail when a page
 //! is out of date, when a crate imports what its layer forbids, when files come to depend on each other in a circle, or when a
 //! file grows out of hand. `circles` shows the circles that are left.
 
@@ -14,6 +14,7 @@ mod fuzz;
 mod generate;
 #[cfg(test)]
 mod layers;
+mod rules;
 #[cfg(test)]
 mod size;
 mod source_text;
@@ -68,6 +69,8 @@ fn main() -> ExitCode {
             }
         },
         ["battery", ref rest @ ..] => battery::command(rest),
+        ["rules"] => rules::command(None),
+        ["rules", check] => rules::command(Some(check)),
         ["faults"] => {
             for f in faults::all() {
                 println!("{}\t{}\t{}", f.name, f.breaks, f.place);
@@ -77,7 +80,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults | circles [--write]"
+                 faults | rules [CHECK] | circles [--write]"
             );
             ExitCode::from(2)
         }

@@ -183,9 +183,9 @@ pub enum Scenario {
 
 /// A rule of the mechanism that can be broken on purpose, and what must notice.
 ///
-/// To plant it, build the design with [`values`](PlantedFault::values) and run it under [`fault::with`] its name. A fault is
-/// switched on by one of the two, and the other has no effect: faults that reproductions plant in releases are values of a `fault`
-/// parameter; all others are [`planted!`] in the code.
+/// To plant it, build the design with [`values`](PlantedFault::values) and run it under [`fault::with`] its name: faults that
+/// reproductions plant in releases are values of a `fault` parameter, all others are [`planted!`] in the code. Those that break a
+/// rule of a scoreboard are both, so that `xtask rules` can break the mechanism under a row that asks for none.
 ///
 /// [`fault::with`]: fencepost_kernel::fault::with
 /// [`planted!`]: fencepost_kernel::planted

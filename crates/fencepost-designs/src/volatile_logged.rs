@@ -24,8 +24,8 @@
 //! None known.
 
 use crate::info::{DesignInfo, Environment};
-use crate::volatile::{self, lock_fences};
-use fencepost_kernel::{Dialect, LogPath, Logging};
+use crate::volatile;
+use fencepost_kernel::{Dialect, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -40,13 +40,6 @@ fn dialect(environment: Environment) -> Dialect {
     Dialect {
         name: "volatile-logged",
         logging: Logging::Software,
-        flush: None,
-        order: &[],
-        log_path: LogPath::Temporal,
-        log_to_data: &[],
-        durable: &[],
-        lock_acquire: lock_fences(environment),
-        unlock_release: lock_fences(environment),
-        order_is_durable: false,
+        ..(volatile::INFO.dialect)(environment)
     }
 }

@@ -30,7 +30,7 @@ pub mod reproduce;
 pub mod request;
 pub mod result;
 pub mod run;
-mod semantics;
+pub mod semantics;
 pub mod simulate;
 pub mod source;
 pub mod steady;

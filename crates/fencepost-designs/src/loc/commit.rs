@@ -174,6 +174,7 @@ impl Loc {
         let at = match &mut self.store {
             Store::Nv(nv) => {
                 cx.count(stats::BLOCKS, 1);
+                self.nv_busy = self.nv_busy.max(cx.now()) + self.cfg.nv_write;
                 Some(nv.put(cx, line, by, order, &data))
             }
             Store::Log(_) => None,

@@ -96,7 +96,7 @@ fencepost_kernel::params! {
 fencepost_kernel::params! {
     /// A non-volatile last level.
     pub struct NvParams {
-        /// One write of the non-volatile last level (ours).
+        /// One write of the non-volatile last level, whose array writes a line at a time (ours).
         nv_write: Ps = NV_WRITE,
     }
 }

@@ -11,7 +11,7 @@ use super::memlog::MemLog;
 use super::nv::NvStore;
 use super::recover::Pairs;
 use super::txs::{Key, TxTable};
-use fencepost_kernel::{HartId, LineAddr, Stream, TxId};
+use fencepost_kernel::{HartId, LineAddr, Ps, Stream, TxId};
 use fencepost_machine::seam::Cx;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -67,6 +67,8 @@ pub struct Loc {
     pub(super) records_left: u32,
     /// Lines of the closing window on their way to the non-volatile cache.
     pub(super) to_llc: u32,
+    /// Until when the non-volatile array writes the lines it was given, one after the other.
+    pub(super) nv_busy: Ps,
     /// Versions shared by committed and running transactions.
     pub(super) shared: BTreeSet<LineAddr>,
     pub(super) pair_entries: u32,
@@ -101,6 +103,7 @@ impl Loc {
             records: VecDeque::new(),
             records_left: 0,
             to_llc: 0,
+            nv_busy: Ps::ZERO,
             shared: BTreeSet::new(),
             pair_entries: 0,
             flush_wanted: false,

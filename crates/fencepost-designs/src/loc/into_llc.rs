@@ -45,7 +45,8 @@ impl Loc {
     fn moved(&mut self, cx: &mut dyn Cx) {
         self.to_llc -= 1;
         if self.to_llc == 0 {
-            cx.timer(cx.now() + self.cfg.nv_write, NV_WRITTEN);
+            // The register follows the last of the lines.
+            cx.timer(self.nv_busy.max(cx.now()) + self.cfg.nv_write, NV_WRITTEN);
         }
     }
     /// The last line is in the non-volatile cache: the register passes the window.

@@ -17,12 +17,15 @@ fn shape() -> MachineShape {
         ..MachineShape::default()
     }
 }
-fn bench() -> Bench<Themis> {
-    let params = ThemisParams {
+/// An entry is acknowledged when the controller takes it.
+fn params() -> ThemisParams {
+    ThemisParams {
         ack_return: Ps::ZERO,
         ..ThemisParams::default()
-    };
-    let mut b = Bench::new(Themis::new(params, shape()), 8, 1, 64);
+    }
+}
+fn bench() -> Bench<Themis> {
+    let mut b = Bench::new(Themis::new(params(), shape()), 8, 1, 64);
     b.cx.durable_on_accept = true;
     b
 }
@@ -174,7 +177,7 @@ fn thm_sem4_overflow_drains_and_clears() {
 /// At the shared cache a line waits for every core that stored to it, and moves freely until it leaves for memory.
 #[test]
 fn enforcing_at_the_shared_cache_keeps_one_tag_per_core() {
-    let mut b = Bench::new(ThemisLlc::new(ThemisParams::default(), shape()), 8, 1, 64);
+    let mut b = Bench::new(ThemisLlc::new(params(), shape()), 8, 1, 64);
     b.cx.durable_on_accept = true;
     nt(&mut b, 0, 100);
     store(&mut b, 0, pm_line(1), 0);

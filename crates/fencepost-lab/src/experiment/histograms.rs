@@ -1,6 +1,6 @@
 //! Measures claims about histograms.
 
-use super::measured::{Measured, PerProgram, aggregate, each, missing, number};
+use super::measured::{Measured, PerProgram, aggregate, each, missing, number, verdict_for_good};
 use super::rule::{Over, Statistic};
 use super::runs::Runs;
 use crate::result::Histogram;
@@ -24,6 +24,67 @@ pub fn statistic(
     let concerned: PerProgram = (all.iter().filter(|v| only.is_empty() || only.contains(&v.0)).cloned()).collect();
     let counted = if concerned.is_empty() { &all } else { &concerned };
     Some(number(aggregate(over, counted)?, each(&all), missing(runs, only)))
+}
+
+/// Whether the statistic of each program of `above` exceeds that of each of `below` (of all others, where that is empty).
+pub fn histogram_order(
+    runs: &Runs,
+    tag: &str,
+    [point, name]: [&String; 2],
+    media: &str,
+    of: Statistic,
+    (above, below): (&[String], &[String]),
+    smaller: bool,
+) -> Option<Measured> {
+    let value = |p: &String| {
+        let h = runs.get(tag, p, point, media)?.histograms.get(name)?;
+        Some((p.clone(), take(h, of)?))
+    };
+    let all: PerProgram = runs.run_programs().filter_map(value).collect();
+    let is_below = |p: &String| {
+        if below.is_empty() {
+            !above.contains(p)
+        } else {
+            below.contains(p)
+        }
+    };
+    let sign = if smaller { -1.0 } else { 1.0 };
+    let of = |which: &dyn Fn(&String) -> bool| {
+        all.iter()
+            .filter(|v| which(&v.0))
+            .map(|v| sign * v.1)
+            .collect::<Vec<_>>()
+    };
+    let (ups, downs) = (of(&|p| above.contains(p)), of(&is_below));
+    if ups.is_empty() || downs.is_empty() {
+        return None;
+    }
+    // The end of an order may be shared where nothing names the others.
+    let apart = |up: &f64, down: &f64| up > down || (below.is_empty() && up == down);
+    let holds = ups.iter().all(|u| downs.iter().all(|d| apart(u, d)));
+    let concerned: Vec<String> = above.iter().chain(below).cloned().collect();
+    Some(verdict_for_good(holds, !holds, each(&all), missing(runs, &concerned)))
+}
+
+/// Samples of the named histogram per operation, the mean over some programs.
+pub fn samples_per_op(
+    runs: &Runs,
+    tag: &str,
+    [point, name]: [&String; 2],
+    media: &str,
+    programs: &[String],
+) -> Option<Measured> {
+    let value = |p: &String| {
+        let run = runs.get(tag, p, point, media)?;
+        let samples = run.histograms.get(name)?.count() as f64;
+        Some((p.clone(), samples / run.ops.max(1) as f64))
+    };
+    let all: PerProgram = programs.iter().filter_map(value).collect();
+    Some(number(
+        aggregate(Over::Mean, &all)?,
+        each(&all),
+        missing(runs, programs),
+    ))
 }
 
 fn take(h: &Histogram, of: Statistic) -> Option<f64> {

@@ -36,7 +36,7 @@ pub fn rows(e: &Experiment, runs: &Runs, source: &ImpliedFrom) -> Vec<ImpliedRow
             let implied = e.implied.get(p)?;
             let flushing = runs.get(&source.tag, p, &source.flushing, &source.media)?;
             let volatile = runs.get(&source.tag, p, &source.volatile, &source.media)?;
-            let flushes = counter(flushing, "flushes")? as f64;
+            let flushes = counter(flushing, &source.counter)? as f64;
             let per_thread = flushes / f64::from(flushing.threads);
             let ops_per_thread = volatile.ops as f64 / f64::from(volatile.threads);
             let time_ns = volatile.time_ps as f64 / 1000.0;
@@ -54,13 +54,11 @@ pub fn rows(e: &Experiment, runs: &Runs, source: &ImpliedFrom) -> Vec<ImpliedRow
 }
 
 fn row(program: &str, i: &Implied, [ns_per_flush, flushes_per_op, op_ns]: [f64; 3]) -> ImpliedRow {
-    let off = |v: f64, [low, high]: [f64; 2]| v < low / 2.0 || v > high * 2.0;
-    let range = |[low, high]: [f64; 2]| {
-        if low == high {
-            short(low)
-        } else {
-            format!("{} to {}", short(low), short(high))
-        }
+    let off = |v: f64, range: Option<[f64; 2]>| range.is_some_and(|[low, high]| v < low / 2.0 || v > high * 2.0);
+    let range = |range: Option<[f64; 2]>| match range {
+        None => "-".to_owned(),
+        Some([low, high]) if low == high => short(low),
+        Some([low, high]) => format!("{} to {}", short(low), short(high)),
     };
     ImpliedRow {
         program: program.to_owned(),
@@ -81,14 +79,19 @@ mod tests {
     #[test]
     fn a_factor_of_two_is_marked() {
         let implied = Implied {
-            ns_per_flush: [37.0, 70.0],
-            flushes_per_op: [6.0, 6.0],
-            op_ns: [220.0, 420.0],
+            ns_per_flush: Some([37.0, 70.0]),
+            flushes_per_op: Some([6.0, 6.0]),
+            op_ns: Some([220.0, 420.0]),
             requires: String::new(),
         };
         assert!(!row("sps", &implied, [139.0, 3.1, 120.0]).off);
         assert!(row("sps", &implied, [141.0, 6.0, 300.0]).off);
         assert!(row("sps", &implied, [60.0, 2.9, 300.0]).off);
         assert_eq!(row("sps", &implied, [60.0, 6.0, 300.0]).implied_op_ns, "220 to 420");
+        let silent = Implied {
+            flushes_per_op: None,
+            ..implied
+        };
+        assert!(!row("sps", &silent, [60.0, 99.0, 300.0]).off);
     }
 }

@@ -1,11 +1,11 @@
 //! Measures a claim on finished runs.
 
-use super::histograms::statistic;
+use super::histograms::{histogram_order, samples_per_op, statistic};
 use super::measured::{
     Measured, PerProgram, aggregate, counter, each, missing, number, ratios, time_per_op, verdict, verdict_for_good,
 };
 use super::metrics::{metric_ratios, metric_trend};
-use super::orders::{extreme, knee_at, ordered, rises, trend, two_alike, wins};
+use super::orders::{extreme, knee_at, ordered, rises, top, trend, two_alike, wins};
 use super::rates::{most_operations, rises_along_points, share};
 use super::rule::{Form, Over, Rule};
 use super::runs::Runs;
@@ -145,6 +145,32 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             pairs,
             rising,
         } => metric_trend(runs, tag, metric, media, pairs, *rising),
+        Rule::HistogramOrder {
+            tag,
+            point,
+            media,
+            histogram,
+            of,
+            above,
+            below,
+            smaller,
+        } => histogram_order(runs, tag, [point, histogram], media, *of, (above, below), *smaller),
+        Rule::SamplesPerOp {
+            tag,
+            point,
+            media,
+            histogram,
+            programs,
+        } => samples_per_op(runs, tag, [point, histogram], media, programs),
+        Rule::Top {
+            tag,
+            point,
+            base,
+            media,
+            end,
+            expect,
+            gains,
+        } => top(runs, tag, [base, point], media, *end, (expect, *gains)),
         Rule::SameTime {
             tag,
             point,

@@ -27,6 +27,44 @@ pub(super) fn extreme(
     Some(verdict_for_good(holds, broken, notes.join("; "), missing(runs, &[])))
 }
 
+/// The programs at one end of the order of gains.
+pub(super) fn top(
+    runs: &Runs,
+    tag: &str,
+    points: [&String; 2],
+    media: &str,
+    end: End,
+    (expect, gains): (&[String], Option<[f64; 2]>),
+) -> Option<Measured> {
+    let mut values = ratios(runs, tag, points, media);
+    if values.len() < expect.len() {
+        return None;
+    }
+    values.sort_by(|a, b| a.1.total_cmp(&b.1));
+    if end == End::Most {
+        values.reverse();
+    }
+    let percent = |v: &f64| (v - 1.0) * 100.0;
+    let all: PerProgram = values.iter().map(|(p, v)| (p.clone(), percent(v))).collect();
+    let note = format!("gains in percent: {}", each(&all));
+    let found = &all[..expect.len()];
+    let missing = missing(runs, &[]);
+    let Some([low, high]) = gains else {
+        let holds = found.iter().all(|f| expect.contains(&f.0));
+        // One that is named and was overtaken by as many others as there are places does not come back.
+        let behind = |p: &String| all.iter().skip(expect.len()).any(|v| v.0 == *p);
+        return Some(verdict_for_good(holds, expect.iter().any(behind), note, missing));
+    };
+    let ends = found.iter().map(|f| f.1);
+    let (least, most) = (
+        ends.clone().fold(f64::INFINITY, f64::min),
+        ends.fold(f64::NEG_INFINITY, f64::max),
+    );
+    let near = |is: f64, want: f64| (is / want - 1.0).abs() <= super::score::NUMBER_TOLERANCE;
+    let note = format!("{least:.1} to {most:.1}; {note}");
+    Some(verdict(near(least, low) && near(most, high), note, missing))
+}
+
 pub(super) fn wins(
     runs: &Runs,
     tag: &str,
@@ -145,4 +183,75 @@ pub(super) fn knee_at(
         points[1], points[0], points[2]
     );
     Some(verdict(holds, note, missing(runs, &[])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::histograms::{histogram_order, samples_per_op};
+    use crate::experiment::made_up;
+    use crate::experiment::rule::Statistic;
+    use crate::experiment::runs::Cell;
+    use crate::result::Histogram;
+
+    /// Three programs with gains of 80, 50 and 10 percent, and samples of 10, 20 and 30 in 10 operations.
+    fn runs() -> Runs {
+        let mut runs = Runs {
+            programs: ["x", "y", "z"].map(str::to_owned).into(),
+            ..Runs::default()
+        };
+        for (program, slow, sample) in [("x", 180, 10), ("y", 150, 20), ("z", 110, 30)] {
+            for (point, time) in [("fast", 100), ("slow", slow)] {
+                let mut run = made_up(time);
+                run.histograms = [("h".to_owned(), Histogram::new("ns", &[(sample, 5)].into()))].into();
+                let cell = Cell {
+                    tag: "E".into(),
+                    program: program.into(),
+                    point: point.into(),
+                    media: "m".into(),
+                    choice: String::new(),
+                };
+                runs.by_cell.insert(cell, run);
+            }
+        }
+        runs
+    }
+    fn names(n: &[&str]) -> Vec<String> {
+        n.iter().map(|s| (*s).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_programs_at_one_end_and_their_gains() {
+        let mut runs = runs();
+        let top = |runs: &Runs, end, expect: &[&str], gains| {
+            let points = names(&["slow", "fast"]);
+            top(runs, "E", [&points[0], &points[1]], "m", end, (&names(expect), gains)).unwrap()
+        };
+        assert_eq!(top(&runs, End::Most, &["y", "x"], None).holds, Some(true));
+        assert_eq!(top(&runs, End::Least, &["z"], None).holds, Some(true));
+        assert_eq!(top(&runs, End::Least, &["y"], None).holds, Some(false));
+        assert_eq!(top(&runs, End::Most, &["x", "y"], Some([45.0, 85.0])).holds, Some(true));
+        assert_eq!(
+            top(&runs, End::Most, &["x", "y"], Some([35.0, 85.0])).holds,
+            Some(false)
+        );
+        // What a missing program could still do: displace, never bring back.
+        runs.missing_programs.insert("w".into());
+        assert!(!top(&runs, End::Most, &["x", "w"], None).broken);
+        assert!(top(&runs, End::Most, &["y"], None).broken);
+    }
+    #[test]
+    fn histograms_of_programs_in_order() {
+        let (runs, at) = (runs(), names(&["slow", "h"]));
+        let order = |above: &[&str], below: &[&str], smaller| {
+            let of = (&names(above)[..], &names(below)[..]);
+            histogram_order(&runs, "E", [&at[0], &at[1]], "m", Statistic::Median, of, smaller).unwrap()
+        };
+        assert_eq!(order(&["z", "y"], &["x"], false).holds, Some(true));
+        assert_eq!(order(&["y"], &["z"], false).holds, Some(false));
+        assert_eq!(order(&["x"], &[], true).holds, Some(true));
+        assert_eq!(order(&["y"], &[], true).holds, Some(false));
+        let samples = samples_per_op(&runs, "E", [&at[0], &at[1]], "m", &names(&["x", "q"])).unwrap();
+        assert_eq!(samples.value, Some(0.5), "5 samples in 10 operations");
+    }
 }

@@ -180,6 +180,40 @@ pub enum Rule {
         /// The program the paper names.
         expect: String,
     },
+    /// The programs that `base` takes longest over `point`, or least: as many as `expect` names, which must be these.
+    Top {
+        tag: String,
+        point: String,
+        base: String,
+        media: String,
+        end: End,
+        expect: Vec<String>,
+        /// Instead of who they are: whether their gains in percent begin and end within a fifth of these.
+        #[serde(default)]
+        gains: Option<[f64; 2]>,
+    },
+    /// A statistic of a histogram is larger for each of some programs than for each of others; without `below`: than for all
+    /// others; the other way round with `smaller`.
+    HistogramOrder {
+        tag: String,
+        point: String,
+        media: String,
+        histogram: String,
+        of: Statistic,
+        above: Vec<String>,
+        #[serde(default)]
+        below: Vec<String>,
+        #[serde(default)]
+        smaller: bool,
+    },
+    /// Samples of a histogram per operation, the mean over programs.
+    SamplesPerOp {
+        tag: String,
+        point: String,
+        media: String,
+        histogram: String,
+        programs: Vec<String>,
+    },
     /// A counter per thousand cycles and core: counted in `point`, cycles of `per`.
     PerKilocycle {
         tag: String,
@@ -307,6 +341,9 @@ impl Rule {
             | Rule::Histogram { tag, .. }
             | Rule::MetricRatio { tag, .. }
             | Rule::MetricTrend { tag, .. }
+            | Rule::HistogramOrder { tag, .. }
+            | Rule::SamplesPerOp { tag, .. }
+            | Rule::Top { tag, .. }
             | Rule::SameTime { tag, .. } => Some(tag),
             Rule::Cost { .. }
             | Rule::Costs { .. }

@@ -118,7 +118,12 @@ fn add_job(
             log: (point.log.clone())
                 .or_else(|| m.logs.get(program).cloned())
                 .or_else(|| m.log.clone()),
-            sets: m.set.iter().chain(&point.set).chain(here).cloned().collect(),
+            sets: (m.set.iter())
+                .chain(m.media_set.get(media).into_iter().flatten())
+                .chain(&point.set)
+                .chain(here)
+                .cloned()
+                .collect(),
             check: m.check,
             ..Request::default()
         },

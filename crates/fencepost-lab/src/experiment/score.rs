@@ -140,14 +140,7 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
                 Verdict::NotRun,
                 format!("the test `{test}` does not run in reproduce yet"),
             ),
-            Some(Ok(found)) => Row {
-                measured: "holds".into(),
-                ..blank(Verdict::Match, format!("test {test}: {found}"))
-            },
-            Some(Err(why)) => Row {
-                measured: "broken".into(),
-                ..blank(Verdict::Miss, format!("test {test}: {why}"))
-            },
+            Some(outcome) => check_row(claim, test, outcome, evidence.runs, &blank),
         },
         Some(Rule::Parameter { values }) => parameters(values, evidence, &blank),
         Some(Rule::Cost {
@@ -166,6 +159,40 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
             Some(m) => measured_row(claim, m, &blank),
             None => blank(Verdict::NotRun, not_measured(evidence.runs)),
         },
+    }
+}
+
+/// A check's row. One about the experiment's programs is partial until all have run, unless what was seen is final.
+fn check_row(
+    claim: &Claim,
+    test: &str,
+    outcome: Result<String, String>,
+    runs: &Runs,
+    blank: &dyn Fn(Verdict, String) -> Row,
+) -> Row {
+    let over_programs = super::kinds::of(&claim.id) == Kind::Measured;
+    let decided = super::semantics::decided_by_some(test);
+    let last = match &outcome {
+        Ok(_) => decided == Some(true),
+        Err(_) => decided == Some(false),
+    };
+    let (measured, verdict) = match &outcome {
+        Ok(_) => ("holds", Verdict::Match),
+        Err(_) => ("broken", Verdict::Miss),
+    };
+    let seen = outcome.unwrap_or_else(|why| why);
+    let (verdict, note) = match over_programs && !runs.missing_programs.is_empty() && !last {
+        false => (verdict, format!("test {test}: {seen}")),
+        true => {
+            let rest: Vec<&str> = runs.missing_programs.iter().map(String::as_str).collect();
+            let rest = rest.join(", ");
+            let note = format!("partial: depends on programs not yet built ({rest}); so far test {test}: {seen}");
+            (Verdict::NotRun, note)
+        }
+    };
+    Row {
+        measured: measured.into(),
+        ..blank(verdict, note)
     }
 }
 

@@ -12,6 +12,16 @@ pub struct SemanticCheck {
     pub run: fn(&Runs) -> Result<String, String>,
 }
 
+/// Which outcome of a check over an experiment's programs no further program can change: `true` where one program suffices for
+/// the claim, `false` where one refutes it, `None` where all count together.
+pub fn decided_by_some(test: &str) -> Option<bool> {
+    match test {
+        "thm-stores-per-transaction" => Some(true),
+        "thm-near-ideal" | "thm-l1-against-llc" | "thm-transaction-size" => Some(false),
+        _ => None,
+    }
+}
+
 /// A set of semantic checks.
 #[derive(Clone, Default)]
 pub struct Checks {

@@ -123,6 +123,9 @@ pub struct Matrix {
     /// Media presets that stand in for those named; a reading sets them.
     #[serde(skip)]
     pub media_as: BTreeMap<String, String>,
+    /// Settings of the runs on single media, by the preset that `media` names; a reading sets them.
+    #[serde(skip)]
+    pub media_set: BTreeMap<String, Vec<String>>,
     /// Whether every durable event is also a crash point that is examined, up to the budget.
     #[serde(default)]
     pub check: bool,
@@ -143,18 +146,28 @@ pub struct ImpliedFrom {
     pub volatile: String,
     /// Medium.
     pub media: String,
+    /// What counts as persisting: a counter of the flushing point.
+    #[serde(default = "flushes")]
+    pub counter: String,
+}
+
+fn flushes() -> String {
+    "flushes".to_owned()
 }
 
 /// Ranges that follow from a paper's own figures; a diagnostic, never a target.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Implied {
-    /// Nanoseconds per flush and core on the volatile machine.
-    pub ns_per_flush: [f64; 2],
+    /// Nanoseconds per flush (or whatever is counted) and core at the volatile point.
+    #[serde(default)]
+    pub ns_per_flush: Option<[f64; 2]>,
     /// Flushes per operation.
-    pub flushes_per_op: [f64; 2],
-    /// Nanoseconds per operation on the volatile machine.
-    pub op_ns: [f64; 2],
+    #[serde(default)]
+    pub flushes_per_op: Option<[f64; 2]>,
+    /// Nanoseconds per operation at the volatile point.
+    #[serde(default)]
+    pub op_ns: Option<[f64; 2]>,
     /// What that requires of the program.
     pub requires: String,
 }

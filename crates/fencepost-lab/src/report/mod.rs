@@ -1,6 +1,8 @@
 //! The one-page report of a reproduction: scoreboard, slowdown chart, stall breakdown. No network; one short script shows the
 //! readings behind a point of the claim map.
 
+#[cfg(test)]
+mod browser_tests;
 mod claim_map;
 mod histograms;
 mod svg;

@@ -146,3 +146,34 @@ pub(super) fn of_claims(
     }
     worth
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_that_changes_no_run_is_an_error() {
+        let choice = |label: &str| Choice {
+            label: label.into(),
+            taken: vec![0],
+        };
+        let runs = |time_ps| {
+            let cell = Cell {
+                tag: "E".into(),
+                program: "p".into(),
+                point: "d".into(),
+                media: "m".into(),
+                choice: String::new(),
+            };
+            let result = crate::experiment::made_up(time_ps);
+            Runs {
+                by_cell: [(cell, result)].into(),
+                ..Runs::default()
+            }
+        };
+        let choices = [choice(""), choice("a=x")];
+        assert!(no_reading_is_dead(&choices, &[runs(5), runs(6)]).is_ok());
+        let dead = no_reading_is_dead(&choices, &[runs(5), runs(5)]).unwrap_err();
+        assert!(dead.to_string().contains("`a=x` changes no run"), "{dead}");
+    }
+}

@@ -1,23 +1,28 @@
-//! Handwritten programs of a few lines on the machine of the Themis paper: which of two lines becomes durable first.
+//! Handwritten programs of a few lines on a paper's machine: what happens, and which of two lines becomes durable first.
 
 use crate::config::Resolved;
 use crate::request::Request;
 use fencepost_contract::{Demands, conform};
-use fencepost_kernel::{Addr, At, Bytes, Fence, Flush, Image, Mem, Val};
+use fencepost_kernel::{Addr, At, Bytes, Fence, Flush, Image, Mem, Site, Val};
 use fencepost_machine::{CacheSpec, Machine, RunReport, SimMem, ThreadBody, Workload};
 use std::cmp::Ordering;
 
-/// A design on preset `themis`, with settings as `--set` takes them.
+/// A design on a machine preset, with settings as `--set` takes them.
 pub struct Paths {
     resolved: Resolved,
 }
 
 impl Paths {
-    /// The design under these settings.
+    /// The design on preset `themis` under these settings.
     pub fn new(design: &str, sets: &[String]) -> Result<Paths, String> {
+        Paths::on("themis", None, design, sets)
+    }
+    /// The design on a machine preset, with the preset's medium or another one.
+    pub fn on(machine: &str, media: Option<&str>, design: &str, sets: &[String]) -> Result<Paths, String> {
         let request = Request {
             design: design.into(),
-            machine: "themis".into(),
+            machine: machine.into(),
+            media: media.map(str::to_owned),
             sets: sets.to_vec(),
             ..Request::default()
         };
@@ -45,7 +50,7 @@ impl Paths {
         let work = Workload {
             initial: Image::default(),
             threads,
-            sites: [].into(),
+            sites: SITES.into(),
             warm_up: 0,
             record: true,
         };
@@ -56,6 +61,13 @@ impl Paths {
         conform(trace, report.log.records(), &contract, Demands::default())
             .map_err(|e| format!("{} breaks its contract: {e}", r.design.name))?;
         Ok(report)
+    }
+    /// A counter of the design in a report.
+    pub fn count(&self, report: &RunReport, name: &str) -> Result<u64, String> {
+        let design = crate::simulate::build_design(&self.resolved).map_err(|e| e.to_string())?;
+        let at = design.stats().iter().position(|s| s.name == name);
+        at.map(|i| report.design_counts[i])
+            .ok_or_else(|| format!("no counter `{name}`"))
     }
     /// Runs these threads: which of the lines [`FIRST`] and [`SECOND`] was durable first.
     pub fn order(&self, threads: Vec<ThreadBody>) -> Result<Ordering, String> {
@@ -73,6 +85,11 @@ impl Paths {
         }
     }
 }
+
+/// Instructions of the site [`LATER`].
+const SITES: [u32; 1] = [20_000];
+/// A compute site that takes some microseconds: longer than a handful of misses.
+pub const LATER: Site = Site(0);
 
 /// The line that the paper's equations call A.
 pub const FIRST: u64 = 0;

@@ -324,11 +324,16 @@ fn the_front_end_bounds_what_is_dispatched() {
                 let _ = m.load(at(1));
             }
         });
-        let until = run(&spec, FenceAction::AFTER_STORES, &[at(1).addr], vec![program]).0[0].account.until;
+        let until = run(&spec, FenceAction::AFTER_STORES, &[at(1).addr], vec![program]).0[0]
+            .account
+            .until;
         until.0 / spec.core.clock.period().0
     };
     for (front_end, dispatch, width) in [(3, 6, 3), (6, 3, 3), (6, 6, 6), (2, 6, 2)] {
         let (cycles, want) = (finish(front_end, dispatch), 600 / width);
-        assert!(cycles.abs_diff(want) <= 10, "{front_end}/{dispatch}: {cycles} cycles, not {want}");
+        assert!(
+            cycles.abs_diff(want) <= 10,
+            "{front_end}/{dispatch}: {cycles} cycles, not {want}"
+        );
     }
 }

@@ -104,6 +104,12 @@ fn change(e: &mut Experiment, reading: &Reading) {
         for (from, to) in &reading.media {
             m.media_as.insert(from.clone(), to.clone());
         }
+        for (media, sets) in &reading.on_media {
+            m.media_set
+                .entry(media.clone())
+                .or_default()
+                .extend(sets.iter().cloned());
+        }
     }
     for (label, c) in &reading.points {
         let Some(point) = e.points.get_mut(label) else { continue };
@@ -111,6 +117,7 @@ fn change(e: &mut Experiment, reading: &Reading) {
             point.design = design.clone();
         }
         point.set.extend(c.set.iter().cloned());
+        point.set_here.extend(c.set_here.iter().cloned());
         point.log = c.log.clone().or(point.log.take());
     }
 }

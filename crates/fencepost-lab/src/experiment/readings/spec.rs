@@ -68,6 +68,9 @@ pub struct Reading {
     /// Other media presets, by the preset that the experiment names.
     #[serde(default)]
     pub media: BTreeMap<String, String>,
+    /// Settings of the runs on single media, by the preset that the experiment names.
+    #[serde(default)]
+    pub on_media: BTreeMap<String, Vec<String>>,
     /// Changes to single design points, by label.
     #[serde(default)]
     pub points: BTreeMap<String, PointChange>,
@@ -83,6 +86,9 @@ pub struct PointChange {
     /// Further settings.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Further settings where the point has its own design, not the one that stands in for it on certain media.
+    #[serde(default)]
+    pub set_here: Vec<String>,
     /// Another logging runtime.
     #[serde(default)]
     pub log: Option<String>,
