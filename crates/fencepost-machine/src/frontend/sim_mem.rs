@@ -1,6 +1,7 @@
 //! The simulator's back end of the memory interface.
 
-use super::{Answer, Journal, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
+use super::journal::Journal;
+use super::op::{Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
 use corosensei::Yielder;
 use fencepost_kernel::{
     Addr, At, Fence, Flush, HartId, Image, Mem, Outcome, QueueId, Rmw, Rollback, Site, TxId, Val, Width,
