@@ -224,7 +224,7 @@ nothing under epochs). Stores in the wrong program order, updates that are not a
 everywhere. `none` promises nothing, so everything is broken there. Themis orders log entries before data without a fence, so
 code written for it cannot miss that fence.
 
-One exception: a change of the hash table is a single link store, with the contents of a new item ordered before, and what is
+One exception: a change of the hash table or of a list is a single link store, with the contents of a new item ordered before, and what is
 written for barriers alone acknowledges no operation before the end of the run. Whether that store or the mark in the log is
 durable first shows in no crash state under `rcbsp`, `strand` and `epoch`.
 

@@ -16,6 +16,10 @@
 //! | `hash` insert | 3, 5 | 2, 3 |
 //! | `hash` remove | 3, 3 | 1, 1 |
 //! | `commitstore` | 3, 6 | 2, 3 |
+//! | `ll` insert | 3, 4 | 2, 2 |
+//! | `ll` remove | 3, 3 | 1, 1 |
+//! | `ctree` | 3, 6 | none |
+//! | `hashmap`, where it does not grow | 3, 7 | none |
 //! | `pc`, two words of one line | 3, 3 | 4, 7 |
 //! | `tatp` update-location | 3, 3 | 4, 7 |
 //! | `tpcc` new-order | 3, rows + log lines + 1 | 4 |
@@ -30,14 +34,18 @@ pub mod btree;
 mod chains;
 pub mod commitstore;
 pub mod cq;
+pub mod ctree;
 mod dict;
 mod draw;
 pub mod echo;
 pub mod hash;
+pub mod hashmap;
 pub mod index;
 pub mod layout;
+pub mod ll;
 pub mod memcached;
 pub mod nstore;
+mod objects;
 pub mod oracle;
 pub mod page;
 pub mod pc;

@@ -143,10 +143,34 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
         "sps" => &[("entries", 200)],
         "hash" => &[("buckets", 101), ("keys", 400), ("preload", 200)],
         "rbtree" | "bplustree" => &[("keys", 400), ("preload", 200)],
+        "ctree" | "hashmap" => &[("preload", 200)],
+        "ll" => &[("keys", 40), ("preload", 20)],
+        "pc" => &[("buckets", 101), ("entries", 200)],
+        "tatp" => &[("subscribers", 200)],
+        "tpcc" => &[("items", 100), ("customers", 10), ("orders", 10)],
         _ => {
             let about = programs().into_iter().find(|p| p.word == program);
             return about.map_or_else(Vec::new, |p| p.small_params());
         }
+    };
+    ints.iter()
+        .map(|(n, v)| (n.to_string(), params::Raw::Int(*v)))
+        .collect()
+}
+
+/// Operations of a traced run: few where one is long.
+pub fn traced_ops(program: &str) -> u32 {
+    match program {
+        "bplustree" => 20,
+        "tpcc" => 50,
+        _ => 200,
+    }
+}
+/// Sizes at which whole operations are counted: as the C programs have them.
+pub fn counted(program: &str) -> Vec<(String, params::Raw)> {
+    let ints: &[(&str, i64)] = match program {
+        "tpcc" => &[("items", 10_000), ("customers", 300), ("orders", 300)],
+        _ => &[],
     };
     ints.iter()
         .map(|(n, v)| (n.to_string(), params::Raw::Int(*v)))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs that have a hand-written counterpart.
-const PROGRAMS: &[&str] = &["cq", "sps", "hash", "rbtree"];
+const PROGRAMS: &[&str] = &["cq", "sps", "hash", "rbtree", "tatp", "tpcc"];
 /// Two runs, whose difference is counted.
 const FEW: u64 = 2000;
 const MANY: u64 = 6000;
@@ -43,12 +43,12 @@ fn reference(program: &str, log: u32) -> PathBuf {
     out
 }
 
-/// Prints the table: instructions of one operation, ours and hand-written.
-pub fn compare() {
+/// Prints the table, of one program or of all: instructions of one operation, ours and hand-written.
+pub fn compare(only: Option<&str>) {
     let exe = std::env::current_exe().expect("this program has a path");
     println!("# Generated; the command is at the head of benches/instructions/main.rs. Do not edit.");
     println!("program,way,ours,reference");
-    for program in PROGRAMS {
+    for program in PROGRAMS.iter().filter(|p| only.is_none_or(|o| o == **p)) {
         for way in WAYS.iter().filter(|w| w.run(program).is_some()) {
             let ours = per_operation(&exe, &["counted", program, way.name]);
             let theirs = way.reference.map(|log| per_operation(&reference(program, log), &[]));

@@ -12,7 +12,8 @@
 //! `sites` runs every program under every scheme and mode with `lackey`, which prints each instruction with its accesses. A compute marker
 //! is a store to a byte of its own: the stream shows which instructions lie between two markers, and they are attributed to the
 //! one that ends the stretch. Memory operations and markers are not counted. `compare` counts whole operations with `callgrind`,
-//! as the difference of two runs, of our programs and of the C programs in `benches/reference`.
+//! as the difference of two runs, of our programs and of the C programs in `benches/reference`. Both take a program's name, to measure
+//! it alone.
 
 mod choice;
 mod compare;
@@ -25,9 +26,8 @@ use fencepost_programs::{Settings, Visit, footprint, with_program};
 use memory::{Mapping, Memory, START, STOP, mark};
 use std::io::Write;
 
-/// Operations before the counted ones, and counted ones, of a traced run.
+/// Operations before the counted ones.
 const WARM_UP: u32 = 20;
-const TRACED: u32 = 200;
 /// Inputs made for a counted run, whatever the number of its operations.
 const MOST: u32 = 10_000;
 
@@ -104,26 +104,36 @@ fn execute(run: Run, ops: u32, inputs: u32, traced: bool, params: Vec<(String, f
     with_program(run.program, &settings, execute).expect("a listed program");
 }
 
-/// The traced runs, announced before each on standard output.
-fn traced() {
+/// The traced runs, announced before each on standard output: of one program, or of all.
+fn traced(only: Option<&str>) {
     println!("MARKS {:x}", memory::marks());
-    for run in runs() {
+    for run in runs().into_iter().filter(|r| only.is_none_or(|p| p == r.program)) {
         println!("RUN {},{},{}", run.program, run.scheme.word(), run.mode.word());
         std::io::stdout().flush().expect("standard output");
-        execute(run, TRACED, TRACED, true, choice::small(run.program));
+        let ops = choice::traced_ops(run.program);
+        execute(run, ops, ops, true, choice::small(run.program));
     }
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["sites"] => trace::sites(),
-        ["compare"] => compare::compare(),
-        ["traced"] => traced(),
+        ["sites"] => trace::sites(None),
+        ["sites", program] => trace::sites(Some(program)),
+        ["compare"] => compare::compare(None),
+        ["compare", program] => compare::compare(Some(program)),
+        ["traced"] => traced(None),
+        ["traced", program] => traced(Some(program)),
         ["counted", program, way, ops] => {
             let way = WAYS.iter().find(|w| w.name == way).expect("a way");
             let run = way.run(program).expect("a program that has it");
-            execute(run, ops.parse().expect("a number"), MOST, false, Vec::new());
+            execute(
+                run,
+                ops.parse().expect("a number"),
+                MOST,
+                false,
+                choice::counted(run.program),
+            );
         }
         _ => eprintln!("instructions sites | compare: see the head of the source"),
     }

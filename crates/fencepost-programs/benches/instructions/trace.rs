@@ -76,13 +76,14 @@ impl Reader {
     }
 }
 
-/// Traces this program's `traced` runs and prints the table.
-pub fn sites() {
+/// Traces this program's `traced` runs, of one program or of all, and prints the table.
+pub fn sites(only: Option<&str>) {
     let exe = std::env::current_exe().expect("this program has a path");
     let mut child = Command::new("valgrind")
         .args(["--tool=lackey", "--trace-mem=yes", "--log-fd=1"])
         .arg(exe)
         .arg("traced")
+        .args(only)
         .stdout(Stdio::piped())
         .spawn()
         .expect("valgrind is installed");

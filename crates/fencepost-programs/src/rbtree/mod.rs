@@ -120,7 +120,6 @@ impl RbTree {
             return Ok(found);
         }
         let new = tree.tx.alloc();
-        tree.fresh = Some(new.addr.0);
         let node = new.pointer();
         let (split, forget_balance) = (
             tree.tx.slip(Variant::NonAtomicUpdate),
@@ -128,9 +127,10 @@ impl RbTree {
         );
         let first = if split { 0 } else { wanted.value };
         for (field, v) in [(KEY, wanted.key), (VALUE, first), (LEFT, 0), (RIGHT, 0), (COLOUR, RED)] {
-            tree.set(node, field, Val::lit(v));
+            tree.tx.fresh(new.field(field), Val::lit(v));
         }
-        tree.set(node, PARENT, parent);
+        tree.tx.fresh(new.field(PARENT), parent);
+        tree.fresh = Some(node.v);
         tree.link(node, wanted.key, parent, forget_balance);
         tx.commit();
         if split {

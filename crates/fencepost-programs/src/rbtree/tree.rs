@@ -19,7 +19,7 @@ pub(super) struct Tree<'t, 'a, 'm, M: Mem> {
     pub tx: &'t mut Tx<'a, 'm, M>,
     /// Where the root pointer lies.
     pub root: Addr,
-    /// The node allocated in this transaction: nothing of it needs a log.
+    /// The node allocated and filled in this transaction: nothing of it needs a log, its line is remembered.
     pub fresh: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
     pub fn set(&mut self, node: Val<M::Dep>, field: u64, v: Val<M::Dep>) {
         let at = node.ptr().field(field);
         if self.fresh == Some(node.v) {
-            self.tx.fresh(at, v);
+            self.tx.fresh_again(at, v);
         } else {
             self.tx.protect_once(node.ptr(), NODE);
             self.tx.write(at, v);
@@ -94,14 +94,15 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         let y = self.get(x, other);
         let (inner, parent) = (self.get(y, side), self.get(x, PARENT));
         self.tx.compute(sites::REBALANCE);
+        // Stores to one node stand together: its line is then remembered once.
         self.set(x, other, inner);
+        self.set(x, PARENT, y);
+        self.set(y, PARENT, parent);
+        self.set(y, side, x);
         if inner.v != 0 {
             self.set(inner, PARENT, x);
         }
-        self.set(y, PARENT, parent);
         self.replace_child(parent, x, y);
-        self.set(y, side, x);
-        self.set(x, PARENT, y);
     }
     /// Links the fresh node below `parent` and, unless `forget_balance`, restores the invariants.
     #[track_caller]

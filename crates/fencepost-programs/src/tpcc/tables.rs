@@ -55,7 +55,9 @@ pub(super) const LINE_WORDS: usize = 8;
 pub(super) const ORDER: u64 = LINES + 15 * LINE;
 
 /// "ORIGINAL", which marks brands in i_data and s_data (4.3.3.1).
-pub(super) const ORIGINAL: u64 = u64::from_le_bytes(*b"ORIGINAL");
+const ORIGINAL: &[u8] = b"ORIGINAL";
+/// Letters of i_data and s_data.
+const TEXT: usize = 50;
 
 /// The tables.
 #[derive(Clone, Debug)]
@@ -135,10 +137,10 @@ impl Tables {
         }
         let h = self.draw(table, row, 9);
         if h.is_multiple_of(10) {
-            let at = (h >> 32) as usize % (50 - 8);
-            bytes[at..at + 8].copy_from_slice(&ORIGINAL.to_le_bytes());
+            let at = (h >> 32) as usize % (TEXT - ORIGINAL.len());
+            bytes[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
         }
-        bytes[50..].fill(0);
+        bytes[TEXT..].fill(0);
         let mut words = [0; DATA_WORDS];
         for (w, chunk) in words.iter_mut().zip(bytes.chunks(8)) {
             *w = chunk.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
@@ -253,17 +255,14 @@ fn letters(h: u64) -> u64 {
     let bytes = h.to_le_bytes().map(|b| b'a' + b % 26);
     u64::from_le_bytes(bytes)
 }
-/// Whether the text holds "ORIGINAL".
+/// Whether the text of 50 letters holds "ORIGINAL".
 #[inline(always)]
 pub(super) fn is_original(text: &[u64; DATA_WORDS]) -> bool {
-    let mut found = false;
-    for pair in text.windows(2) {
-        for shift in 0..8 {
-            let window = ((u128::from(pair[1]) << 64 | u128::from(pair[0])) >> (8 * shift)) as u64;
-            found |= window == ORIGINAL;
-        }
+    let mut bytes = [0u8; 8 * DATA_WORDS];
+    for (chunk, word) in bytes.chunks_exact_mut(8).zip(text) {
+        chunk.copy_from_slice(&word.to_le_bytes());
     }
-    found
+    bytes[..TEXT].windows(8).any(|window| window == ORIGINAL)
 }
 
 #[cfg(test)]

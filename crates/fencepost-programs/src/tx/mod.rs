@@ -230,6 +230,17 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.store(at, v, width);
         }
     }
+    /// Writes a word of a line to which [`Tx::fresh`] has stored in this transaction: the line is remembered already.
+    #[track_caller]
+    #[inline(always)]
+    pub fn fresh_again(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
+        let held_back = self.slip(Variant::WrongStoreOrder);
+        if held_back || !self.logs() || matches!(self.mode(), Mode::Undo { grouped: false, .. }) {
+            self.fresh(at, v);
+        } else {
+            self.store_tracked(at, v, Width::B8);
+        }
+    }
     /// Takes a block from this thread's pool.
     #[track_caller]
     #[inline(always)]
@@ -242,6 +253,11 @@ impl<M: Mem> Tx<'_, '_, M> {
         if let Some(earlier) = self.freed.replace(block) {
             self.pm.lists.freed.push(earlier);
         }
+    }
+    /// Whether announcing does anything: ask before walking far to announce.
+    #[inline(always)]
+    pub fn announces(&self) -> bool {
+        matches!(self.mode(), Mode::Undo { grouped: true, .. })
     }
     /// Announces that `len` bytes at `at` (whole words) are about to change: grouped undo logs them now, as one object.
     /// Announcing the whole write-set before the first write lets all records share one barrier.

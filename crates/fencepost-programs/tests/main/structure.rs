@@ -25,6 +25,7 @@ impl Visit for Long {
 fn sizes(word: &str) -> Vec<(String, Raw)> {
     let sizes: &[(&str, i64)] = match word {
         "tatp" => &[("subscribers", 300)],
+        "ctree" | "hashmap" => &[("preload", 50)],
         "tpcc" => &[("items", 200), ("customers", 20), ("orders", 20), ("warehouses", 2)],
         _ => &[],
     };
@@ -55,6 +56,9 @@ fn long_runs_keep_every_invariant() {
         ("rbtree", 2000),
         ("bplustree", 1000),
         ("commitstore", 500),
+        ("ll", 1000),
+        ("ctree", 1000),
+        ("hashmap", 1000),
         ("pc", 1500),
         ("tatp", 1500),
         ("tpcc", 300),
@@ -89,6 +93,9 @@ fn all_modes_do_the_same_operations() {
         ("hash", 300),
         ("rbtree", 300),
         ("bplustree", 100),
+        ("ll", 300),
+        ("ctree", 300),
+        ("hashmap", 300),
         ("pc", 300),
         ("tatp", 300),
         ("tpcc", 100),

@@ -1,0 +1,375 @@
+//! `ll`: sorted linked lists, each under its lock. Search a random key; insert it if absent, remove it if found.
+//!
+//! Nodes are one line: key, link, value. The store to the predecessor's link is the commit point. With `batch`, so many keys are
+//! toggled in one transaction.
+//!
+//! Raw form: persist the node, then its predecessor's link: two barriers; removal persists the predecessor's link: one.
+//!
+//! The audit walks the lists a node a step.
+//!
+//! Used by themis, which names it only; its size is ours, the queue's.
+
+use crate::dict::{Dict, Toggle};
+use crate::layout::{Footprint, Layout, Locks, Rows};
+use crate::oracle::{Cut, History};
+use crate::pool::Pool;
+use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::sites;
+use crate::small::Small;
+use crate::tx::{LogStep, Region, Runtime, Tx};
+use crate::words::{Coupling, Scheme, Variant};
+use fencepost_kernel::params::{Field, Params};
+use fencepost_kernel::{
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params,
+};
+
+params! {
+    /// Parameters of `ll`.
+    pub struct LlParams {
+        /// Lists; keys are dealt out to them.
+        #[range(1..=1 << 20)]
+        lists: u64 = 1,
+        /// Distinct keys that operations draw from.
+        #[range(1..=1 << 24)]
+        keys: u64 = 1000,
+        /// Nodes in the lists before the run.
+        #[range(0..=1 << 24)]
+        preload: u64 = 500,
+        /// Keys toggled in one transaction.
+        #[range(1..=16)]
+        batch: u32 = 1,
+        /// How many undo records share one barrier.
+        coupling: Coupling = Coupling::Auto,
+    }
+}
+
+const KEY: u64 = 0;
+const NEXT: u64 = 8;
+const VALUE: u64 = 16;
+const NODE: u64 = 64;
+const REGION_LINK: u8 = 1;
+
+/// The program.
+#[derive(Clone, Debug)]
+pub struct Ll {
+    rt: Runtime,
+    dict: Dict,
+    lists: u64,
+    /// Pointers to first nodes, one a line.
+    heads: Rows,
+    preload: Rows,
+    locks: Locks,
+    footprint: Footprint,
+}
+
+impl Described for Ll {
+    const WORD: &'static str = "ll";
+    const ABOUT: &'static str = "sorted linked list: insert if absent, remove if found";
+    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const OWN_VARIANTS: &'static [Variant] = &[
+        Variant::NonAtomicUpdate,
+        Variant::SemanticMistake,
+        Variant::UnflushedUnlink,
+    ];
+    /// A region is one link store here, which is atomic by itself.
+    const HARMLESS: &'static [(Scheme, Variant)] = &[(Scheme::Ido, Variant::MissingLogFence)];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("lists", "2"), ("keys", "10"), ("preload", "4")];
+
+    fn fields() -> Vec<Field> {
+        LlParams::fields()
+    }
+    fn build(s: &Settings) -> Result<Ll, ProgramError> {
+        let p: LlParams = read_params::<Ll, _>(s)?;
+        let dict = Dict {
+            seed: s.seed,
+            keys: p.keys,
+            preload: p.preload,
+            batch: p.batch,
+            value_bits: 32,
+        };
+        if let Some(why) = dict.refusal(s.ops) {
+            return Err(impossible::<Ll>(why));
+        }
+        if p.batch > 1 && matches!(s.scheme, Scheme::Raw | Scheme::Ido) {
+            return Err(impossible::<Ll>(format!(
+                "batch = {}: without a log only one link changes atomically",
+                p.batch
+            )));
+        }
+        let mut layout = Layout::default();
+        let heads = Rows::new(&mut layout, 64, p.lists);
+        let preload = Rows::new(&mut layout, NODE, p.preload);
+        let blocks = u64::from(s.ops) * u64::from(p.batch);
+        let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
+        // A node and its predecessor's link, or one link.
+        let rt = Runtime::new(&mut layout, s, p.coupling, 4 * u64::from(p.batch), pool);
+        let locks = Locks::new(&mut layout, p.lists);
+        Ok(Ll {
+            rt,
+            dict,
+            lists: p.lists,
+            heads,
+            preload,
+            locks,
+            footprint: layout.footprint(),
+        })
+    }
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
+}
+
+/// State between two steps of the audit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LlAudit {
+    list: usize,
+    /// Where the link to the next node stands.
+    link: u64,
+    /// Key of the node before.
+    key: u64,
+    /// Next of the list's keys that has not been judged.
+    next: usize,
+    cut: Cut,
+}
+
+/// What the oracle knows of a run.
+#[derive(Clone, Debug)]
+pub struct LlModel {
+    history: History,
+    /// Every key that each list may hold, ascending.
+    keys: Vec<Vec<u64>>,
+}
+
+impl Ll {
+    #[inline(always)]
+    fn list(&self, key: u64) -> u64 {
+        key % self.lists
+    }
+    fn is_node(&self, at: u64) -> bool {
+        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
+    }
+    fn is_link(&self, at: u64) -> bool {
+        self.heads.owns(at) || (at >= NEXT && self.is_node(at - NEXT))
+    }
+    /// Toggles the key in a transaction; the value found (0: none), and where the new value's word is.
+    #[track_caller]
+    #[inline(always)]
+    fn toggle<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle) -> (u64, Option<At<M::Dep>>) {
+        let mut link = self.heads.at(self.list(wanted.key));
+        let mut node = tx.read(link).ptr();
+        while node.addr.0 != 0 {
+            let key = tx.read(node.field(KEY)).v;
+            tx.compute(sites::CHAIN_STEP);
+            if key == wanted.key {
+                let found = tx.read(node.field(VALUE)).v;
+                self.remove(tx, link, node);
+                return (found, None);
+            }
+            if key > wanted.key {
+                break;
+            }
+            link = node.field(NEXT);
+            node = tx.read(link).ptr();
+        }
+        let new = tx.alloc();
+        let value = if tx.slip(Variant::NonAtomicUpdate) {
+            0
+        } else {
+            wanted.value
+        };
+        tx.fresh(new.field(KEY), Val::lit(wanted.key));
+        tx.fresh(new.field(NEXT), node.pointer());
+        tx.fresh(new.field(VALUE), Val::lit(value));
+        tx.step();
+        tx.region(REGION_LINK, &[link.pointer(), new.pointer()]);
+        tx.update(link, new.pointer());
+        tx.step();
+        (0, Some(new.field(VALUE)))
+    }
+    #[track_caller]
+    #[inline(always)]
+    fn remove<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>) {
+        let mut next = tx.read(node.field(NEXT));
+        if tx.slip(Variant::SemanticMistake) {
+            next = Val::lit(0); // The mistake: the rest of the list is cut off.
+        }
+        tx.region(REGION_LINK, &[link.pointer(), next]);
+        if tx.slip(Variant::UnflushedUnlink) {
+            tx.write_unflushed(link, next);
+        } else {
+            tx.update(link, next);
+        }
+        tx.step();
+        tx.free(node);
+    }
+    /// The transaction, under its locks: the values found, if anybody looks.
+    #[track_caller]
+    #[inline(always)]
+    fn transact<M: Mem>(
+        &self,
+        pm: &mut Pm<'_, M>,
+        thread: u32,
+        k: u32,
+        toggles: &[Toggle],
+    ) -> Result<Small<u64, 1>, Rollback> {
+        let mut tx = self.rt.begin(pm, thread, k)?;
+        let (mut found, mut last) = (Small::new(0), None);
+        for wanted in toggles {
+            let (value, inserted) = self.toggle(&mut tx, *wanted);
+            last = inserted;
+            if M::OBSERVED {
+                found.push(value);
+            }
+        }
+        let split = tx.slip(Variant::NonAtomicUpdate);
+        tx.commit();
+        if split && let (Some(at), Some(wanted)) = (last, toggles.last()) {
+            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
+            tx.update(at, Val::lit(wanted.value));
+            tx.step();
+            tx.commit();
+        }
+        Ok(found)
+    }
+    fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
+        let (link, to) = (region.inputs[0].v, region.inputs[1].v);
+        if region.id != REGION_LINK || !self.is_link(link) || !(to == 0 || self.is_node(to)) {
+            return Err(Violation {
+                why: "a region record names no link of a list".into(),
+                at: None,
+            });
+        }
+        m.store(At::new(Addr(link)), Val::lit(to));
+        Ok(())
+    }
+    fn audit_list(&self, list: usize, cut: Cut) -> LlAudit {
+        LlAudit {
+            list,
+            link: self.heads.at::<()>(list as u64).addr.0,
+            key: 0,
+            next: 0,
+            cut,
+        }
+    }
+    /// One node: `None` when every list has been read.
+    fn audit_step<M: Mem<Dep = ()>>(
+        &self,
+        model: &LlModel,
+        m: &mut M,
+        mut s: LlAudit,
+    ) -> Result<Option<LlAudit>, Violation> {
+        if let Some(fault) = model.history.fault() {
+            return Err(Violation {
+                why: fault.into(),
+                at: None,
+            });
+        }
+        let Some(keys) = model.keys.get(s.list) else {
+            return Ok(None);
+        };
+        let node = m.load(At::new(Addr(s.link))).v;
+        let wrong = |why: &str| Violation::at(Addr(if node == 0 { s.link } else { node }), why);
+        let key = match node {
+            0 => u64::MAX,
+            _ if !self.is_node(node) => return Err(wrong("a link leads to something that is no node")),
+            _ => m.load(At::new(Addr(node + KEY))).v,
+        };
+        // Keys ascend, so no walk meets a node twice.
+        if node != 0 && key <= s.key {
+            return Err(wrong("a list is out of order, or a linked node is not whole"));
+        }
+        while let Some(absent) = keys.get(s.next).filter(|k| **k < key) {
+            let seen = model.history.observe(&mut s.cut, *absent, 0);
+            seen.map_err(|_| wrong("a key is absent here in no prefix of the operations"))?;
+            s.next += 1;
+        }
+        if node == 0 {
+            return Ok(Some(self.audit_list(s.list + 1, s.cut)));
+        }
+        if keys.get(s.next) != Some(&key) {
+            return Err(wrong("a linked node is not whole: its key is of no operation"));
+        }
+        let value = m.load(At::new(Addr(node + VALUE))).v;
+        // The oracle's 0 means absent.
+        if value == 0 || model.history.observe(&mut s.cut, key, value).is_err() {
+            return Err(wrong("a node holds the value of no prefix of the operations"));
+        }
+        (s.link, s.key, s.next) = (node + NEXT, key, s.next + 1);
+        Ok(Some(s))
+    }
+}
+
+impl Program for Ll {
+    type Input = Small<Toggle, 1>;
+    type Rebuild = LogStep;
+    type Audit = LlAudit;
+    type Model = LlModel;
+
+    fn setup<M: Mem>(&self, m: &mut M) {
+        // From the last key to the first, each before what its list holds so far.
+        for (i, (key, value)) in self.dict.preloaded().enumerate().rev() {
+            let (node, head) = (self.preload.at(i as u64), self.heads.at(self.list(key)));
+            let first = m.load(head);
+            m.store(node.field(KEY), Val::lit(key));
+            m.store(node.field(NEXT), first);
+            m.store(node.field(VALUE), Val::lit(value));
+            m.store(head, node.pointer());
+        }
+    }
+    fn resident(&self) -> Vec<Span> {
+        vec![self.heads.span(), self.preload.span()]
+    }
+    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
+        let mut toggles = Small::new(Toggle::default());
+        (0..self.dict.batch).for_each(|sub| toggles.push(self.dict.toggle(thread, k, sub)));
+        toggles
+    }
+    #[inline(always)]
+    fn op<M: Mem>(
+        &self,
+        pm: &mut Pm<'_, M>,
+        thread: u32,
+        k: u32,
+        input: &Small<Toggle, 1>,
+    ) -> Result<Outcome, Rollback> {
+        pm.m.compute(sites::PROLOGUE);
+        let toggles = input.as_slice();
+        let result = if let [one] = toggles {
+            let lock = self.locks.of(self.list(one.key));
+            pm.lock(lock);
+            let result = self.transact(pm, thread, k, toggles);
+            pm.unlock(lock);
+            result
+        } else {
+            let stripes = self.locks.stripes(toggles.iter().map(|t| self.list(t.key)));
+            self.locks.lock_all(pm, stripes.as_slice());
+            let result = self.transact(pm, thread, k, toggles);
+            self.locks.unlock_all(pm, stripes.as_slice());
+            result
+        };
+        pm.m.compute(sites::EPILOGUE);
+        Ok(Dict::outcome::<M>(result?.as_slice()))
+    }
+    fn rebuild_start(&self) -> LogStep {
+        self.rt.recover_start()
+    }
+    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
+        self.rt.rebuild(m, state, |m, _, _, region| self.resume(m, region))
+    }
+    fn model(&self, ops: &[OpRecord]) -> LlModel {
+        let history = self.dict.history(ops, |key| self.list(key));
+        let mut keys = vec![Vec::new(); self.lists as usize];
+        history.registers().for_each(|k| keys[self.list(k) as usize].push(k));
+        LlModel { history, keys }
+    }
+    fn audit_start(&self, model: &LlModel, crash: &CrashPoint) -> LlAudit {
+        self.audit_list(0, model.history.cut(crash))
+    }
+    fn audit<M: Mem<Dep = ()>>(&self, model: &LlModel, m: &mut M, state: LlAudit) -> Flow<LlAudit> {
+        match self.audit_step(model, m, state) {
+            Ok(Some(next)) => Flow::Next(next),
+            Ok(None) => Flow::Done(Ok(())),
+            Err(v) => Flow::Done(Err(v)),
+        }
+    }
+}

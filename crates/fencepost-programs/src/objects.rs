@@ -1,0 +1,124 @@
+//! What the object-store maps (`ctree`, `hashmap`) share: 128-byte values, references of two words, keys of 64 bits.
+
+use crate::dict::Toggle;
+use crate::draw::below;
+use crate::oracle::{Builder, History};
+use crate::small::Small;
+use crate::tx::Tx;
+use fencepost_kernel::{At, Mem, OpRecord, Val, rng};
+
+/// Bytes of every block: of a value, and of the smallest size class that holds a node behind an allocator's header.
+pub(crate) const BLOCK: u64 = 128;
+/// Words of a value.
+const WORDS: u64 = BLOCK / 8;
+
+/// What a reference names; it stands in the reference's first word, as an object store's pool and type do.
+pub(crate) const NONE: u64 = 0;
+pub(crate) const NODE: u64 = 1;
+pub(crate) const VALUE: u64 = 2;
+
+/// Keys and values that are inserted.
+#[derive(Clone, Debug)]
+pub(crate) struct Inserts {
+    pub seed: u64,
+    pub threads: u32,
+    /// Distinct keys that operations draw from; 0: each has a key of its own.
+    pub keys: u64,
+    pub preload: u64,
+    /// Inserts of one transaction.
+    pub batch: u32,
+}
+
+impl Inserts {
+    /// The `n`-th of all keys: 64 bits that look drawn, different for every `n` below 2^40, never 0.
+    fn key(&self, n: u64) -> u64 {
+        rng::mix((self.seed << 40) ^ (n + 1))
+    }
+    /// What operation `k` of `thread` inserts: keys of one transaction differ.
+    pub fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
+        let mut inserts = Small::new(Toggle::default());
+        for sub in 0..u64::from(self.batch) {
+            let op = u64::from(k) * u64::from(self.threads) + u64::from(thread);
+            let serial = op * u64::from(self.batch) + sub;
+            let number = match self.keys {
+                0 => self.preload + serial,
+                // Parts of the key space, so that no transaction draws a key twice.
+                n => {
+                    let part = n / u64::from(self.batch);
+                    sub * part + below(rng::hash(&[self.seed, serial, 1]), part.max(1))
+                }
+            };
+            inserts.push(Toggle {
+                key: self.key(number),
+                value: self.preload + serial + 1,
+            });
+        }
+        inserts
+    }
+    /// The keys present before the run, with their values.
+    pub fn preloaded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        (0..self.preload).map(|n| (self.key(n), n + 1))
+    }
+    /// Why these sizes cannot be had.
+    pub fn refusal(&self, ops: u32) -> Option<String> {
+        let serials = u64::from(self.threads) * u64::from(ops) * u64::from(self.batch);
+        match self {
+            i if i.keys > 0 && i.keys < u64::from(i.batch) => {
+                Some("batch exceeds keys: one transaction's differ".into())
+            }
+            i if i.preload + serials >= 1 << 40 => Some("more keys than 2^40".into()),
+            _ => None,
+        }
+    }
+    /// Keys that the map may come to hold.
+    pub fn most(&self, ops: u32) -> u64 {
+        let inserted = u64::from(self.threads) * u64::from(ops) * u64::from(self.batch);
+        self.preload
+            + if self.keys == 0 {
+                inserted
+            } else {
+                inserted.min(self.keys)
+            }
+    }
+    /// One register a key, operations in the order of the one lock.
+    pub fn history(&self, ops: &[OpRecord]) -> History {
+        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
+        let mut b = Builder::new(threads, ops);
+        self.preloaded().for_each(|(key, value)| b.initial(key, value));
+        let mut before: Option<(u32, u32)> = None;
+        for o in ops {
+            let op = (o.thread, o.k);
+            for insert in self.input(o.thread, o.k).as_slice() {
+                b.write(insert.key, op, insert.value);
+            }
+            if let Some(before) = before.replace(op) {
+                b.depends(before, op);
+            }
+        }
+        b.build()
+    }
+}
+
+/// Fills a new value; the word that is written last.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn fill<M: Mem>(tx: &mut Tx<'_, '_, M>, block: At<M::Dep>, value: u64, last: u64) -> At<M::Dep> {
+    let mut w = 0;
+    while w < WORDS - 1 {
+        tx.fresh(block.field(8 * w), Val::lit(value));
+        w += 1;
+    }
+    let at = block.field(8 * w);
+    tx.fresh(at, Val::lit(last));
+    at
+}
+/// Fills a value before the run.
+pub(crate) fn fill_first<M: Mem>(m: &mut M, block: At<M::Dep>, value: u64) {
+    (0..WORDS).for_each(|w| m.store(block.field(8 * w), Val::lit(value)));
+}
+/// A value, if all its words agree.
+pub(crate) fn whole<M: Mem<Dep = ()>>(m: &mut M, block: At<()>) -> Option<u64> {
+    let value = m.load(block).v;
+    let same = (1..WORDS).all(|w| m.load(block.field(8 * w)).v == value);
+    (same && value != 0).then_some(value)
+}
