@@ -1,4 +1,4 @@
-//! What the object-store maps (`ctree`, `hashmap`) share: 128-byte values, references of two words, keys of 64 bits.
+//! What the object-store maps (`ctree`, `hashmap`) share: values, references of two words, keys of 64 bits.
 
 use crate::dict::Toggle;
 use crate::draw::below;
@@ -7,10 +7,14 @@ use crate::small::Small;
 use crate::tx::Tx;
 use fencepost_kernel::{At, Mem, OpRecord, Val, rng};
 
-/// Bytes of every block: of a value, and of the smallest size class that holds a node behind an allocator's header.
-pub(crate) const BLOCK: u64 = 128;
-/// Words of a value.
-const WORDS: u64 = BLOCK / 8;
+/// Bytes of the smallest block: the size class that holds a node behind an allocator's header.
+const BLOCK: u64 = 128;
+
+/// Values of the map, and the blocks that hold them. Nodes lie in blocks of the same size.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Values {
+    words: u64,
+}
 
 /// What a reference names; it stands in the reference's first word, as an object store's pool and type do.
 pub(crate) const NONE: u64 = 0;
@@ -27,6 +31,7 @@ pub(crate) struct Inserts {
     pub preload: u64,
     /// Inserts of one transaction.
     pub batch: u32,
+    pub values: Values,
 }
 
 impl Inserts {
@@ -99,26 +104,43 @@ impl Inserts {
     }
 }
 
-/// Fills a new value; the word that is written last.
-#[track_caller]
-#[inline(always)]
-pub(crate) fn fill<M: Mem>(tx: &mut Tx<'_, '_, M>, block: At<M::Dep>, value: u64, last: u64) -> At<M::Dep> {
-    let mut w = 0;
-    while w < WORDS - 1 {
-        tx.fresh(block.field(8 * w), Val::lit(value));
-        w += 1;
+impl Values {
+    /// Values of `bytes`, or why there can be none.
+    pub fn new(bytes: u64) -> Result<Values, String> {
+        if !bytes.is_multiple_of(8) || !(8..=4096).contains(&bytes) {
+            return Err(format!("value = {bytes}B is no multiple of 8 within 8..=4096"));
+        }
+        Ok(Values { words: bytes / 8 })
     }
-    let at = block.field(8 * w);
-    tx.fresh(at, Val::lit(last));
-    at
-}
-/// Fills a value before the run.
-pub(crate) fn fill_first<M: Mem>(m: &mut M, block: At<M::Dep>, value: u64) {
-    (0..WORDS).for_each(|w| m.store(block.field(8 * w), Val::lit(value)));
-}
-/// A value, if all its words agree.
-pub(crate) fn whole<M: Mem<Dep = ()>>(m: &mut M, block: At<()>) -> Option<u64> {
-    let value = m.load(block).v;
-    let same = (1..WORDS).all(|w| m.load(block.field(8 * w)).v == value);
-    (same && value != 0).then_some(value)
+    /// Words of a value.
+    pub fn words(&self) -> u64 {
+        self.words
+    }
+    /// Bytes of a block.
+    pub fn block(&self) -> u64 {
+        (self.words * 8).max(BLOCK)
+    }
+    /// Fills a new value; the word that is written last.
+    #[track_caller]
+    #[inline(always)]
+    pub fn fill<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, block: At<M::Dep>, value: u64, last: u64) -> At<M::Dep> {
+        let mut w = 0;
+        while w < self.words - 1 {
+            tx.fresh(block.field(8 * w), Val::lit(value));
+            w += 1;
+        }
+        let at = block.field(8 * w);
+        tx.fresh(at, Val::lit(last));
+        at
+    }
+    /// Fills a value before the run.
+    pub fn fill_first<M: Mem>(&self, m: &mut M, block: At<M::Dep>, value: u64) {
+        (0..self.words).for_each(|w| m.store(block.field(8 * w), Val::lit(value)));
+    }
+    /// A value, if all its words agree.
+    pub fn whole<M: Mem<Dep = ()>>(&self, m: &mut M, block: At<()>) -> Option<u64> {
+        let value = m.load(block).v;
+        let same = (1..self.words).all(|w| m.load(block.field(8 * w)).v == value);
+        (same && value != 0).then_some(value)
+    }
 }

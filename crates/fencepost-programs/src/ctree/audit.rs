@@ -1,7 +1,7 @@
 //! The audit of the crit-bit tree: its leaves from left to right, an entry a step, which is the order of the keys.
 
 use super::node::{DIFF, KEY, REF, TAG, entry};
-use crate::objects::{NODE, NONE, VALUE, whole};
+use crate::objects::{NODE, NONE, VALUE, Values};
 use crate::oracle::{Cut, History};
 use fencepost_kernel::{Addr, At, Mem, Violation};
 
@@ -45,7 +45,7 @@ impl CtreeAudit {
         mut self,
         m: &mut M,
         history: &History,
-        keys: &[u64],
+        (keys, values): (&[u64], Values),
         owns: impl Fn(u64) -> bool,
     ) -> Result<Option<CtreeAudit>, Violation> {
         if let Some(fault) = history.fault() {
@@ -85,7 +85,7 @@ impl CtreeAudit {
                 if key & place.mask != place.bits {
                     return wrong("a key stands where no search finds it");
                 }
-                let Some(value) = whole(m, At::new(Addr(to))) else {
+                let Some(value) = values.whole(m, At::new(Addr(to))) else {
                     return wrong("a value is not whole");
                 };
                 self.absent_before(history, keys, Some(key))?;

@@ -1,4 +1,4 @@
-//! `ctree`: the crit-bit tree of an object store. Insert a random 64-bit key with a 128-byte value.
+//! `ctree`: the crit-bit tree of an object store. Insert a random 64-bit key with a 128-byte value (`value`).
 //!
 //! An inner node holds the number of the bit in which the keys below it differ and two entries; an entry is a key and a reference of two
 //! words. An insert finds the leaf nearest to its key, takes a block for the value and one for an inner node, fills both, and redirects
@@ -18,7 +18,7 @@ pub use audit::CtreeAudit;
 
 use crate::dict::Toggle;
 use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::objects::{BLOCK, Inserts, NODE, NONE, VALUE, fill, fill_first};
+use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
 use crate::oracle::History;
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
@@ -27,7 +27,9 @@ use crate::small::Small;
 use crate::tx::{LogStep, Runtime, Tx};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
+use fencepost_kernel::{
+    Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params,
+};
 use node::{DIFF, ENTRY, KEY, REF, TAG, entry};
 
 params! {
@@ -39,6 +41,8 @@ params! {
         /// Distinct keys that inserts draw from; 0: each has a key of its own.
         #[range(0..=1 << 24)]
         keys: u64 = 0,
+        /// Bytes of a value, a multiple of 8 up to 4 KiB.
+        value: Bytes = Bytes(128),
         /// Inserts in one transaction.
         #[range(1..=16)]
         batch: u32 = 1,
@@ -48,8 +52,8 @@ params! {
 }
 
 const INSERTED: u8 = 1;
-/// Words that an insert stores: a value, a node, an entry.
-const STORES: u64 = 16 + 7 + 3;
+/// Words that an insert stores besides a value: a node, an entry.
+const STORES: u64 = 7 + 3;
 
 /// The program.
 #[derive(Clone, Debug)]
@@ -77,7 +81,7 @@ impl Described for Ctree {
     const ABOUT: &'static str = "crit-bit tree: inserts of random keys with 128 B values";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
-    const SMALL: &'static [(&'static str, &'static str)] = &[("preload", "3"), ("keys", "12")];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("preload", "3"), ("keys", "12"), ("value", "16B")];
 
     fn fields() -> Vec<Field> {
         CtreeParams::fields()
@@ -90,16 +94,19 @@ impl Described for Ctree {
             keys: p.keys,
             preload: p.preload,
             batch: p.batch,
+            values: Values::new(p.value.0).map_err(impossible::<Ctree>)?,
         };
         if let Some(why) = inserts.refusal(s.ops) {
             return Err(impossible::<Ctree>(why));
         }
         let mut layout = Layout::default();
         let root = layout.pm(64);
-        let preload = Rows::new(&mut layout, BLOCK, 2 * p.preload);
+        let block = inserts.values.block();
+        let preload = Rows::new(&mut layout, block, 2 * p.preload);
         let blocks = 2 * u64::from(s.ops) * u64::from(p.batch);
-        let pool = Pool::new(&mut layout, s.threads, BLOCK, blocks);
-        let rt = Runtime::new(&mut layout, s, p.coupling, STORES * u64::from(p.batch), pool);
+        let pool = Pool::new(&mut layout, s.threads, block, blocks);
+        let stores = (STORES + inserts.values.words()) * u64::from(p.batch);
+        let rt = Runtime::new(&mut layout, s, p.coupling, stores, pool);
         let locks = Locks::new(&mut layout, 1);
         Ok(Ctree {
             rt,
@@ -142,7 +149,7 @@ impl Ctree {
         let leaf = self.search(tx, new.key, None);
         let (tag, found) = (tx.read(leaf.field(TAG)).v, tx.read(leaf.field(KEY)).v);
         let block = tx.alloc();
-        let last = fill(tx, block, new.value, last);
+        let last = self.inserts.values.fill(tx, block, new.value, last);
         if tag == NONE || found == new.key {
             // The first key, or a new value for a key that is there.
             let old = tx.read(leaf.field(REF)).ptr();
@@ -207,7 +214,7 @@ impl Ctree {
         };
         let block = |i: usize| self.preload.at::<M::Dep>(i as u64);
         let (key, tag, to) = if first == last {
-            fill_first(m, block(2 * from), value);
+            self.inserts.values.fill_first(m, block(2 * from), value);
             (first, VALUE, block(2 * from))
         } else {
             let bit = u64::from(63 - (first ^ last).leading_zeros());
@@ -278,7 +285,7 @@ impl Program for Ctree {
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &CtreeModel, m: &mut M, state: CtreeAudit) -> Flow<CtreeAudit> {
         let owns = |at| self.owns(at);
-        match state.step(m, &model.history, &model.keys, owns) {
+        match state.step(m, &model.history, (&model.keys, self.inserts.values), owns) {
             Ok(Some(next)) => Flow::Next(next),
             Ok(None) => Flow::Done(Ok(())),
             Err(v) => Flow::Done(Err(v)),

@@ -1,7 +1,7 @@
 //! The audit of the chained map: every chain, a bucket a step; then every key that may be there, looked up, a key a step.
 
 use super::table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
-use crate::objects::whole;
+use crate::objects::Values;
 use crate::oracle::{Cut, History};
 use fencepost_kernel::{Addr, At, Mem, Violation};
 
@@ -32,7 +32,7 @@ impl HashmapAudit {
     pub(super) fn step<M: Mem<Dep = ()>>(
         mut self,
         m: &mut M,
-        table: &Table,
+        (table, values): (&Table, Values),
         history: &History,
         keys: &[u64],
         owns: impl Fn(u64) -> bool,
@@ -64,7 +64,7 @@ impl HashmapAudit {
             };
         };
         let head = Table::bucket(array, *key, nbuckets);
-        let value = find(m, head, *key)?;
+        let value = find(m, head, *key, values)?;
         self.entries -= u64::from(value != 0).min(self.entries);
         if history.observe(&mut self.cut, *key, value).is_err() {
             let why = "a key has the value of no prefix of the operations, or is not there";
@@ -121,7 +121,7 @@ impl HashmapAudit {
 }
 
 /// The value of a key in its chain, which is known to be sound; 0 if it is absent.
-fn find<M: Mem<Dep = ()>>(m: &mut M, head: At<()>, key: u64) -> Result<u64, Violation> {
+fn find<M: Mem<Dep = ()>>(m: &mut M, head: At<()>, key: u64, values: Values) -> Result<u64, Violation> {
     let mut entry = m.load(head).v;
     while entry != 0 && m.load(At::new(Addr(entry + KEY))).v != key {
         entry = m.load(At::new(Addr(entry + NEXT + 8))).v;
@@ -130,5 +130,7 @@ fn find<M: Mem<Dep = ()>>(m: &mut M, head: At<()>, key: u64) -> Result<u64, Viol
         return Ok(0);
     }
     let block = m.load(At::new(Addr(entry + VALUE_AT + 8))).v;
-    whole(m, At::new(Addr(block))).ok_or_else(|| Violation::at(Addr(block), "a value is not whole"))
+    values
+        .whole(m, At::new(Addr(block)))
+        .ok_or_else(|| Violation::at(Addr(block), "a value is not whole"))
 }

@@ -1,4 +1,4 @@
-//! `hashmap`: the transactional chained map of an object store. Insert a random 64-bit key with a 128-byte value.
+//! `hashmap`: the transactional chained map of an object store. Insert a random 64-bit key with a 128-byte value (`value`).
 //!
 //! An insert logs its bucket and the map's count, takes a block for the entry (key, value, link: 40 bytes) and one for the value, fills
 //! them and puts the entry in front. Where a chain is longer than 10, or longer than 5 while there are more than two entries a bucket, a
@@ -19,7 +19,7 @@ pub use audit::HashmapAudit;
 
 use crate::dict::Toggle;
 use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::objects::{BLOCK, Inserts, NODE, NONE, VALUE, fill, fill_first};
+use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
 use crate::oracle::History;
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
@@ -28,7 +28,9 @@ use crate::small::Small;
 use crate::tx::{LogStep, Runtime, Tx};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
+use fencepost_kernel::{
+    Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params,
+};
 use table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
 
 params! {
@@ -43,6 +45,8 @@ params! {
         /// Distinct keys that inserts draw from; 0: each has a key of its own.
         #[range(0..=1 << 24)]
         keys: u64 = 0,
+        /// Bytes of a value, a multiple of 8 up to 4 KiB.
+        value: Bytes = Bytes(128),
         /// Inserts in one transaction.
         #[range(1..=16)]
         batch: u32 = 1,
@@ -52,8 +56,8 @@ params! {
 }
 
 const INSERTED: u8 = 1;
-/// Words that an insert stores: a value, an entry, its bucket, the count.
-const STORES: u64 = 16 + 5 + 1 + 1;
+/// Words that an insert stores besides a value: an entry, its bucket, the count.
+const STORES: u64 = 5 + 1 + 1;
 /// A chain longer than this makes the map grow, or one longer than the other where entries are many.
 const LONG: u64 = 10;
 const LONGISH: u64 = 5;
@@ -83,7 +87,8 @@ impl Described for Hashmap {
     const ABOUT: &'static str = "transactional chained map that grows: inserts of random keys with 128 B values";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
-    const SMALL: &'static [(&'static str, &'static str)] = &[("buckets", "1"), ("preload", "3"), ("keys", "12")];
+    const SMALL: &'static [(&'static str, &'static str)] =
+        &[("buckets", "1"), ("preload", "3"), ("keys", "12"), ("value", "16B")];
 
     fn fields() -> Vec<Field> {
         HashmapParams::fields()
@@ -96,6 +101,7 @@ impl Described for Hashmap {
             keys: p.keys,
             preload: p.preload,
             batch: p.batch,
+            values: Values::new(p.value.0).map_err(impossible::<Hashmap>)?,
         };
         if let Some(why) = inserts.refusal(s.ops) {
             return Err(impossible::<Hashmap>(why));
@@ -103,11 +109,13 @@ impl Described for Hashmap {
         let most = inserts.most(s.ops);
         let mut layout = Layout::default();
         let table = Table::new(&mut layout, p.buckets, p.preload, most);
-        let preload = Rows::new(&mut layout, BLOCK, 2 * p.preload);
+        let block = inserts.values.block();
+        let preload = Rows::new(&mut layout, block, 2 * p.preload);
         let blocks = 2 * u64::from(s.ops) * u64::from(p.batch);
-        let pool = Pool::new(&mut layout, s.threads, BLOCK, blocks);
+        let pool = Pool::new(&mut layout, s.threads, block, blocks);
         // Growing stores every new bucket, and every entry's link and its bucket again.
-        let stores = (STORES * u64::from(p.batch)).max(table.most_buckets() + 2 * most + 8);
+        let inserted = (STORES + inserts.values.words()) * u64::from(p.batch);
+        let stores = inserted.max(table.most_buckets() + 2 * most + 8);
         let rt = Runtime::new(&mut layout, s, p.coupling, stores, pool);
         let locks = Locks::new(&mut layout, 1);
         Ok(Hashmap {
@@ -149,7 +157,7 @@ impl Hashmap {
         tx.protect_once(head, 8);
         tx.protect_once(count, 8);
         let (entry, block) = (tx.alloc(), tx.alloc());
-        let last = fill(tx, block, new.value, last);
+        let last = self.inserts.values.fill(tx, block, new.value, last);
         tx.fresh(entry.field(KEY), Val::lit(new.key));
         tx.fresh(entry.field(VALUE_AT), Val::lit(VALUE));
         tx.fresh(entry.field(VALUE_AT + 8), block.pointer());
@@ -168,7 +176,7 @@ impl Hashmap {
         let at = entry.field(VALUE_AT + 8);
         let old = tx.read(at).ptr();
         let block = tx.alloc();
-        let last = fill(tx, block, new.value, last);
+        let last = self.inserts.values.fill(tx, block, new.value, last);
         tx.protect_once(at, 8);
         tx.write(at, block.pointer());
         tx.free(old);
@@ -213,7 +221,7 @@ impl Program for Hashmap {
             let (entry, block) = (self.preload.at(2 * i), self.preload.at(2 * i + 1));
             let head = Table::bucket(buckets, key, nbuckets);
             let first = m.load(head);
-            fill_first(m, block, value);
+            self.inserts.values.fill_first(m, block, value);
             m.store(entry.field(KEY), Val::lit(key));
             m.store(entry.field(VALUE_AT), Val::lit(VALUE));
             m.store(entry.field(VALUE_AT + 8), block.pointer());
@@ -268,7 +276,7 @@ impl Program for Hashmap {
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &HashmapModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
         let owns = |at| self.owns(at);
-        match state.step(m, &self.table, &model.history, &model.keys, owns) {
+        match state.step(m, (&self.table, self.inserts.values), &model.history, &model.keys, owns) {
             Ok(Some(next)) => Flow::Next(next),
             Ok(None) => Flow::Done(Ok(())),
             Err(v) => Flow::Done(Err(v)),
