@@ -29,7 +29,7 @@ pub use dialect::{Dialect, LogPath, Logging};
 pub use event::EventQueue;
 pub use image::{Image, LineTable};
 pub use keyed::Keyed;
-pub use lists::{Buffered, Lists};
+pub use lists::{Buffered, Lines, Lists};
 pub use log::{LineData, PersistLog, PersistRecord, WriteCause};
 pub use mem::{At, Mem, Val};
 pub use ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};

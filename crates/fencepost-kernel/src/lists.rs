@@ -15,11 +15,81 @@ pub struct Buffered<D> {
     pub width: Width,
 }
 
+/// Line numbers in a fixed place, so that adding one asks for no memory; what exceeds it goes to a list that grows.
+#[derive(Debug)]
+pub struct Lines {
+    first: [u64; Lines::FIRST],
+    len: usize,
+    rest: Vec<u64>,
+}
+impl Default for Lines {
+    fn default() -> Self {
+        Lines {
+            first: [0; Lines::FIRST],
+            len: 0,
+            rest: Vec::new(),
+        }
+    }
+}
+impl Lines {
+    /// Numbers in the fixed place.
+    const FIRST: usize = 64;
+    /// Adds a line.
+    #[inline(always)]
+    pub fn push(&mut self, line: u64) {
+        if let Some(free) = self.first.get_mut(self.len) {
+            *free = line;
+            self.len += 1;
+        } else {
+            self.push_rest(line);
+        }
+    }
+    #[cold]
+    #[inline(never)]
+    fn push_rest(&mut self, line: u64) {
+        self.rest.push(line);
+    }
+    /// How many lines there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len + self.rest.len()
+    }
+    /// Whether there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// How many lie in the fixed place: `line(0)` to `line(fixed() - 1)`.
+    #[inline(always)]
+    pub fn fixed(&self) -> usize {
+        self.len.min(Lines::FIRST)
+    }
+    /// One of the lines in the fixed place.
+    #[inline(always)]
+    pub fn line(&self, i: usize) -> u64 {
+        self.first[i % Lines::FIRST]
+    }
+    /// Takes out the lines beyond the fixed place.
+    #[inline(always)]
+    pub fn take_rest(&mut self) -> Vec<u64> {
+        if self.len < Lines::FIRST {
+            Vec::new()
+        } else {
+            std::mem::take(&mut self.rest)
+        }
+    }
+    /// Forgets every line.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
 /// The lists. Empty between transactions.
 #[derive(Debug)]
 pub struct Lists<D> {
     /// Numbers of the lines to flush, in order of first store; a line may stand in it more than once.
-    pub lines: Vec<u64>,
+    pub lines: Lines,
     /// The same as a set (library flavour).
     pub line_set: Keyed<(), 16>,
     /// Addresses of objects that have an undo record, with their lengths.
@@ -35,12 +105,30 @@ pub struct Lists<D> {
 impl<D> Default for Lists<D> {
     fn default() -> Self {
         Lists {
-            lines: Vec::new(),
+            lines: Lines::default(),
             line_set: Keyed::default(),
             logged: Keyed::default(),
             writes: Keyed::default(),
             late: Keyed::default(),
             freed: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn lines_beyond_the_fixed_place_are_kept_in_order() {
+        for n in [0, 1, 64, 65, 200] {
+            let mut lines = Lines::default();
+            (0..n).for_each(|i| lines.push(i));
+            assert_eq!((lines.len(), lines.is_empty()), (n as usize, n == 0));
+            let mut all: Vec<u64> = (0..lines.fixed()).map(|i| lines.line(i)).collect();
+            all.extend(lines.take_rest());
+            lines.clear();
+            assert_eq!(all, (0..n).collect::<Vec<_>>());
+            assert!(lines.is_empty() && lines.len() == 0);
         }
     }
 }

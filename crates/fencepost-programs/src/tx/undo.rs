@@ -245,13 +245,16 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.pm.lists.line_set.clear();
             return;
         }
-        // Taken out for the loop: a flush cannot change the list, and the compiler does not know.
-        let mut lines = std::mem::take(&mut self.pm.lists.lines);
-        for line in &lines {
-            self.flush_line(*line);
+        let (mut i, n) = (0, self.pm.lists.lines.fixed());
+        while i < n {
+            let line = self.pm.lists.lines.line(i);
+            self.flush_line(line);
+            i += 1;
         }
-        lines.clear();
-        self.pm.lists.lines = lines;
+        for line in self.pm.lists.lines.take_rest() {
+            self.flush_line(line);
+        }
+        self.pm.lists.lines.clear();
         self.line = NO_LINE;
     }
     #[track_caller]
