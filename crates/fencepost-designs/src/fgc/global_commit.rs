@@ -9,8 +9,9 @@
 //!
 //! # Where order is kept
 //! In the core, which waits for its own flushes (`mfence`) and for `pcommit`. `pcommit` is a primitive of this design's own: from
-//! its arrival on the controller refuses every write, until its queue and the memory module are empty. A `pcommit` that arrives
-//! meanwhile is answered with the one under way: all it can cover is in the controller already.
+//! its arrival on the controller refuses every write, until its queue and the memory module are empty. One thread commits at a time
+//! (*all other running threads must stop data committing before current committing period is finished*); with `overlap = joined`
+//! a `pcommit` that arrives meanwhile is answered with the one under way.
 //!
 //! # Durable at
 //! The device; on a memory that is durable on acceptance the idiom is `clflush; mfence`.
@@ -27,7 +28,7 @@
 //! bring their own barriers.
 
 use super::flushes::Flushes;
-use super::params::{GlobalFault, GlobalParams};
+use super::params::{GlobalFault, GlobalParams, Overlap};
 use super::{FGC, HONOURS};
 use crate::info::{
     CostItem, DesignInfo, Environment, MachineShape, ParamValues, PlantedFault, Promise, Scenario, configure,
@@ -37,6 +38,7 @@ use crate::volatile::lock_fences;
 use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, LogPath, Logging, Ps};
 use fencepost_machine::seam::{Cause, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
+use std::collections::VecDeque;
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -54,7 +56,7 @@ pub const INFO: DesignInfo = DesignInfo {
     },
     sound: |_| true,
     params: GlobalParams::fields,
-    variants: &[&[("path", "90ns")]],
+    variants: &[&[("path", "90ns")], &[("overlap", "joined")]],
     smallest: &[],
     build: |values, shape| Ok(Box::new(GlobalCommit::new(configure(values)?, shape))),
     cost,
@@ -131,9 +133,11 @@ fencepost_kernel::stats! {
 /// How far the `pcommit` of a thread has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Commit {
-    /// On its way, or waiting for the drain; since when.
+    /// Another thread commits; since when it waits.
+    InLine(Ps),
+    /// On its way, or waiting for the drain; since when the thread wanted it.
     UnderWay(Ps),
-    /// Answered; since when it had been under way.
+    /// Answered; since when the thread wanted it.
     Done(Ps),
 }
 
@@ -147,6 +151,8 @@ struct GlobalCommit {
     flushes: Flushes,
     /// By hardware thread.
     commits: Vec<Option<Commit>>,
+    /// Threads that commit or wait to, the one whose turn it is first; unused where commits are joined.
+    line: VecDeque<HartId>,
     /// Threads whose `pcommit` the drain under way will answer.
     committers: Vec<HartId>,
     /// The newest write when the controller was closed.
@@ -161,6 +167,7 @@ impl GlobalCommit {
             params,
             flushes: Flushes::new(shape.harts),
             commits: vec![None; usize::from(shape.harts)],
+            line: VecDeque::new(),
             committers: Vec::new(),
             closed: None,
             waiting: Waiting::default(),
@@ -168,20 +175,40 @@ impl GlobalCommit {
         }
     }
     fn pcommit(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
+        let now = cx.now();
         match self.commits[hart.index()] {
             Some(Commit::Done(since)) => {
                 self.commits[hart.index()] = None;
+                self.pass_on(cx);
                 cx.count(COMMITS, 1);
-                cx.sample(COMMIT_TIME, cx.now().saturating_sub(since).0);
+                cx.sample(COMMIT_TIME, now.saturating_sub(since).0);
                 return Gate::Go;
             }
             Some(Commit::UnderWay(_)) => {}
+            Some(Commit::InLine(since)) if self.line.front() == Some(&hart) => self.send(cx, hart, since),
+            Some(Commit::InLine(_)) => return self.waiting.wait(hart, Cause::CommitExclusive),
+            None if self.params.overlap == Overlap::Joined => self.send(cx, hart, now),
             None => {
-                self.commits[hart.index()] = Some(Commit::UnderWay(cx.now()));
-                cx.timer(cx.now() + self.params.path, ARRIVES << 8 | u64::from(hart.0));
+                self.line.push_back(hart);
+                if self.line.len() > 1 {
+                    self.commits[hart.index()] = Some(Commit::InLine(now));
+                    return self.waiting.wait(hart, Cause::CommitExclusive);
+                }
+                self.send(cx, hart, now);
             }
         }
         self.waiting.wait(hart, Cause::PcommitPending)
+    }
+    fn send(&mut self, cx: &mut dyn Cx, hart: HartId, since: Ps) {
+        self.commits[hart.index()] = Some(Commit::UnderWay(since));
+        cx.timer(cx.now() + self.params.path, ARRIVES << 8 | u64::from(hart.0));
+    }
+    /// A commit has finished: the next in line has its turn.
+    fn pass_on(&mut self, cx: &mut dyn Cx) {
+        self.line.pop_front();
+        if let Some(next) = self.line.front() {
+            self.waiting.wake(cx, *next);
+        }
     }
     /// `pcommit` reaches the controller, which closes until everything it holds is in the medium.
     fn arrives(&mut self, cx: &mut dyn Cx, hart: HartId) {
@@ -263,7 +290,7 @@ impl Design for GlobalCommit {
         self.broken.clone()
     }
     fn explain(&self, hart: HartId) -> Option<String> {
-        let waits = matches!(self.commits.get(hart.index()), Some(Some(Commit::UnderWay(_))));
-        waits.then(|| format!("waits for pcommit, as do {} threads", self.committers.len()))
+        let waits = self.commits.get(hart.index()).is_some_and(Option::is_some);
+        waits.then(|| format!("waits for pcommit; {} threads are in line", self.line.len()))
     }
 }

@@ -17,7 +17,7 @@ pub mod per_task_commit_dram_cache;
 
 use crate::info::{Honours, Paper};
 use cost::cost;
-pub use params::{CacheParams, CommitFault, GlobalFault, GlobalParams, PerTaskParams};
+pub use params::{CacheParams, CommitFault, GlobalFault, GlobalParams, Overlap, PerTaskParams};
 
 /// The per-task-committing paper.
 pub const FGC: Paper = Paper {

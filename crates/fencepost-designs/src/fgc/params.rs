@@ -77,9 +77,21 @@ fencepost_kernel::param_words! {
     }
 }
 
+fencepost_kernel::param_words! {
+    /// What a `pcommit` does that finds another thread's under way.
+    pub enum Overlap {
+        /// It waits until that has finished, and then drains the controller itself, as two commits of one queue do.
+        OneAtATime = "one-at-a-time",
+        /// It is answered with it: all that it can cover is in the controller already.
+        Joined = "joined",
+    }
+}
+
 fencepost_kernel::params! {
     /// Parameters of global committing.
     pub struct GlobalParams {
+        /// What a pcommit does that finds another thread's under way.
+        overlap: Overlap = Overlap::OneAtATime,
         /// One way between a core and the controller, for pcommit and its answer (ours).
         path: Ps = Ps::from_ns(10),
         /// Planted fault, for tests of the checker only.
