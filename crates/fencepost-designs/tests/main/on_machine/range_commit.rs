@@ -75,38 +75,27 @@ fn a_commit_waits_for_the_writes_of_its_queue_and_of_no_other() {
     assert!(without(true).0 > without(false).0 + 150_000);
 }
 
-/// FGC-SEM2: a thread that writes outside every range is not blocked by commits; under global committing it is.
+/// FGC-SEM2: while a queue is committed the default queue stays open.
 #[test]
 fn writes_in_no_range_pass_while_another_queue_is_committed() {
-    let blocked = |word: &str| {
-        let ranges = word == "per-task-commit";
-        let committer = body(move |m| {
-            let q = if ranges { bind(m, 0, 8) } else { QueueId(0) };
+    let run = |fault: &str| {
+        let committer = body(|m| {
+            let q = bind(m, 0, 8);
             for i in 0..40 {
                 write(m, i % 8, i + 1);
                 m.fence(Fence::Mfence);
-                if ranges {
-                    m.commit_queue(q);
-                } else {
-                    m.fence(Fence::Pcommit);
-                }
+                m.commit_queue(q);
             }
         });
-        let other = body(|m| {
-            for i in 0..200 {
-                write(m, 1000 + i % 4, i + 1);
-            }
-        });
-        let r = tso(word).run_bodies(vec![committer, other]);
-        (
-            r.harts[1].finished.0,
-            stall(&r, 0, Cause::CommitPending) + stall(&r, 0, Cause::PcommitPending),
-        )
+        let other = body(|m| (0..100).for_each(|i| write(m, 1000 + 128 * (i % 8), i + 1)));
+        let s = tso("per-task-commit").with("fault", fault);
+        s.run_bodies(vec![committer, other])
     };
-    let (alone, waited) = blocked("per-task-commit");
-    let (held_up, global) = blocked("global-commit");
-    assert!(waited > 0 && global > 0);
-    assert!(alone < held_up, "per task {alone}, global {held_up}");
+    let r = run("none");
+    assert!(stall(&r, 0, Cause::CommitPending) > 0);
+    assert_eq!(r.broken_rule, None);
+    let closed = run("default-queue-closed").broken_rule;
+    assert!(closed.is_some_and(|why| why.contains("queue 0 is closed")));
 }
 
 /// FGC-SEM3: no write enters a queue while it is committed, by whatever thread.
