@@ -91,8 +91,8 @@ fn random_module(rng: &mut Stream, queues: u8) -> ModuleSpec {
     ModuleSpec {
         entries: rng.below(2) as u16 * u16::from(queues) * (1 + rng.below(8) as u16),
         transfer: Ps(rng.below(40) * TICK),
+        slot: Ps(8 * TICK),
         dram_cache: Bytes(cache_lines * 64),
-        ..ModuleSpec::default()
     }
 }
 

@@ -49,6 +49,7 @@ fn harness(credits: u16, asks: bool) -> Harness {
     let module = ModuleSpec {
         entries: 8,
         transfer: Ps(TRANSFER),
+        slot: Ps(BURST),
         ..ModuleSpec::default()
     };
     let c = Controller::new(&bare(), &media(), &QueuePlan::default(), true).unwrap();

@@ -12,8 +12,8 @@ fn module(entries: u16, cache_lines: u64) -> ModuleSpec {
     ModuleSpec {
         entries,
         transfer: Ps(TRANSFER),
+        slot: Ps(5000),
         dram_cache: Bytes(cache_lines * 64),
-        ..ModuleSpec::default()
     }
 }
 /// One channel, sixteen banks, lines interleaved over them: activate 120 ns, then burst and pulse.
@@ -58,11 +58,10 @@ fn a_write_crosses_the_link_and_then_waits_for_its_bank() {
     let mut h = harness(&m, &module(64, 0), 1, 8);
     let ids: Vec<_> = (0..3).map(|i| h.write(0, write(i, i, None))).collect();
     h.finish();
-    // The link takes one line per burst.
-    let burst = m.t_burst.0;
+    // The link takes one line per slot.
     assert_eq!(
         module_times(&h),
-        [(0, TRANSFER), (1, burst + TRANSFER), (2, 2 * burst + TRANSFER)]
+        [(0, TRANSFER), (1, 5000 + TRANSFER), (2, 10_000 + TRANSFER)]
     );
     // At the module it is as without one, from the next clock edge on.
     let clock = m.t_ck.0;
