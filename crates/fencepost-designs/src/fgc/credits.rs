@@ -52,7 +52,7 @@ pub(super) struct Credits {
     fault: CommitFault,
     /// A rule that was broken.
     broken: Option<String>,
-    /// Credits came back to a queue that it never gave; some other queue waits for them in vain.
+    /// A write finished for a queue that had issued none; some other queue waits for its credit in vain.
     misplaced: bool,
 }
 
@@ -136,6 +136,7 @@ impl FlowControl for Shared {
     fn freed(&mut self, queue: u8) {
         let mut c = self.0.borrow_mut();
         let fault = c.fault;
+        c.misplaced |= c.queue(queue).under_way == 0;
         let q = c.queue(queue);
         q.under_way = q.under_way.saturating_sub(1);
         q.finished += match fault {
@@ -164,7 +165,6 @@ impl FlowControl for Shared {
             c.returning.pop_front();
             let copy = c.queue(queue).copy + n;
             if copy > c.full {
-                c.misplaced = true;
                 c.broken = Some(format!("queue {queue} has more credits than the maximum of {}", c.full));
             }
             c.queue(queue).copy = copy.min(c.full);
