@@ -4,6 +4,9 @@ use super::rule::Over;
 use super::runs::Runs;
 use crate::result::RunResult;
 
+/// A number matches within this share of the paper's value.
+pub const NUMBER_TOLERANCE: f64 = 0.20;
+
 /// What a rule found.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Measured {

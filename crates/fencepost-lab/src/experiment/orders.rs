@@ -1,6 +1,8 @@
 //! Orders and trends among programs, media and design points.
 
-use super::measured::{Measured, PerProgram, aggregate, each, missing, ratios, verdict, verdict_for_good};
+use super::measured::{
+    Measured, NUMBER_TOLERANCE, PerProgram, aggregate, each, missing, ratios, verdict, verdict_for_good,
+};
 use super::rule::{End, Over};
 use super::runs::Runs;
 
@@ -60,7 +62,7 @@ pub(super) fn top(
         ends.clone().fold(f64::INFINITY, f64::min),
         ends.fold(f64::NEG_INFINITY, f64::max),
     );
-    let near = |is: f64, want: f64| (is / want - 1.0).abs() <= super::score::NUMBER_TOLERANCE;
+    let near = |is: f64, want: f64| (is / want - 1.0).abs() <= NUMBER_TOLERANCE;
     let note = format!("{least:.1} to {most:.1}; {note}");
     Some(verdict(near(least, low) && near(most, high), note, missing))
 }

@@ -2,7 +2,7 @@
 
 use super::kinds::Kind;
 use super::measure::measure;
-use super::measured::Measured;
+use super::measured::{Measured, NUMBER_TOLERANCE};
 use super::readings::Spread;
 use super::rule::{Rule, Rules};
 use super::runs::Runs;
@@ -95,9 +95,6 @@ impl Row {
         self.note.push_str(text);
     }
 }
-
-/// A number matches within this share of the paper's value.
-pub const NUMBER_TOLERANCE: f64 = 0.20;
 
 /// What scoring needs beside the runs.
 pub struct Evidence<'a> {
