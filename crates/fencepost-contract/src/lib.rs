@@ -36,6 +36,7 @@ pub mod explore;
 pub mod graph;
 pub mod images;
 pub mod recorded;
+pub mod replica;
 
 pub use conform::{ConformReport, Demands, Refusal, conform};
 pub use contracts::{Contract, ContractKind, ContractParams, LineOrder};

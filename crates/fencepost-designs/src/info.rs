@@ -38,6 +38,8 @@ pub struct MachineShape {
     pub harts: u8,
     /// Cores; harts are spread evenly, siblings share the private caches.
     pub cores: u8,
+    /// Channels of the network, each with a remote persist buffer; 0 without clients.
+    pub channels: u8,
     /// Lines in one first-level data cache (for tags that a design adds to every way).
     pub l1_lines: u32,
     /// Lines in the private second levels, all cores together; 0 where there is none.
@@ -55,6 +57,7 @@ impl Default for MachineShape {
         MachineShape {
             harts: 8,
             cores: 8,
+            channels: 0,
             l1_lines: 1024,
             l2_lines: 0,
             llc_lines: 131_072,

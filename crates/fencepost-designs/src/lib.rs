@@ -13,6 +13,8 @@ pub mod delegated_merge;
 pub mod fgc;
 pub mod info;
 pub mod loc;
+pub mod net_bsp;
+pub mod net_sync;
 pub mod page;
 pub mod persist_path;
 pub mod registry;

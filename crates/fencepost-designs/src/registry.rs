@@ -28,6 +28,8 @@ pub fn all() -> &'static [DesignInfo] {
         crate::fgc::per_task_commit_dram_cache::INFO,
         crate::broi::epoch::INFO,
         crate::broi::INFO,
+        crate::net_sync::INFO,
+        crate::net_bsp::INFO,
     ];
     ALL
 }

@@ -5,6 +5,7 @@ use crate::crash_witness::{cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::progress;
 use crate::replay_key::ReplayKey;
+use crate::replication;
 use crate::result::{Check, Witness};
 use crate::simulate::{build_design, contract_of, warning};
 use fencepost_contract::explore::{
@@ -105,7 +106,7 @@ pub fn in_flight<P: Program>(
     )
 }
 
-fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
+pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
     report
         .trace
         .as_ref()
@@ -142,6 +143,8 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
             replay: Some(shown.replay),
         });
     }
+    let replica = replication::audit(resolved, report);
+    witnesses.extend(replica.iter().map(replication::witness));
     if let Err(refusal) = &conformance {
         let why = format!("contract {contract}: {refusal}");
         witnesses.push(Witness {
@@ -163,6 +166,7 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
         found.broken.is_some(),
         flight.as_ref().is_some_and(|f| f.witness.is_some()),
         report.broken_rule.is_some(),
+        replica.is_some(),
     ];
     Ok(Check {
         points: found.points,
@@ -189,7 +193,7 @@ pub fn crash_points(report: &RunReport) -> u64 {
     report.log.len() + 1 - parts.count() as u64
 }
 
-fn causes(report: &RunReport) -> BTreeMap<String, u64> {
+pub(crate) fn causes(report: &RunReport) -> BTreeMap<String, u64> {
     let mut out = BTreeMap::new();
     for r in report.log.records() {
         *out.entry(format!("{:?}", r.cause).to_lowercase()).or_default() += 1;

@@ -149,6 +149,15 @@ pub fn dialect_for(contract: ContractKind) -> Option<&'static str> {
 pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
     let (request, contract) = written_for(c)?;
     let resolved = Resolved::resolve(&request)?;
+    if resolved.is_replication() {
+        let e = BadInput::new(format!(
+            "`{}` on `{}` is what clients do: no program recovers",
+            request.program, request.design
+        ));
+        return Err(e
+            .hint("the replica is examined at every durable event by `run --check`")
+            .into());
+    }
     let kind = match contract {
         Some(kind) => kind,
         None => contract_of(&resolved)?,

@@ -5,17 +5,14 @@ use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::experiment::kept::Identity;
 use crate::experiment::runs::Job;
-use crate::host::Host;
-use crate::persist_stats::PersistStats;
+use crate::outcome::result;
+pub use crate::outcome::{FENCE_DISTANCE, machine_counters};
+use crate::replicated;
 use crate::request::Request;
-use crate::result::{Check, Histogram, RunResult, SCHEMA};
-use crate::simulate::{Simulated, simulate, warning};
-use fencepost_kernel::{Logging, Program};
-use fencepost_machine::memory::MemStats;
-use fencepost_machine::seam::{Cause, StatInfo};
-use fencepost_machine::{Counters, RunReport};
-use fencepost_programs::{Visit, sites};
-use std::collections::BTreeMap;
+use crate::result::RunResult;
+use crate::simulate::simulate;
+use fencepost_kernel::Program;
+use fencepost_programs::Visit;
 
 /// Resolves and runs a request.
 pub fn run(request: &Request) -> Result<RunResult, LabError> {
@@ -24,6 +21,9 @@ pub fn run(request: &Request) -> Result<RunResult, LabError> {
 
 /// Runs a resolved request. Deterministic but for the host's cost.
 pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
+    if resolved.is_replication() {
+        return replicated::run(resolved);
+    }
     fencepost_programs::with_program(resolved.program_word(), &resolved.program, Simulate { resolved })
         .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
 }
@@ -59,122 +59,4 @@ impl Visit for Simulate<'_> {
         };
         Ok(result(self.resolved, &simulated, checked))
     }
-}
-
-fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunResult {
-    let (r, report) = (&resolved.request, &s.report);
-    let seconds = report.time.0 as f64 * 1e-12;
-    let cycles = report.time.0 as f64 / resolved.machine.spec.core.clock.period().0 as f64;
-    let ops: u64 = report.harts.iter().map(|h| h.ops).sum();
-    let per = |n: f64, d: f64| if d > 0.0 { n / d } else { 0.0 };
-    RunResult {
-        schema: SCHEMA.into(),
-        program: r.program.clone(),
-        design: r.design.clone(),
-        machine: r.machine.clone(),
-        media: resolved.machine.media.clone(),
-        threads: resolved.threads,
-        ops,
-        seed: r.seed,
-        config_digest: resolved.digest(),
-        time_ps: report.time.0,
-        instructions: report.instructions(),
-        ipc: per(report.instructions() as f64, cycles * f64::from(resolved.threads)),
-        ops_per_s: per(ops as f64, seconds),
-        busy_ps: report.harts.iter().map(|h| h.account.busy.0).sum(),
-        stalls: stalls(report),
-        pm_reads: report.counters.memory_reads[1],
-        pm_writes: report.counters.memory_writes[1],
-        durable_events: report.log.len(),
-        log_digest: format!("{:016x}", report.log.digest()),
-        counters: counters(report, s.stats),
-        histograms: histograms(report, s.histograms),
-        warning: warning(resolved),
-        note: note(resolved),
-        persists: report.trace.as_ref().map(|t| PersistStats::of(t, &report.log)),
-        check,
-        host: Host::new(s.spent, report.simulated),
-    }
-}
-
-/// Causes that occurred, summed over threads.
-pub(crate) fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
-    let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
-    let all = Cause::WORDS.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
-    all.filter(|(_, ps)| *ps > 0).collect()
-}
-
-/// Counters of the machine, of both memory controllers and of the design, by name.
-fn counters(report: &RunReport, design: &[StatInfo]) -> BTreeMap<String, u64> {
-    let mut out: BTreeMap<String, u64> = machine_counters(&report.counters)
-        .into_iter()
-        .map(|(k, v)| (k.to_owned(), v))
-        .collect();
-    out.insert("memory_ops".into(), report.memory_ops());
-    out.insert("left_dirty".into(), report.left_dirty as u64);
-    for (name, stats) in [("dram", &report.dram), ("pm", &report.pm)] {
-        for (info, value) in MemStats::INFO.iter().zip(stats.values()) {
-            out.insert(format!("{name}.{}", info.name), value);
-        }
-    }
-    for (info, value) in design.iter().zip(&report.design_counts) {
-        out.insert(format!("design.{}", info.name), *value);
-    }
-    out
-}
-
-/// Name of the histogram of distances between removable fences.
-pub const FENCE_DISTANCE: &str = "log_fence_distance";
-
-/// Histograms of the machine and of the design, by name; those without a sample are left out.
-fn histograms(report: &RunReport, design: &[StatInfo]) -> BTreeMap<String, Histogram> {
-    let of_design = design.iter().zip(&report.histograms);
-    let mut out: BTreeMap<String, Histogram> = of_design
-        .map(|(info, values)| (format!("design.{}", info.name), Histogram::new(info.unit, values)))
-        .collect();
-    let distances = Histogram::new("instructions", &report.log_fence_distances);
-    out.insert(FENCE_DISTANCE.into(), distances);
-    out.retain(|_, h| h.count() > 0);
-    out
-}
-
-/// Names of the machine's counters, with their values.
-pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
-    [
-        ("l1_hits", c.l1_hits),
-        ("l1_misses", c.l1_misses),
-        ("llc_misses", c.llc_misses),
-        ("bus_grants", c.bus_grants),
-        ("invalidations", c.invalidations),
-        ("private_writebacks", c.private_writebacks),
-        ("stores", c.stores),
-        ("nt_stores", c.nt_stores),
-        ("flushes", c.flushes),
-        ("fences", c.fences),
-        ("versions", c.versions),
-        ("dram_reads", c.memory_reads[0]),
-        ("dram_writes", c.memory_writes[0]),
-        ("races", c.races),
-        ("stale_reads", c.stale_reads),
-        ("miss_time_ps", c.miss_time.0),
-    ]
-}
-
-/// What was asked for and has no effect in this run; or that its instruction counts are estimates.
-fn note(resolved: &Resolved) -> Option<String> {
-    no_effect(resolved).or_else(|| {
-        let program = resolved.program_word();
-        (!sites::is_measured(program)).then(|| {
-            format!("the instructions between memory operations of `{program}` are estimates: they were never counted")
-        })
-    })
-}
-fn no_effect(resolved: &Resolved) -> Option<String> {
-    let (design, scheme) = (resolved.design.name, resolved.request.log.as_ref()?);
-    let keeper = match resolved.dialect().logging {
-        Logging::Software => return None,
-        Logging::Hardware => "versions are kept by the hardware",
-        Logging::None => "no log is kept",
-    };
-    Some(format!("on `{design}` {keeper}: `--log {scheme}` has no effect"))
 }

@@ -52,6 +52,10 @@ pub fn simulate_until<P: Program>(
         record,
     };
     let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
+    let machine = match resolved.clients() {
+        Some(transactions) => machine.with_clients(transactions, r.seed).map_err(refuse)?,
+        None => machine,
+    };
     let begun = Stopwatch::start();
     let report = match machine.run_until(deadline) {
         Err(RunError::OutOfTime) => return Ok(None),

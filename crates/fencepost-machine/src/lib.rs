@@ -14,6 +14,7 @@
 //! | `core` | hardware threads: dispatch, reorder buffer, store queue, fences, commit | `core::Outside` |
 //! | `frontend` | program threads as coroutines that hand over operations | |
 //! | `hierarchy` | private and shared caches, miss registers, write-back buffers, bus, cleans | `hierarchy::Outside` |
+//! | [`network`] | clients, links, the server's adapter | `network::Outside` |
 //! | [`memory`] | controllers, scheduling, bank timing, media | |
 //! | [`seam`] | what a design may be asked, and what it may do | |
 //!
@@ -43,6 +44,7 @@ pub mod frontend;
 mod hierarchy;
 mod machine;
 pub mod memory;
+pub mod network;
 pub mod seam;
 mod spec;
 

@@ -1,6 +1,7 @@
 //! What a machine is made of: immutable parameters, declared once.
 
 use crate::memory::{ControllerSpec, MediaSpec, ModuleSpec};
+use crate::network::NetworkSpec;
 use crate::seam::FenceExecution;
 use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
 
@@ -173,6 +174,8 @@ pub struct MachineSpec {
     pub pm: MemorySpec,
     /// Bytes reserved for a hardware log, at the top of persistent memory.
     pub log_area: Bytes,
+    /// Clients that persist on this machine.
+    pub network: NetworkSpec,
 }
 impl Default for MachineSpec {
     fn default() -> Self {
@@ -191,6 +194,7 @@ impl Default for MachineSpec {
             dram: MemorySpec::default(),
             pm: MemorySpec::default(),
             log_area: Bytes(32 << 20),
+            network: NetworkSpec::default(),
         }
     }
 }
@@ -234,6 +238,12 @@ impl MachineSpec {
         }
         if u32::from(self.core.cores) * u32::from(self.core.threads_per_core) > 64 {
             return fail("core.cores", "at most 64 hardware threads are supported");
+        }
+        if u32::from(self.harts()) + u32::from(self.network.ports()) > 64 {
+            return fail(
+                "network.channels",
+                "hardware threads and network channels are at most 64 together",
+            );
         }
         if !(1 << 10..=1 << 37).contains(&self.log_area.0) {
             return fail(

@@ -32,6 +32,7 @@
 pub mod bplustree;
 pub mod btree;
 mod chains;
+pub mod clients;
 pub mod commitstore;
 pub mod cq;
 pub mod ctree;

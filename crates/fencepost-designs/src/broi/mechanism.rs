@@ -135,6 +135,7 @@ impl Design for Broi {
             leaving: true,
             reads: true,
             writes: true,
+            remote: self.params.remote_channels > 0,
             ..Hooks::default()
         }
     }
@@ -205,6 +206,16 @@ impl Design for Broi {
         self.complete(cx, usize::from(write.queue), id);
         self.front.answer_drains(cx);
         self.report(cx);
+    }
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+        let gate = self.front.remote_line(cx, port, line, data, Epoch::default());
+        self.schedule(cx);
+        gate
+    }
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+        let gate = self.front.remote_end(cx, port, region);
+        self.schedule(cx);
+        gate
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         match tag {

@@ -125,6 +125,12 @@ pub(super) fn checked(params: BroiParams, shape: MachineShape) -> Result<BroiPar
         .ports(MachineShape::default())
         .local
         .max(params.ports(shape).local);
+    if shape.channels > params.remote_channels {
+        return Err(ParamError::Value {
+            name: "remote_channels".into(),
+            why: format!("the network has {} channels (network.channels)", shape.channels),
+        });
+    }
     let most = Ports::MAX - u16::from(local.min(64));
     if u16::from(params.remote_channels) > most {
         return Err(ParamError::Value {

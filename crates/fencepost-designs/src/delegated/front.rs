@@ -5,12 +5,14 @@ use super::deps::Seq;
 use super::explicit::{ExplicitDrains, Progress};
 use super::params::{Arbitration, DelegatedParams};
 use super::port::{PortId, Ports};
+use super::region::Region;
 use super::tracker::{Stored, Tracker};
 use crate::persist_path::{PersistPath, Waiting};
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData, planted};
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, planted};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, Snoop, SnoopAnswer, Way, Why, WriteId,
 };
+use std::collections::VecDeque;
 
 /// Timer: the persist path has a free slot.
 pub const SLOT: u64 = 1 << 32;
@@ -49,7 +51,10 @@ pub struct Front {
     /// From the buffers to the controller.
     pub path: PersistPath,
     drains: ExplicitDrains,
-    waiting: Waiting,
+    pub(super) waiting: Waiting,
+    /// Barrier regions of the network that are not durable, in the order in which they ended.
+    pub(super) regions: VecDeque<Region>,
+    pub(super) latency: Ps,
     /// Why each buffer keeps its threads from their L1, if it does.
     blocked: Vec<Option<Cause>>,
     entries: usize,
@@ -67,6 +72,8 @@ impl Front {
             path: PersistPath::new(params.path_latency, params.path_slot),
             drains: ExplicitDrains::new(usize::from(harts), params.path_latency, DRAIN_ANSWERED),
             waiting: Waiting::default(),
+            regions: VecDeque::new(),
+            latency: params.path_latency,
             blocked: vec![None; ports.count()],
             entries: usize::from(params.entries),
             arbitration: params.arbitration,
@@ -101,6 +108,9 @@ impl Front {
             if cause.is_none() {
                 self.waiting.wake(cx, hart);
             }
+        }
+        if let (None, Some(network)) = (cause, self.ports.in_network(port)) {
+            self.waiting.wake(cx, network);
         }
     }
 
@@ -268,6 +278,7 @@ impl Front {
     pub fn fence_left(&mut self, cx: &mut dyn Cx, port: PortId, seq: Seq, durable: bool) {
         let handed_over = self.path.outstanding().filter(|_| !durable);
         let last = handed_over.map_or(WriteId(0), |o| o.1);
+        self.region_left(cx, port, seq, last);
         if self.drains.fence_left(cx.now(), self.ports.harts(port), seq, last) {
             self.answer_drains(cx);
         }
@@ -275,6 +286,7 @@ impl Front {
     /// Sends the answer of every explicit drain whose writes are durable.
     pub fn answer_drains(&mut self, cx: &mut dyn Cx) {
         self.drains.answer(cx, self.path.outstanding().map(|o| o.0));
+        self.report_regions(cx);
     }
     /// The answer to an explicit drain reached its thread.
     pub fn drain_answered(&mut self, cx: &mut dyn Cx, tag: u64) {

@@ -5,6 +5,7 @@ use super::params::DelegatedParams;
 use super::port::{BufferPer, Ports};
 use crate::info::MachineShape;
 use fencepost_kernel::{HartId, LineAddr, LineData};
+use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
     Access, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way, Why,
     Write, WriteId,
@@ -17,21 +18,30 @@ pub(super) const QUEUE: u8 = 0;
 #[derive(Clone, Debug)]
 pub struct Delegated {
     pub(super) params: DelegatedParams,
-    /// The buffers, one per core.
+    /// The buffers, one per core and network channel.
     pub front: Front,
+    protocol: Option<Protocol>,
 }
 
 impl Delegated {
     /// The mechanism for a machine of this shape; `merge` selects one epoch pointer per core.
     pub fn new(params: DelegatedParams, shape: MachineShape, merge: bool) -> Delegated {
-        let ports = Ports::new(shape, BufferPer::Core, 0);
         let params = DelegatedParams {
             fault: params.fault.or_planted(),
             ..params
         };
+        let ports = Ports::new(shape, BufferPer::Core, shape.channels);
         Delegated {
             front: Front::new(&params, ports, shape.harts, merge),
+            protocol: None,
             params,
+        }
+    }
+    /// The same mechanism as the server of clients that persist by this protocol.
+    pub fn for_clients(self, protocol: Protocol) -> Delegated {
+        Delegated {
+            protocol: Some(protocol),
+            ..self
         }
     }
     /// The oldest epoch that is not durable; only merging epochs ask.
@@ -52,6 +62,7 @@ impl Design for Delegated {
             leaving: true,
             reads: true,
             writes: true,
+            remote: true,
             ..Hooks::default()
         }
     }
@@ -97,6 +108,20 @@ impl Design for Delegated {
         if self.front.path.durable(id) {
             self.front.answer_drains(cx);
         }
+    }
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+        let active = self.active(cx);
+        let gate = self.front.remote_line(cx, port, line, data, active);
+        self.schedule(cx);
+        gate
+    }
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+        let gate = self.front.remote_end(cx, port, region);
+        self.schedule(cx);
+        gate
+    }
+    fn protocol(&self) -> Option<Protocol> {
+        self.protocol
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         match tag {

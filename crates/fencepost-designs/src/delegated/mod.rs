@@ -63,6 +63,8 @@ mod mechanism;
 mod merge;
 mod params;
 mod port;
+mod region;
+mod remote;
 mod request;
 mod summary;
 #[cfg(test)]

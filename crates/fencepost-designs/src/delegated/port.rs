@@ -81,6 +81,15 @@ impl Ports {
         let end = (first + u16::from(self.harts_per_port)).min(u16::from(self.harts));
         (first..end).map(|h| HartId(h as u8))
     }
+    /// The buffer of a port of the network, which the machine names behind all hardware threads.
+    pub fn of_network(&self, port: HartId) -> PortId {
+        PortId(self.local + (port.0 - self.harts))
+    }
+    /// The port of the network that a buffer belongs to, if it is one's.
+    pub fn in_network(&self, port: PortId) -> Option<HartId> {
+        let channel = port.0.checked_sub(self.local)?;
+        Some(HartId(self.harts + channel))
+    }
     /// Whether several buffers belong to one core, behind one L1.
     pub fn share_caches(&self) -> bool {
         self.harts_per_port < self.harts_per_core
@@ -122,6 +131,8 @@ mod tests {
                 }
                 let all: usize = (0..p.count()).map(|i| p.harts(PortId(i as u8)).count()).sum();
                 assert_eq!(all, usize::from(harts), "a channel's buffer has no thread");
+                assert_eq!(p.of_network(HartId(harts + 1)), PortId(p.local + 1));
+                assert_eq!(p.in_network(PortId(p.local + 1)), Some(HartId(harts + 1)));
                 assert_eq!(p.share_caches(), per == BufferPer::Thread && harts > cores);
             }
         }

@@ -112,5 +112,6 @@ pub const fn everything() -> Hooks {
         versions: true,
         reads: true,
         writes: true,
+        remote: true,
     }
 }

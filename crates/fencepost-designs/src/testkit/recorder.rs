@@ -111,6 +111,7 @@ impl<D: Design> Design for Recorder<D> {
             versions: true,
             reads: true,
             writes: true,
+            remote: true,
         }
     }
     fn queue_plan(&self) -> QueuePlan {
@@ -204,6 +205,12 @@ impl<D: Design> Design for Recorder<D> {
     fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {
         self.saw(Hook::ReadDone);
         self.inner.read_done(cx, tag, line, data);
+    }
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+        self.inner.remote_line(cx, port, line, data)
+    }
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+        self.inner.remote_end(cx, port, region)
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw(Hook::Timer);

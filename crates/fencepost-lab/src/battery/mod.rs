@@ -11,6 +11,7 @@ pub mod faults;
 mod found;
 pub mod product;
 pub mod random;
+mod remote;
 
 use fencepost_designs::DesignInfo;
 pub use found::{Extent, Found, Part, Verdict, heading};

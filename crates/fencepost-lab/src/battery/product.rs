@@ -2,9 +2,10 @@
 //! them, power failures after every durable event.
 
 use super::found::{Extent, Found};
+use crate::config::Resolved;
+use crate::config::clients::program_of;
 use crate::config::machine::MachineConfig;
 use crate::config::presets::{Kind, names};
-use crate::config::{Resolved, find_program};
 use crate::request::Request;
 use crate::result::Check;
 use crate::run::run_resolved;
@@ -27,7 +28,7 @@ pub fn request(
     media: Option<&str>,
     round: usize,
 ) -> Result<Request, String> {
-    let about = find_program(program).map_err(|e| e.to_string())?;
+    let about = program_of(program, info).map_err(|e| e.to_string())?;
     let harts = MachineConfig::load(machine, media)
         .map_err(|e| e.to_string())?
         .spec

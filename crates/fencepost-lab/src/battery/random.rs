@@ -1,6 +1,7 @@
 //! Random programs on random small machines: a run from a seed, and what must hold of it.
 
 use super::found::Found;
+use super::remote;
 use crate::config::shape_of;
 use crate::simulate::thread_body;
 use fencepost_contract::explore::{Oracle, check_prefixes};
@@ -67,7 +68,8 @@ impl Case {
     /// The case of a seed in a given environment, with the design's defaults.
     pub fn in_environment(info: &'static DesignInfo, seed: u64, environment: Environment) -> Case {
         let mut dice = Stream::new(seed, "battery machine");
-        let spec = machine(&mut dice, environment);
+        let mut spec = machine(&mut dice, environment);
+        spec.network = remote::network(info, &mut Stream::new(seed, "battery network"));
         let threads = 1 + dice.below(u64::from(spec.harts())) as u32;
         let int = |name: &str, value: u64| (name.to_owned(), Raw::Int(value as i64));
         let params = vec![
@@ -119,6 +121,14 @@ impl Case {
     fn design(&self) -> Result<Box<dyn Design>, String> {
         (self.info.build)(&self.values, shape_of(&self.spec)).map_err(|e| e.to_string())
     }
+    /// Persistent lines that the program uses.
+    fn lines(&self) -> u64 {
+        let given = self.settings.params.iter().find(|p| p.0 == "lines");
+        match given {
+            Some((_, Raw::Int(n))) => *n as u64,
+            _ => 1,
+        }
+    }
     fn program(&self) -> Result<Random, String> {
         Random::checked(&self.settings).map_err(|e| e.to_string())
     }
@@ -137,7 +147,12 @@ impl Case {
             record: true,
         };
         let machine = Machine::new(&self.spec, self.design()?, work).map_err(|e| e.to_string())?;
-        machine.run().map_err(|e| e.to_string())
+        let clients = remote::transactions(self.seed, self.lines());
+        let machine = match self.spec.network.clients {
+            0 => Ok(machine),
+            _ => machine.with_clients(clients, self.seed),
+        };
+        machine.and_then(Machine::run).map_err(|e| e.to_string())
     }
     /// Whether the persist order is one that the contract allows.
     ///
@@ -156,6 +171,10 @@ impl Case {
     /// # Errors
     /// What is wrong after one of them.
     pub fn recovers(&self, report: &RunReport) -> Result<u64, String> {
+        // The program's audit knows nothing of words that clients wrote.
+        if self.spec.network.clients > 0 && remote::shares_words(self.seed) {
+            return Ok(0);
+        }
         let trace = report.trace.as_ref().ok_or("the run was not recorded")?;
         let (program, design) = (self.program()?, self.design()?);
         let oracle = Oracle::new(&program, &trace.ops);
@@ -183,9 +202,11 @@ impl Case {
             return Err(rule.clone());
         }
         let conform = self.conforms(report)?;
+        remote::replica(report, self.seed, self.lines())?;
         self.nothing_lost(report)?;
         // Without transactions the audit sees less than conformance does, and takes longer.
         let recovery = self.info.promise.honours.transactions || self.seed.is_multiple_of(4);
+
         let aborts = |k: &TraceKind| matches!(k, TraceKind::TxAbort(_));
         let events = report.trace.iter().flat_map(|t| &t.events);
         Ok(Sound {

@@ -9,6 +9,7 @@ use crate::error::{BadInput, LabError};
 use fencepost_kernel::params::Raw;
 use fencepost_machine::memory;
 use fencepost_machine::{CacheSpec, MachineSpec};
+use fencepost_programs::clients::ClientParams;
 use std::collections::BTreeMap;
 
 /// Where every value came from, by section and key.
@@ -27,6 +28,8 @@ pub struct MachineConfig {
     pub spec: MachineSpec,
     /// Instruction cache: kept because the papers state it; without effect.
     pub l1i: CacheSpec,
+    /// What clients do that persist on this machine over a network, where it has any.
+    pub client: ClientParams,
     /// Origins of the values that are not defaults.
     pub origins: Origins,
     /// Settings of designs and programs that the machine's file makes (sections `design.NAME`, `program.NAME`).
@@ -53,6 +56,7 @@ impl MachineConfig {
             dram: String::new(),
             spec: MachineSpec::default(),
             l1i: CacheSpec::default(),
+            client: ClientParams::default(),
             origins: Origins::new(),
             others: Vec::new(),
             applied: Vec::new(),
@@ -118,8 +122,11 @@ impl MachineConfig {
         let mut general = General {
             log_area: self.spec.log_area,
         };
-        apply(&mut sections(&mut self.spec, &mut self.l1i, &mut general), s)
-            .map_err(|e| self.unknown_section(s).unwrap_or(e))?;
+        apply(
+            &mut sections(&mut self.spec, &mut self.l1i, &mut general, &mut self.client),
+            s,
+        )
+        .map_err(|e| self.unknown_section(s).unwrap_or(e))?;
         self.spec.log_area = general.log_area;
         let origin = Origin {
             place: s.value_place.clone(),
@@ -195,6 +202,7 @@ impl MachineConfig {
                 ..MachineSpec::default()
             },
             l1i: CacheSpec::default(),
+            client: ClientParams::default(),
             origins: Origins::new(),
             others: Vec::new(),
             applied: Vec::new(),
@@ -210,7 +218,7 @@ impl MachineConfig {
         let mut general = General {
             log_area: copy.spec.log_area,
         };
-        let list = sections(&mut copy.spec, &mut copy.l1i, &mut general);
+        let list = sections(&mut copy.spec, &mut copy.l1i, &mut general, &mut copy.client);
         let value = |s: &dyn Section, name: &'static str| (name, s.get(name).unwrap_or_default());
         (list.iter())
             .map(|(name, s)| {

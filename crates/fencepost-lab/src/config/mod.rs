@@ -1,5 +1,6 @@
 //! Configuration: TOML texts in layers, resolved into declared parameters.
 
+pub mod clients;
 mod find;
 pub mod layer;
 pub mod machine;

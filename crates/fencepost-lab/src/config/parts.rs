@@ -3,6 +3,7 @@
 use super::section::Section;
 use fencepost_kernel::{Bytes, params};
 use fencepost_machine::{CacheSpec, MachineSpec};
+use fencepost_programs::clients::ClientParams;
 
 params! {
     /// What belongs to no component.
@@ -13,7 +14,7 @@ params! {
 }
 
 /// Section names in the order in which they are printed; `l2` only where a machine has one.
-pub const SECTIONS: [&str; 12] = [
+pub const SECTIONS: [&str; 14] = [
     "machine",
     "core",
     "l1",
@@ -26,6 +27,8 @@ pub const SECTIONS: [&str; 12] = [
     "pm.controller",
     "pm.media",
     "pm.module",
+    "network",
+    "client",
 ];
 
 /// Whether a section is about a design or a program instead of the machine.
@@ -39,6 +42,7 @@ pub fn sections<'a>(
     spec: &'a mut MachineSpec,
     l1i: &'a mut CacheSpec,
     general: &'a mut General,
+    client: &'a mut ClientParams,
 ) -> Vec<(&'static str, &'a mut dyn Section)> {
     let mut list: Vec<(&'static str, &'a mut dyn Section)> = vec![
         ("machine", general),
@@ -56,6 +60,8 @@ pub fn sections<'a>(
     list.push(("pm.controller", &mut spec.pm.controller));
     list.push(("pm.media", &mut spec.pm.media));
     list.push(("pm.module", &mut spec.pm.module));
+    list.push(("network", &mut spec.network));
+    list.push(("client", client));
     list
 }
 
@@ -66,7 +72,7 @@ pub fn reference() -> Vec<(&'static str, Vec<fencepost_kernel::params::Field>)> 
         ..MachineSpec::default()
     };
     let (mut l1i, mut general) = (CacheSpec::default(), General::default());
-    sections(&mut spec, &mut l1i, &mut general)
+    sections(&mut spec, &mut l1i, &mut general, &mut ClientParams::default())
         .into_iter()
         .map(|(n, s)| (n, s.fields()))
         .collect()

@@ -1,16 +1,17 @@
 //! From a request to everything a run needs, with every value and its origin.
 
+use super::clients;
 use super::find::{find_design, find_program};
 use super::layer::{Setting, parse_set};
 use super::machine::MachineConfig;
 use super::parts::of_design_or_program;
-use super::program::{program_settings, threads};
+use super::program::program_settings;
 use super::section::Origin;
 use crate::error::{BadInput, LabError};
 use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
-use fencepost_kernel::Dialect;
 use fencepost_kernel::params::{Field, ParamError, Raw};
+use fencepost_kernel::{Dialect, Transactions};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::{CacheSpec, MachineSpec, StoreOrder};
 use fencepost_programs::About;
@@ -44,7 +45,7 @@ impl Resolved {
     }
     /// As [`resolve`](Resolved::resolve), for a design that need not be registered.
     pub fn with_design(request: &Request, design: &'static DesignInfo) -> Result<Resolved, LabError> {
-        let about = find_program(&request.program)?;
+        let about = clients::program_of(&request.program, design)?;
         let mut machine = MachineConfig::load(&request.machine, request.media.as_deref())?;
         let mut others = std::mem::take(&mut machine.others);
         let in_files = others.len();
@@ -56,8 +57,9 @@ impl Resolved {
                 machine.apply(&setting)?;
             }
         }
+        clients::connect(&mut machine, request, design);
         machine.validate()?;
-        let threads = threads(request, &machine)?;
+        let threads = clients::threads(request, &machine, design)?;
         let mut resolved = Resolved {
             request: Request {
                 threads: Some(threads),
@@ -92,6 +94,14 @@ impl Resolved {
     /// Sizes of the machine that designs follow.
     pub fn shape(&self) -> MachineShape {
         shape(&self.machine)
+    }
+    /// What the clients of this run do, if it has any.
+    pub fn clients(&self) -> Option<Transactions> {
+        clients::transactions(&self.machine, self.request.seed)
+    }
+    /// Whether the program is what clients do: no program runs on the server.
+    pub fn is_replication(&self) -> bool {
+        clients::is_replication(self.design, self.about.word)
     }
     /// What dialect and contract depend on.
     pub fn environment(&self) -> fencepost_designs::Environment {
@@ -259,6 +269,9 @@ impl Resolved {
 
     fn check_program(&self) -> Result<(), BadInput> {
         use fencepost_programs::ProgramError;
+        if self.is_replication() {
+            return Ok(());
+        }
         fencepost_programs::footprint(self.about.word, &self.program)
             .map(|_| ())
             .map_err(|e| match &e {
@@ -325,6 +338,7 @@ pub fn shape_of(spec: &MachineSpec) -> MachineShape {
     MachineShape {
         harts: spec.harts(),
         cores: spec.core.cores,
+        channels: spec.network.ports(),
         l1_lines: lines(&spec.l1),
         l2_lines: spec
             .l2

@@ -2,7 +2,7 @@
 
 mod body;
 
-use super::super::run::stalls;
+use super::super::outcome::stalls;
 use super::super::simulate::{build_design, refuse};
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};

@@ -1,7 +1,7 @@
 //! The recorder: builds the execution trace while the machine runs.
 
 use crate::frontend::Op;
-use fencepost_kernel::{HartId, LineAddr, LineData, OpRecord, StoreId, StoreInfo, Trace, TraceKind, TxId};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, OpRecord, StoreId, StoreInfo, Trace, TraceKind, TxId};
 
 /// Collects the trace of a run.
 #[derive(Default)]
@@ -71,6 +71,25 @@ impl Recorder {
             self.trace.push(thread, TraceKind::Store(id));
             self.needs(thread, op.dep);
         }
+        id
+    }
+    /// Ports of the network count as further threads of the trace.
+    pub fn add_threads(&mut self, ports: u32) {
+        self.trace.threads += ports;
+    }
+    /// A word that came over the network took effect.
+    #[track_caller]
+    pub fn remote_store(&mut self, port: HartId, addr: Addr, value: u64) -> StoreId {
+        let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
+        self.trace.stores.push(StoreInfo {
+            thread: port,
+            addr,
+            value,
+            nt: false,
+            tx: None,
+            source: std::panic::Location::caller(),
+        });
+        self.trace.push(port, TraceKind::Store(id));
         id
     }
     /// The id the next store will get.

@@ -155,7 +155,13 @@ impl Hierarchy {
     }
 
     /// Whether some other cache may not give the line up yet.
-    fn peers_refuse(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, kind: Snoop) -> Option<Cause> {
+    pub(super) fn peers_refuse(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        line: LineAddr,
+        kind: Snoop,
+    ) -> Option<Cause> {
         if !self.hooks.holds {
             return None;
         }
@@ -196,7 +202,13 @@ impl Hierarchy {
     }
 
     /// Takes the line from every other core (or makes it shared there).
-    fn move_peers(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, invalidate: bool) -> Taken {
+    pub(super) fn move_peers(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        line: LineAddr,
+        invalidate: bool,
+    ) -> Taken {
         debug_assert!(self.all_holders_are_noted(line));
         let mut taken = Taken::default();
         for p in self.bus.lines.holders(line).filter(|p| *p != core) {
@@ -290,7 +302,7 @@ impl Hierarchy {
 
 /// What other cores gave up.
 #[derive(Default)]
-struct Taken {
+pub(super) struct Taken {
     supplied: bool,
     shared: bool,
     dirty: bool,

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 pub(super) enum Behind {
     Miss(CoreId, u8),
     Clean(u32),
+    /// A line from the network, of this port.
+    Remote(u8),
 }
 
 #[derive(Copy, Clone, Default)]

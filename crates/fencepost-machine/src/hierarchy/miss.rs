@@ -109,6 +109,7 @@ impl Hierarchy {
         match what {
             Behind::Miss(core, miss) => out.schedule(now, Step::Grant(core, miss)),
             Behind::Clean(slot) => out.schedule(now, Step::Clean(slot)),
+            Behind::Remote(port) => out.schedule(now, Step::Remote(port)),
         }
     }
 

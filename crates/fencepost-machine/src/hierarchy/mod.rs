@@ -26,6 +26,7 @@ mod miss;
 mod outgoing;
 mod outside;
 mod read;
+mod remote;
 mod state;
 mod tags;
 #[cfg(test)]

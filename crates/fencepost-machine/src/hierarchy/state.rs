@@ -87,6 +87,8 @@ pub(crate) enum Step {
     Cleaned(HartId, u64),
     /// The answer to a clean that wrote its line, by slot, reaches its core.
     CleanAnswered(u32),
+    /// A line from the network may be taken now: its port asks again.
+    Remote(u8),
 }
 
 /// An outstanding miss of a core.

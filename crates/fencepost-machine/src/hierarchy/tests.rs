@@ -122,6 +122,7 @@ impl Bench {
             self.out.now = at;
             let (h, out) = (&mut self.h, &mut self.out);
             match next {
+                Next::Step(Step::Remote(_)) => unreachable!("no network here"),
                 Next::Read(side, id) => h.read_done(out, side, id),
                 Next::Write(side, id) => h.write_arrived(out, side, id, &LineData::default()),
                 Next::Step(Step::Grant(c, m)) => h.grant(out, c, m),
@@ -345,4 +346,31 @@ fn a_read_of_the_design_takes_the_way_to_memory_and_no_register() {
     b.run();
     assert_eq!(b.out.now, at + MEDIA);
     assert_eq!(b.h.counters.memory_reads, [0, 0], "only misses count");
+}
+
+/// Direct data I/O: the cores lose their copies, and the shared cache supplies the line at its own latency.
+#[test]
+fn a_line_from_the_network_is_in_the_shared_cache_only() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    let cores = b.spec.core.cores;
+    b.fetch(0, line(1), true);
+    b.store(0, line(1));
+    assert!(b.h.may_take_remote(&mut b.out, 0, CoreId(cores), line(1)));
+    b.h.take_remote(&mut b.out, CoreId(cores), line(1));
+    assert_eq!(b.h.dirty_lines(), vec![line(1)]);
+    assert_eq!(b.fetch(0, line(1), false), b.to_grant() + b.spec.llc.latency);
+    // While a line's data is under way, the network waits behind it.
+    assert_eq!(b.access(1, line(2), true), Lookup::Missed);
+    let granted = loop {
+        let i = (0..b.out.agenda.len())
+            .min_by_key(|i| (b.out.agenda[*i].0, b.out.agenda[*i].1))
+            .expect("a grant");
+        let (at, _, next) = b.out.agenda.swap_remove(i);
+        b.out.now = at;
+        if let Next::Step(Step::Grant(c, m)) = next {
+            b.h.grant(&mut b.out, c, m);
+            break at;
+        }
+    };
+    assert!(granted > Ps::ZERO && !b.h.may_take_remote(&mut b.out, 3, CoreId(cores), line(2)));
 }

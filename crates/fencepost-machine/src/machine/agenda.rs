@@ -5,6 +5,7 @@
 
 use crate::core::Turn;
 use crate::hierarchy::{ReadFor, Side, Step};
+use crate::network;
 use fencepost_kernel::{CoreId, EventQueue, HartId, Ps};
 
 /// Events of the machine.
@@ -18,6 +19,8 @@ pub(crate) enum Ev {
     Memory(Side),
     /// A design's timer.
     Timer(u64),
+    /// A step of the network.
+    Network(network::Step),
 }
 
 /// An event as the queue holds it: kind (8 bits), who (8 bits), which (32 bits); and a design's tag.
@@ -38,6 +41,13 @@ const MEMORY: u8 = 10;
 const TIMER: u8 = 11;
 const CLEANED: u8 = 12;
 const CLEAN_ANSWERED: u8 = 13;
+const REMOTE: u8 = 14;
+const BEGIN: u8 = 15;
+const TIMEOUT: u8 = 16;
+const DELIVER: u8 = 17;
+const ACK: u8 = 18;
+const LINE: u8 = 19;
+const DURABLE: u8 = 20;
 
 impl Packed {
     #[inline(always)]
@@ -66,6 +76,13 @@ impl Packed {
             Ev::Timer(tag) => Packed::new(TIMER, 0, 0, tag),
             Ev::Hierarchy(Step::Cleaned(h, tag)) => Packed::new(CLEANED, h.0, 0, tag),
             Ev::Hierarchy(Step::CleanAnswered(slot)) => Packed::new(CLEAN_ANSWERED, 0, slot, 0),
+            Ev::Hierarchy(Step::Remote(port)) => Packed::new(REMOTE, port, 0, 0),
+            Ev::Network(network::Step::Begin(client)) => Packed::new(BEGIN, client, 0, 0),
+            Ev::Network(network::Step::Timeout(client, wait)) => Packed::new(TIMEOUT, client, wait, 0),
+            Ev::Network(network::Step::Deliver(channel)) => Packed::new(DELIVER, channel, 0, 0),
+            Ev::Network(network::Step::Ack(client)) => Packed::new(ACK, client, 0, 0),
+            Ev::Network(network::Step::Line(channel)) => Packed::new(LINE, channel, 0, 0),
+            Ev::Network(network::Step::Durable(channel, region)) => Packed::new(DURABLE, channel, region, 0),
         }
     }
     #[inline(always)]
@@ -90,6 +107,13 @@ impl Packed {
             TIMER => Ev::Timer(tag),
             CLEANED => Ev::Hierarchy(Step::Cleaned(hart, tag)),
             CLEAN_ANSWERED => Ev::Hierarchy(Step::CleanAnswered(which)),
+            REMOTE => Ev::Hierarchy(Step::Remote(who)),
+            BEGIN => Ev::Network(network::Step::Begin(who)),
+            TIMEOUT => Ev::Network(network::Step::Timeout(who, which)),
+            DELIVER => Ev::Network(network::Step::Deliver(who)),
+            ACK => Ev::Network(network::Step::Ack(who)),
+            LINE => Ev::Network(network::Step::Line(who)),
+            DURABLE => Ev::Network(network::Step::Durable(who, which)),
             other => unreachable!("no event is packed as kind {other}"),
         }
     }
@@ -139,6 +163,13 @@ mod tests {
             Ev::Timer(u64::MAX),
             Ev::Hierarchy(Step::Cleaned(hart, u64::MAX)),
             Ev::Hierarchy(Step::CleanAnswered(u32::MAX)),
+            Ev::Hierarchy(Step::Remote(3)),
+            Ev::Network(network::Step::Begin(4)),
+            Ev::Network(network::Step::Timeout(255, u32::MAX)),
+            Ev::Network(network::Step::Deliver(5)),
+            Ev::Network(network::Step::Ack(6)),
+            Ev::Network(network::Step::Line(7)),
+            Ev::Network(network::Step::Durable(8, u32::MAX)),
         ];
         let mut agenda = Agenda::default();
         for (i, ev) in events.into_iter().enumerate() {

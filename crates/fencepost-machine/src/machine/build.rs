@@ -116,6 +116,7 @@ impl Machine {
         let mut machine = Machine {
             threads,
             rest,
+            network: None,
             mem_events: Vec::new(),
             start: None,
             initial: work.initial,

@@ -4,6 +4,7 @@ use super::report::Counters;
 use super::threads::Rest;
 use crate::core::{HardwareThread, ThreadProgress};
 use crate::memory::MemEvent;
+use crate::network::Network;
 use fencepost_kernel::{HartId, Image, Ps};
 use std::collections::BTreeMap;
 
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Machine {
     pub(super) threads: Vec<HardwareThread>,
     pub(super) rest: Rest,
+    /// Clients that persist on this machine.
+    pub(super) network: Option<Network>,
     /// Reports of a memory controller, while they are worked off.
     pub(super) mem_events: Vec<MemEvent>,
     pub(super) start: Option<Start>,

@@ -4,6 +4,7 @@ use super::agenda::Ev;
 use super::system::System;
 use crate::hierarchy::{Hierarchy, Side};
 use crate::memory::{Refusal, RegisterWrite};
+use crate::network;
 use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
 use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, TxId, WriteCause};
 
@@ -39,7 +40,7 @@ impl Cx for Handle<'_> {
         self.sys.threads
     }
     fn core_of(&self, hart: HartId) -> CoreId {
-        self.sys.spec.core_of(hart)
+        self.sys.core_of(hart)
     }
     fn timer(&mut self, at: Ps, tag: u64) {
         let at = at.max(self.sys.now());
@@ -154,6 +155,13 @@ impl Cx for Handle<'_> {
                 cause,
             });
         }
+    }
+
+    fn region_durable(&mut self, port: HartId, region: u32, at: Ps) {
+        let at = at.max(self.sys.now());
+        let channel = port.0 - self.sys.spec.harts();
+        let step = network::Step::Durable(channel, region);
+        self.sys.events.schedule(at, Ev::Network(step));
     }
 
     fn roll_back(&mut self, hart: HartId, tx: TxId) {

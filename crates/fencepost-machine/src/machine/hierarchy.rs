@@ -18,6 +18,7 @@ impl Machine {
             Step::Clean(slot) => hier.clean(&mut out, slot),
             Step::Cleaned(hart, tag) => out.cleaned(hier, hart, tag, None),
             Step::CleanAnswered(slot) => hier.clean_answered(&mut out, slot),
+            Step::Remote(port) => self.resume_port(port),
         }
         self.charge_loads();
     }

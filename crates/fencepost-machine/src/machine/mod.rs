@@ -10,6 +10,7 @@ mod compose;
 mod handle;
 mod hierarchy;
 mod memory;
+mod network;
 mod report;
 mod run;
 mod stuck;

@@ -3,6 +3,7 @@
 use crate::core::{Account, CoreCounters};
 use crate::hierarchy::HierarchyCounters;
 use crate::memory::MemStats;
+use crate::network::NetworkReport;
 use fencepost_kernel::{Image, PersistLog, Ps, Trace};
 use std::collections::BTreeMap;
 
@@ -148,6 +149,8 @@ pub struct RunReport {
     pub left_dirty: usize,
     /// A rule of the mechanism that the run broke, as the design's own monitor saw it.
     pub broken_rule: Option<String>,
+    /// What clients did over the network, if there were any.
+    pub network: Option<NetworkReport>,
     /// Events handled, from the beginning.
     pub events: u64,
     /// Instructions and memory operations simulated, warm-up included: what the host worked for.

@@ -31,10 +31,11 @@ impl Machine {
         for t in &self.threads {
             self.rest.schedule(Ps::ZERO, t.id, Turn::Dispatch);
         }
+        self.start_network();
         let (mut events, mut here, mut at) = (0, 0, Ps::ZERO);
         let (mut drained, mut end) = (false, None);
         loop {
-            if self.rest.sys.unfinished == 0 {
+            if self.rest.sys.unfinished == 0 && self.network_finished() {
                 end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
                 let (design, mut cx) = self.rest.ask();
                 drained = design.drain(&mut cx);
@@ -57,8 +58,9 @@ impl Machine {
             self.handle(ev);
             self.after();
         }
-        if self.rest.sys.unfinished > 0 || !drained {
-            let why = if self.rest.sys.unfinished > 0 {
+        let unfinished = self.rest.sys.unfinished > 0 || !self.network_finished();
+        if unfinished || !drained {
+            let why = if unfinished {
                 "nothing is scheduled"
             } else {
                 "the design never finished draining"
@@ -82,6 +84,7 @@ impl Machine {
                 let (design, mut cx) = self.rest.ask();
                 design.timer(&mut cx, tag);
             }
+            Ev::Network(step) => self.network_step(step),
         }
     }
 
@@ -113,6 +116,7 @@ impl Machine {
                 self.threads[h].ask_again(&mut self.rest);
                 self.check_warm_up();
             }
+            self.resume_ports(kicked);
             self.retry_hierarchy();
         }
     }

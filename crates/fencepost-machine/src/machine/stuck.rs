@@ -2,6 +2,7 @@
 
 use super::compose::Machine;
 use crate::core::StoreState;
+use crate::network::Network;
 use fencepost_kernel::{HartId, Ps};
 use std::fmt::Write as _;
 
@@ -23,6 +24,7 @@ impl Machine {
         for i in 0..self.threads.len() {
             let _ = writeln!(text, "  {}", self.explain_hart(HartId(i as u8)));
         }
+        text.push_str(&self.network.as_ref().map(Network::explain).unwrap_or_default());
         text.push_str(&self.rest.hier.explain());
         for (name, port) in [("dram", &self.rest.sys.dram), ("pm", &self.rest.sys.pm)] {
             if !port.controller.is_empty() {

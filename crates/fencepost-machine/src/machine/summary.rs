@@ -4,6 +4,7 @@ use super::compose::{Machine, Start};
 use super::report::{Counters, HartReport, RunReport};
 use super::threads::Rest;
 use crate::core::Recorder;
+use crate::network::Network;
 use fencepost_kernel::Ps;
 use std::collections::BTreeMap;
 
@@ -60,6 +61,7 @@ impl Machine {
             coherent: sys.coherent,
             left_dirty,
             broken_rule: design.broken_rule(),
+            network: self.network.map(Network::into_report),
             events,
             simulated,
         }

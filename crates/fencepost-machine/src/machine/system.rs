@@ -7,7 +7,7 @@ use crate::hierarchy::Side;
 use crate::memory::Controller;
 use crate::seam::WriteId;
 use crate::spec::MachineSpec;
-use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, PersistLog, Ps};
+use fencepost_kernel::{Addr, CoreId, HartId, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -50,6 +50,13 @@ pub struct System {
 impl System {
     pub(crate) fn now(&self) -> Ps {
         self.events.now()
+    }
+    /// The core of a hardware thread; ports of the network have numbers of their own behind all cores.
+    pub(crate) fn core_of(&self, hart: HartId) -> CoreId {
+        match hart.0.checked_sub(self.spec.harts()) {
+            Some(port) => CoreId(self.spec.core.cores + port),
+            None => self.spec.core_of(hart),
+        }
     }
     pub(crate) fn port(&mut self, side: Side) -> &mut MemoryPort {
         match side {

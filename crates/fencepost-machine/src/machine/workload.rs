@@ -40,6 +40,9 @@ pub enum RunError {
     /// The deadline passed before the run was over.
     #[error("the run was not over at its deadline")]
     OutOfTime,
+    /// Clients, and a design that has no port for them.
+    #[error("network: this design takes no writes from a network")]
+    NoPort,
     /// No progress.
     #[error(transparent)]
     Stuck(#[from] Stuck),

@@ -69,6 +69,10 @@ pub trait Cx {
         }
     }
 
+    /// Everything that came over a port of the network up to the end of this region is durable, and the adapter knows at `at` (not
+    /// before now). Regions of a port are reported in order; one may stand for those before it.
+    fn region_durable(&mut self, _port: HartId, _region: u32, _at: Ps) {}
+
     /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hart` began, and has
     /// the thread re-run from that operation at its next transaction start; its plain stores until then are squashed.
     /// Call it from `instr`, when the thread commits or aborts: every store of the transaction has performed then. A commit

@@ -6,6 +6,7 @@ use super::{
 };
 use super::{Way, Why, Write, WriteId};
 use crate::memory::{FlowControl, ModuleSpec, Scheduler};
+use crate::network::Protocol;
 use fencepost_kernel::{Fence, HartId, Image, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
@@ -147,6 +148,25 @@ pub trait Design {
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
     /// A read of the design's own finished.
     fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {}
+
+    // ---- network port
+
+    /// A line of a remote barrier region is about to take effect in the caches (`hooks.remote`). `port` is a number behind those of
+    /// all hardware threads, and [`Cx::core_of`] gives it a core number of its own behind all cores: the design's persist buffer for the
+    /// port learns of dependences as any other. `data` is the line with the remote bytes in place.
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+        Gate::Go
+    }
+    /// A remote barrier region ended (`hooks.remote`): what follows on this port persists after it. [`Cx::region_durable`] is due once
+    /// everything of the port up to here is durable.
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+        Gate::Go
+    }
+    /// How clients persist over the network, for designs that are defined by it.
+    fn protocol(&self) -> Option<Protocol> {
+        None
+    }
+
     // ---- time, end, crash
 
     /// A timer fired.

@@ -319,4 +319,6 @@ pub struct Hooks {
     pub reads: bool,
     /// `accepted`, `issued`, `durable`.
     pub writes: bool,
+    /// `remote_line`, `remote_end`: the design has a port for the network.
+    pub remote: bool,
 }

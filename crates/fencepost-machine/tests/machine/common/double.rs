@@ -86,6 +86,7 @@ impl Design for Double {
             versions: true,
             reads: true,
             writes: true,
+            remote: true,
         }
     }
     fn queue_plan(&self) -> QueuePlan {

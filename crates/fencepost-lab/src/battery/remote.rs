@@ -1,0 +1,75 @@
+//! Clients beside a random program: on lines that both write, over a network that loses ACKs and connections.
+
+use crate::config::clients::protocol_of;
+use fencepost_contract::replica;
+use fencepost_designs::DesignInfo;
+use fencepost_kernel::{Addr, Ps, RemoteEpoch, Stream, Transaction, Transactions, rng};
+use fencepost_machine::RunReport;
+use fencepost_machine::network::NetworkSpec;
+use std::rc::Rc;
+
+/// The first line of random programs, which clients write too.
+const FIRST: u64 = 4096;
+
+/// A small network for designs that have one: all else is drawn.
+pub(super) fn network(info: &DesignInfo, dice: &mut Stream) -> NetworkSpec {
+    let Some(protocol) = protocol_of(info) else {
+        return NetworkSpec::default();
+    };
+    let lossy = dice.chance(1, 3);
+    NetworkSpec {
+        protocol,
+        clients: 1 + dice.below(3) as u8,
+        channels: 1 + dice.below(2) as u8,
+        transactions: 1 + dice.below(3) as u32,
+        latency: Ps::from_ns([5, 50, 400][dice.below(3) as usize]),
+        timeout: Ps::from_ns(20_000),
+        lost_acks: if lossy { 200 } else { 0 },
+        broken: if lossy { 100 } else { 0 },
+        crash_after: if dice.chance(1, 6) { 1 + dice.below(5) as u32 } else { 0 },
+        ..NetworkSpec::default()
+    }
+}
+
+/// Whether the clients of a seed write words that the program uses; otherwise they write other words of the same lines.
+pub(super) fn shares_words(seed: u64) -> bool {
+    !seed.is_multiple_of(4)
+}
+
+/// What the clients of a seed do: epochs of some words of the program's lines.
+pub(super) fn transactions(seed: u64, lines: u64) -> Transactions {
+    Rc::new(move |client, tx| {
+        let mut dice = Stream::new(rng::hash(&[seed, client.into(), tx.into()]), "clients");
+        let mut epoch = |e: u64| {
+            // The random program uses the first words of a line.
+            let first = if shares_words(seed) { dice.below(4) } else { 4 };
+            let words = 1 + dice.below(8 - first);
+            let line = dice.below(lines);
+            let value = |i| 1 << 63 | (u64::from(client) + 1) << 48 | u64::from(tx) << 32 | e << 16 | i;
+            RemoteEpoch {
+                at: Addr::pm(FIRST + 64 * line + 8 * first),
+                words: (0..words).map(value).collect(),
+            }
+        };
+        let epochs = (0..3).map(&mut epoch).collect();
+        let compute = Ps::from_ns(dice.below(400));
+        Transaction { compute, epochs }
+    })
+}
+
+/// Whether every client's epochs took effect in their order and once; where nobody else stores to their words, that the replica
+/// always held a prefix and no client believed anything false.
+pub(super) fn replica(report: &RunReport, seed: u64, lines: u64) -> Result<(), String> {
+    let Some(network) = &report.network else { return Ok(()) };
+    let transactions = transactions(seed, lines);
+    let audited = match shares_words(seed) {
+        true => replica::in_order(&network.journal, &transactions),
+        false => replica::audit(
+            &network.journal,
+            &transactions,
+            (&report.initial, report.log.records()),
+            true,
+        ),
+    };
+    audited.map(|_| ()).map_err(|v| format!("replica: {v}"))
+}

@@ -1,0 +1,83 @@
+//! Clients that persist over a network: which runs have them, and what of such a run follows from its design and program.
+//!
+//! A design of network persistence says how clients persist. The program of its run is what the clients do, if it names one of their
+//! [workloads](Workload); otherwise it runs on the server, beside clients. Any other design with a network port serves clients
+//! if `network.clients` says that there are any.
+
+use super::find::find_program;
+use super::machine::MachineConfig;
+use super::program;
+use crate::error::BadInput;
+use crate::request::Request;
+use fencepost_designs::{DesignInfo, MachineShape};
+use fencepost_kernel::Transactions;
+use fencepost_kernel::params::{ParamValue as _, Raw};
+use fencepost_machine::network::Protocol;
+use fencepost_programs::About;
+use fencepost_programs::clients::{self, Workload};
+
+/// Clients of a run on a design of network persistence that does not say how many (Table IV of Hu et al., MICRO 2018).
+const CLIENTS: u8 = 4;
+
+/// How clients persist on a design that is defined by it.
+pub fn protocol_of(design: &DesignInfo) -> Option<Protocol> {
+    let built = (design.build)(&[], MachineShape::default()).ok()?;
+    built.protocol()
+}
+
+fn workload(name: &str) -> Option<Workload> {
+    Workload::from_raw(&Raw::Text(name.to_owned())).ok()
+}
+
+/// The program of a run on a design: for network persistence, also what clients do.
+pub fn program_of(name: &str, design: &DesignInfo) -> Result<About, BadInput> {
+    let word = || Workload::WORDS.iter().copied().find(|w| *w == name);
+    if let Some(word) = protocol_of(design).and_then(|_| word()) {
+        return Ok(About {
+            word,
+            about: "what clients do that persist over a network",
+            schemes: &[],
+            variants: Vec::new(),
+            fields: Vec::new(),
+            small: &[],
+        });
+    }
+    find_program(name)
+}
+
+/// Software threads of a run, or its clients where those are the program.
+pub(super) fn threads(request: &Request, machine: &MachineConfig, design: &DesignInfo) -> Result<u32, BadInput> {
+    match is_replication(design, &request.program) {
+        true => Ok(machine.spec.network.clients.into()),
+        false => program::threads(request, machine),
+    }
+}
+
+/// Fills in what design and program say of the network.
+pub(super) fn connect(machine: &mut MachineConfig, request: &Request, design: &DesignInfo) {
+    let Some(protocol) = protocol_of(design) else { return };
+    let network = &mut machine.spec.network;
+    network.protocol = protocol;
+    let workload = workload(&request.program);
+    if network.clients == 0 {
+        let asked = request.threads.filter(|_| workload.is_some());
+        network.clients = asked.map_or(CLIENTS, |n| u8::try_from(n).unwrap_or(u8::MAX));
+    }
+    if let Some(workload) = workload {
+        machine.client.workload = workload;
+        if network.transactions == 0 {
+            network.transactions = request.ops;
+        }
+    }
+}
+
+/// Whether the program of a run is what clients do: no program runs on the server.
+pub(super) fn is_replication(design: &DesignInfo, program: &str) -> bool {
+    protocol_of(design).is_some() && workload(program).is_some()
+}
+
+/// What the clients of a machine do, if it has any.
+pub(super) fn transactions(machine: &MachineConfig, seed: u64) -> Option<Transactions> {
+    let any = machine.spec.network.clients > 0;
+    any.then(|| clients::transactions(&machine.client, seed))
+}

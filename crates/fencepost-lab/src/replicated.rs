@@ -1,0 +1,107 @@
+//! Runs in which clients persist over a network on a server that has nothing else to do.
+
+use crate::check::{causes, crash_points, recorded};
+use crate::config::Resolved;
+use crate::error::LabError;
+use crate::host::Stopwatch;
+use crate::outcome::result;
+use crate::replication::{audit, witness};
+use crate::result::{Check, RunResult, Witness};
+use crate::simulate::{Simulated, build_design, contract_of, refuse, warning};
+use fencepost_contract::{Contract, Demands, conform};
+use fencepost_kernel::{Image, Ps};
+use fencepost_machine::network::ClientReport;
+use fencepost_machine::{Machine, RunReport, Workload};
+
+/// Runs clients on a server that has nothing else to do. Operations are transactions of the clients.
+pub fn run(resolved: &Resolved) -> Result<RunResult, LabError> {
+    let check = resolved.request.check;
+    let simulated = simulate(resolved, check)?;
+    let checked = match check {
+        true => Some(judge(resolved, &simulated.report)?),
+        false => None,
+    };
+    let mut r = result(resolved, &simulated, checked);
+    if let Some(n) = &simulated.report.network {
+        let sum = |f: fn(&ClientReport) -> Ps| n.clients.iter().map(|c| f(c).0).sum::<u64>();
+        r.ops = n.clients.iter().map(|c| c.transactions).sum();
+        r.time_ps = n.clients.iter().map(|c| c.finished.0).max().unwrap_or(0);
+        r.ops_per_s = if r.time_ps > 0 {
+            r.ops as f64 / (r.time_ps as f64 * 1e-12)
+        } else {
+            0.0
+        };
+        r.busy_ps = sum(|c| c.compute);
+        let (persist, at_server) = (sum(|c| c.persist), sum(|c| c.at_server));
+        r.stalls = [("round-trip", persist - at_server), ("remote-persist", at_server)]
+            .into_iter()
+            .filter(|s| s.1 > 0)
+            .map(|(cause, ps)| (cause.to_owned(), ps))
+            .collect();
+    }
+    Ok(r)
+}
+
+fn simulate(resolved: &Resolved, record: bool) -> Result<Simulated, LabError> {
+    let design = build_design(resolved)?;
+    let (stats, histograms) = (design.stats(), design.histograms());
+    let work = Workload {
+        initial: Image::default(),
+        threads: Vec::new(),
+        sites: Vec::new().into(),
+        warm_up: 0,
+        record,
+    };
+    let clients = resolved
+        .clients()
+        .ok_or_else(|| LabError::Internal("a run of clients without clients".into()))?;
+    let machine = Machine::new(&resolved.machine.spec, design, work)
+        .and_then(|m| m.with_clients(clients, resolved.request.seed))
+        .map_err(refuse)?;
+    let begun = Stopwatch::start();
+    let report = machine.run().map_err(refuse)?;
+    Ok(Simulated {
+        report,
+        stats,
+        histograms,
+        spent: begun.stop(),
+    })
+}
+
+/// Every durable event of the server as a power failure: the replica, what clients believe, and the persist order.
+fn judge(resolved: &Resolved, report: &RunReport) -> Result<Check, LabError> {
+    let kind = contract_of(resolved)?;
+    let replica = audit(resolved, report);
+    let conformance = conform(
+        recorded(report)?,
+        report.log.records(),
+        &Contract::from(kind),
+        Demands::default(),
+    );
+    let mut witnesses: Vec<Witness> = replica.iter().map(witness).collect();
+    if let Err(refusal) = &conformance {
+        witnesses.push(Witness {
+            event: None,
+            time_ps: None,
+            why: format!("contract {kind}: {refusal}"),
+            source: Vec::new(),
+            replay: None,
+        });
+    }
+    let points = crash_points(report);
+    Ok(Check {
+        points,
+        points_total: points,
+        violations: u64::from(replica.is_some()),
+        interrupted: 0,
+        interrupted_states: 0,
+        in_flight_states: 0,
+        in_flight_complete: false,
+        conforms: Some(conformance.is_ok()),
+        contract: Some(kind.word().to_owned()),
+        reordered: conformance.as_ref().map_or(0, |c| c.reordered),
+        durable_by_cause: causes(report),
+        expected_violations: warning(resolved).is_some(),
+        witnesses,
+    })
+}

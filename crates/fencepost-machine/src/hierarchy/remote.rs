@@ -1,0 +1,37 @@
+//! Lines that the network adapter writes: into the last-level cache (direct data I/O), coherent with every core.
+
+use super::lines::Behind;
+use super::outside::Outside;
+use super::state::Hierarchy;
+use crate::seam::Snoop;
+use fencepost_kernel::{CoreId, LineAddr, Ps};
+
+impl Hierarchy {
+    /// The first time from `at` on at which the bus is free for a line of the network.
+    pub fn remote_slot(&mut self, at: Ps) -> Ps {
+        self.bus_slot(at)
+    }
+    /// Whether a line may be written now. If not, [`super::Step::Remote`] follows for the port. `core` is the port's number among
+    /// the sources of persists: behind all cores.
+    pub fn may_take_remote(&mut self, out: &mut impl Outside, port: u8, core: CoreId, line: LineAddr) -> bool {
+        let me = Behind::Remote(port);
+        if self.bus.lines.wait(line, me) {
+            return false;
+        }
+        if self.write_path_full() {
+            self.bus.throttled.push_back(me);
+            return false;
+        }
+        if let Some(cause) = self.peers_refuse(out, core, line, Snoop::ReadExclusive) {
+            self.bus.refused.push((me, cause));
+            return false;
+        }
+        true
+    }
+    /// Writes a line that may be taken: every core loses its copy, the last-level cache holds the bytes.
+    pub fn take_remote(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) {
+        self.counters.bus_grants += 1;
+        self.move_peers(out, core, line, true);
+        self.insert_llc(out, line, true, 0);
+    }
+}

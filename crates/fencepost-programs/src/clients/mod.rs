@@ -1,0 +1,126 @@
+//! Clients that replicate: declared transactions whose log, data and commit are persisted on a remote node.
+//!
+//! A client is not a program on a processor: what it computes between commits is a declared time, and what it persists are blocks of declared
+//! sizes. The sizes are those of one write transaction of the named application (their sources stand at [`Workload`]); the paper (Hu et al.,
+//! MICRO 2018, section VI) says which applications and how many of their operations write, and adds measured delays to their sources.
+
+mod blocks;
+mod params;
+
+use blocks::Blocks;
+use fencepost_kernel::{Addr, RemoteEpoch, Transaction, Transactions, rng};
+pub use params::{ClientParams, Workload};
+use std::rc::Rc;
+
+/// First byte of the replica of client 0: behind what local programs use.
+const REPLICA: Addr = Addr::pm(4 << 30);
+/// Bytes between two clients' replicas.
+const STRIDE: u64 = 4 << 30;
+
+/// What the clients of `params` do. Their choices are drawn from `seed`.
+pub fn transactions(params: &ClientParams, seed: u64) -> Transactions {
+    let params = params.clone();
+    Rc::new(move |client, tx| transaction(&params, seed, client, tx))
+}
+
+fn transaction(params: &ClientParams, seed: u64, client: u8, tx: u32) -> Transaction {
+    let blocks = Blocks::of(params);
+    let draw = rng::hash(&[seed, u64::from(client), u64::from(tx)]);
+    let writes = draw % 100 < u64::from(blocks.writes);
+    let base = REPLICA.0 + STRIDE * u64::from(client);
+    let element = (draw / 100) % u64::from(params.elements);
+    let places = blocks.places(tx, element);
+    let epoch = |(n, (at, bytes)): (u32, (u64, u64))| RemoteEpoch {
+        at: Addr(base + at),
+        words: (0..bytes / 8).map(|i| value(client, tx, n, i)).collect(),
+    };
+    Transaction {
+        compute: params.compute,
+        epochs: if writes {
+            (0..).zip(places).map(epoch).collect()
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+/// A word that tells who sent it: client, transaction, epoch and position, none of them twice in a run.
+fn value(client: u8, tx: u32, epoch: u32, i: u64) -> u64 {
+    (u64::from(client) + 1) << 56 | u64::from(tx) << 24 | u64::from(epoch) << 16 | (i + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Bytes;
+    use std::collections::BTreeSet;
+
+    fn sizes(params: &ClientParams) -> Vec<u64> {
+        let t = transactions(params, 1);
+        let writes = (0..200).map(|tx| t(0, tx)).find(|t| !t.epochs.is_empty()).unwrap();
+        writes.epochs.iter().map(RemoteEpoch::bytes).collect()
+    }
+    fn of(workload: Workload) -> ClientParams {
+        ClientParams {
+            workload,
+            ..ClientParams::default()
+        }
+    }
+
+    /// Sizes added up by hand from the fields that the applications store.
+    #[test]
+    fn blocks_have_the_declared_sizes() {
+        assert_eq!(sizes(&of(Workload::Hashmap)), [24 + 8 + 8, 40 + 128, 8]);
+        assert_eq!(sizes(&of(Workload::Ctree)), [24 + 24, 56 + 128, 8]);
+        assert_eq!(sizes(&of(Workload::Ycsb)), [24 + 504, 504, 8]);
+        let columns = 8 + 10 * 32;
+        assert_eq!(
+            sizes(&of(Workload::Tpcc)),
+            [11 * 24 + columns, columns + 64 + 64 + 10 * 64, 8]
+        );
+        assert_eq!(sizes(&of(Workload::Memcached)), [24 + 320, 320, 8]);
+        let blocks = ClientParams {
+            element: Bytes(512),
+            ..of(Workload::Blocks)
+        };
+        assert_eq!(sizes(&blocks), [512; 6]);
+        let large = ClientParams {
+            element: Bytes(4096),
+            ..of(Workload::Hashmap)
+        };
+        assert_eq!(sizes(&large), [40, 40 + 4096, 8]);
+    }
+
+    #[test]
+    fn as_many_transactions_write_as_declared() {
+        for (workload, percent) in [
+            (Workload::Hashmap, 100),
+            (Workload::Ycsb, 65),
+            (Workload::Tpcc, 40),
+            (Workload::Memcached, 5),
+        ] {
+            let t = transactions(&of(workload), 3);
+            let n = 10_000;
+            let writes = (0..n).filter(|tx| !t(1, *tx).epochs.is_empty()).count() as f64 * 100.0 / f64::from(n);
+            assert!((writes - f64::from(percent)).abs() < 1.5, "{workload:?}: {writes}");
+        }
+    }
+
+    #[test]
+    fn no_value_is_sent_twice_and_clients_keep_apart() {
+        let t = transactions(&of(Workload::Ctree), 5);
+        let (mut values, mut places) = (BTreeSet::new(), [BTreeSet::new(), BTreeSet::new()]);
+        let mut sent = 0;
+        for (client, tx) in (0..2).flat_map(|c| (0..50).map(move |tx| (c, tx))) {
+            for e in t(client, tx).epochs {
+                sent += e.words.len();
+                values.extend(e.words.iter().copied());
+                places[usize::from(client)].extend(e.lines());
+            }
+        }
+        assert_eq!(values.len(), sent);
+        assert!(places[0].is_disjoint(&places[1]));
+        let (a, b) = (t(1, 7), transactions(&of(Workload::Ctree), 5)(1, 7));
+        assert_eq!(a, b, "a pure function");
+    }
+}
