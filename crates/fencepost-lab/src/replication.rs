@@ -38,6 +38,7 @@ pub fn counters(n: &NetworkReport) -> Vec<(String, u64)> {
         ("compute_ps", sum(|c| c.compute.0)),
         ("persist_ps", sum(|c| c.persist.0)),
         ("at_server_ps", sum(|c| c.at_server.0)),
+        ("round_trip_ps", sum(|c| c.persist.0 - c.at_server.0)),
         ("finished_ps", finished),
     ];
     named

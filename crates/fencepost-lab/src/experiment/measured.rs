@@ -100,6 +100,7 @@ pub fn counter(run: &RunResult, name: &str) -> Option<u64> {
         "pm_writes" => Some(run.pm_writes),
         "pm_reads" => Some(run.pm_reads),
         "pm_lines" => Some(run.pm_writes + run.pm_reads),
+        "pm_lines_per_ms" => Some((run.pm_writes + run.pm_reads) * 1_000_000_000 / run.time_ps.max(1)),
         other => run.counters.get(other).copied(),
     }
 }

@@ -32,7 +32,9 @@ pub(super) fn plans(
     choices: &[Choice],
     o: &Options<'_>,
 ) -> Result<Vec<Plan>, LabError> {
-    let programs: Vec<&str> = fencepost_programs::programs().iter().map(|p| p.word).collect();
+    let programs = fencepost_programs::programs();
+    let clients = fencepost_programs::clients::Workload::WORDS;
+    let programs: Vec<&str> = programs.iter().map(|p| p.word).chain(clients.iter().copied()).collect();
     let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.name).collect();
     let known = Known {
         programs: &programs,
