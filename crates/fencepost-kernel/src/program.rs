@@ -67,7 +67,7 @@ pub enum Flow<S> {
 /// on that. Recovery is `rebuild` (no history, so explorers may share it between crash points), then
 /// `audit` (the oracle). Both are chains of *steps*: a step may use any Rust inside, but everything that outlives
 /// it is its state, which makes merging of equal states sound.
-pub trait Program: Clone + 'static {
+pub trait Program: Clone + Send + Sync + 'static {
     /// What one operation is given.
     type Input;
     /// State between two steps of recovery.

@@ -40,5 +40,7 @@ pub mod steady;
 pub mod store;
 pub mod variants;
 
+pub mod native;
+
 pub use error::{BadInput, LabError, nearest};
 pub use fencepost_designs::all as designs;

@@ -1,6 +1,51 @@
-//! The real CPU: what a native program does to persistent memory, recorded while it runs.
+//! The real CPU: persistent programs on a mapped file, and recorders of native programs.
 //!
-//! [`record`] is the part of a recorder that does not depend on who watches the program: which x86 instructions matter, one
-//! total order over threads, and the lines of the log. The QEMU plugin (`fencepost-qemu-plugin`) feeds it.
+//! [`run`] times a program of the registry with the processor's own flushes, non-temporal stores and fences; [`killed`] kills it at
+//! random moments and recovers the file in another process; [`calibrate`] measures what those instructions cost. All unsafe code
+//! and assembly of the project that a release contains is here; each block says on what it relies.
+//!
+//! Only x86-64 Linux has the instructions and the mappings. Elsewhere the crate compiles, and every call is refused with the reason.
 
+mod error;
 pub mod record;
+mod report;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod x86;
+
+pub use error::NativeError;
+pub use report::{Calibration, CheckReport, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant};
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use x86::{calibrate, flush_instruction};
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(test)))]
+pub use x86::{killed, run, until_killed};
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod elsewhere {
+    use crate::{Calibration, KillReport, NativeError, Request, RunReport};
+    use std::path::Path;
+    use std::process::Command;
+
+    /// The flush instruction that this CPU has. Never here.
+    pub fn flush_instruction() -> Result<&'static str, NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Times a program. Refused here.
+    pub fn run(_: &Request) -> Result<RunReport, NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Kills a program and recovers its file. Refused here.
+    pub fn killed(_: &Request, _: u32, _: &dyn Fn(&Path, &Path) -> Command) -> Result<KillReport, NativeError> {
+        Err(NativeError::Host)
+    }
+    /// What a killed child runs. Refused here.
+    pub fn until_killed(_: &Request, _: &Path) -> Result<(), NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Measures this machine. Refused here.
+    pub fn calibrate() -> Result<Calibration, NativeError> {
+        Err(NativeError::Host)
+    }
+}
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+pub use elsewhere::{calibrate, flush_instruction, killed, run, until_killed};

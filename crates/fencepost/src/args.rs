@@ -1,14 +1,17 @@
 //! The command line.
 
 use crate::external_args::{ExternalArgs, RecordArgs};
+use crate::native_args::NativeArgs;
+mod grain;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fencepost_lab::crash::{Grain, LineOrder};
 use fencepost_lab::request::Request;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use values::{count, name, parallel};
+
+pub use grain::{GrainArg, LineOrderArg};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
 /// crash-consistent there?
@@ -71,6 +74,8 @@ pub enum Command {
     Judge(JudgeArgs),
     /// Record what an unmodified x86-64 program does to a persistent file, under an emulator.
     Record(RecordArgs),
+    /// Run a program on this CPU, on a mapped file, with the flushes and fences that the CPU has.
+    Native(NativeArgs),
     /// How to cite a design.
     Cite {
         /// Design.
@@ -264,29 +269,6 @@ pub struct CrashArgs {
     pub grain: GrainArg,
 }
 
-/// Bytes that become durable at once.
-#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
-pub enum GrainArg {
-    /// Single bytes.
-    #[value(name = "1")]
-    Byte,
-    /// Aligned words of 8 bytes.
-    #[value(name = "8")]
-    Word,
-    /// Cache lines.
-    #[value(name = "64")]
-    Line,
-}
-impl From<GrainArg> for Grain {
-    fn from(arg: GrainArg) -> Grain {
-        match arg {
-            GrainArg::Byte => Grain::Byte,
-            GrainArg::Word => Grain::Word,
-            GrainArg::Line => Grain::Line,
-        }
-    }
-}
-
 /// `judge`.
 #[derive(Args, Debug)]
 pub struct JudgeArgs {
@@ -301,23 +283,6 @@ pub struct JudgeArgs {
     /// Persist order within a cache line. Default: the contract's own.
     #[arg(long, value_enum)]
     pub line_order: Option<LineOrderArg>,
-}
-
-/// Persist order within a cache line.
-#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
-pub enum LineOrderArg {
-    /// Stores to one line become durable in the order in which they performed.
-    Fifo,
-    /// Only stores to one word do.
-    None,
-}
-impl From<LineOrderArg> for LineOrder {
-    fn from(arg: LineOrderArg) -> LineOrder {
-        match arg {
-            LineOrderArg::Fifo => LineOrder::Fifo,
-            LineOrderArg::None => LineOrder::Unordered,
-        }
-    }
 }
 
 /// `config`.

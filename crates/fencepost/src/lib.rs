@@ -6,6 +6,7 @@ mod errors;
 mod exit;
 mod external_args;
 mod interrupt;
+mod native_args;
 mod output;
 mod progress;
 

@@ -5,4 +5,5 @@ mod checking;
 mod cli;
 mod common;
 mod hard_use;
+mod native;
 mod resuming;

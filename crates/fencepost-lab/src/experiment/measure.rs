@@ -186,6 +186,7 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
         | Rule::Costs { .. }
         | Rule::Parameter { .. }
         | Rule::Check { .. }
+        | Rule::Native { .. }
         | Rule::Quoted { .. }
         | Rule::NotRun { .. } => None,
     }
@@ -238,7 +239,7 @@ fn slowdown(
 }
 
 /// Between which values an aggregate of positive ratios can end up when `more` are added to the `n` that gave `value`.
-fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
+pub(super) fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
     match over {
         _ if more == 0 => [value, value],
         Over::Max => [value, f64::INFINITY],

@@ -12,6 +12,7 @@ mod metrics;
 mod orders;
 mod rates;
 pub mod readings;
+pub mod real_cpu;
 pub mod rule;
 pub mod runs;
 pub mod score;

@@ -45,6 +45,16 @@ pub enum Statistic {
     ZeroPercent,
 }
 
+/// What is taken of native runs.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OfNative {
+    /// Time with the fences between log and data over time without them.
+    Gain,
+    /// Percentage of fences that stand between log and data.
+    RemovedFences,
+}
+
 /// Which end of an order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -308,6 +318,20 @@ pub enum Rule {
         /// Name in the registry of semantic checks.
         test: String,
     },
+    /// A claim about a real CPU, measured on this one: programs run natively with and without the fences between log and data.
+    Native {
+        /// The workloads that the claim is about.
+        programs: Vec<String>,
+        of: OfNative,
+        over: Over,
+        #[serde(default)]
+        form: Form,
+        /// Logging runtime; the program's natural one where absent.
+        #[serde(default)]
+        log: Option<String>,
+        /// Software threads.
+        threads: u32,
+    },
     /// A number that is quoted, not measured.
     Quoted {
         /// Why.
@@ -350,6 +374,7 @@ impl Rule {
             | Rule::Parameter { .. }
             | Rule::Programs { .. }
             | Rule::Check { .. }
+            | Rule::Native { .. }
             | Rule::Quoted { .. }
             | Rule::NotRun { .. } => None,
         }

@@ -4,6 +4,7 @@ use super::kinds::Kind;
 use super::measure::measure;
 use super::measured::{Measured, NUMBER_TOLERANCE};
 use super::readings::Spread;
+use super::real_cpu;
 use super::rule::{Rule, Rules};
 use super::runs::Runs;
 use super::semantics::Checks;
@@ -138,6 +139,10 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
                 format!("the test `{test}` does not run in reproduce yet"),
             ),
             Some(outcome) => check_row(claim, test, outcome, evidence.runs, &blank),
+        },
+        Some(rule @ Rule::Native { .. }) => match real_cpu::measure(rule) {
+            Ok(m) => measured_row(claim, m, &blank),
+            Err(reason) => blank(Verdict::NotRun, reason),
         },
         Some(Rule::Parameter { values }) => parameters(values, evidence, &blank),
         Some(Rule::Cost {

@@ -6,6 +6,7 @@ mod crash;
 mod external;
 mod judge;
 mod lists;
+mod native;
 mod pages;
 mod reproduce;
 mod run;
@@ -37,6 +38,7 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
             judge::judge(args, out)
         }
         Command::Record(args) => external::record(args, out),
+        Command::Native(args) => native::native(args, out),
         Command::Cite { design } => lists::cite(design, out),
         Command::Memtrace { file, media } => {
             let _shown = Waiting::new(out, "memtrace", None);

@@ -1,0 +1,75 @@
+//! The sequences that a calibration measures, on the simulated machine.
+
+use super::runs::DESIGN;
+use crate::config::Resolved;
+use crate::error::LabError;
+use crate::request::Request;
+use crate::simulate::build_design;
+use fencepost_kernel::{Addr, At, Fence, Flush, Image, Mem, Val};
+use fencepost_machine::{Machine, ThreadBody, Workload};
+
+/// A sequence that is repeated.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// Store, clwb, sfence on one line.
+    Pair,
+    /// Non-temporal store, sfence.
+    NonTemporal,
+    /// A load that depends on the one before and misses every cache.
+    Load,
+}
+
+/// Repetitions of the shorter and of the longer run, whose difference counts.
+const FEW: u64 = 100;
+const MANY: u64 = 300;
+/// Distance of the lines loaded: rows of their own, sets spread.
+const STRIDE: u64 = (8 << 10) + 64;
+
+fn body(sequence: Sequence, times: u64) -> ThreadBody {
+    Box::new(move |m| {
+        let word = At::new(Addr::pm(4096));
+        let mut next = At::new(Addr::pm(4096));
+        for i in 0..times {
+            match sequence {
+                Sequence::Pair => {
+                    m.store(word, Val::lit(i));
+                    m.flush(word, Flush::Clwb);
+                    m.fence(Fence::Sfence);
+                }
+                Sequence::NonTemporal => {
+                    m.nt_store(word, Val::lit(i));
+                    m.fence(Fence::Sfence);
+                }
+                Sequence::Load => {
+                    let zero = m.load(next);
+                    next = zero.map(|v| v + Addr::pm(4096 + (i + 1) * STRIDE).0).ptr();
+                }
+            }
+        }
+    })
+}
+
+/// Nanoseconds of one repetition on a machine, with settings besides.
+pub fn simulated(machine: &str, sets: &[String], sequence: Sequence) -> Result<f64, LabError> {
+    let resolved = Resolved::resolve(&Request {
+        program: "cq".into(),
+        design: DESIGN.into(),
+        machine: machine.into(),
+        threads: Some(1),
+        sets: sets.to_vec(),
+        ..Request::default()
+    })?;
+    let time = |times: u64| {
+        let work = Workload {
+            initial: Image::default(),
+            threads: vec![body(sequence, times)],
+            sites: Vec::new().into(),
+            warm_up: 0,
+            record: false,
+        };
+        let machine = Machine::new(&resolved.machine.spec, build_design(&resolved)?, work);
+        let report = machine.and_then(Machine::run);
+        report.map(|r| r.time.as_ns()).map_err(|e| LabError::Internal(e.to_string()))
+    };
+    Ok((time(MANY)? - time(FEW)?) / (MANY - FEW) as f64)
+}

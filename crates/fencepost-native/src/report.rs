@@ -1,0 +1,199 @@
+//! What is asked of a native run, and what it reports.
+
+use fencepost_programs::Settings;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// How the log is ordered before the data.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// With the fences between non-temporal log and temporal data.
+    Baseline,
+    /// Without exactly those: an upper bound, not crash consistent.
+    Ideal,
+}
+
+/// A native run.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Program, by the word of the registry.
+    pub program: String,
+    /// How it is built. `ops` is ignored: see `ops` here.
+    pub settings: Settings,
+    /// Which variant is reported.
+    pub variant: Variant,
+    /// Measured operations per thread and variant.
+    pub ops: u32,
+    /// Operations per thread before measuring, per variant.
+    pub warmup: u32,
+    /// Where persistent memory lies; `None` is a temporary file, removed afterwards.
+    pub pm: Option<PathBuf>,
+}
+
+/// The memory a program ran on.
+#[derive(Clone, Debug, Serialize)]
+pub struct Memory {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether it was made for the run and removed after it.
+    pub temporary: bool,
+    /// File system, by name where known.
+    pub file_system: String,
+    /// Whether the mapping is `MAP_SYNC`: flushed lines are durable without the file system's help.
+    pub map_sync: bool,
+    /// Bytes mapped.
+    pub bytes: u64,
+    /// One sentence: what durable means there.
+    pub meaning: String,
+}
+
+/// Nanoseconds per operation of one thread, over short batches.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Times {
+    /// Fastest batch.
+    pub min: f64,
+    /// Median batch.
+    pub median: f64,
+}
+
+/// Instructions that persist, per operation, of the baseline.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PerOperation {
+    /// Fences in all.
+    pub fences: f64,
+    /// Fences between log and data: those that `ideal` is without.
+    pub removable_fences: f64,
+    /// Flushes.
+    pub flushes: f64,
+    /// Non-temporal stores of 8 bytes.
+    pub nt_stores: f64,
+}
+
+/// What recovery and audit said.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    /// Which run left the file that was audited.
+    pub of: &'static str,
+    /// Operations that had to be there.
+    pub operations: u64,
+    /// Audits that failed.
+    pub violations: u64,
+    /// Why the first failed.
+    pub why: Option<String>,
+}
+
+/// A timed run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// Program.
+    pub program: String,
+    /// The variant that `ns_per_op_*` are of.
+    pub variant: Variant,
+    /// Logging runtime.
+    pub log: &'static str,
+    /// `clwb`, `clflushopt` or `clflush`.
+    pub flush_instruction: &'static str,
+    /// `FILE_SYSTEM`, with `MAP_SYNC` or without.
+    pub memory: String,
+    /// The memory in detail.
+    pub memory_detail: Memory,
+    /// Software threads.
+    pub threads: u32,
+    /// Hardware threads the process may use; software threads are pinned to them in turn.
+    pub cpus: u32,
+    /// Measured operations per thread and variant.
+    pub ops: u32,
+    /// Operations before those.
+    pub warmup: u32,
+    /// Operations of a batch.
+    pub batch: u32,
+    /// Batches per variant.
+    pub batches: u32,
+    /// Fastest batch of the variant, in nanoseconds per operation of a thread.
+    pub ns_per_op_min: f64,
+    /// Median batch of the variant.
+    pub ns_per_op_median: f64,
+    /// With the fences.
+    pub baseline: Times,
+    /// Without them; absent where the logging runtime has none to remove.
+    pub ideal: Option<Times>,
+    /// Baseline over ideal: ratio of the fastest batches.
+    pub gain_min: Option<f64>,
+    /// Baseline over ideal: median of the ratios of paired batches.
+    pub gain_median: Option<f64>,
+    /// What persists, per operation of the baseline.
+    pub per_operation: PerOperation,
+    /// Recovery and audit of what the run left.
+    pub check: CheckReport,
+    /// What to know when reading the times.
+    pub notes: Vec<String>,
+}
+
+/// A program killed again and again.
+#[derive(Clone, Debug, Serialize)]
+pub struct KillReport {
+    /// Program.
+    pub program: String,
+    /// Logging runtime.
+    pub log: &'static str,
+    /// The instruction used.
+    pub flush_instruction: &'static str,
+    /// The memory.
+    pub memory_detail: Memory,
+    /// Software threads.
+    pub threads: u32,
+    /// Processes killed.
+    pub kills: u32,
+    /// Operations that had completed, over all kills.
+    pub operations: u64,
+    /// Kills that struck inside an operation of at least one thread.
+    pub inside: u32,
+    /// Recoveries that found an unfinished operation's traces, or none: recoveries whose audit failed.
+    pub violations: u32,
+    /// Why the first failed.
+    pub why: Option<String>,
+    /// What this can and cannot show.
+    pub note: &'static str,
+}
+
+/// What instructions cost on this machine, in nanoseconds; the smallest of many short batches.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// Name of the processor.
+    pub cpu: String,
+    /// The flush used.
+    pub flush_instruction: &'static str,
+    /// Cores the process may use.
+    pub cores: u32,
+    /// Clock in GHz: a chain of dependent additions.
+    pub ghz: f64,
+    /// Independent additions retired per nanosecond.
+    pub adds_per_ns: f64,
+    /// Data caches, nearest first: bytes, ways, and the latency of a dependent load.
+    pub caches: Vec<(u64, u32, f64)>,
+    /// A dependent load that misses every cache.
+    pub memory_load: f64,
+    /// A fence with nothing to wait for.
+    pub fence: f64,
+    /// Store, flush, fence on one line.
+    pub pair_hot: f64,
+    /// The same on random lines of 64 MiB.
+    pub pair_random: f64,
+    /// Store and flush without a fence, per line of a long stream.
+    pub flush_stream: f64,
+    /// Load, flush of the clean line, fence.
+    pub flush_clean: f64,
+    /// One non-temporal store, fence.
+    pub nt_fence: f64,
+    /// Eight of them, a whole line, fence.
+    pub nt_line_fence: f64,
+    /// A whole line without a fence, per line of a long stream.
+    pub nt_stream: f64,
+    /// An 8-byte word of a stream of records of three words every 32 bytes.
+    pub nt_record: f64,
+    /// An uncontended lock and its release.
+    pub lock: f64,
+    /// Non-temporal store, fence, then so many independent additions: (additions, time).
+    pub fence_over: Vec<(u32, f64)>,
+}

@@ -1,0 +1,189 @@
+//! A process killed at random moments, and its file recovered by another one.
+
+use super::checked::watch;
+use super::cpu::FlushWith;
+use super::file::{PmFile, temporary_path};
+use super::mapping::Mapping;
+use super::memory::Raw;
+use super::progress::Progress;
+use super::recovering::{Expected, recover};
+use super::replay;
+use crate::error::NativeError;
+use crate::report::{KillReport, Memory, Request};
+use fencepost_kernel::{CrashPoint, Program, Stream};
+use fencepost_programs::layout::Footprint;
+use fencepost_programs::{Settings, Visit, footprint, with_program};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// Operations a child may run before it waits to be killed: more than fit into the time it is given.
+const MOST: u32 = 1 << 17;
+/// A child is killed at a moment within this time of its first operation.
+const WITHIN: Duration = Duration::from_millis(20);
+/// A child that has not begun by then is broken.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const NOTE: &str = "a killed process loses its registers and nothing else: caches and write-combining buffers survive it. So this shows \
+that operations are atomic and recovery complete at any instruction; it cannot show a missing flush or fence";
+
+fn settings(request: &Request) -> Settings {
+    Settings {
+        ops: MOST,
+        ..request.settings.clone()
+    }
+}
+/// Accesses for code that maps memory before it uses them.
+fn raw() -> Result<Raw, NativeError> {
+    let flush = FlushWith::found()?;
+    #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
+    // SAFETY: every use below maps the program's footprint first and keeps it while it runs.
+    Ok(unsafe { Raw::new(flush) })
+}
+
+/// What the killed process runs: operations without end on `request.pm`, recorded in the file `progress`. Returns when its parent is gone.
+pub fn until_killed(request: &Request, progress: &Path) -> Result<(), NativeError> {
+    let settings = settings(request);
+    let pm = request.pm.as_deref().unwrap_or(Path::new(""));
+    let run = UntilKilled {
+        size: footprint(&request.program, &settings)?,
+        pm,
+        progress: Progress::file(progress, settings.threads, MOST)?,
+    };
+    with_program(&request.program, &settings, run)?
+}
+
+struct UntilKilled<'a> {
+    size: Footprint,
+    pm: &'a Path,
+    progress: Progress,
+}
+impl Visit for UntilKilled<'_> {
+    type Out = Result<(), NativeError>;
+
+    fn visit<P: Program>(self, program: P) -> Self::Out {
+        let file = PmFile::open(self.pm, self.size.pm.0)?;
+        let _mapping = Mapping::new(self.size, Some(&file))?;
+        let parent = std::os::unix::process::parent_id();
+        std::thread::spawn(move || {
+            while std::os::unix::process::parent_id() == parent {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            std::process::exit(0);
+        });
+        watch(&program, raw()?, &self.progress, MOST);
+        loop {
+            std::thread::sleep(PATIENCE);
+        }
+    }
+}
+
+/// Kills `kills` processes, each started as `child(memory, progress)` says, and recovers and audits the file after each.
+pub fn killed(
+    request: &Request,
+    kills: u32,
+    child: &dyn Fn(&Path, &Path) -> Command,
+) -> Result<KillReport, NativeError> {
+    let settings = settings(request);
+    let run = Killed {
+        request,
+        kills,
+        child,
+        size: footprint(&request.program, &settings)?,
+        threads: settings.threads,
+    };
+    with_program(&request.program, &settings, run)?
+}
+
+struct Killed<'a> {
+    request: &'a Request,
+    kills: u32,
+    child: &'a dyn Fn(&Path, &Path) -> Command,
+    size: Footprint,
+    threads: u32,
+}
+/// Removed when dropped.
+struct Scratch(PathBuf);
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Visit for Killed<'_> {
+    type Out = Result<KillReport, NativeError>;
+
+    fn visit<P: Program>(self, program: P) -> Self::Out {
+        let (raw, mut file) = (raw()?, PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?);
+        let mut moments = Stream::new(self.request.settings.seed, "kill");
+        let mut report = self.report(file.describe(Mapping::new(self.size, Some(&file))?.map_sync()));
+        for _ in 0..self.kills {
+            file.clear()?;
+            let progress = Scratch(temporary_path("progress"));
+            let killed = self.kill(&file, &progress.0, &mut moments)?;
+            let ops = replay::completed(&program, self.size, raw, &killed)?;
+            let acked: Vec<u32> = (0..self.threads).map(|t| killed.ended(t)).collect();
+            let under_way = |t: u32| killed.unfinished(t).is_some();
+            let begun = (0..self.threads).map(|t| killed.ended(t) + u32::from(under_way(t)));
+            report.operations += acked.iter().map(|n| u64::from(*n)).sum::<u64>();
+            report.inside += u32::from((0..self.threads).any(under_way));
+            let expected = Expected {
+                ops: &ops,
+                crash: CrashPoint {
+                    begun: begun.collect(),
+                    acked,
+                },
+            };
+            if let Some(why) = recover(&program, self.size, &file, raw, Some(&expected))? {
+                report.violations += 1;
+                report.why.get_or_insert(why);
+            }
+        }
+        Ok(report)
+    }
+}
+
+impl Killed<'_> {
+    fn report(&self, memory_detail: Memory) -> KillReport {
+        KillReport {
+            program: self.request.program.clone(),
+            log: self.request.settings.scheme.word(),
+            flush_instruction: FlushWith::found().map_or("none", FlushWith::word),
+            memory_detail,
+            threads: self.threads,
+            kills: self.kills,
+            operations: 0,
+            inside: 0,
+            violations: 0,
+            why: None,
+            note: NOTE,
+        }
+    }
+    /// Starts a child, waits for its first operation, and kills it some time later.
+    fn kill(&self, file: &PmFile, progress: &Path, moments: &mut Stream) -> Result<Progress, NativeError> {
+        let seen = Progress::file(progress, self.threads, MOST)?;
+        let child = (self.child)(&file.path, progress).spawn();
+        let mut child = child.map_err(|e| NativeError::Child(format!("did not start: {e}")))?;
+        let begun = await_first(&mut child, &seen);
+        if begun.is_ok() {
+            std::thread::sleep(Duration::from_micros(moments.below(WITHIN.as_micros() as u64)));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        begun.map(|()| seen)
+    }
+}
+
+fn await_first(child: &mut Child, seen: &Progress) -> Result<(), NativeError> {
+    let since = Instant::now();
+    while !seen.running() {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Err(NativeError::Child(format!("ended by itself: {status}")));
+        }
+        if since.elapsed() > PATIENCE {
+            return Err(NativeError::Child("did not begin".into()));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! Native runs on x86-64 Linux. The parts that are public are for measurements of one's own.
+//!
+//! `run` and `kill` compile every program of the registry. Unit tests do without them; `tests/` has theirs.
+#![cfg_attr(test, allow(dead_code))]
+
+mod addresses;
+mod calibrate;
+mod checked;
+pub mod choice;
+pub mod cpu;
+mod file;
+mod instructions;
+#[cfg(not(test))]
+mod kill;
+pub mod mapping;
+pub mod memory;
+pub mod pinned;
+mod progress;
+mod recovering;
+mod replay;
+#[cfg(not(test))]
+mod run;
+mod timed;
+mod watched;
+
+pub use calibrate::calibrate;
+pub use cpu::flush_instruction;
+#[cfg(not(test))]
+pub use kill::{killed, until_killed};
+#[cfg(not(test))]
+pub use run::run;

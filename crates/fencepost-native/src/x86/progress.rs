@@ -1,0 +1,216 @@
+//! What watched operations did, in words that another process can read: a heap, or a shared file that outlives a kill.
+#![allow(unsafe_code, reason = "a slice over a mapped file")]
+
+use crate::error::NativeError;
+use fencepost_kernel::{OpRecord, Outcome};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+// Words of the whole: set when the operations begin; the newest stamp.
+const RUNNING: usize = 0;
+const STAMP: usize = 1;
+/// Words before the threads, of a thread before its records, and of a record: lines of their own.
+const LINE: usize = 8;
+// Words of a thread: operations begun and ended.
+const BEGUN: usize = 0;
+const ENDED: usize = 1;
+// Words of a record.
+const STAMPED: usize = 0;
+const RELEASED: usize = 1;
+const KIND: usize = 2;
+const WORDS: usize = 3;
+
+enum Backing {
+    Heap(Box<[AtomicU64]>),
+    Mapped(*mut AtomicU64, usize),
+}
+
+/// Records of every thread's operations.
+pub struct Progress {
+    backing: Backing,
+    threads: u32,
+    capacity: u32,
+}
+// SAFETY: the mapped words are atomics that live as long as this does.
+unsafe impl Sync for Progress {}
+
+/// How far an operation got that was not recorded as ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// It had let others see its effects: it stands at this stamp.
+    Released(u64),
+    /// Nobody can have seen it.
+    Hidden,
+}
+
+impl Progress {
+    fn words(threads: u32, capacity: u32) -> usize {
+        LINE + threads as usize * (LINE + capacity as usize * LINE)
+    }
+    /// In private memory, for so many operations of each thread.
+    pub fn heap(threads: u32, capacity: u32) -> Progress {
+        let words = (0..Self::words(threads, capacity)).map(|_| AtomicU64::new(0));
+        Progress {
+            backing: Backing::Heap(words.collect()),
+            threads,
+            capacity,
+        }
+    }
+    /// In a file, made if absent.
+    pub fn file(path: &Path, threads: u32, capacity: u32) -> Result<Progress, NativeError> {
+        let failed = |why| NativeError::File {
+            action: "use",
+            path: path.to_owned(),
+            why,
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).map_err(failed)?;
+        let len = Self::words(threads, capacity) * size_of::<AtomicU64>();
+        file.set_len(len as u64).map_err(failed)?;
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: a new mapping at an address that the kernel chooses; the file is as long as it.
+        let at = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, &file, 0) };
+        let at = at.map_err(|e| failed(e.into()))?;
+        Ok(Progress {
+            backing: Backing::Mapped(at.cast(), len),
+            threads,
+            capacity,
+        })
+    }
+    fn all(&self) -> &[AtomicU64] {
+        match &self.backing {
+            Backing::Heap(words) => words,
+            // SAFETY: mapped by `file` with this length, aligned to a page, until this is dropped; only accessed as atomics.
+            Backing::Mapped(at, len) => unsafe { std::slice::from_raw_parts(*at, len / size_of::<AtomicU64>()) },
+        }
+    }
+    fn thread(&self, t: u32) -> &[AtomicU64] {
+        let size = LINE + self.capacity as usize * LINE;
+        &self.all()[LINE + t as usize * size..][..size]
+    }
+    fn record(&self, t: u32, k: u32) -> &[AtomicU64] {
+        &self.thread(t)[LINE + k as usize * LINE..][..LINE]
+    }
+    /// Whether the operations have begun.
+    pub fn running(&self) -> bool {
+        self.all()[RUNNING].load(Ordering::Acquire) != 0
+    }
+    /// The operations begin now.
+    pub fn run(&self) {
+        self.all()[RUNNING].store(1, Ordering::Release);
+    }
+    /// Operation `k` of thread `t` begins.
+    pub fn begin(&self, t: u32, k: u32) {
+        self.thread(t)[BEGUN].store(u64::from(k) + 1, Ordering::Release);
+    }
+    /// It took a lock: its place in the order is now.
+    pub fn stamp(&self, t: u32, k: u32) {
+        let now = self.all()[STAMP].fetch_add(1, Ordering::AcqRel) + 1;
+        self.record(t, k)[STAMPED].store(now, Ordering::Release);
+    }
+    /// It is about to let others see what it did.
+    pub fn release(&self, t: u32, k: u32) {
+        self.record(t, k)[RELEASED].store(1, Ordering::Release);
+    }
+    /// It has ended.
+    pub fn end(&self, t: u32, k: u32, outcome: Outcome) {
+        let r = self.record(t, k);
+        if r[STAMPED].load(Ordering::Relaxed) == 0 {
+            self.stamp(t, k);
+        }
+        r[KIND].store(outcome.kind.into(), Ordering::Relaxed);
+        for (i, w) in outcome.words.into_iter().enumerate() {
+            r[WORDS + i].store(w, Ordering::Relaxed);
+        }
+        self.thread(t)[ENDED].store(u64::from(k) + 1, Ordering::Release);
+    }
+    /// Threads recorded.
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+    /// Operations that each thread had ended.
+    pub fn ended(&self, t: u32) -> u32 {
+        self.thread(t)[ENDED].load(Ordering::Acquire) as u32
+    }
+    /// The operation that thread `t` had begun and not ended.
+    pub fn unfinished(&self, t: u32) -> Option<(u32, Unfinished)> {
+        let k = self.ended(t);
+        if self.thread(t)[BEGUN].load(Ordering::Acquire) as u32 <= k {
+            return None;
+        }
+        let r = self.record(t, k);
+        let stamp = r[STAMPED].load(Ordering::Acquire);
+        let seen = stamp != 0 && r[RELEASED].load(Ordering::Acquire) != 0;
+        Some((k, if seen { Unfinished::Released(stamp) } else { Unfinished::Hidden }))
+    }
+    /// The operation `k` of thread `t`, which has ended.
+    pub fn ended_record(&self, t: u32, k: u32) -> OpRecord {
+        let word = |i: usize| self.record(t, k)[i].load(Ordering::Relaxed);
+        OpRecord {
+            thread: t,
+            k,
+            stamp: word(STAMPED),
+            outcome: Outcome {
+                kind: word(KIND) as u8,
+                words: [word(WORDS), word(WORDS + 1), word(WORDS + 2)],
+            },
+        }
+    }
+    /// Every operation that has ended, in the order of their stamps.
+    pub fn history(&self) -> Vec<OpRecord> {
+        let of = |t: u32| (0..self.ended(t)).map(move |k| self.ended_record(t, k));
+        let mut all: Vec<OpRecord> = (0..self.threads).flat_map(of).collect();
+        all.sort_unstable_by_key(|r| r.stamp);
+        all
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Backing::Mapped(at, len) = self.backing {
+            // SAFETY: mapped by `file`; no slice of it is left.
+            let _ = unsafe { munmap(at.cast(), len) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn an_operation_killed_before_it_let_others_see_it_has_no_place_of_its_own() {
+        let p = Progress::heap(2, 4);
+        let outcome = |n| Outcome {
+            kind: 1,
+            words: [n, 0, 0],
+        };
+        p.begin(0, 0);
+        p.stamp(0, 0);
+        p.begin(1, 0);
+        p.end(1, 0, outcome(5)); // no lock: stamped at its end
+        p.end(0, 0, outcome(4));
+        assert_eq!(p.history().iter().map(|r| (r.thread, r.outcome.words[0])).collect::<Vec<_>>(), [(0, 4), (1, 5)]);
+        p.begin(0, 1);
+        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden)));
+        p.stamp(0, 1);
+        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden)));
+        p.release(0, 1);
+        assert_eq!((p.unfinished(0), p.unfinished(1)), (Some((1, Unfinished::Released(3))), None));
+    }
+    #[test]
+    fn a_file_is_read_by_whoever_maps_it_next() {
+        let path = super::super::file::temporary_path("progress-test");
+        let writer = Progress::file(&path, 1, 10).unwrap();
+        writer.run();
+        writer.begin(0, 0);
+        writer.stamp(0, 0);
+        drop(writer);
+        let reader = Progress::file(&path, 1, 10).unwrap();
+        assert!(reader.running() && reader.history().is_empty());
+        assert_eq!(reader.unfinished(0), Some((0, Unfinished::Hidden)));
+        std::fs::remove_file(path).unwrap();
+    }
+}

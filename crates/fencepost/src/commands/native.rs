@@ -1,0 +1,190 @@
+//! `native`.
+
+use crate::native_args::{NativeArgs, NativeCommand, NativeRun};
+use crate::exit::{CLEAN, VIOLATION};
+use crate::output::{Out, table};
+use fencepost_lab::experiment::score::short;
+use fencepost_lab::native::{
+    Calibrated, Compared, KillReport, RunReport, Variant, calibrate, killed, native as run, side_by_side, until_killed,
+};
+use fencepost_lab::{BadInput, LabError};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs it.
+pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
+    if let Some(file) = &args.calibrate {
+        let found = calibrate(file)?;
+        out.document(&found, || calibrated_text(&found))?;
+        return Ok(CLEAN);
+    }
+    match (&args.command, &args.program) {
+        (Some(NativeCommand::UntilKilled { program, run, progress }), _) => {
+            until_killed(&run.request(program), progress)?;
+            Ok(CLEAN)
+        }
+        (None, Some(program)) => match (args.kill, &args.compare) {
+            (Some(kills), _) => kill(program, &args.run, kills, out),
+            (_, Some(machine)) => compare(program, &args.run, machine, out),
+            _ => time(program, &args.run, out),
+        },
+        (None, None) => Err(BadInput::new("name a program").hint("`fencepost list programs`").into()),
+    }
+}
+
+fn time(program: &str, args: &NativeRun, out: &Out) -> Result<u8, LabError> {
+    if args.mistake.is_some() {
+        return Err(BadInput::new("measured code has no deliberate mistakes").into());
+    }
+    let report = run(&args.request(program))?;
+    out.document(&report, || text(&report))?;
+    Ok(if report.check.violations == 0 { CLEAN } else { VIOLATION })
+}
+
+fn compare(program: &str, args: &NativeRun, machine: &str, out: &Out) -> Result<u8, LabError> {
+    let found = side_by_side(&args.request(program), machine)?;
+    out.document(&found, || {
+        let row = |name: &str, c: &Compared| {
+            vec![name.to_owned(), short(c.baseline_ns), short(c.ideal_ns), short(c.gain)]
+        };
+        let rows = [row("native", &found.native), row("simulated", &found.simulated)];
+        let title = format!("{} on {}: nanoseconds per operation of {} thread{}\n", found.program, found.machine, found.threads, plural(found.threads));
+        let rest = format!("gain simulated over native: {}\n", short(found.ratio_of_gains));
+        title + &table(&["", "baseline", "ideal", "gain"], &rows) + &rest
+    })?;
+    Ok(CLEAN)
+}
+
+fn calibrated_text(c: &Calibrated) -> String {
+    let m = &c.measured;
+    let mut t = format!(
+        "{}, {}, {} cores, {} GHz, {} independent additions per ns\n",
+        m.cpu,
+        m.flush_instruction,
+        m.cores,
+        short(m.ghz),
+        short(m.adds_per_ns)
+    );
+    for (i, (bytes, ways, ns)) in m.caches.iter().enumerate() {
+        let _ = writeln!(t, "data cache {}: {} KiB, {ways} ways, load {} ns", i + 1, bytes >> 10, short(*ns));
+    }
+    let rows = [
+        ("load from memory", m.memory_load),
+        ("sfence alone", m.fence),
+        ("store, flush, sfence: one line", m.pair_hot),
+        ("store, flush, sfence: random lines", m.pair_random),
+        ("store, flush: a stream of lines", m.flush_stream),
+        ("load, flush of the clean line, sfence", m.flush_clean),
+        ("movnti, sfence", m.nt_fence),
+        ("8 movnti of a line, sfence", m.nt_line_fence),
+        ("8 movnti of a line: a stream", m.nt_stream),
+        ("movnti in a stream of records", m.nt_record),
+        ("lock and unlock", m.lock),
+    ];
+    for (name, ns) in rows {
+        let _ = writeln!(t, "{name:<40} {:>7} ns", short(ns));
+    }
+    for (n, ns) in &m.fence_over {
+        let name = format!("movnti, sfence, {n} additions behind it");
+        let _ = writeln!(t, "{name:<40} {:>7} ns", short(*ns));
+    }
+    for s in &c.simulates {
+        let _ = writeln!(t, "simulated on the file: {:<36} {:>7} ns, measured {} ns", s.what, short(s.simulated), short(s.measured));
+    }
+    let _ = writeln!(t, "fences: {}\nwritten: {}", c.fences, c.file.display());
+    t
+}
+
+fn kill(program: &str, args: &NativeRun, kills: u32, out: &Out) -> Result<u8, LabError> {
+    let me = std::env::current_exe().map_err(|e| LabError::Internal(e.to_string()))?;
+    let child = |memory: &Path, progress: &Path| {
+        let mut child = Command::new(&me);
+        child.args(["native", "until-killed", program]).args(args.again());
+        child.arg("--pm").arg(memory).arg("--progress").arg(progress);
+        child.stdin(Stdio::null()).stdout(Stdio::null());
+        child
+    };
+    let report = killed(&args.request(program), kills, &child)?;
+    out.document(&report, || kill_text(&report))?;
+    Ok(if report.violations == 0 { CLEAN } else { VIOLATION })
+}
+
+fn text(r: &RunReport) -> String {
+    let p = &r.per_operation;
+    let mut t = format!(
+        "{} natively: {}, {}, {} thread{} on {} hardware thread{}\nmemory: {}, {}\n",
+        r.program,
+        r.log,
+        r.flush_instruction,
+        r.threads,
+        plural(r.threads),
+        r.cpus,
+        plural(r.cpus),
+        r.memory,
+        r.memory_detail.path.display()
+    );
+    let mut line = |name: &str, times: fencepost_lab::native::Times| {
+        let _ = writeln!(
+            t,
+            "{name:<9} {:>8} ns per operation at best, {:>8} in the median of {} batches of {}",
+            short(times.min),
+            short(times.median),
+            r.batches,
+            r.batch
+        );
+    };
+    if r.variant == Variant::Baseline {
+        line("baseline", r.baseline);
+    }
+    if let Some(ideal) = r.ideal {
+        line("ideal", ideal);
+    }
+    if r.variant == Variant::Ideal {
+        line("baseline", r.baseline);
+    }
+    if let (Some(min), Some(median)) = (r.gain_min, r.gain_median) {
+        let _ = writeln!(t, "baseline over ideal: {} (median of pairs {})", short(min), short(median));
+    }
+    let _ = writeln!(
+        t,
+        "per operation: {} fences, {} of them between log and data; {} flushes; {} non-temporal stores",
+        short(p.fences),
+        short(p.removable_fences),
+        short(p.flushes),
+        short(p.nt_stores)
+    );
+    let verdict = match &r.check.why {
+        None => format!("recovered and audited, {} operations, clean", r.check.operations),
+        Some(why) => format!("VIOLATED: {why}"),
+    };
+    let _ = writeln!(t, "check of {}: {verdict}", r.check.of);
+    for note in &r.notes {
+        let _ = writeln!(t, "note: {note}");
+    }
+    t
+}
+
+fn kill_text(r: &KillReport) -> String {
+    let verdict = match &r.why {
+        None => "every recovery passed its audit".to_owned(),
+        Some(why) => format!("{} VIOLATED: {why}", r.violations),
+    };
+    format!(
+        "{}, {}, {}, {} thread{}, on {}: killed {} times, {} of them inside an operation, after {} operations in all; {verdict}\nnote: {}\n",
+        r.program,
+        r.log,
+        r.flush_instruction,
+        r.threads,
+        plural(r.threads),
+        r.memory_detail.file_system,
+        r.kills,
+        r.inside,
+        r.operations,
+        r.note
+    )
+}
+
+fn plural(n: u32) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}

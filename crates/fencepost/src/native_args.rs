@@ -1,0 +1,123 @@
+//! Arguments of `native`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use fencepost_lab::native::{NativeRequest, Variant};
+use fencepost_lab::request::Request;
+use std::path::PathBuf;
+
+/// `native`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct NativeArgs {
+    /// Another kind of native run.
+    #[command(subcommand)]
+    pub command: Option<NativeCommand>,
+    /// Program.
+    #[arg(required_unless_present = "calibrate")]
+    pub program: Option<String>,
+    /// How it runs.
+    #[command(flatten)]
+    pub run: NativeRun,
+    /// Kill the program N times at random moments instead of timing it; recover and audit its file after each.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub kill: Option<u32>,
+    /// Measure what the instructions of this CPU cost, and write a machine file that simulates it (`run -m FILE`).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "kill"])]
+    pub calibrate: Option<PathBuf>,
+    /// Run the program natively and simulated on this machine, preset or file, and set the two side by side.
+    #[arg(long, value_name = "MACHINE", conflicts_with_all = ["kill", "calibrate"])]
+    pub compare: Option<String>,
+}
+
+/// Other kinds of native runs.
+#[derive(Subcommand, Debug)]
+pub enum NativeCommand {
+    /// What `--kill` kills: the program without end, recording what it did.
+    #[command(hide = true)]
+    UntilKilled {
+        /// Program.
+        program: String,
+        /// How it runs.
+        #[command(flatten)]
+        run: NativeRun,
+        /// Records of what it did.
+        #[arg(long)]
+        progress: PathBuf,
+    },
+}
+
+/// How a program runs natively.
+#[derive(Args, Debug)]
+pub struct NativeRun {
+    /// With the fences between log and data, or without them. Both are timed in turn; this one is reported first.
+    #[arg(long, value_enum, default_value_t = VariantArg::Baseline)]
+    pub variant: VariantArg,
+    /// Measured operations per thread and variant.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub ops: u32,
+    /// Operations per thread and variant before measuring.
+    #[arg(long, default_value_t = 2_000)]
+    pub warmup: u32,
+    /// Software threads, pinned.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=254))]
+    pub threads: u32,
+    /// File that holds persistent memory: a new one, or one of an earlier run. Default: a temporary file.
+    #[arg(long, value_name = "PATH")]
+    pub pm: Option<PathBuf>,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Logging runtime. Default: the program's natural one.
+    #[arg(long)]
+    pub log: Option<String>,
+    /// Set a parameter of the program: program.PROGRAM.NAME=VALUE; may be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// One of the program's deliberate mistakes, for killed runs: measured code has none.
+    #[arg(long, hide = true)]
+    pub mistake: Option<String>,
+}
+
+/// Variants.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+pub enum VariantArg {
+    /// With the fences between log and data.
+    Baseline,
+    /// Without exactly those: an upper bound, not crash consistent.
+    Ideal,
+}
+
+impl NativeRun {
+    /// The request for `program`.
+    pub fn request(&self, program: &str) -> NativeRequest {
+        NativeRequest {
+            request: Request {
+                program: program.into(),
+                threads: Some(self.threads),
+                ops: self.ops,
+                warmup: self.warmup,
+                seed: self.seed,
+                log: self.log.clone(),
+                variant: self.mistake.clone(),
+                sets: self.sets.clone(),
+                ..Request::default()
+            },
+            variant: match self.variant {
+                VariantArg::Baseline => Variant::Baseline,
+                VariantArg::Ideal => Variant::Ideal,
+            },
+            pm: self.pm.clone(),
+        }
+    }
+    /// The arguments that say the same about a process to be killed.
+    pub fn again(&self) -> Vec<String> {
+        let mut out = vec![
+            format!("--threads={}", self.threads),
+            format!("--seed={}", self.seed),
+        ];
+        out.extend(self.log.iter().map(|l| format!("--log={l}")));
+        out.extend(self.mistake.iter().map(|m| format!("--mistake={m}")));
+        out.extend(self.sets.iter().map(|s| format!("--set={s}")));
+        out
+    }
+}
