@@ -7,7 +7,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum NativeError {
     /// Not x86-64 Linux.
-    #[error("native runs need an x86-64 CPU under Linux; this is {} on {}", std::env::consts::ARCH, std::env::consts::OS)]
+    #[error(
+        "native runs need an x86-64 CPU under Linux; this is {} on {}",
+        std::env::consts::ARCH,
+        std::env::consts::OS
+    )]
     Host,
     /// The processor cannot write a cache line back.
     #[error("this CPU has none of clwb, clflushopt and clflush")]

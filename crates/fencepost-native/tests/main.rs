@@ -30,7 +30,9 @@ fn timed(r: &Request) -> Option<RunReport> {
 fn every_program_runs_under_every_scheme_and_its_file_passes_the_audit() {
     for about in programs() {
         for scheme in about.schemes {
-            let Some(r) = timed(&request(about.word, *scheme, 1)) else { return };
+            let Some(r) = timed(&request(about.word, *scheme, 1)) else {
+                return;
+            };
             let (p, what) = (r.per_operation, format!("{} {}", about.word, scheme.word()));
             assert_eq!((r.check.violations, &r.check.why), (0, &None), "{what}");
             assert_eq!(r.check.operations, if r.ideal.is_some() { 120 } else { 60 }, "{what}");
@@ -45,14 +47,23 @@ fn every_program_runs_under_every_scheme_and_its_file_passes_the_audit() {
 #[test]
 fn threads_share_structures_and_the_audit_finds_one_order() {
     for about in programs() {
-        let Some(r) = timed(&request(about.word, about.schemes[0], 2)) else { return };
+        let Some(r) = timed(&request(about.word, about.schemes[0], 2)) else {
+            return;
+        };
         assert_eq!((r.check.violations, &r.check.why), (0, &None), "{}", about.word);
-        assert_eq!(r.check.operations, if r.ideal.is_some() { 240 } else { 120 }, "{}", about.word);
+        assert_eq!(
+            r.check.operations,
+            if r.ideal.is_some() { 240 } else { 120 },
+            "{}",
+            about.word
+        );
     }
 }
 #[test]
 fn a_swap_of_two_lines_persists_what_its_log_needs() {
-    let Some(r) = timed(&request("sps", Scheme::UndoArray, 1)) else { return };
+    let Some(r) = timed(&request("sps", Scheme::UndoArray, 1)) else {
+        return;
+    };
     // Sixteen words: a record of three words and a fence each; two data lines and a fence; the commit word and a fence.
     let exactly = PerOperation {
         fences: 18.0,

@@ -111,10 +111,7 @@ impl NativeRun {
     }
     /// The arguments that say the same about a process to be killed.
     pub fn again(&self) -> Vec<String> {
-        let mut out = vec![
-            format!("--threads={}", self.threads),
-            format!("--seed={}", self.seed),
-        ];
+        let mut out = vec![format!("--threads={}", self.threads), format!("--seed={}", self.seed)];
         out.extend(self.log.iter().map(|l| format!("--log={l}")));
         out.extend(self.mistake.iter().map(|m| format!("--mistake={m}")));
         out.extend(self.sets.iter().map(|s| format!("--set={s}")));

@@ -19,26 +19,48 @@ fn native(args: &[&str]) -> Option<Value> {
 fn a_native_run_has_every_promised_field() {
     let args = ["sps", "--ops", "400", "--warmup", "100", "--variant", "ideal"];
     let Some(r) = native(&args) else { return };
-    for field in ["program", "variant", "flush_instruction", "memory", "threads", "ops", "check"] {
+    for field in [
+        "program",
+        "variant",
+        "flush_instruction",
+        "memory",
+        "threads",
+        "ops",
+        "check",
+    ] {
         assert!(!r[field].is_null(), "no `{field}`");
     }
-    assert_eq!((&r["variant"], &r["threads"], &r["ops"]), (&"ideal".into(), &1.into(), &400.into()));
+    assert_eq!(
+        (&r["variant"], &r["threads"], &r["ops"]),
+        (&"ideal".into(), &1.into(), &400.into())
+    );
     assert_eq!(r["ns_per_op_min"], r["ideal"]["min"]);
     assert_eq!(r["ns_per_op_median"], r["ideal"]["median"]);
     assert_eq!(r["check"]["violations"], 0);
     let text = fencepost(&["native", "cq", "--ops", "200", "--log", "ido"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     let instruction = r["flush_instruction"].as_str().expect("a text");
-    for part in [instruction, "page cache", "baseline over ideal", "recovered and audited", "temporary file"] {
+    for part in [
+        instruction,
+        "page cache",
+        "baseline over ideal",
+        "recovered and audited",
+        "temporary file",
+    ] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
 }
 
 #[test]
 fn killed_at_any_moment_the_file_recovers_in_another_process() {
-    let Some(one) = native(&["sps", "--kill", "20"]) else { return };
+    let Some(one) = native(&["sps", "--kill", "20"]) else {
+        return;
+    };
     assert_eq!((&one["kills"], &one["violations"]), (&20.into(), &0.into()), "{one}");
-    assert!(one["inside"].as_u64() > Some(0) && one["operations"].as_u64() > Some(20), "{one}");
+    assert!(
+        one["inside"].as_u64() > Some(0) && one["operations"].as_u64() > Some(20),
+        "{one}"
+    );
     let two = native(&["cq", "--kill", "5", "--threads", "2", "--log", "redo"]).expect("as above");
     assert_eq!(two["violations"], 0, "{two}");
 }
@@ -47,13 +69,20 @@ fn a_kill_between_the_halves_of_an_update_is_convicted() {
     let args = ["sps", "--kill", "12", "--mistake", "non-atomic-update", "--seed", "3"];
     let Some(r) = native(&args) else { return };
     assert!(r["violations"].as_u64() > Some(0), "{r}");
-    assert!(r["why"].as_str().is_some_and(|w| w.contains("prefix") || w.contains("half")), "{r}");
+    assert!(
+        r["why"]
+            .as_str()
+            .is_some_and(|w| w.contains("prefix") || w.contains("half")),
+        "{r}"
+    );
 }
 #[test]
 #[ignore = "minutes: a thousand kills of each program"]
 fn a_thousand_kills() {
     for program in ["sps", "cq", "hash", "rbtree"] {
-        let Some(r) = native(&[program, "--kill", "1000", "--threads", "2"]) else { return };
+        let Some(r) = native(&[program, "--kill", "1000", "--threads", "2"]) else {
+            return;
+        };
         println!("{r}");
         assert_eq!(r["violations"], 0, "{r}");
     }
@@ -64,9 +93,15 @@ fn native_refusals_name_the_way_out() {
     refused(&["native"], &["<PROGRAM>"]);
     refused(&["native", "spss"], &["unknown program `spss`", "did you mean `sps`"]);
     refused(&["native", "sps", "--log", "raw"], &["unknown logging runtime `raw`"]);
-    refused(&["native", "sps", "--set", "l1.ways=2"], &["sets nothing of a real CPU"]);
+    refused(
+        &["native", "sps", "--set", "l1.ways=2"],
+        &["sets nothing of a real CPU"],
+    );
     if native(&["cq", "--ops", "20"]).is_some() {
-        refused(&["native", "cq", "--log", "redo", "--variant", "ideal"], &["no fence between log and data"]);
+        refused(
+            &["native", "cq", "--log", "redo", "--variant", "ideal"],
+            &["no fence between log and data"],
+        );
         let folder = Folder::new("native");
         let other = folder.file("other", "precious");
         refused(&["native", "cq", "--pm", &other], &["it holds something else"]);
@@ -92,8 +127,23 @@ fn the_page_shows_commands_that_exist() {
 fn a_calibrated_machine_is_accepted_and_simulates_what_was_measured() {
     let folder = Folder::new("calibrate");
     let file = folder.file("here.toml", "");
-    let Some(c) = native(&["--calibrate", &file]) else { return };
+    let Some(c) = native(&["--calibrate", &file]) else {
+        return;
+    };
     assert!(c["measured"]["pair_hot"].as_f64() > Some(0.0), "{c}");
-    let r = json(&["run", "sps", "-d", "x86-adr", "-m", &file, "--ops", "20", "--warmup", "2", "--threads", "1"]);
+    let r = json(&[
+        "run",
+        "sps",
+        "-d",
+        "x86-adr",
+        "-m",
+        &file,
+        "--ops",
+        "20",
+        "--warmup",
+        "2",
+        "--threads",
+        "1",
+    ]);
     assert!(r["time_ps"].as_u64() > Some(0));
 }

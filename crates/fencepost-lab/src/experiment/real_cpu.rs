@@ -136,7 +136,10 @@ mod tests {
             // Sixteen of eighteen fences of a swap.
             Ok(m) => {
                 assert!((m.value.unwrap() - 100.0 * 16.0 / 18.0).abs() < 1e-9);
-                assert_eq!((m.missing, m.reach), (vec!["not-a-program".to_owned()], Some([0.0, 100.0])));
+                assert_eq!(
+                    (m.missing, m.reach),
+                    (vec!["not-a-program".to_owned()], Some([0.0, 100.0]))
+                );
             }
             Err(why) => assert!(why.starts_with("hardware absent"), "{why}"),
         }

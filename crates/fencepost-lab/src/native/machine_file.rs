@@ -120,7 +120,11 @@ impl Open {
             let set = |ps: f64| keys.iter().map(|k| format!("{k}={}ps", ps.round())).collect::<Vec<_>>();
             let here = simulated(machine, &set(now), sequence)?;
             let slope = (simulated(machine, &set(now + NUDGE), sequence)? - here) / NUDGE;
-            Ok(if slope > 0.0 { (now + (wanted - here) / slope).max(0.0) } else { now })
+            Ok(if slope > 0.0 {
+                (now + (wanted - here) / slope).max(0.0)
+            } else {
+                now
+            })
         };
         self.to_memory = towards(self.to_memory, measured.memory_load, Sequence::Load, &["bus.to_memory"])?;
         self.transfer = towards(self.transfer, measured.pair_hot, Sequence::Pair, &["bus.transfer"])?;
@@ -135,8 +139,17 @@ fn fences(m: &Calibration) -> (&'static str, String) {
     let alone = m.fence_over.first().map_or(0.0, |f| f.1);
     let behind = m.fence_over.iter().filter(|f| f.0 > 0);
     // Of the time that the additions take by themselves, how much is hidden behind the fence.
-    let hidden = behind.map(|(n, ns)| (n, alone + f64::from(*n) / m.adds_per_ns - ns, f64::from(*n) / m.adds_per_ns));
-    let best = hidden.fold((0, 0.0, 0.0), |best, h| if h.1 > best.1 { (*h.0, h.1, h.2) } else { best });
+    let hidden = behind.map(|(n, ns)| {
+        (
+            n,
+            alone + f64::from(*n) / m.adds_per_ns - ns,
+            f64::from(*n) / m.adds_per_ns,
+        )
+    });
+    let best = hidden.fold(
+        (0, 0.0, 0.0),
+        |best, h| if h.1 > best.1 { (*h.0, h.1, h.2) } else { best },
+    );
     let mode = match best.1 > 0.25 * best.2 && best.1 > 0.25 * alone {
         true => "buffered",
         false => "retire",
@@ -171,7 +184,10 @@ fn text(m: &Calibration, open: &Open) -> String {
             ps(ns)
         )
     };
-    let mut t = format!("about = \"{}, measured; memory is DRAM\"\nextends = \"themis\"\n\n", m.cpu.replace('"', ""));
+    let mut t = format!(
+        "about = \"{}, measured; memory is DRAM\"\nextends = \"themis\"\n\n",
+        m.cpu.replace('"', "")
+    );
     t += "[memory]\ndram = \"ddr4-2400\" # ours: what the machine has is not known\npm = \"ddr4-2400\" # ours: the page cache lies in DRAM\n\n";
     let _ = write!(
         t,
@@ -256,7 +272,13 @@ mod tests {
     }
     #[test]
     fn fences_are_buffered_only_where_additions_run_behind_them() {
-        let with = |fence_over: Vec<(u32, f64)>| fences(&Calibration { fence_over, ..invented() }).0;
+        let with = |fence_over: Vec<(u32, f64)>| {
+            fences(&Calibration {
+                fence_over,
+                ..invented()
+            })
+            .0
+        };
         // 1024 additions take 102 ns by themselves.
         assert_eq!(with(vec![(0, 100.0), (1024, 105.0)]), "buffered");
         assert_eq!(with(vec![(0, 100.0), (1024, 200.0)]), "retire");

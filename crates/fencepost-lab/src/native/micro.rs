@@ -69,7 +69,9 @@ pub fn simulated(machine: &str, sets: &[String], sequence: Sequence) -> Result<f
         };
         let machine = Machine::new(&resolved.machine.spec, build_design(&resolved)?, work);
         let report = machine.and_then(Machine::run);
-        report.map(|r| r.time.as_ns()).map_err(|e| LabError::Internal(e.to_string()))
+        report
+            .map(|r| r.time.as_ns())
+            .map_err(|e| LabError::Internal(e.to_string()))
     };
     Ok((time(MANY)? - time(FEW)?) / (MANY - FEW) as f64)
 }

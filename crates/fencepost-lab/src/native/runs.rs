@@ -29,7 +29,10 @@ impl NativeRequest {
             let set = parse_set(text)?;
             if !set.section.starts_with("program") {
                 let e = BadInput::new(format!("`--set {text}` sets nothing of a real CPU"));
-                return Err(e.at(set.key_place).hint("only parameters of the program, program.PROGRAM.NAME=VALUE").into());
+                return Err(e
+                    .at(set.key_place)
+                    .hint("only parameters of the program, program.PROGRAM.NAME=VALUE")
+                    .into());
             }
             if set.key == "coupling" {
                 let e = BadInput::new("native undo logs have a record and a fence for each store");

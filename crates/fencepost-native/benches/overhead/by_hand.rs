@@ -85,7 +85,10 @@ impl Memory {
             acquire(&self.locks[second]);
         }
         self.seq += 1;
-        let (x, y) = (self.cells[a as usize].0.as_mut_ptr(), self.cells[b as usize].0.as_mut_ptr());
+        let (x, y) = (
+            self.cells[a as usize].0.as_mut_ptr(),
+            self.cells[b as usize].0.as_mut_ptr(),
+        );
         let log = self.log.as_mut_ptr().cast::<u64>();
         // SAFETY: `x` and `y` are whole lines; the log holds a line and sixteen records of four words.
         unsafe {
@@ -101,7 +104,10 @@ impl Memory {
                     let check = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ old;
                     stream(record, at as u64);
                     stream(record.add(1), old);
-                    stream(record.add(2), self.seq << 32 | check.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+                    stream(
+                        record.add(2),
+                        self.seq << 32 | check.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32,
+                    );
                     fence();
                     at.write_volatile(v);
                     record = record.add(4);
@@ -153,5 +159,8 @@ pub fn compare() {
     }
     let best = |v: &[f64]| v.iter().copied().fold(f64::INFINITY, f64::min);
     let (o, t) = (best(&ours), best(&theirs));
-    println!("sps, inline undo log: native memory {o:.0} ns, by hand {t:.0} ns per swap, ratio {:.3}", o / t);
+    println!(
+        "sps, inline undo log: native memory {o:.0} ns, by hand {t:.0} ns per swap, ratio {:.3}",
+        o / t
+    );
 }

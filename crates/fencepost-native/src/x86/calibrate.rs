@@ -74,7 +74,9 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32) -> Calibration {
     let mut levels = Vec::new();
     for (i, (bytes, ways)) in sizes.iter().enumerate() {
         // Well inside this level, well beyond the one before.
-        let inside = sizes[..i].last().map_or(bytes / 2, |before| (before.0 * 2).max(bytes / 4));
+        let inside = sizes[..i]
+            .last()
+            .map_or(bytes / 2, |before| (before.0 * 2).max(bytes / 4));
         levels.push((*bytes, *ways, chase(raw, inside.min(LARGE / 4))));
     }
     Calibration {

@@ -1,5 +1,8 @@
 //! The instructions that persist. Each is inlined to exactly itself.
-#![allow(unsafe_code, reason = "assembly: the intrinsics for clwb and clflushopt need compile-time features")]
+#![allow(
+    unsafe_code,
+    reason = "assembly: the intrinsics for clwb and clflushopt need compile-time features"
+)]
 
 use super::addresses::OFFSET;
 use super::cpu::FlushWith;

@@ -78,7 +78,9 @@ impl Mapping {
     /// Whether the 8-byte word of this address is mapped.
     pub fn holds(&self, addr: Addr) -> bool {
         let word = addr.0 & !7;
-        self.parts.iter().any(|(at, len)| word >= *at && word - at < *len as u64)
+        self.parts
+            .iter()
+            .any(|(at, len)| word >= *at && word - at < *len as u64)
     }
     /// Makes the first writes to pages before anything is timed: each page is written with what it holds.
     pub fn touch(&self) {

@@ -144,7 +144,14 @@ impl Progress {
         let r = self.record(t, k);
         let stamp = r[STAMPED].load(Ordering::Acquire);
         let seen = stamp != 0 && r[RELEASED].load(Ordering::Acquire) != 0;
-        Some((k, if seen { Unfinished::Released(stamp) } else { Unfinished::Hidden }))
+        Some((
+            k,
+            if seen {
+                Unfinished::Released(stamp)
+            } else {
+                Unfinished::Hidden
+            },
+        ))
     }
     /// The operation `k` of thread `t`, which has ended.
     pub fn ended_record(&self, t: u32, k: u32) -> OpRecord {
@@ -192,13 +199,22 @@ mod tests {
         p.begin(1, 0);
         p.end(1, 0, outcome(5)); // no lock: stamped at its end
         p.end(0, 0, outcome(4));
-        assert_eq!(p.history().iter().map(|r| (r.thread, r.outcome.words[0])).collect::<Vec<_>>(), [(0, 4), (1, 5)]);
+        assert_eq!(
+            p.history()
+                .iter()
+                .map(|r| (r.thread, r.outcome.words[0]))
+                .collect::<Vec<_>>(),
+            [(0, 4), (1, 5)]
+        );
         p.begin(0, 1);
         assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden)));
         p.stamp(0, 1);
         assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden)));
         p.release(0, 1);
-        assert_eq!((p.unfinished(0), p.unfinished(1)), (Some((1, Unfinished::Released(3))), None));
+        assert_eq!(
+            (p.unfinished(0), p.unfinished(1)),
+            (Some((1, Unfinished::Released(3))), None)
+        );
     }
     #[test]
     fn a_file_is_read_by_whoever_maps_it_next() {

@@ -83,10 +83,7 @@ pub fn recover<P: Program>(
     expected: Option<&Expected<'_>>,
 ) -> Result<Option<String>, NativeError> {
     let mapping = Mapping::new(size, Some(file))?;
-    let mut m = Recovering {
-        raw,
-        mapping: &mapping,
-    };
+    let mut m = Recovering { raw, mapping: &mapping };
     let broken = follow(program.rebuild_start(), |s| program.rebuild(&mut m, s));
     let Some(expected) = expected.filter(|_| broken.is_none()) else {
         return Ok(broken);
@@ -117,7 +114,10 @@ mod tests {
             params,
             ..Settings::default()
         };
-        let (program, size) = (Sps::checked(&settings).unwrap(), Sps::checked(&settings).unwrap().footprint());
+        let (program, size) = (
+            Sps::checked(&settings).unwrap(),
+            Sps::checked(&settings).unwrap().footprint(),
+        );
         #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
         // SAFETY: mapped below whenever it is used.
         let raw = unsafe { Raw::new(FlushWith::found().unwrap()) };
@@ -158,10 +158,7 @@ mod tests {
         #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
         // SAFETY: `mapping` lives until the end.
         let raw = unsafe { Raw::new(FlushWith::found().unwrap()) };
-        let mut m = Recovering {
-            raw,
-            mapping: &mapping,
-        };
+        let mut m = Recovering { raw, mapping: &mapping };
         for wild in [Addr(4096), Addr(u64::MAX - 7), Addr::pm(4096), Addr::pm(1 << 50)] {
             m.store(At::new(wild), Val::lit(7));
             assert_eq!(m.load(At::new(wild)).v, 0);

@@ -49,9 +49,17 @@ pub fn completed<P: Program>(
     let _mapping = Mapping::new(size, None)?;
     let again = Progress::heap(killed.threads(), most);
     program.setup(&mut Watched::new(raw, None, 0));
-    let mut memories: Vec<Watched<'_>> = (0..killed.threads()).map(|t| Watched::new(raw, Some(&again), t)).collect();
+    let mut memories: Vec<Watched<'_>> = (0..killed.threads())
+        .map(|t| Watched::new(raw, Some(&again), t))
+        .collect();
     for (_, t, k) in &order {
-        run_thread(program, &mut Pm::new(&mut memories[*t as usize], BASELINE), *t, *k, k + 1);
+        run_thread(
+            program,
+            &mut Pm::new(&mut memories[*t as usize], BASELINE),
+            *t,
+            *k,
+            k + 1,
+        );
     }
     let record = |(stamp, t, k): (u64, u32, u32)| match k < killed.ended(t) {
         true => killed.ended_record(t, k),

@@ -162,7 +162,9 @@ fn notes(memory: &Memory, threads: u32, cpus: u32, fixed: bool) -> Vec<String> {
         ));
     }
     if !fixed {
-        out.push("a build with assertions chooses the way of logging at run time: times are not those of a release".into());
+        out.push(
+            "a build with assertions chooses the way of logging at run time: times are not those of a release".into(),
+        );
     } else if cfg!(debug_assertions) {
         out.push("a build with assertions: times are not those of a release".into());
     }

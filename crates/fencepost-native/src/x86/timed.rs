@@ -98,13 +98,7 @@ fn rounds<P: Program, Q: Pair>(program: &P, raw: Raw, plan: &Plan, t: u32, meeti
 
 /// One batch, in nanoseconds.
 #[inline(never)]
-fn batch<P: Program, M: Mem<Dep = ()>>(
-    program: &P,
-    pm: &mut Pm<'_, M>,
-    t: u32,
-    from: u32,
-    inputs: &[P::Input],
-) -> f64 {
+fn batch<P: Program, M: Mem<Dep = ()>>(program: &P, pm: &mut Pm<'_, M>, t: u32, from: u32, inputs: &[P::Input]) -> f64 {
     let begun = Instant::now();
     run_batch(program, pm, t, from, inputs);
     begun.elapsed().as_nanos() as f64

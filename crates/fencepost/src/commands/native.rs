@@ -1,7 +1,7 @@
 //! `native`.
 
-use crate::native_args::{NativeArgs, NativeCommand, NativeRun};
 use crate::exit::{CLEAN, VIOLATION};
+use crate::native_args::{NativeArgs, NativeCommand, NativeRun};
 use crate::output::{Out, table};
 use fencepost_lab::experiment::score::short;
 use fencepost_lab::native::{
@@ -45,11 +45,16 @@ fn time(program: &str, args: &NativeRun, out: &Out) -> Result<u8, LabError> {
 fn compare(program: &str, args: &NativeRun, machine: &str, out: &Out) -> Result<u8, LabError> {
     let found = side_by_side(&args.request(program), machine)?;
     out.document(&found, || {
-        let row = |name: &str, c: &Compared| {
-            vec![name.to_owned(), short(c.baseline_ns), short(c.ideal_ns), short(c.gain)]
-        };
+        let row =
+            |name: &str, c: &Compared| vec![name.to_owned(), short(c.baseline_ns), short(c.ideal_ns), short(c.gain)];
         let rows = [row("native", &found.native), row("simulated", &found.simulated)];
-        let title = format!("{} on {}: nanoseconds per operation of {} thread{}\n", found.program, found.machine, found.threads, plural(found.threads));
+        let title = format!(
+            "{} on {}: nanoseconds per operation of {} thread{}\n",
+            found.program,
+            found.machine,
+            found.threads,
+            plural(found.threads)
+        );
         let rest = format!("gain simulated over native: {}\n", short(found.ratio_of_gains));
         title + &table(&["", "baseline", "ideal", "gain"], &rows) + &rest
     })?;
@@ -67,7 +72,13 @@ fn calibrated_text(c: &Calibrated) -> String {
         short(m.adds_per_ns)
     );
     for (i, (bytes, ways, ns)) in m.caches.iter().enumerate() {
-        let _ = writeln!(t, "data cache {}: {} KiB, {ways} ways, load {} ns", i + 1, bytes >> 10, short(*ns));
+        let _ = writeln!(
+            t,
+            "data cache {}: {} KiB, {ways} ways, load {} ns",
+            i + 1,
+            bytes >> 10,
+            short(*ns)
+        );
     }
     let rows = [
         ("load from memory", m.memory_load),
@@ -90,7 +101,13 @@ fn calibrated_text(c: &Calibrated) -> String {
         let _ = writeln!(t, "{name:<40} {:>7} ns", short(*ns));
     }
     for s in &c.simulates {
-        let _ = writeln!(t, "simulated on the file: {:<36} {:>7} ns, measured {} ns", s.what, short(s.simulated), short(s.measured));
+        let _ = writeln!(
+            t,
+            "simulated on the file: {:<36} {:>7} ns, measured {} ns",
+            s.what,
+            short(s.simulated),
+            short(s.measured)
+        );
     }
     let _ = writeln!(t, "fences: {}\nwritten: {}", c.fences, c.file.display());
     t
@@ -144,7 +161,12 @@ fn text(r: &RunReport) -> String {
         line("baseline", r.baseline);
     }
     if let (Some(min), Some(median)) = (r.gain_min, r.gain_median) {
-        let _ = writeln!(t, "baseline over ideal: {} (median of pairs {})", short(min), short(median));
+        let _ = writeln!(
+            t,
+            "baseline over ideal: {} (median of pairs {})",
+            short(min),
+            short(median)
+        );
     }
     let _ = writeln!(
         t,
