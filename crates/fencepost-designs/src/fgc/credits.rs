@@ -125,7 +125,8 @@ impl FlowControl for Shared {
     fn sent(&mut self, queue: u8) {
         let mut c = self.0.borrow_mut();
         if c.queue(queue).copy == 0 {
-            c.broken = Some(format!("a write of queue {queue} was issued at credit 0"));
+            let why = format!("a write of queue {queue} was issued at credit 0");
+            c.broken.get_or_insert(why);
         }
         let early = c.fault == CommitFault::CreditAtIssue;
         let q = c.queue(queue);
@@ -165,7 +166,8 @@ impl FlowControl for Shared {
             c.returning.pop_front();
             let copy = c.queue(queue).copy + n;
             if copy > c.full {
-                c.broken = Some(format!("queue {queue} has more credits than the maximum of {}", c.full));
+                let why = format!("queue {queue} has more credits than the maximum of {}", c.full);
+                c.broken.get_or_insert(why);
             }
             c.queue(queue).copy = copy.min(c.full);
         }
