@@ -9,6 +9,7 @@
 pub mod declared;
 pub mod faults;
 mod found;
+pub mod planted;
 pub mod product;
 pub mod random;
 mod remote;
