@@ -98,7 +98,7 @@ pub(super) fn planted_nodes(keys: u64, height: u32, pairs: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    /// Every planted node has room for its pairs and, unless it is the root, enough of them.
+    /// Every planted node can hold its pairs and, unless it is the root, has enough of them.
     #[test]
     fn planted_nodes_are_neither_too_full_nor_too_empty() {
         fn check(keys: u64, height: u32, pairs: u64, root: bool) {

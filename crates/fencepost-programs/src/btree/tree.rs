@@ -163,7 +163,7 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         self.set_root(root);
         root
     }
-    /// Splits the full child at `i` of a node that has room: the upper half becomes a new node, the middle pair goes up.
+    /// Splits the full child at `i` of a node that is not full: the upper half becomes a new node, the middle pair goes up.
     #[track_caller]
     fn split(&mut self, parent: At<M::Dep>, count: u64, i: u64, child: At<M::Dep>) {
         let (right, half) = (self.tx.alloc(), self.shape.pairs / 2);
