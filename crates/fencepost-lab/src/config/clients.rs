@@ -10,8 +10,8 @@ use super::program;
 use crate::error::BadInput;
 use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
-use fencepost_kernel::Transactions;
 use fencepost_kernel::params::{ParamValue as _, Raw};
+use fencepost_kernel::{Bytes, Transactions};
 use fencepost_machine::network::Protocol;
 use fencepost_programs::About;
 use fencepost_programs::clients::{self, Workload};
@@ -76,8 +76,8 @@ pub(super) fn is_replication(design: &DesignInfo, program: &str) -> bool {
     protocol_of(design).is_some() && workload(program).is_some()
 }
 
-/// What the clients of a machine do, if it has any.
-pub(super) fn transactions(machine: &MachineConfig, seed: u64) -> Option<Transactions> {
+/// What the clients of a machine do, if it has any; `behind`: how much persistent memory a local program uses.
+pub(super) fn transactions(machine: &MachineConfig, behind: Bytes, seed: u64) -> Option<Transactions> {
     let any = machine.spec.network.clients > 0;
-    any.then(|| clients::transactions(&machine.client, seed))
+    any.then(|| clients::transactions(&machine.client, behind, seed))
 }

@@ -52,6 +52,11 @@ impl Blocks {
             logged: true,
         }
     }
+    /// Bytes of a client's replica with so many elements.
+    pub fn replica(&self, elements: u64) -> u64 {
+        let last = self.places(SLOTS as u32 - 1, elements - 1);
+        last.iter().map(|(at, bytes)| at + bytes).max().unwrap_or(0)
+    }
     /// Offset and size of each block of transaction `tx`, whose data is element number `element`: the commit word, the log, the elements,
     /// each on lines of its own.
     pub fn places(&self, tx: u32, element: u64) -> Vec<(u64, u64)> {

@@ -8,30 +8,30 @@ mod blocks;
 mod params;
 
 use blocks::Blocks;
-use fencepost_kernel::{Addr, RemoteEpoch, Transaction, Transactions, rng};
+use fencepost_kernel::{Addr, Bytes, RemoteEpoch, Transaction, Transactions, rng};
 pub use params::{ClientParams, Workload};
 use std::rc::Rc;
 
-/// First byte of the replica of client 0: behind what local programs use.
-const REPLICA: Addr = Addr::pm(4 << 30);
-/// Bytes between two clients' replicas.
-const STRIDE: u64 = 4 << 30;
+/// Replicas begin at a multiple of this.
+const ALIGN: u64 = 1 << 20;
 
-/// What the clients of `params` do. Their choices are drawn from `seed`.
-pub fn transactions(params: &ClientParams, seed: u64) -> Transactions {
+/// What the clients of `params` do. Their replicas lie one behind the other from byte `behind` of persistent memory on, which is where
+/// local programs end. Their choices are drawn from `seed`.
+pub fn transactions(params: &ClientParams, behind: Bytes, seed: u64) -> Transactions {
     let params = params.clone();
-    Rc::new(move |client, tx| transaction(&params, seed, client, tx))
+    let first = (behind.0 + 1).next_multiple_of(ALIGN);
+    Rc::new(move |client, tx| transaction(&params, first, seed, client, tx))
 }
 
-fn transaction(params: &ClientParams, seed: u64, client: u8, tx: u32) -> Transaction {
+fn transaction(params: &ClientParams, first: u64, seed: u64, client: u8, tx: u32) -> Transaction {
     let blocks = Blocks::of(params);
     let draw = rng::hash(&[seed, u64::from(client), u64::from(tx)]);
     let writes = draw % 100 < u64::from(blocks.writes);
-    let base = REPLICA.0 + STRIDE * u64::from(client);
-    let element = (draw / 100) % u64::from(params.elements);
-    let places = blocks.places(tx, element);
+    let elements = u64::from(params.elements);
+    let base = Addr::pm(first + u64::from(client) * blocks.replica(elements).next_multiple_of(ALIGN));
+    let places = blocks.places(tx, (draw / 100) % elements);
     let epoch = |(n, (at, bytes)): (u32, (u64, u64))| RemoteEpoch {
-        at: Addr(base + at),
+        at: Addr(base.0 + at),
         words: (0..bytes / 8).map(|i| value(client, tx, n, i)).collect(),
     };
     Transaction {
@@ -52,11 +52,10 @@ fn value(client: u8, tx: u32, epoch: u32, i: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fencepost_kernel::Bytes;
     use std::collections::BTreeSet;
 
     fn sizes(params: &ClientParams) -> Vec<u64> {
-        let t = transactions(params, 1);
+        let t = transactions(params, Bytes(0), 1);
         let writes = (0..200).map(|tx| t(0, tx)).find(|t| !t.epochs.is_empty()).unwrap();
         writes.epochs.iter().map(RemoteEpoch::bytes).collect()
     }
@@ -99,7 +98,7 @@ mod tests {
             (Workload::Tpcc, 40),
             (Workload::Memcached, 5),
         ] {
-            let t = transactions(&of(workload), 3);
+            let t = transactions(&of(workload), Bytes(0), 3);
             let n = 10_000;
             let writes = (0..n).filter(|tx| !t(1, *tx).epochs.is_empty()).count() as f64 * 100.0 / f64::from(n);
             assert!((writes - f64::from(percent)).abs() < 1.5, "{workload:?}: {writes}");
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn no_value_is_sent_twice_and_clients_keep_apart() {
-        let t = transactions(&of(Workload::Ctree), 5);
+        let t = transactions(&of(Workload::Ctree), Bytes(5000), 5);
         let (mut values, mut places) = (BTreeSet::new(), [BTreeSet::new(), BTreeSet::new()]);
         let mut sent = 0;
         for (client, tx) in (0..2).flat_map(|c| (0..50).map(move |tx| (c, tx))) {
@@ -120,7 +119,7 @@ mod tests {
         }
         assert_eq!(values.len(), sent);
         assert!(places[0].is_disjoint(&places[1]));
-        let (a, b) = (t(1, 7), transactions(&of(Workload::Ctree), 5)(1, 7));
+        let (a, b) = (t(1, 7), transactions(&of(Workload::Ctree), Bytes(5000), 5)(1, 7));
         assert_eq!(a, b, "a pure function");
     }
 }
