@@ -128,7 +128,7 @@ mod tests {
             all.extend(lines.take_rest());
             lines.clear();
             assert_eq!(all, (0..n).collect::<Vec<_>>());
-            assert!(lines.is_empty() && lines.len() == 0);
+            assert!(lines.is_empty() && lines.is_empty());
         }
     }
 }

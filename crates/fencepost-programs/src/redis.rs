@@ -56,7 +56,7 @@ const HEADER: u64 = 0;
 const VALUE: u64 = 8;
 const VALUE_WORDS: u64 = 6;
 /// A string of this many bytes, stored with its object.
-const STRING: u64 = 1 << 32 | VALUE_WORDS * 8;
+const STRING: u64 = (1 << 32) | (VALUE_WORDS * 8);
 const BLOCK: u64 = 64;
 const GOT: u8 = 0;
 const SET: u8 = 1;

@@ -105,8 +105,8 @@ impl Client {
             return Err(());
         }
         self.report.round_trips += 1;
-        self.report.persist = self.report.persist + now.saturating_sub(self.since);
-        self.report.at_server = self.report.at_server + at_server;
+        self.report.persist += now.saturating_sub(self.since);
+        self.report.at_server += at_server;
         let next = id.epoch + 1;
         Ok(((next as usize) < self.epochs.len()).then_some(next))
     }

@@ -145,7 +145,7 @@ impl Network {
         let transaction = (self.transactions)(client, c.tx);
         c.epochs = transaction.epochs;
         c.doing = Doing::Computing;
-        c.report.compute = c.report.compute + transaction.compute;
+        c.report.compute += transaction.compute;
         out.schedule(out.now() + transaction.compute, Step::Begin(client));
     }
     fn begin(&mut self, out: &mut impl Outside, client: u8) {
@@ -183,7 +183,7 @@ impl Network {
             return;
         }
         c.report.again += 1;
-        c.report.persist = c.report.persist + out.now().saturating_sub(c.since);
+        c.report.persist += out.now().saturating_sub(c.since);
         self.server.channels[usize::from(self.spec.channel_of(client))].broken = false;
         self.send_from(out, client, 0);
     }
