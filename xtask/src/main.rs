@@ -8,7 +8,6 @@
 
 mod battery;
 mod circles;
-mod convict;
 mod digests;
 mod faults;
 mod fuzz;
@@ -72,7 +71,6 @@ fn main() -> ExitCode {
         ["battery", ref rest @ ..] => battery::command(rest),
         ["rules"] => rules::command(None),
         ["rules", check] => rules::command(Some(check)),
-        ["faults", "--run", ref only @ ..] => convict::command(only),
         ["faults"] => {
             for f in faults::all() {
                 println!("{}\t{}\t{}", f.name, f.breaks, f.place);
@@ -82,7 +80,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [NAME..]] | rules [CHECK] | circles [--write]"
+                 faults | rules [CHECK] | circles [--write]"
             );
             ExitCode::from(2)
         }

@@ -9,7 +9,6 @@
 pub mod declared;
 pub mod faults;
 mod found;
-pub mod planted;
 pub mod product;
 pub mod random;
 mod remote;

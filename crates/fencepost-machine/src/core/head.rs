@@ -9,7 +9,6 @@ use super::store_queue::{QueuedStore, StoreState};
 use crate::frontend::{Answer, Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter};
 use crate::seam::{Access, Bound, Cause, Gate, Instr, TxStart};
-use fencepost_kernel::planted;
 use fencepost_kernel::{Fence, Rmw, Span, TraceKind, TxId};
 
 /// What an instruction at the head needs next.
@@ -47,17 +46,10 @@ impl HardwareThread {
     /// Whether older stores must have performed first.
     fn must_drain(&self, out: &impl Outside, op: &Op, id: u32) -> bool {
         match op.kind {
-            OpKind::Fence(kind) => {
-                out.shape().after_stores(kind)
-                    && !planted!("core.fence-before-stores", "a fence waits for the stores before it")
-            }
+            OpKind::Fence(kind) => out.shape().after_stores(kind),
             OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
-                let early = planted!(
-                    "core.atomic-before-stores",
-                    "an x86 atomic waits for the stores before it"
-                );
-                out.shape().stores_in_order && !early || self.stores_hold_up(op, id)
+                out.shape().stores_in_order || self.stores_hold_up(op, id)
             }
             OpKind::LoadAcquire => self.stores_hold_up(op, id),
             _ => true,
@@ -71,13 +63,8 @@ impl HardwareThread {
     }
 
     /// A fence has taken effect.
-    pub(super) fn fence_acted(&mut self, out: &mut impl Outside, kind: Fence, id: u32) {
+    pub(super) fn fence_acted(&mut self, out: &mut impl Outside, kind: Fence) {
         self.counters.fences += 1;
-        let stores = out.shape().after_stores(kind) || out.shape().is_buffered(kind);
-        let loads = matches!(kind, Fence::Mfence | Fence::Dmb | Fence::Dsb);
-        if let Some(r) = out.recorder() {
-            r.order.fence(self.id, id, stores, loads);
-        }
         self.record(out, TraceKind::Fence(kind));
     }
 
@@ -91,8 +78,7 @@ impl HardwareThread {
             OpKind::Fence(kind) => {
                 let act = self.instruct(out, Instr::Fence(kind));
                 if matches!(act, Act::Done(_)) {
-                    let id = self.head_id();
-                    self.fence_acted(out, kind, id);
+                    self.fence_acted(out, kind);
                 }
                 act
             }
@@ -267,10 +253,9 @@ impl HardwareThread {
             self.functional.borrow_mut().set_word(op.addr, value, None);
             store = before;
         }
-        let (id, in_order) = (self.head_id(), out.shape().stores_in_order);
+        let id = self.head_id();
         if let Some(r) = out.recorder().filter(|_| reads) {
             let addr = op.addr.word();
-            r.order.fence(self.id, id, in_order, false);
             r.read(self.id, id, op.dep, TraceKind::Rmw { addr, from, store });
         }
         if op.kind == OpKind::Lock {
@@ -290,15 +275,7 @@ impl HardwareThread {
     /// that runs again repeats them. Locks do act, so that they can be released.
     fn new_value(&self, op: &Op, old: u64) -> Option<u64> {
         match op.kind {
-            OpKind::Rmw | OpKind::StoreRelease
-                if self.journal.borrow().rolled_back(self.id)
-                    && !planted!(
-                        "core.dead-release-performs",
-                        "a thread that was rolled back publishes nothing"
-                    ) =>
-            {
-                None
-            }
+            OpKind::Rmw | OpKind::StoreRelease if self.journal.borrow().rolled_back(self.id) => None,
             OpKind::Rmw => match self.thread.rmw()? {
                 Rmw::Add(n) => Some(old.wrapping_add(n)),
                 Rmw::Swap(n) => Some(n),

@@ -2,7 +2,6 @@
 
 use crate::frontend::Op;
 use crate::seam::Cause;
-use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, LineAddr, Ps, TxId};
 use std::collections::VecDeque;
 
@@ -124,14 +123,7 @@ impl StoreQueue {
         }
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         let here = |s: &&QueuedStore| s.op.addr.word() == addr.word() && s.is_store();
-        let mut writers = self.entries.iter().take_while(older).filter(here);
-        match planted!(
-            "core.forwards-older-store",
-            "a load takes its value from the youngest older store of its word"
-        ) {
-            true => writers.next(),
-            false => writers.last(),
-        }
+        self.entries.iter().take_while(older).filter(here).last()
     }
     /// When the oldest store that may perform was committed.
     pub fn next_committed(&self) -> Option<Ps> {

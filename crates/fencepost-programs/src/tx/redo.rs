@@ -4,7 +4,6 @@ use super::record::{UNIT, code, fold, seal};
 use super::{APPLIED, COMMIT, Tx};
 use crate::sites;
 use crate::words::Variant;
-use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Buffered, Mem, Val, Width};
 
 /// Low bits of the commit record that count its entries; the sequence number is above them.
@@ -45,21 +44,11 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.order();
         }
         self.log_mark(COMMIT, (u64::from(self.seq) << COUNT_BITS) | records);
-        if !planted!(
-            "tx.applied-before-committed",
-            "a redo transaction is committed before it is applied"
-        ) {
-            self.order();
-        }
+        self.order();
         if !wrong {
             self.redo_apply();
             self.flush_dirty();
-            if !planted!(
-                "tx.log-truncated-early",
-                "a redo log is truncated after its data is durable"
-            ) {
-                self.order();
-            }
+            self.order();
         }
         self.log_mark(APPLIED, u64::from(self.seq));
         self.order();
