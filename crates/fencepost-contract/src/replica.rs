@@ -239,8 +239,8 @@ impl Applied {
     }
     /// A client takes everything of it up to an epoch to be durable.
     fn believed(&self, id: EpochId) -> Result<(), String> {
-        let own = self.epochs.iter().filter(|e| e.id.client == id.client && e.id <= id);
-        let missing = own.filter(|e| e.missing > 0).next_back();
+        let mut own = self.epochs.iter().filter(|e| e.id.client == id.client && e.id <= id);
+        let missing = own.rfind(|e| e.missing > 0);
         match (self.number.contains_key(&id), missing) {
             (true, None) => Ok(()),
             (_, Some(e)) => Err(format!(

@@ -61,7 +61,7 @@ fn killed_at_any_moment_the_file_recovers_in_another_process() {
         one["inside"].as_u64() > Some(0) && one["operations"].as_u64() > Some(20),
         "{one}"
     );
-    let two = native(&["cq", "--kill", "5", "--threads", "2", "--log", "redo"]).expect("as above");
+    let two = native(&["cq", "--kill", "5", "--log", "redo"]).expect("as above");
     assert_eq!(two["violations"], 0, "{two}");
 }
 #[test]

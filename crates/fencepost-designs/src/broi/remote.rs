@@ -80,8 +80,9 @@ impl Broi {
     pub(super) fn region_durable(&mut self, cx: &mut dyn Cx, port: PortId, fence: Seq) {
         let channel = Channel(port.0.saturating_sub(self.front.ports.local));
         let Some(stream) = self.stream(port) else { return };
-        let closed = stream.closed.pop_front_if(|c| c.0 == fence);
-        if let Some((_, id)) = closed {
+        if stream.closed.front().is_some_and(|c| c.0 == fence)
+            && let Some((_, id)) = stream.closed.pop_front()
+        {
             cx.count(REGION, 1);
             self.remote.durable.push_back((channel, id));
         }

@@ -171,9 +171,7 @@ impl Commits {
     }
     /// A poll reaches the controller, which answers from what it knows itself.
     fn poll(&mut self, cx: &mut dyn Cx, queue: u8) -> Option<Settled> {
-        let Some(c) = self.queues[usize::from(queue)] else {
-            return None;
-        };
+        let c = self.queues[usize::from(queue)]?;
         let (empty, full) = (cx.queue_is_empty(queue), self.credits.borrow().is_full(queue));
         if empty && !full && self.fault == CommitFault::FlagClearedEarly {
             cx.open_queue(queue, true);

@@ -108,12 +108,10 @@ impl PerTask {
         cx.count(PIGGY_BACKED, counted.with_data);
         match &mut self.changes[hart.index()] {
             Some(Change::Bind(span, answer)) => *answer = bind_now(&mut self.allocations, cx, *span),
-            Some(Change::Release(span, queue)) => {
-                if self.allocations.release(*span) {
-                    cx.write_register(RegisterWrite::Release(*queue, LineRange::touched(*span)));
-                }
+            Some(Change::Release(span, queue)) if self.allocations.release(*span) => {
+                cx.write_register(RegisterWrite::Release(*queue, LineRange::touched(*span)));
             }
-            None => {}
+            Some(Change::Release(..)) | None => {}
         }
         self.commits.open(cx, queue);
     }

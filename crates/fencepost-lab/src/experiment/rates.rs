@@ -10,7 +10,7 @@ pub(super) fn share(
     runs: &Runs,
     tag: &str,
     (part, of): (&str, &[String]),
-    point: &String,
+    point: &str,
     media: &str,
     over: Over,
 ) -> Option<Measured> {
@@ -45,7 +45,7 @@ pub(super) fn rises_along_points(runs: &Runs, tag: &str, points: &[String], medi
 }
 
 /// The program with the most operations per time, which the paper names.
-pub(super) fn most_operations(runs: &Runs, tag: &str, point: &String, media: &str, expect: &str) -> Option<Measured> {
+pub(super) fn most_operations(runs: &Runs, tag: &str, point: &str, media: &str, expect: &str) -> Option<Measured> {
     let rate = |p: &String| Some((p.clone(), operations(runs.get(tag, p, point, media)?)));
     let rates: PerProgram = runs.run_programs().filter_map(rate).collect();
     let most = rates.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;

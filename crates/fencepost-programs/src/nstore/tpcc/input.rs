@@ -5,8 +5,9 @@ use crate::draw;
 use crate::small::Small;
 use fencepost_kernel::rng;
 
-/// What the transaction does.
+/// What the transaction does. Inputs are made ahead of the measured stretch, where a box would cost more than its size saves.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant)]
 pub(super) enum Kind {
     /// An order of these lines. `unused`: its last item is none, so that nothing may come of it.
     NewOrder { lines: Small<Line, 15>, unused: bool },
