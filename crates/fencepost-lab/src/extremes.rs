@@ -122,6 +122,7 @@ fn defect(request: &Request) -> Option<String> {
 }
 
 #[test]
+#[ignore = "minutes: the tables of the large programs at their extremes; run it alone"]
 fn no_extreme_value_wraps_hangs_or_ends_as_our_defect() {
     let requests = requests();
     assert!(requests.len() > 500, "{}", requests.len());

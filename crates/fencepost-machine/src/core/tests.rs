@@ -319,6 +319,8 @@ fn the_front_end_bounds_what_is_dispatched() {
     let finish = |front_end_width, dispatch_width| {
         let mut spec = MachineSpec::default();
         (spec.core.front_end_width, spec.core.dispatch_width) = (front_end_width, dispatch_width);
+        // Queues that never fill: sixteen loads of four cycles each would allow four a cycle.
+        (spec.core.load_queue, spec.core.rob) = (64, 256);
         let program = body(|m| {
             for _ in 0..600 {
                 let _ = m.load(at(1));
