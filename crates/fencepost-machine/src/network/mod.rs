@@ -11,7 +11,7 @@
 //!
 //! Hu et al., Persistence Parallelism Optimization, MICRO 2018, sections IV-C and V-A.
 //!
-//! [`Network`] owns all of that state and asks the rest of the machine through [`Outside`]. Reading order: `spec`, `link`, `client`,
+//! `Network` owns all of that state and asks the rest of the machine through `Outside`. Reading order: `spec`, `link`, `client`,
 //! `server`, here.
 
 mod client;

@@ -268,7 +268,7 @@ pub struct QueuePlan {
     pub entries_each: Option<u16>,
     /// Entries of queue 0, where they differ: the queue of everything that no other queue takes.
     pub default_entries: Option<u16>,
-    /// Address-range registers of each queue but queue 0, which then say what queue a write takes ([`super::Cx::bind_range`]).
+    /// Address-range registers of each queue but queue 0, which then say what queue a write takes (`Cx::write_register`).
     /// Without any, each write names its queue.
     pub range_registers: u8,
     /// Whether an epoch's writes may issue before the previous epoch is durable, provided none can complete first.

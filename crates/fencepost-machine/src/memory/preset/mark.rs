@@ -16,7 +16,7 @@ pub enum Origin {
 /// Origin of one value of a preset.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The parameter of [`MediaSpec`].
+    /// The parameter of `MediaSpec`.
     pub field: &'static str,
     /// Where its value comes from.
     pub origin: Origin,
