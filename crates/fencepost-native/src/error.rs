@@ -16,6 +16,9 @@ pub enum NativeError {
     /// The processor cannot write a cache line back.
     #[error("this CPU has none of clwb, clflushopt and clflush")]
     NoFlush,
+    /// What was not to be used is all there is.
+    #[error("this CPU has none of clwb, clflushopt and clflush besides those given as --without")]
+    NoFlushLeft,
     /// The program or its settings.
     #[error(transparent)]
     Program(#[from] ProgramError),

@@ -13,7 +13,7 @@ mod report;
 pub mod x86;
 
 pub use error::NativeError;
-pub use report::{Calibration, CheckReport, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant};
+pub use report::{Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant};
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use x86::{calibrate, flush_instruction};
@@ -22,12 +22,12 @@ pub use x86::{killed, run, until_killed};
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod elsewhere {
-    use crate::{Calibration, KillReport, NativeError, Request, RunReport};
+    use crate::{Calibration, FlushWith, KillReport, NativeError, Request, RunReport};
     use std::path::Path;
     use std::process::Command;
 
     /// The flush instruction that this CPU has. Never here.
-    pub fn flush_instruction() -> Result<&'static str, NativeError> {
+    pub fn flush_instruction(_: &[FlushWith]) -> Result<&'static str, NativeError> {
         Err(NativeError::Host)
     }
     /// Times a program. Refused here.
@@ -43,7 +43,7 @@ mod elsewhere {
         Err(NativeError::Host)
     }
     /// Measures this machine. Refused here.
-    pub fn calibrate() -> Result<Calibration, NativeError> {
+    pub fn calibrate(_: &[FlushWith]) -> Result<Calibration, NativeError> {
         Err(NativeError::Host)
     }
 }

@@ -14,6 +14,29 @@ pub enum Variant {
     Ideal,
 }
 
+/// The instruction that writes a cache line back.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum FlushWith {
+    /// Keeps the line.
+    Clwb,
+    /// Drops the line; weakly ordered.
+    ClflushOpt,
+    /// Drops the line; ordered like a store.
+    Clflush,
+}
+impl FlushWith {
+    /// All, the preferred ones first.
+    pub const ALL: [FlushWith; 3] = [FlushWith::Clwb, FlushWith::ClflushOpt, FlushWith::Clflush];
+    /// Its mnemonic.
+    pub fn word(self) -> &'static str {
+        match self {
+            FlushWith::Clwb => "clwb",
+            FlushWith::ClflushOpt => "clflushopt",
+            FlushWith::Clflush => "clflush",
+        }
+    }
+}
+
 /// A native run.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -29,6 +52,8 @@ pub struct Request {
     pub warmup: u32,
     /// Where persistent memory lies; `None` is a temporary file, removed afterwards.
     pub pm: Option<PathBuf>,
+    /// Flushes that are not used even where the CPU has them.
+    pub without: Vec<FlushWith>,
 }
 
 /// The memory a program ran on.

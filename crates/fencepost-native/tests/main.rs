@@ -15,11 +15,12 @@ fn request(program: &str, scheme: Scheme, threads: u32) -> Request {
         ops: 50,
         warmup: 10,
         pm: None,
+        without: Vec::new(),
     }
 }
 /// The report, unless this CPU cannot.
 fn timed(r: &Request) -> Option<RunReport> {
-    if let Err(e) = flush_instruction() {
+    if let Err(e) = flush_instruction(&[]) {
         println!("skipped: {e}");
         return None;
     }
@@ -75,7 +76,7 @@ fn a_swap_of_two_lines_persists_what_its_log_needs() {
 }
 #[test]
 fn refusals_say_why() {
-    if flush_instruction().is_err() {
+    if flush_instruction(&[]).is_err() {
         return;
     }
     let ideal = |scheme| Request {
@@ -97,7 +98,7 @@ fn refusals_say_why() {
 }
 #[test]
 fn a_file_of_an_earlier_run_is_used_again_and_kept() {
-    if flush_instruction().is_err() {
+    if flush_instruction(&[]).is_err() {
         return;
     }
     let path = std::env::temp_dir().join(format!("fencepost-native-again-{}", std::process::id()));

@@ -1,7 +1,7 @@
 //! Arguments of `native`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use fencepost_lab::native::{NativeRequest, Variant};
+use fencepost_lab::native::{FlushWith, NativeRequest, Variant};
 use fencepost_lab::request::Request;
 use std::path::PathBuf;
 
@@ -73,6 +73,9 @@ pub struct NativeRun {
     /// Set a parameter of the program: program.PROGRAM.NAME=VALUE; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
+    /// Do as if the CPU lacked this flush instruction; may be repeated. What it has besides is used, clwb before clflushopt before clflush.
+    #[arg(long, value_name = "INSTRUCTION", value_enum)]
+    pub without: Vec<FlushArg>,
     /// One of the program's deliberate mistakes, for killed runs: measured code has none.
     #[arg(long, hide = true)]
     pub mistake: Option<String>,
@@ -87,7 +90,33 @@ pub enum VariantArg {
     Ideal,
 }
 
+/// Flush instructions.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+#[value(rename_all = "lower")]
+pub enum FlushArg {
+    /// Writes a line back and keeps it.
+    Clwb,
+    /// Writes a line back and drops it, weakly ordered.
+    ClflushOpt,
+    /// Writes a line back and drops it, ordered like a store.
+    Clflush,
+}
+impl FlushArg {
+    /// What it stands for.
+    pub fn flush(self) -> FlushWith {
+        match self {
+            FlushArg::Clwb => FlushWith::Clwb,
+            FlushArg::ClflushOpt => FlushWith::ClflushOpt,
+            FlushArg::Clflush => FlushWith::Clflush,
+        }
+    }
+}
+
 impl NativeRun {
+    /// Flushes that are not to be used.
+    pub fn without(&self) -> Vec<FlushWith> {
+        self.without.iter().map(|f| f.flush()).collect()
+    }
     /// The request for `program`.
     pub fn request(&self, program: &str) -> NativeRequest {
         NativeRequest {
@@ -107,12 +136,14 @@ impl NativeRun {
                 VariantArg::Ideal => Variant::Ideal,
             },
             pm: self.pm.clone(),
+            without: self.without(),
         }
     }
     /// The arguments that say the same about a process to be killed.
     pub fn again(&self) -> Vec<String> {
         let mut out = vec![format!("--threads={}", self.threads), format!("--seed={}", self.seed)];
         out.extend(self.log.iter().map(|l| format!("--log={l}")));
+        out.extend(self.without().into_iter().map(|f| format!("--without={}", f.word())));
         out.extend(self.mistake.iter().map(|m| format!("--mistake={m}")));
         out.extend(self.sets.iter().map(|s| format!("--set={s}")));
         out

@@ -61,7 +61,7 @@ fn killed_at_any_moment_the_file_recovers_in_another_process() {
         one["inside"].as_u64() > Some(0) && one["operations"].as_u64() > Some(20),
         "{one}"
     );
-    let two = native(&["cq", "--kill", "5", "--log", "redo"]).expect("as above");
+    let two = native(&["cq", "--kill", "5", "--threads", "2", "--log", "redo"]).expect("as above");
     assert_eq!(two["violations"], 0, "{two}");
 }
 #[test]
@@ -79,8 +79,15 @@ fn a_kill_between_the_halves_of_an_update_is_convicted() {
 #[test]
 #[ignore = "minutes: a thousand kills of each program"]
 fn a_thousand_kills() {
-    for program in ["sps", "cq", "hash", "rbtree"] {
-        let Some(r) = native(&[program, "--kill", "1000", "--threads", "2"]) else {
+    for (program, log) in [
+        ("sps", "undo-array"),
+        ("cq", "undo-array"),
+        ("cq", "redo"),
+        ("cq", "raw"),
+        ("hash", "undo-array"),
+        ("rbtree", "undo-array"),
+    ] {
+        let Some(r) = native(&[program, "--kill", "1000", "--threads", "2", "--log", log]) else {
             return;
         };
         println!("{r}");
@@ -107,6 +114,30 @@ fn native_refusals_name_the_way_out() {
         refused(&["native", "cq", "--pm", &other], &["it holds something else"]);
         assert_eq!(std::fs::read(&other).expect("still there"), b"precious");
     }
+}
+
+/// A CPU that lacks flush instructions, as far as the command can tell.
+#[test]
+fn a_cpu_without_the_instructions_is_told_so() {
+    if native(&["cq", "--ops", "20"]).is_none() {
+        return;
+    }
+    let all = ["--without", "clwb", "--without", "clflushopt", "--without", "clflush"];
+    let folder = Folder::new("without");
+    let [memory, machine] = ["memory", "machine.toml"].map(|f| format!("{}/{f}", folder.arg()));
+    for args in [
+        &["native", "sps", "--pm", &memory][..],
+        &["native", "sps", "--kill", "2", "--pm", &memory],
+        &["native", "--calibrate", &machine],
+    ] {
+        refused(&[args, &all].concat(), &["none of clwb, clflushopt and clflush", "-d x86-adr"]);
+    }
+    for file in [memory, machine] {
+        assert!(!std::path::Path::new(&file).exists(), "{file} was made");
+    }
+    let last = ["sps", "--ops", "20", "--without", "clwb", "--without", "clflushopt"];
+    let r = native(&last).expect("every x86-64 CPU of today has clflush");
+    assert_eq!((&r["flush_instruction"], &r["check"]["violations"]), (&"clflush".into(), &0.into()));
 }
 
 /// Every command of the page parses; and its promises about files hold.

@@ -3,7 +3,7 @@
 use super::micro::{Sequence, simulated};
 use super::runs::refused;
 use crate::error::LabError;
-use fencepost_native::Calibration;
+use fencepost_native::{Calibration, FlushWith};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ pub struct Simulates {
     pub simulated: f64,
 }
 
-/// Measures this machine and writes its file.
-pub fn calibrate(file: &Path) -> Result<Calibrated, LabError> {
-    let measured = fencepost_native::calibrate().map_err(refused)?;
+/// Measures this machine and writes its file; flushes are none of `without`.
+pub fn calibrate(file: &Path, without: &[FlushWith]) -> Result<Calibrated, LabError> {
+    let measured = fencepost_native::calibrate(without).map_err(refused)?;
     write(measured, file)
 }
 

@@ -4,7 +4,7 @@ use crate::config::{Resolved, parse_set};
 use crate::error::{BadInput, LabError};
 use crate::request::Request;
 use fencepost_native as real;
-use fencepost_native::{KillReport, NativeError, RunReport, Variant};
+use fencepost_native::{FlushWith, KillReport, NativeError, RunReport, Variant};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,6 +20,8 @@ pub struct NativeRequest {
     pub variant: Variant,
     /// Where persistent memory lies; `None` is a temporary file.
     pub pm: Option<PathBuf>,
+    /// Flushes that are not used even where the CPU has them.
+    pub without: Vec<FlushWith>,
 }
 
 impl NativeRequest {
@@ -59,6 +61,7 @@ impl NativeRequest {
             ops: self.request.ops,
             warmup: self.request.warmup,
             pm: self.pm.clone(),
+            without: self.without.clone(),
         })
     }
 }
@@ -68,7 +71,7 @@ pub(crate) fn refused(e: NativeError) -> LabError {
     match e {
         NativeError::File { action, path, why } => LabError::File { action, path, why },
         NativeError::Child(why) => LabError::Internal(format!("the process to be killed {why}")),
-        e @ (NativeError::Host | NativeError::NoFlush) => {
+        e @ (NativeError::Host | NativeError::NoFlush | NativeError::NoFlushLeft) => {
             let hint = "the simulator runs the same programs anywhere: fencepost run PROGRAM -d x86-adr -m themis";
             BadInput::new(e.to_string()).hint(hint).into()
         }
@@ -83,7 +86,7 @@ pub fn native(n: &NativeRequest) -> Result<RunReport, LabError> {
 
 /// Kills the program `kills` times, in processes started as `child(memory, progress)` says; recovers and audits after each.
 pub fn killed(n: &NativeRequest, kills: u32, child: &dyn Fn(&Path, &Path) -> Command) -> Result<KillReport, LabError> {
-    real::flush_instruction().map_err(refused)?;
+    real::flush_instruction(&n.without).map_err(refused)?;
     real::killed(&n.real()?, kills, child).map_err(refused)
 }
 

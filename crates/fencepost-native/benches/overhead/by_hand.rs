@@ -2,7 +2,7 @@
 
 use fencepost_kernel::{Build, Flavour, Mode, Pm, Program, Shape, run_batch};
 use fencepost_native::x86::choice::BASELINE;
-use fencepost_native::x86::cpu::FlushWith;
+use fencepost_native::FlushWith;
 use fencepost_native::x86::mapping::Mapping;
 use fencepost_native::x86::memory::{Choice, Native, Raw};
 use fencepost_native::x86::pinned::{cpus, pin};
@@ -126,7 +126,7 @@ impl Memory {
 
 /// Times both and prints the ratio.
 pub fn compare() {
-    if FlushWith::found().ok() != Some(FlushWith::Clwb) {
+    if FlushWith::found(&[]).ok() != Some(FlushWith::Clwb) {
         return println!("the loop by hand uses clwb, which this CPU lacks");
     }
     let settings = Settings {

@@ -1,13 +1,13 @@
 //! What instructions cost on this machine.
 
 use super::addresses::PARTS;
-use super::cpu::{FlushWith, caches, name};
+use super::cpu::{caches, name};
 use super::instructions::sfence;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::pinned::{cpus, pin};
 use crate::error::NativeError;
-use crate::report::Calibration;
+use crate::report::{Calibration, FlushWith};
 use fencepost_kernel::{Addr, Bytes, Rmw, Stream, Width};
 use fencepost_programs::layout::Footprint;
 use std::hint::black_box;
@@ -19,9 +19,9 @@ const RANDOM: u64 = 64 << 20;
 /// Batches; the smallest counts.
 const BATCHES: u32 = 40;
 
-/// Measures this machine, on anonymous memory.
-pub fn calibrate() -> Result<Calibration, NativeError> {
-    let flush = FlushWith::found()?;
+/// Measures this machine, on anonymous memory; `without` some flushes.
+pub fn calibrate(without: &[FlushWith]) -> Result<Calibration, NativeError> {
+    let flush = FlushWith::found(without)?;
     let (dram, pm) = (Bytes(4096), Bytes(LARGE));
     let mapping = Mapping::new(Footprint { dram, pm }, None)?;
     mapping.touch();

@@ -1,60 +1,41 @@
 //! What this processor has.
 
 use crate::error::NativeError;
+use crate::report::FlushWith;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
-use std::sync::LazyLock;
 
-/// The instruction that writes a cache line back.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum FlushWith {
-    /// Keeps the line.
-    Clwb,
-    /// Drops the line; weakly ordered.
-    ClflushOpt,
-    /// Drops the line; ordered like a store.
-    Clflush,
-}
-
-/// The best that cpuid reports (leaf 7: bits 24 and 23 of ebx; leaf 1: bit 19 of edx).
-fn best() -> Option<FlushWith> {
+/// Whether cpuid reports it (leaf 7: bits 24 and 23 of ebx; leaf 1: bit 19 of edx).
+fn has(flush: FlushWith) -> bool {
     // Unsafe on older compilers, which cannot know that every x86-64 CPU has cpuid.
     #[allow(unused_unsafe, unsafe_code, reason = "safe since Rust 1.93")]
     // SAFETY: part of x86-64.
     let (leaves, one) = unsafe { (__cpuid(0).eax, __cpuid(1)) };
-    if leaves >= 7 {
+    let seven = || {
         #[allow(unused_unsafe, unsafe_code, reason = "safe since Rust 1.93")]
-        // SAFETY: as above; the leaf exists.
-        let seven = unsafe { __cpuid_count(7, 0) };
-        if seven.ebx & 1 << 24 != 0 {
-            return Some(FlushWith::Clwb);
-        }
-        if seven.ebx & 1 << 23 != 0 {
-            return Some(FlushWith::ClflushOpt);
-        }
+        // SAFETY: as above; asked only where the leaf exists.
+        if leaves >= 7 { unsafe { __cpuid_count(7, 0) }.ebx } else { 0 }
+    };
+    match flush {
+        FlushWith::Clwb => seven() & 1 << 24 != 0,
+        FlushWith::ClflushOpt => seven() & 1 << 23 != 0,
+        FlushWith::Clflush => one.edx & 1 << 19 != 0,
     }
-    (one.edx & 1 << 19 != 0).then_some(FlushWith::Clflush)
 }
-
-static FOUND: LazyLock<Option<FlushWith>> = LazyLock::new(best);
 
 impl FlushWith {
-    /// The one to use: clwb, else clflushopt, else clflush.
-    pub fn found() -> Result<FlushWith, NativeError> {
-        FOUND.ok_or(NativeError::NoFlush)
-    }
-    /// Its mnemonic.
-    pub fn word(self) -> &'static str {
-        match self {
-            FlushWith::Clwb => "clwb",
-            FlushWith::ClflushOpt => "clflushopt",
-            FlushWith::Clflush => "clflush",
-        }
+    /// The one to use: clwb, else clflushopt, else clflush, as the CPU has them; none of `without`.
+    pub fn found(without: &[FlushWith]) -> Result<FlushWith, NativeError> {
+        let mut usable = Self::ALL.into_iter().filter(|f| !without.contains(f));
+        usable.find(|f| has(*f)).ok_or(match without {
+            [] => NativeError::NoFlush,
+            _ => NativeError::NoFlushLeft,
+        })
     }
 }
 
-/// The flush instruction that native runs use here.
-pub fn flush_instruction() -> Result<&'static str, NativeError> {
-    FlushWith::found().map(FlushWith::word)
+/// The flush instruction that native runs use here, which is none of `without`.
+pub fn flush_instruction(without: &[FlushWith]) -> Result<&'static str, NativeError> {
+    FlushWith::found(without).map(FlushWith::word)
 }
 
 /// A line of a text of the form "name : value".

@@ -5,7 +5,7 @@
 )]
 
 use super::addresses::OFFSET;
-use super::cpu::FlushWith;
+use crate::report::FlushWith;
 use fencepost_kernel::Addr;
 use std::arch::asm;
 

@@ -1,7 +1,6 @@
 //! A process killed at random moments, and its file recovered by another one.
 
 use super::checked::watch;
-use super::cpu::FlushWith;
 use super::file::{PmFile, temporary_path};
 use super::mapping::Mapping;
 use super::memory::Raw;
@@ -9,7 +8,7 @@ use super::progress::Progress;
 use super::recovering::{Expected, recover};
 use super::replay;
 use crate::error::NativeError;
-use crate::report::{KillReport, Memory, Request};
+use crate::report::{FlushWith, KillReport, Memory, Request};
 use fencepost_kernel::{CrashPoint, Program, Stream};
 use fencepost_programs::layout::Footprint;
 use fencepost_programs::{Settings, Visit, footprint, with_program};
@@ -34,8 +33,8 @@ fn settings(request: &Request) -> Settings {
     }
 }
 /// Accesses for code that maps memory before it uses them.
-fn raw() -> Result<Raw, NativeError> {
-    let flush = FlushWith::found()?;
+fn raw(request: &Request) -> Result<Raw, NativeError> {
+    let flush = FlushWith::found(&request.without)?;
     #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
     // SAFETY: every use below maps the program's footprint first and keeps it while it runs.
     Ok(unsafe { Raw::new(flush) })
@@ -46,6 +45,7 @@ pub fn until_killed(request: &Request, progress: &Path) -> Result<(), NativeErro
     let settings = settings(request);
     let pm = request.pm.as_deref().unwrap_or(Path::new(""));
     let run = UntilKilled {
+        raw: raw(request)?,
         size: footprint(&request.program, &settings)?,
         pm,
         progress: Progress::file(progress, settings.threads, MOST)?,
@@ -54,6 +54,7 @@ pub fn until_killed(request: &Request, progress: &Path) -> Result<(), NativeErro
 }
 
 struct UntilKilled<'a> {
+    raw: Raw,
     size: Footprint,
     pm: &'a Path,
     progress: Progress,
@@ -71,7 +72,7 @@ impl Visit for UntilKilled<'_> {
             }
             std::process::exit(0);
         });
-        watch(&program, raw()?, &self.progress, MOST);
+        watch(&program, self.raw, &self.progress, MOST);
         loop {
             std::thread::sleep(PATIENCE);
         }
@@ -114,7 +115,7 @@ impl Visit for Killed<'_> {
     type Out = Result<KillReport, NativeError>;
 
     fn visit<P: Program>(self, program: P) -> Self::Out {
-        let (raw, mut file) = (raw()?, PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?);
+        let (raw, mut file) = (raw(self.request)?, PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?);
         let mut moments = Stream::new(self.request.settings.seed, "kill");
         let mut report = self.report(file.describe(Mapping::new(self.size, Some(&file))?.map_sync()));
         for _ in 0..self.kills {
@@ -148,7 +149,7 @@ impl Killed<'_> {
         KillReport {
             program: self.request.program.clone(),
             log: self.request.settings.scheme.word(),
-            flush_instruction: FlushWith::found().map_or("none", FlushWith::word),
+            flush_instruction: FlushWith::found(&self.request.without).map_or("none", FlushWith::word),
             memory_detail,
             threads: self.threads,
             kills: self.kills,

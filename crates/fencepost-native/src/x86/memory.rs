@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "raw accesses to mapped memory")]
 
 use super::addresses::host;
-use super::cpu::FlushWith;
 use super::instructions::{flush, mfence, movnti, sfence};
+use crate::report::FlushWith;
 use fencepost_kernel::{Addr, At, Build, Fence, Flush, Mem, Rmw, Val, Width};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -41,8 +41,8 @@ unsafe impl Sync for Progress {}
 pub enum Unfinished {
     /// It had let others see its effects: it stands at this stamp.
     Released(u64),
-    /// Nobody can have seen it.
-    Hidden,
+    /// Nobody can have seen it. It holds its last lock since this stamp, or none yet.
+    Hidden(Option<u64>),
 }
 
 impl Progress {
@@ -106,7 +106,14 @@ impl Progress {
     pub fn begin(&self, t: u32, k: u32) {
         self.thread(t)[BEGUN].store(u64::from(k) + 1, Ordering::Release);
     }
-    /// It took a lock: its place in the order is now.
+    /// It is about to wait for a lock. If nobody has seen it so far, its place in the order is after the operation it waits for.
+    pub fn wait(&self, t: u32, k: u32) {
+        let r = self.record(t, k);
+        if r[RELEASED].load(Ordering::Relaxed) == 0 {
+            r[STAMPED].store(0, Ordering::Release);
+        }
+    }
+    /// It took a lock, or read what another operation released: its place in the order is now.
     pub fn stamp(&self, t: u32, k: u32) {
         let now = self.all()[STAMP].fetch_add(1, Ordering::AcqRel) + 1;
         self.record(t, k)[STAMPED].store(now, Ordering::Release);
@@ -149,7 +156,7 @@ impl Progress {
             if seen {
                 Unfinished::Released(stamp)
             } else {
-                Unfinished::Hidden
+                Unfinished::Hidden((stamp != 0).then_some(stamp))
             },
         ))
     }
@@ -207,13 +214,17 @@ mod tests {
             [(0, 4), (1, 5)]
         );
         p.begin(0, 1);
-        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden)));
+        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden(None))));
         p.stamp(0, 1);
-        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden)));
+        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden(Some(3)))));
+        p.wait(0, 1);
+        assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden(None))));
+        p.stamp(0, 1);
         p.release(0, 1);
+        p.wait(0, 1); // too late to stand after anybody
         assert_eq!(
             (p.unfinished(0), p.unfinished(1)),
-            (Some((1, Unfinished::Released(3))), None)
+            (Some((1, Unfinished::Released(4))), None)
         );
     }
     #[test]
@@ -226,7 +237,7 @@ mod tests {
         drop(writer);
         let reader = Progress::file(&path, 1, 10).unwrap();
         assert!(reader.running() && reader.history().is_empty());
-        assert_eq!(reader.unfinished(0), Some((0, Unfinished::Hidden)));
+        assert_eq!(reader.unfinished(0), Some((0, Unfinished::Hidden(Some(1)))));
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -96,7 +96,7 @@ pub fn recover<P: Program>(
 #[cfg(test)]
 mod tests {
     use super::super::choice::BASELINE;
-    use super::super::cpu::FlushWith;
+    use crate::report::FlushWith;
     use super::super::progress::Progress;
     use super::super::watched::Watched;
     use super::*;
@@ -120,7 +120,7 @@ mod tests {
         );
         #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
         // SAFETY: mapped below whenever it is used.
-        let raw = unsafe { Raw::new(FlushWith::found().unwrap()) };
+        let raw = unsafe { Raw::new(FlushWith::found(&[]).unwrap()) };
         let file = PmFile::create(None, size.pm.0).unwrap();
         let progress = Progress::heap(1, 40);
         {
@@ -157,7 +157,7 @@ mod tests {
         let mapping = Mapping::new(size, None).unwrap();
         #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
         // SAFETY: `mapping` lives until the end.
-        let raw = unsafe { Raw::new(FlushWith::found().unwrap()) };
+        let raw = unsafe { Raw::new(FlushWith::found(&[]).unwrap()) };
         let mut m = Recovering { raw, mapping: &mapping };
         for wild in [Addr(4096), Addr(u64::MAX - 7), Addr::pm(4096), Addr::pm(1 << 50)] {
             m.store(At::new(wild), Val::lit(7));

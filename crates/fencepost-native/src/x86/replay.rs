@@ -24,8 +24,20 @@ pub fn alone<P: Program>(
     Ok((progress.history(), m.counts))
 }
 
+/// Where an unfinished operation stands among stamps, which are far below.
+fn place(how: Unfinished) -> u64 {
+    const HELD: u64 = 1 << 62;
+    const WAITED: u64 = 1 << 63;
+    match how {
+        Unfinished::Released(stamp) => stamp,
+        Unfinished::Hidden(Some(stamp)) => HELD + stamp,
+        Unfinished::Hidden(None) => WAITED,
+    }
+}
+
 /// The operations of a killed run, in their order: those that ended as they were recorded, and those that were under way with
-/// the outcomes they have when everything is run again in that order. An operation that nobody can have seen comes last.
+/// the outcomes they have when everything is run again in that order. Operations that nobody can have seen come last: first those that
+/// held their locks, which may have stored, then those that still waited for one, which have not.
 pub fn completed<P: Program>(
     program: &P,
     size: Footprint,
@@ -33,16 +45,9 @@ pub fn completed<P: Program>(
     killed: &Progress,
 ) -> Result<Vec<OpRecord>, NativeError> {
     let mut order: Vec<(u64, u32, u32)> = killed.history().iter().map(|r| (r.stamp, r.thread, r.k)).collect();
-    let mut last = order.last().map_or(0, |o| o.0);
     for t in 0..killed.threads() {
-        match killed.unfinished(t) {
-            Some((k, Unfinished::Released(stamp))) => order.push((stamp, t, k)),
-            Some((k, Unfinished::Hidden)) => {
-                last = last.max(1 << 62) + 1;
-                order.push((last, t, k));
-            }
-            None => {}
-        }
+        let Some((k, how)) = killed.unfinished(t) else { continue };
+        order.push((place(how), t, k));
     }
     order.sort_unstable();
     let most = order.iter().map(|o| o.2 + 1).max().unwrap_or(0);
@@ -69,4 +74,48 @@ pub fn completed<P: Program>(
         },
     };
     Ok(order.into_iter().map(record).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::FlushWith;
+    use fencepost_programs::settings::{Described, Settings};
+    use fencepost_programs::cq::Cq;
+
+    /// Thread 1 holds a lock that thread 0 waits for: only thread 1 can have stored.
+    #[test]
+    fn who_held_the_lock_stands_before_who_waited_for_it() {
+        let Ok(flush) = FlushWith::found(&[]) else { return };
+        let settings = Settings {
+            threads: 2,
+            ops: 4,
+            ..Settings::default()
+        };
+        let program = Cq::checked(&settings).unwrap();
+        let killed = Progress::heap(2, 4);
+        killed.begin(0, 0);
+        killed.begin(1, 0);
+        killed.stamp(1, 0);
+        #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
+        // SAFETY: mapped by `completed` while it is used.
+        let raw = unsafe { Raw::new(flush) };
+        let order = |killed: &Progress| -> Vec<u32> {
+            let all = completed(&program, program.footprint(), raw, killed).unwrap();
+            all.iter().map(|o| o.thread).collect()
+        };
+        assert_eq!(order(&killed), [1, 0]);
+        // Thread 0 has let others see its effects before: it stands at its stamp.
+        killed.stamp(0, 0);
+        killed.release(0, 0);
+        assert_eq!(order(&killed), [0, 1]);
+        // One that took a first lock and waits for the second comes after the holder.
+        let killed = Progress::heap(2, 4);
+        for t in [0, 1] {
+            killed.begin(t, 0);
+            killed.stamp(t, 0);
+        }
+        killed.wait(0, 0);
+        assert_eq!(order(&killed), [1, 0]);
+    }
 }

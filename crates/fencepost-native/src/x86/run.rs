@@ -2,7 +2,6 @@
 
 use super::checked::Checked;
 use super::choice::{BASELINE, dispatch, has_ideal, is_fixed};
-use super::cpu::FlushWith;
 use super::file::PmFile;
 use super::mapping::Mapping;
 use super::memory::Raw;
@@ -10,7 +9,7 @@ use super::pinned::cpus;
 use super::timed::{Plan, Round, Timed, median, times};
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
-use crate::report::{Memory, PerOperation, Request, RunReport, Variant};
+use crate::report::{FlushWith, Memory, PerOperation, Request, RunReport, Variant};
 use fencepost_kernel::{Mode, Program};
 use fencepost_programs::{Coupling, Visit, footprint, with_program};
 
@@ -21,7 +20,7 @@ const BATCHES: u32 = 10;
 
 /// Times a program, recovers its file and audits it.
 pub fn run(request: &Request) -> Result<RunReport, NativeError> {
-    let flush = FlushWith::found()?;
+    let flush = FlushWith::found(&request.without)?;
     let mode = mode_of(request)?;
     let plan = plan(request, has_ideal(mode));
     let mut settings = request.settings.clone();

@@ -49,6 +49,12 @@ impl<'p> Watched<'p> {
             counts: Counts::default(),
         }
     }
+    /// The operation comes after all that took their place before now.
+    fn stamps(&self) {
+        if let (Some(p), Some(k)) = (self.progress, self.op) {
+            p.stamp(self.thread, k);
+        }
+    }
     /// The operation is about to let others see what it did.
     fn shows(&self) {
         if let (Some(p), Some(k)) = (self.progress, self.op) {
@@ -87,17 +93,21 @@ impl Mem for Watched<'_> {
         Val::lit(self.raw.rmw(at.addr, op))
     }
     fn load_acquire(&mut self, at: At<()>) -> Val<()> {
-        Val::lit(self.raw.load_acquire(at.addr))
+        let v = self.raw.load_acquire(at.addr);
+        // Whatever was released before it comes before this operation.
+        self.stamps();
+        Val::lit(v)
     }
     fn store_release(&mut self, at: At<()>, v: Val<()>) {
         self.shows();
         self.raw.store_release(at.addr, v.v);
     }
     fn lock(&mut self, at: At<()>) {
-        self.raw.lock(at.addr);
         if let (Some(p), Some(k)) = (self.progress, self.op) {
-            p.stamp(self.thread, k);
+            p.wait(self.thread, k);
         }
+        self.raw.lock(at.addr);
+        self.stamps();
     }
     fn unlock(&mut self, at: At<()>) {
         self.shows();

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// Runs it.
 pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(file) = &args.calibrate {
-        let found = calibrate(file)?;
+        let found = calibrate(file, &args.run.without())?;
         out.document(&found, || calibrated_text(&found))?;
         return Ok(CLEAN);
     }
