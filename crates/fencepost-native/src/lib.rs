@@ -13,7 +13,9 @@ mod report;
 pub mod x86;
 
 pub use error::NativeError;
-pub use report::{Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant};
+pub use report::{
+    Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant,
+};
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use x86::{calibrate, flush_instruction};

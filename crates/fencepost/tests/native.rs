@@ -130,14 +130,20 @@ fn a_cpu_without_the_instructions_is_told_so() {
         &["native", "sps", "--kill", "2", "--pm", &memory],
         &["native", "--calibrate", &machine],
     ] {
-        refused(&[args, &all].concat(), &["none of clwb, clflushopt and clflush", "-d x86-adr"]);
+        refused(
+            &[args, &all].concat(),
+            &["none of clwb, clflushopt and clflush", "-d x86-adr"],
+        );
     }
     for file in [memory, machine] {
         assert!(!std::path::Path::new(&file).exists(), "{file} was made");
     }
     let last = ["sps", "--ops", "20", "--without", "clwb", "--without", "clflushopt"];
     let r = native(&last).expect("every x86-64 CPU of today has clflush");
-    assert_eq!((&r["flush_instruction"], &r["check"]["violations"]), (&"clflush".into(), &0.into()));
+    assert_eq!(
+        (&r["flush_instruction"], &r["check"]["violations"]),
+        (&"clflush".into(), &0.into())
+    );
 }
 
 /// Every command of the page parses; and its promises about files hold.

@@ -85,7 +85,7 @@ impl Study<'_> {
                 request,
                 variant: Variant::Baseline,
                 pm: None,
-            without: Vec::new(),
+                without: Vec::new(),
             });
             report.map_err(|e| format!("hardware absent: {e}"))
         };

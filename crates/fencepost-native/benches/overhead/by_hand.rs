@@ -1,8 +1,8 @@
 //! Both loops.
 
 use fencepost_kernel::{Build, Flavour, Mode, Pm, Program, Shape, run_batch};
-use fencepost_native::x86::choice::BASELINE;
 use fencepost_native::FlushWith;
+use fencepost_native::x86::choice::BASELINE;
 use fencepost_native::x86::mapping::Mapping;
 use fencepost_native::x86::memory::{Choice, Native, Raw};
 use fencepost_native::x86::pinned::{cpus, pin};

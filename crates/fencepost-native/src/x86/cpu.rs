@@ -13,7 +13,11 @@ fn has(flush: FlushWith) -> bool {
     let seven = || {
         #[allow(unused_unsafe, unsafe_code, reason = "safe since Rust 1.93")]
         // SAFETY: as above; asked only where the leaf exists.
-        if leaves >= 7 { unsafe { __cpuid_count(7, 0) }.ebx } else { 0 }
+        if leaves >= 7 {
+            unsafe { __cpuid_count(7, 0) }.ebx
+        } else {
+            0
+        }
     };
     match flush {
         FlushWith::Clwb => seven() & 1 << 24 != 0,

@@ -115,7 +115,10 @@ impl Visit for Killed<'_> {
     type Out = Result<KillReport, NativeError>;
 
     fn visit<P: Program>(self, program: P) -> Self::Out {
-        let (raw, mut file) = (raw(self.request)?, PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?);
+        let (raw, mut file) = (
+            raw(self.request)?,
+            PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?,
+        );
         let mut moments = Stream::new(self.request.settings.seed, "kill");
         let mut report = self.report(file.describe(Mapping::new(self.size, Some(&file))?.map_sync()));
         for _ in 0..self.kills {

@@ -96,10 +96,10 @@ pub fn recover<P: Program>(
 #[cfg(test)]
 mod tests {
     use super::super::choice::BASELINE;
-    use crate::report::FlushWith;
     use super::super::progress::Progress;
     use super::super::watched::Watched;
     use super::*;
+    use crate::report::FlushWith;
     use fencepost_kernel::units::PM_BASE;
     use fencepost_kernel::{Addr, Pm, run_thread};
     use fencepost_programs::settings::{Described, Settings};

@@ -80,8 +80,8 @@ pub fn completed<P: Program>(
 mod tests {
     use super::*;
     use crate::report::FlushWith;
-    use fencepost_programs::settings::{Described, Settings};
     use fencepost_programs::cq::Cq;
+    use fencepost_programs::settings::{Described, Settings};
 
     /// Thread 1 holds a lock that thread 0 waits for: only thread 1 can have stored.
     #[test]
