@@ -1,8 +1,13 @@
-//! `battery [--design NAME] [--full]`: the battery of one or every design, as a table.
+//! `battery [--design NAME] [--full] [--programs N]`: the battery of one or every design, as a table.
 
 use fencepost_lab::battery::{Extent, Part, heading, run};
 use fencepost_lab::designs;
 use std::process::ExitCode;
+
+fn usage() -> ExitCode {
+    eprintln!("usage: cargo run -p xtask -- battery [--design NAME] [--full] [--programs N]");
+    ExitCode::from(2)
+}
 
 /// Runs it; 1 if something is wrong, 2 for an unknown design or option.
 pub fn command(args: &[&str]) -> ExitCode {
@@ -11,11 +16,12 @@ pub fn command(args: &[&str]) -> ExitCode {
     while let Some(arg) = rest.next() {
         match (*arg, design) {
             ("--full", _) => extent = Extent::full(),
+            ("--programs", _) => match rest.next().and_then(|n| n.parse().ok()) {
+                Some(n) => extent.programs = n,
+                None => return usage(),
+            },
             ("--design", None) => design = Some(rest.next().copied().unwrap_or_default()),
-            _ => {
-                eprintln!("usage: cargo run -p xtask -- battery [--design NAME] [--full]");
-                return ExitCode::from(2);
-            }
+            _ => return usage(),
         }
     }
     let all = designs();

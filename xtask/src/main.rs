@@ -8,6 +8,7 @@
 
 mod battery;
 mod circles;
+mod convict;
 mod digests;
 mod faults;
 mod fuzz;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         ["battery", ref rest @ ..] => battery::command(rest),
         ["rules"] => rules::command(None),
         ["rules", check] => rules::command(Some(check)),
+        ["faults", "--run", ref only @ ..] => convict::command(only),
         ["faults"] => {
             for f in faults::all() {
                 println!("{}\t{}\t{}", f.name, f.breaks, f.place);
@@ -79,8 +81,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults | rules [CHECK] | circles [--write]"
+                "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | circles [--write]"
             );
             ExitCode::from(2)
         }

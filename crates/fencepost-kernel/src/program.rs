@@ -77,6 +77,10 @@ pub trait Program: Clone + Send + Sync + 'static {
     /// What the oracle precomputes from a whole run's operations.
     type Model;
 
+    /// Whether threads load what others store at the same time, on purpose. In a checked run of a program that does not say
+    /// so, such a load is a violation.
+    const RACES: bool = false;
+
     /// Builds the initial structure. Untimed; the image it leaves is durable.
     fn setup<M: Mem>(&self, m: &mut M);
     /// The data that stays in a cache of sufficient size while the program runs, hottest first: it is read before measuring begins. Logs

@@ -145,6 +145,16 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
     }
     let replica = replication::audit(resolved, report);
     witnesses.extend(replica.iter().map(replication::witness));
+    let race = report.race.filter(|_| !P::RACES);
+    if let Some(race) = race {
+        witnesses.push(Witness {
+            event: None,
+            time_ps: None,
+            why: format!("a data race that the program does not declare: {race}"),
+            source: vec![race.source.to_string()],
+            replay: None,
+        });
+    }
     if let Err(refusal) = &conformance {
         let why = format!("contract {contract}: {refusal}");
         witnesses.push(Witness {
@@ -167,6 +177,7 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
         flight.as_ref().is_some_and(|f| f.witness.is_some()),
         report.broken_rule.is_some(),
         replica.is_some(),
+        race.is_some(),
     ];
     Ok(Check {
         points: found.points,

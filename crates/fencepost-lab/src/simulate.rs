@@ -61,6 +61,12 @@ pub fn simulate_until<P: Program>(
         Err(RunError::OutOfTime) => return Ok(None),
         done => done.map_err(refuse)?,
     };
+    if let Some(stale) = &report.stale {
+        return Err(LabError::Internal(stale.to_string()));
+    }
+    if let Some(disorder) = report.disorder {
+        return Err(LabError::Internal(disorder.to_string()));
+    }
     Ok(Some(Simulated {
         report,
         stats,

@@ -32,7 +32,7 @@ const BUDGET: &str = "200";
 
 /// Sizes at which a few operations touch everything: smaller still than those that programs declare, where an exploration of one
 /// thread is to end.
-fn sizes(about: &About) -> Vec<String> {
+pub(crate) fn sizes(about: &About) -> Vec<String> {
     let smaller: &[(&str, &str)] = match about.word {
         "sps" => &[("entry", "8B"), ("swaps", "1")],
         "rbtree" => &[("keys", "12"), ("preload", "4")],

@@ -48,7 +48,8 @@ pub mod network;
 pub mod seam;
 mod spec;
 
-pub use core::Account;
+pub use core::{Account, Disorder, Race};
 pub use frontend::{SimMem, ThreadBody};
+pub use hierarchy::StaleBytes;
 pub use machine::{Counters, HartReport, Machine, RunError, RunReport, Stuck, Workload};
 pub use spec::{BusSpec, CacheSpec, CoreSpec, Fences, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};

@@ -11,6 +11,7 @@
 //! the fixed point the lower bound itself satisfies every reading: it is an explanation. So an audit that ends without
 //! contradiction has a witness, and a contradiction means that none exists.
 
+use fencepost_kernel::planted;
 use fencepost_kernel::{CrashPoint, OpRecord};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,12 @@ type OpId = u32;
 struct Register {
     initial: u64,
     versions: Vec<(OpId, u64)>,
+}
+impl Register {
+    /// Its value when so many of its versions are in.
+    fn after(&self, versions: usize) -> u64 {
+        versions.checked_sub(1).map_or(self.initial, |v| self.versions[v].1)
+    }
 }
 
 /// What happened in a run, gathered before it is digested.
@@ -230,7 +237,11 @@ impl History {
                 crash.acked.get(u).copied().unwrap_or(0),
                 crash.begun.get(u).copied().unwrap_or(0),
             );
-            if acked > 0 && count > 0 {
+            let forgets = planted!(
+                "oracle.acknowledged-may-be-lost",
+                "an acknowledged operation is in every explanation"
+            );
+            if acked > 0 && count > 0 && !forgets {
                 self.include(&mut cut, self.start[u] + acked.min(count) - 1);
             }
             if begun < count {
@@ -257,39 +268,55 @@ impl History {
             None => return Err(NoPrefix),
             Some(_) => {}
         }
-        if self.narrow(cut, register, value)? {
-            cut.pending.push((register, value));
+        let moved = self.narrowed(cut, register, value)?;
+        // What was pending was read at a fixed point: unless a bound has moved since, it has nothing new to say.
+        if moved && !cut.pending.is_empty() {
+            self.settle(cut)?;
         }
-        self.settle(cut)
+        Ok(())
+    }
+    /// As [`History::narrow`], with the reading kept while it is pending; true if a bound moved.
+    fn narrowed(&self, cut: &mut Cut, register: u64, value: u64) -> Result<bool, NoPrefix> {
+        let (open, moved) = self.narrow(cut, register, value)?;
+        if open {
+            // Readings are a set: in order, equal states of an audit meet.
+            let reading = (register, value);
+            let (Ok(at) | Err(at)) = cut.pending.binary_search(&reading);
+            cut.pending.insert(at, reading);
+        }
+        Ok(moved)
     }
     /// Repeats pending readings until nothing moves.
     fn settle(&self, cut: &mut Cut) -> Result<(), NoPrefix> {
-        loop {
-            let (lo, hi) = (cut.lo.clone(), cut.hi.clone());
-            let pending = std::mem::take(&mut cut.pending);
-            for (register, value) in pending {
-                if self.narrow(cut, register, value)? {
-                    cut.pending.push((register, value));
-                }
-            }
-            if lo == cut.lo && hi == cut.hi {
-                // Readings are a set: sorting lets equal states of an audit meet.
-                cut.pending.sort_unstable();
-                return Ok(());
+        let mut moved = true;
+        while std::mem::take(&mut moved) {
+            for (register, value) in std::mem::take(&mut cut.pending) {
+                moved |= self.narrowed(cut, register, value)?;
             }
         }
+        Ok(())
     }
-    /// Narrows by one reading; true if it still fits several places of the register's history.
-    fn narrow(&self, cut: &mut Cut, register: u64, value: u64) -> Result<bool, NoPrefix> {
-        let r = &self.registers[&register];
+    /// The one value that every cut within the bounds leaves in a register, if they agree on its last writer.
+    pub fn settled_value(&self, cut: &Cut, register: u64) -> Option<u64> {
+        let r = self.registers.get(&register)?;
+        let (least, most) = self.bounds(cut, r);
+        (least == most).then(|| r.after(least))
+    }
+    /// How many of a register's versions are in: at least and at most. Both are prefixes, because cuts are closed.
+    fn bounds(&self, cut: &Cut, r: &Register) -> (usize, usize) {
         let within = |bound: &[u32], id: OpId| {
             let (thread, k) = self.op(id);
             k < bound[thread]
         };
-        // `p` versions are in: at least `least`, at most `most`; both bounds are prefixes because cuts are closed.
         let least = r.versions.partition_point(|v| within(&cut.lo, v.0));
-        let most = r.versions.partition_point(|v| within(&cut.hi, v.0));
-        let holds = |p: &usize| value == if *p == 0 { r.initial } else { r.versions[*p - 1].1 };
+        let more = r.versions[least..].partition_point(|v| within(&cut.hi, v.0));
+        (least, least + more)
+    }
+    /// Narrows by one reading; whether it still fits several places of the register's history, and whether a bound moved.
+    fn narrow(&self, cut: &mut Cut, register: u64, value: u64) -> Result<(bool, bool), NoPrefix> {
+        let r = &self.registers[&register];
+        let (least, most) = self.bounds(cut, r);
+        let holds = |p: &usize| value == r.after(*p);
         let first = (least..=most).find(holds).ok_or(NoPrefix)?;
         let last = (first..=most).rev().find(holds).ok_or(NoPrefix)?;
         if first > least {
@@ -299,7 +326,11 @@ impl History {
             self.exclude(cut, r.versions[last].0);
         }
         let sound = cut.lo.iter().zip(&cut.hi).all(|(lo, hi)| lo <= hi);
-        if sound { Ok(first < last) } else { Err(NoPrefix) }
+        if sound {
+            Ok((first < last, first > least || last < most))
+        } else {
+            Err(NoPrefix)
+        }
     }
 }
 

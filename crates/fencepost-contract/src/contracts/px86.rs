@@ -10,6 +10,7 @@
 
 use super::{LineOrder, Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
+use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, StoreId, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 
@@ -126,6 +127,14 @@ impl Px86 {
                 let covered = (line, view.newest);
                 self.accept_lines(&[covered], space);
             }
+            _ if planted!(
+                "contract.flush-needs-no-fence",
+                "a flush is complete only at the next fence"
+            ) =>
+            {
+                let covered = (line, view.newest);
+                self.accept_lines(&[covered], space);
+            }
             Flush::Clwb | Flush::ClflushOpt | Flush::CvAp => {
                 let seen = view.coherence.get(&line).copied().unwrap_or(0);
                 view.flushed.push((line, seen.max(view.ready)));
@@ -138,7 +147,12 @@ impl Px86 {
         view.ready = view.ready.max(view.newest);
         let flushed = std::mem::take(&mut view.flushed);
         let nt = std::mem::take(&mut view.nt);
-        self.accept_lines(&flushed, space);
+        if !planted!(
+            "contract.fence-orders-nothing",
+            "a fence completes the flushes before it"
+        ) {
+            self.accept_lines(&flushed, space);
+        }
         for node in nt {
             self.accept(node, Axiom::NtFence, space);
         }

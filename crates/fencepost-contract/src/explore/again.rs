@@ -9,6 +9,7 @@ use super::search::{Allowance, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
 use crate::contracts::{Contract, ContractKind};
 use crate::graph::{CrashSpace, Extent, NodeId};
+use fencepost_kernel::planted;
 use fencepost_kernel::{CrashPoint, Fence, Image, Trace, TraceKind, Violation};
 use std::fmt;
 
@@ -140,12 +141,20 @@ pub fn interrupt(
         complete: true,
         ..AgainReport::default()
     };
-    let mut reached = 0;
+    let (mut reached, mut visited) = (0, 0);
     for (point, durable) in states {
-        if allowance.is_spent(tally) {
-            report.complete = false;
+        if planted!(
+            "explorer.second-failure-not-tried",
+            "power fails again in every recovery that stored something"
+        ) {
             break;
         }
+        if allowance.is_spent(tally) {
+            report.complete = false;
+            visited = states.len();
+            break;
+        }
+        visited += 1;
         (reached..=*point).for_each(|p| first.advance(&mut path, p));
         reached = reached.max(point + 1);
         path.reset();
@@ -181,6 +190,10 @@ pub fn interrupt(
         }
     }
     subject.forget();
+    if visited < states.len() {
+        let (counted, run) = (states.len() as u64, visited as u64);
+        return Err(ExploreError::Skipped { counted, run });
+    }
     Ok((report, None))
 }
 

@@ -12,6 +12,7 @@ use super::work::Work;
 use crate::contracts::Contract;
 use crate::graph::{CrashSpace, Extent};
 use fencepost_kernel::Violation;
+use fencepost_kernel::planted;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -232,7 +233,11 @@ impl<'s> Explorer<'s> {
         }
         let mut path = self.path();
         (0..=point).for_each(|p| self.advance(&mut path, p));
-        let listed = state.deviation == Deviation::Persisted;
+        let other = planted!(
+            "explorer.replay-of-another-state",
+            "an id names the crash state that it was printed for"
+        );
+        let listed = (state.deviation == Deviation::Persisted) != other;
         let undecided: Vec<_> = path.known.open_stores().collect();
         let wanted = |n| undecided.binary_search(&n).is_ok() && state.nodes.binary_search(&n).is_ok() == listed;
         let closed = path.known.settle(wanted);

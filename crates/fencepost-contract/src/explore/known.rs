@@ -3,6 +3,7 @@
 use super::order::{Order, Part};
 use crate::graph::NodeId;
 use fencepost_kernel::Addr;
+use fencepost_kernel::planted;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -86,7 +87,12 @@ impl Known {
         }
         self.open.extend(self.executed..executed);
         self.executed = self.executed.max(executed);
-        must.for_each(|n| self.include(n.0));
+        if !planted!(
+            "explorer.must-forgotten",
+            "what a fence made durable is durable in every crash state"
+        ) {
+            must.for_each(|n| self.include(n.0));
+        }
         let Known { open, status, .. } = self;
         open.retain(|n| {
             // A barrier with nothing undecided before it orders nothing any more.
@@ -175,11 +181,15 @@ impl Known {
                 let low = &mut self.low[p.part as usize];
                 *low = (*low).max(p.version + 1);
             }
+            let open = planted!(
+                "explorer.include-not-closed",
+                "what a durable store waits for is durable"
+            );
             self.work.extend(
                 order
                     .before(n)
                     .iter()
-                    .filter(|p| self.status[**p as usize] != Status::In),
+                    .filter(|p| self.status[**p as usize] != Status::In && !open),
             );
         }
     }
@@ -201,11 +211,12 @@ impl Known {
                 let high = &mut self.high[p.part as usize];
                 *high = (*high).min(p.version);
             }
+            let open = planted!("explorer.exclude-not-closed", "what waits for a lost store is lost");
             self.work.extend(
                 order
                     .after(n)
                     .iter()
-                    .filter(|s| self.status[**s as usize] != Status::Out),
+                    .filter(|s| self.status[**s as usize] != Status::Out && !open),
             );
         }
     }

@@ -1,6 +1,8 @@
 //! Which continuations are known to end well, by recovery's state and the view of the words they read.
 
 use super::known::Known;
+use fencepost_kernel::planted;
+use fencepost_kernel::rng::mix;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 use std::rc::Rc;
@@ -10,6 +12,8 @@ const MOST_KEPT: usize = 4_000_000;
 
 /// Results with the same words read.
 struct Group {
+    /// Fingerprint of the set of words.
+    set: u128,
     words: Rc<[u32]>,
     clean: FxHashSet<u128>,
 }
@@ -38,31 +42,39 @@ impl<K: Eq + Hash> Memo<K> {
     }
     /// The words read by the continuations of an equal state with equal views, if they are known to be clean.
     pub fn find(&self, key: &K, known: &Known) -> Option<Rc<[u32]>> {
-        let group = self
-            .groups
-            .get(key)?
-            .iter()
-            .find(|g| g.clean.contains(&known.view(&g.words)))?;
+        let group = self.groups.get(key)?.iter().find(|g| {
+            g.clean.contains(&known.view(&g.words))
+                || planted!(
+                    "explorer.merge-ignores-memory",
+                    "states merge only where what they read looks the same"
+                )
+        })?;
         Some(Rc::clone(&group.words))
     }
-    /// Remembers that every continuation is clean and reads `words`.
+    /// Remembers that every continuation is clean and reads `words`, each of them once.
     pub fn keep(&mut self, key: K, known: &Known, words: &[u32]) {
         if self.kept >= MOST_KEPT {
             self.clear();
         }
-        let mut sorted: Vec<u32> = words.to_vec();
-        sorted.sort_unstable();
-        let view = known.view(&sorted);
         self.kept += 1;
+        let set = fingerprint(words);
         let groups = self.groups.entry(key).or_default();
-        match groups.iter_mut().find(|g| *g.words == sorted[..]) {
+        match groups.iter_mut().find(|g| g.set == set) {
             Some(group) => {
-                group.clean.insert(view);
+                // In the group's own order, in which it is asked for.
+                group.clean.insert(known.view(&group.words));
             }
             None => groups.push(Group {
-                words: sorted.into(),
-                clean: FxHashSet::from_iter([view]),
+                set,
+                words: words.into(),
+                clean: FxHashSet::from_iter([known.view(words)]),
             }),
         }
     }
+}
+
+/// A fingerprint of a set that does not depend on the order of its elements: lists of thousands of words need no sorting.
+fn fingerprint(words: &[u32]) -> u128 {
+    let halves = |w: &u32| u128::from(mix(u64::from(*w))) << 64 | u128::from(mix(!u64::from(*w)));
+    words.iter().map(halves).fold(0, u128::wrapping_add)
 }

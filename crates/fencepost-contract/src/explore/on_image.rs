@@ -16,6 +16,7 @@ impl<P: Program> Oracle<'_, P> {
     }
     /// The same under a watch; the watch comes back with recovery's stores, if it keeps a tape.
     pub(super) fn watched(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch) {
+        self.count_run();
         let mut memory = ImageMem::new(image);
         memory.watch = watch;
         memory.watch.allow(ENDLESS);

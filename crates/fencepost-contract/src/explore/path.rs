@@ -4,6 +4,7 @@ use super::known::Known;
 use super::search::size;
 use super::watch::{Fault, Watch};
 use fencepost_kernel::Addr;
+use fencepost_kernel::planted;
 
 /// A place at which recovery's whole state is at hand, so that continuations from equal states need running once.
 #[derive(Debug)]
@@ -230,7 +231,9 @@ impl Path {
         if !self.replaying() {
             self.read_also(&[slot]);
         }
-        if let Some(own) = self.known.own(slot) {
+        if let Some(own) = self.known.own(slot)
+            && !planted!("explorer.own-store-unseen", "recovery reads what it has stored")
+        {
             return own;
         }
         let (initial, parts) = self.known.parts(slot);
@@ -256,7 +259,8 @@ impl Path {
         if low == high {
             return low;
         }
-        let versions = high - self.choose(high - low + 1);
+        let left_out = planted!("explorer.choice-left-out", "every value that a word may hold is tried");
+        let versions = high - self.choose(high - low + 1 - u32::from(left_out));
         self.known.narrow(part, versions);
         let (durable, lost) = self.known.decided();
         if self.better_than.is_some_and(|best| size(durable, lost) >= best) {

@@ -2,6 +2,7 @@
 
 use super::memory::CrashMem;
 use fencepost_kernel::{CrashPoint, Flow, OpRecord, Program};
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -61,6 +62,8 @@ where
 pub struct Oracle<'p, P: Program> {
     program: &'p P,
     model: P::Model,
+    /// Crash images recovered so far.
+    runs: Cell<u64>,
 }
 impl<'p, P: Program> Oracle<'p, P> {
     /// `ops` is every operation of the run, sorted by stamp ([`fencepost_kernel::Trace::ops`]).
@@ -68,11 +71,19 @@ impl<'p, P: Program> Oracle<'p, P> {
         Oracle {
             program,
             model: program.model(ops),
+            runs: Cell::new(0),
         }
     }
     /// The program.
     pub fn program(&self) -> &'p P {
         self.program
+    }
+    /// How many concrete crash images were recovered: checks compare it with what they say they did.
+    pub(super) fn runs(&self) -> u64 {
+        self.runs.get()
+    }
+    pub(super) fn count_run(&self) {
+        self.runs.set(self.runs.get() + 1);
     }
     /// What the program's oracle knows of the run.
     pub fn model(&self) -> &P::Model {

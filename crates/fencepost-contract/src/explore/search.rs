@@ -14,6 +14,14 @@ pub enum ExploreError {
              it must not depend on time, addresses of its own or random numbers"
     )]
     Nondeterministic,
+    /// Crash states were counted for which recovery was not run.
+    #[error("the checker counted {counted} recoveries and ran {run}: its verdict means nothing")]
+    Skipped {
+        /// Recoveries, or failure points, that it counted.
+        counted: u64,
+        /// Those that were run.
+        run: u64,
+    },
     /// A merge would have hidden a violation.
     #[error(
         "a merge would have hidden this violation: {why}; what a cut mark is given (or a step's state) must \

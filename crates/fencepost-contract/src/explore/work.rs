@@ -8,6 +8,7 @@ use super::path::{Ends, Path};
 use super::report::{Budget, Report, Verdict};
 use super::search::{Allowance, Broken, Doubt, Ending, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
+use fencepost_kernel::planted;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -110,14 +111,27 @@ impl<'e, 's> Work<'e, 's> {
                 ..explorer.rules
             };
             let before = self.tally.recoveries;
+            let merged = self.tally.merges;
             let ending = match rules.allowance.is_spent(&self.tally) {
                 true => Ending::Spent(None),
+                _ if i % 2 == 1
+                    && planted!(
+                        "explorer.point-counted-not-searched",
+                        "every failure point that is counted is searched"
+                    ) =>
+                {
+                    Ending::Explored(None)
+                }
                 false => subject.search(&mut self.path, &point.crash, &rules, &mut self.tally)?,
             };
             if let Some(ends) = &mut self.path.ends {
                 self.ended.extend(ends.states.drain(..).map(|durable| (i, durable)));
             }
             match ending {
+                Ending::Explored(_) if (self.tally.recoveries, self.tally.merges) == (before, merged) => {
+                    let (counted, run) = (self.report.crash_points, i as u64);
+                    return Err(ExploreError::Skipped { counted, run });
+                }
                 Ending::Explored(_) => {
                     // Every run of recovery covers at least one state of its own.
                     let at_least = u128::from(self.tally.recoveries - before).max(1);
@@ -213,9 +227,13 @@ impl<'e, 's> Work<'e, 's> {
         self.path.ends = None;
         // With the budget spent there is no time left for this, and shrinking must not take longer than finding.
         let soon = Instant::now() + self.begun.elapsed().max(SHRINKING);
+        let recoveries = match explorer.budget {
+            Budget::States(n) => explorer.minimising.min(n),
+            Budget::Unlimited | Budget::Time(_) => explorer.minimising,
+        };
         let allowance = Allowance {
-            recoveries: explorer.minimising,
-            steps: explorer.minimising.saturating_mul(MINIMISING_STEPS),
+            recoveries,
+            steps: recoveries.saturating_mul(MINIMISING_STEPS),
             until: Some(self.allowance(1.0).until.map_or(soon, |t| t.min(soon))),
         };
         self.path.watch.until = allowance.until;

@@ -3,6 +3,7 @@
 use super::config::Config;
 use super::format::{Area, BlkTag, Content, DATA_BLOCKS, Head, Name, Record, encode};
 use super::txs::Key;
+use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cx, Write, WriteId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -256,7 +257,14 @@ impl MemLog {
                 }
         };
         let n = self.groups.iter().take_while(|g| over(g)).count();
-        self.over.extend(self.groups.drain(..n).map(|g| (g.sid, g.slot)));
+        let over = self.groups.drain(..n).map(|g| (g.sid, g.slot));
+        match planted!(
+            "loc.slot-reused-early",
+            "a log slot is used again only after the head that passed it is durable"
+        ) {
+            true => self.free.extend(over.map(|g| g.1)),
+            false => self.over.extend(over),
+        }
         let start = self.groups.front().map_or(self.next, |g| g.sid);
         if start > self.head.start {
             self.head = Head { start, first };

@@ -89,7 +89,11 @@ pub(super) fn is_transfer(why: Why) -> bool {
 }
 /// A store to persistent memory has to wait while its core's pointers are being reset: no tag could stand for it.
 pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-    let wrapping = paths.wcb(cx.core_of(hart)).wrapping();
+    let wrapping = paths.wcb(cx.core_of(hart)).wrapping()
+        && !planted!(
+            "themis.store-during-wrap",
+            "no store takes a tag while the pointers are being reset"
+        );
     match access == Access::Store && line.is_persistent() && wrapping {
         true => paths.wait(Cause::WcbWrap),
         false => Gate::Go,

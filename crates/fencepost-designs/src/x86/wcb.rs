@@ -1,5 +1,6 @@
 //! The write-combining buffer of one core.
 
+use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{Cause, WriteId};
 
@@ -104,7 +105,11 @@ impl Wcb {
     }
     /// Whether an entry for the line has not been sent.
     pub fn holds_unsent(&self, line: LineAddr) -> bool {
-        (self.head..self.tail).any(|p| self.is_for(p, line))
+        let unseen = planted!(
+            "x86.buffered-line-unseen",
+            "a line in a write-combining buffer is not served from elsewhere"
+        );
+        !unseen && (self.head..self.tail).any(|p| self.is_for(p, line))
     }
     /// Whether an entry for the line has not been acknowledged.
     pub fn holds(&self, line: LineAddr) -> bool {
@@ -123,7 +128,10 @@ impl Wcb {
         if let Some(at) = (self.head..self.tail).find(|p| self.is_for(*p, line)) {
             let slot = self.slot(at);
             if let Some(e) = &mut self.ring[slot] {
-                (e.data, e.hart) = (*data, hart);
+                if !planted!("x86.combining-drops-bytes", "stores that combine leave the newer bytes") {
+                    e.data = *data;
+                }
+                e.hart = hart;
             }
             return Ok(Placed::Coalesced);
         }

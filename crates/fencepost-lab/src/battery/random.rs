@@ -195,6 +195,12 @@ impl Case {
     /// The first thing that does not.
     pub fn judge(&self, report: &RunReport) -> Result<Sound, String> {
         accounts(report, self.spec.core.pipeline == Pipeline::InOrder)?;
+        if let Some(stale) = &report.stale {
+            return Err(stale.to_string());
+        }
+        if let Some(disorder) = report.disorder {
+            return Err(disorder.to_string());
+        }
         if report.counters.stale_reads > 0 {
             return Err(format!("{} reads missed the newest bytes", report.counters.stale_reads));
         }

@@ -4,6 +4,7 @@ use super::entry::Progress;
 use super::outside::{Outside, Turn};
 use super::state::HardwareThread;
 use crate::frontend::{LOG_FENCE, OpKind};
+use fencepost_kernel::planted;
 use fencepost_kernel::{OpRecord, Ps, TraceKind};
 
 impl HardwareThread {
@@ -53,7 +54,12 @@ impl HardwareThread {
             OpKind::OpBegin => self.stamp = None,
             // An operation that was rolled back will run again.
             OpKind::OpEnd if self.journal.borrow().rolled_back(self.id) => drop(self.thread.next_outcome()),
-            OpKind::Ack if self.journal.borrow().rolled_back(self.id) => {}
+            OpKind::Ack
+                if self.journal.borrow().rolled_back(self.id)
+                    && !planted!(
+                        "core.dead-operation-acknowledged",
+                        "an operation that will run again is not acknowledged"
+                    ) => {}
             OpKind::OpEnd => {
                 let outcome = self.thread.next_outcome();
                 self.ops_done += 1;

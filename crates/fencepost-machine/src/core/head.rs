@@ -9,6 +9,7 @@ use super::store_queue::{QueuedStore, StoreState};
 use crate::frontend::{Answer, Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter};
 use crate::seam::{Access, Bound, Cause, Gate, Instr, TxStart};
+use fencepost_kernel::planted;
 use fencepost_kernel::{Fence, Rmw, Span, TraceKind, TxId};
 
 /// What an instruction at the head needs next.
@@ -46,10 +47,17 @@ impl HardwareThread {
     /// Whether older stores must have performed first.
     fn must_drain(&self, out: &impl Outside, op: &Op, id: u32) -> bool {
         match op.kind {
-            OpKind::Fence(kind) => out.shape().after_stores(kind),
+            OpKind::Fence(kind) => {
+                out.shape().after_stores(kind)
+                    && !planted!("core.fence-before-stores", "a fence waits for the stores before it")
+            }
             OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
-                out.shape().stores_in_order || self.stores_hold_up(op, id)
+                let early = planted!(
+                    "core.atomic-before-stores",
+                    "an x86 atomic waits for the stores before it"
+                );
+                out.shape().stores_in_order && !early || self.stores_hold_up(op, id)
             }
             OpKind::LoadAcquire => self.stores_hold_up(op, id),
             _ => true,
@@ -63,8 +71,13 @@ impl HardwareThread {
     }
 
     /// A fence has taken effect.
-    pub(super) fn fence_acted(&mut self, out: &mut impl Outside, kind: Fence) {
+    pub(super) fn fence_acted(&mut self, out: &mut impl Outside, kind: Fence, id: u32) {
         self.counters.fences += 1;
+        let stores = out.shape().after_stores(kind) || out.shape().is_buffered(kind);
+        let loads = matches!(kind, Fence::Mfence | Fence::Dmb | Fence::Dsb);
+        if let Some(r) = out.recorder() {
+            r.order.fence(self.id, id, stores, loads);
+        }
         self.record(out, TraceKind::Fence(kind));
     }
 
@@ -78,7 +91,8 @@ impl HardwareThread {
             OpKind::Fence(kind) => {
                 let act = self.instruct(out, Instr::Fence(kind));
                 if matches!(act, Act::Done(_)) {
-                    self.fence_acted(out, kind);
+                    let id = self.head_id();
+                    self.fence_acted(out, kind, id);
                 }
                 act
             }
@@ -253,9 +267,10 @@ impl HardwareThread {
             self.functional.borrow_mut().set_word(op.addr, value, None);
             store = before;
         }
-        let id = self.head_id();
+        let (id, in_order) = (self.head_id(), out.shape().stores_in_order);
         if let Some(r) = out.recorder().filter(|_| reads) {
             let addr = op.addr.word();
+            r.order.fence(self.id, id, in_order, false);
             r.read(self.id, id, op.dep, TraceKind::Rmw { addr, from, store });
         }
         if op.kind == OpKind::Lock {
@@ -275,7 +290,15 @@ impl HardwareThread {
     /// that runs again repeats them. Locks do act, so that they can be released.
     fn new_value(&self, op: &Op, old: u64) -> Option<u64> {
         match op.kind {
-            OpKind::Rmw | OpKind::StoreRelease if self.journal.borrow().rolled_back(self.id) => None,
+            OpKind::Rmw | OpKind::StoreRelease
+                if self.journal.borrow().rolled_back(self.id)
+                    && !planted!(
+                        "core.dead-release-performs",
+                        "a thread that was rolled back publishes nothing"
+                    ) =>
+            {
+                None
+            }
             OpKind::Rmw => match self.thread.rmw()? {
                 Rmw::Add(n) => Some(old.wrapping_add(n)),
                 Rmw::Swap(n) => Some(n),

@@ -3,10 +3,11 @@
 use super::outside::Outside;
 use super::state::HardwareThread;
 use super::state::{Refused, Stopped};
-use crate::frontend::Op;
+use crate::frontend::{Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate};
-use fencepost_kernel::{Ps, TraceKind};
+use fencepost_kernel::planted;
+use fencepost_kernel::{Ps, TraceKind, Width};
 
 impl HardwareThread {
     /// A load accesses the L1.
@@ -16,8 +17,11 @@ impl HardwareThread {
             return;
         };
         let (addr, dep) = (h.window[at].op.addr, h.window[at].op.dep);
-        if let Some(store) = h.stores.forwarder(addr, id) {
-            let deps = [dep, store.op.dep];
+        let skips = planted!("core.forwarding-left-out", "a load sees the stores of its own thread");
+        if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {
+            let (deps, forwarded) = ([dep, store.op.dep], store.op);
+            let op = h.window[at].op;
+            self.check_forwarded(out, &op, &forwarded);
             if let Some(r) = out.recorder() {
                 r.forwarded(self.id, id, deps);
             }
@@ -69,10 +73,27 @@ impl HardwareThread {
         let value = op.width.extract(out.word(op.addr), op.addr.0);
         if value != op.value && !self.journal.borrow().rolled_back(self.id) {
             self.counters.races += 1;
+            if let Some(r) = out.recorder() {
+                r.raced(self.id, &op);
+            }
         }
         self.observed(out, &op, id);
+        if let Some(r) = out.recorder() {
+            r.order.load(self.id, id);
+        }
         out.performed(self.id, op.addr.line(), way, Access::Load);
         self.complete_load(out, at, ready);
+    }
+
+    /// A load takes its value from a queued store: where both access a whole word, that is the value it was given at issue.
+    fn check_forwarded(&mut self, out: &mut impl Outside, op: &Op, store: &Op) {
+        let whole = op.width == Width::B8 && store.width == Width::B8 && store.kind != OpKind::Unlock;
+        if whole && store.value != op.value && !self.journal.borrow().rolled_back(self.id) {
+            self.counters.races += 1;
+            if let Some(r) = out.recorder() {
+                r.raced(self.id, op);
+            }
+        }
     }
 
     /// Records that operation `id` of the thread read a word now.

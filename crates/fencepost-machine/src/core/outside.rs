@@ -43,8 +43,8 @@ pub(crate) trait Outside {
     fn drop_copies(&mut self, line: LineAddr, waiter: Waiter);
     /// Where the design wants a store that hit a way.
     fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause>;
-    /// A store performs in a way of the L1.
-    fn store_in_l1(&mut self, hart: HartId, line: LineAddr, way: WayRef);
+    /// A store performs in a way of the L1; the word has its new value.
+    fn store_in_l1(&mut self, hart: HartId, addr: Addr, way: WayRef);
     /// An access performed in a way of the L1: the design hears of it if it wants to.
     fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access);
 

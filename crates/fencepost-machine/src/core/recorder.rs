@@ -1,13 +1,38 @@
 //! The recorder: builds the execution trace while the machine runs.
 
+use super::program_order::ProgramOrder;
 use crate::frontend::Op;
 use fencepost_kernel::{Addr, HartId, LineAddr, LineData, OpRecord, StoreId, StoreInfo, Trace, TraceKind, TxId};
+
+/// A load whose value was changed by another thread between its issue and its performing.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// Who loaded.
+    pub thread: HartId,
+    /// What.
+    pub addr: fencepost_kernel::Addr,
+    /// The line of the program.
+    pub source: &'static std::panic::Location<'static>,
+}
+impl std::fmt::Display for Race {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Race { thread, addr, source } = self;
+        write!(
+            f,
+            "thread {} loads {addr} while another thread stores there, at {source}",
+            thread.0
+        )
+    }
+}
 
 /// Collects the trace of a run.
 #[derive(Default)]
 pub struct Recorder {
     trace: Trace,
     hold: bool,
+    race: Option<Race>,
+    /// In which order operations perform.
+    pub order: ProgramOrder,
     /// Per thread and operation number: the event (plus one) of the read that yields the operation's result, 0 for none.
     results: Vec<Vec<u32>>,
 }
@@ -20,6 +45,8 @@ impl Recorder {
                 ..Trace::default()
             },
             hold: false,
+            race: None,
+            order: ProgramOrder::default(),
             results: Vec::new(),
         }
     }
@@ -115,6 +142,18 @@ impl Recorder {
     /// An operation ended. A re-run operation replaces what it did before it was rolled back.
     pub fn op(&mut self, op: OpRecord) {
         self.trace.ops.push(op);
+    }
+    /// A load read another value than its thread was given when it issued.
+    pub fn raced(&mut self, thread: HartId, op: &Op) {
+        self.race.get_or_insert(Race {
+            thread,
+            addr: op.addr,
+            source: op.source,
+        });
+    }
+    /// The first such load.
+    pub fn race(&self) -> Option<Race> {
+        self.race
     }
     /// The finished trace.
     pub fn finish(mut self) -> Trace {

@@ -2,6 +2,7 @@
 
 use crate::frontend::Op;
 use crate::seam::Cause;
+use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, LineAddr, Ps, TxId};
 use std::collections::VecDeque;
 
@@ -123,7 +124,14 @@ impl StoreQueue {
         }
         let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
         let here = |s: &&QueuedStore| s.op.addr.word() == addr.word() && s.is_store();
-        self.entries.iter().take_while(older).filter(here).last()
+        let mut writers = self.entries.iter().take_while(older).filter(here);
+        match planted!(
+            "core.forwards-older-store",
+            "a load takes its value from the youngest older store of its word"
+        ) {
+            true => writers.next(),
+            false => writers.last(),
+        }
     }
     /// When the oldest store that may perform was committed.
     pub fn next_committed(&self) -> Option<Ps> {

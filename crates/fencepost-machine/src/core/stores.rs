@@ -9,6 +9,7 @@ use crate::frontend::OpKind;
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate, Instr};
 use fencepost_kernel::TraceKind;
+use fencepost_kernel::planted;
 
 /// What became of a try.
 enum Tried {
@@ -27,7 +28,11 @@ impl HardwareThread {
     /// Looks at the store queue: performs at most one store, starts as many misses as it may.
     pub(crate) fn stores(&mut self, out: &mut impl Outside) {
         let now = out.now();
-        let in_order = out.shape().stores_in_order;
+        let in_order = out.shape().stores_in_order
+            && !planted!(
+                "core.tso-store-passes-store",
+                "under TSO stores perform in program order"
+            );
         self.store_event = None;
         let mut i = 0;
         while let Some(s) = self.stores.get(i) {
@@ -48,7 +53,8 @@ impl HardwareThread {
                 _ => {}
             }
             // Nothing passes a fence.
-            if in_order || is_fence {
+            let passes = planted!("core.store-passes-fence", "no store passes a fence in the store queue");
+            if in_order || is_fence && !passes {
                 break;
             }
             i += 1;
@@ -57,7 +63,16 @@ impl HardwareThread {
 
     /// Same-line order; releases and fences behind everything.
     fn must_wait(&self, i: usize, s: &QueuedStore) -> bool {
-        i > 0 && (s.op.kind == OpKind::Unlock || s.is_fence() || self.stores.older_on_line(i))
+        let release = s.op.kind == OpKind::Unlock
+            && !planted!(
+                "core.release-overtakes",
+                "a release performs after everything before it"
+            );
+        let line = !planted!(
+            "core.same-line-store-passes",
+            "stores to one line perform in program order"
+        );
+        i > 0 && (release || s.is_fence() || line && self.stores.older_on_line(i))
     }
 
     /// The line a store waited for is in the L1 (or, for a non-temporal store, nowhere).
@@ -74,10 +89,17 @@ impl HardwareThread {
     }
 
     fn try_store(&mut self, out: &mut impl Outside, i: usize, s: &QueuedStore) -> Tried {
-        if matches!(s.op.kind, OpKind::Store | OpKind::NtStore) && self.journal.borrow().rolled_back(self.id) {
+        if matches!(s.op.kind, OpKind::Store | OpKind::NtStore)
+            && self.journal.borrow().rolled_back(self.id)
+            && !planted!(
+                "core.dead-store-performs",
+                "a thread that was rolled back stores nothing until it knows"
+            )
+        {
             return Tried::Performed; // squashed
         }
         let done = match s.op.kind {
+            OpKind::Flush(_) if planted!("core.flush-not-sent", "a flush looks through the caches") => Gate::Go,
             OpKind::Flush(kind) => out.instr(self.id, Instr::Flush(s.line(), kind)),
             OpKind::QueuedFence(kind) => out.instr(self.id, Instr::Fence(kind)),
             OpKind::NtStore => return self.try_nt_store(out, i, s),
@@ -89,8 +111,11 @@ impl HardwareThread {
                     OpKind::Flush(kind) => {
                         self.counters.flushes += 1;
                         self.record(out, TraceKind::Flush { line: s.line(), kind });
+                        if let Some(r) = out.recorder() {
+                            r.order.flush(self.id, s.id, s.line());
+                        }
                     }
-                    OpKind::QueuedFence(kind) => self.fence_acted(out, kind),
+                    OpKind::QueuedFence(kind) => self.fence_acted(out, kind, s.id),
                     _ => {}
                 }
                 Tried::Performed
@@ -145,9 +170,17 @@ impl HardwareThread {
         if !matches!(s.op.kind, OpKind::Lock | OpKind::Unlock) {
             self.journal_performed(out, s.op.addr.word());
         }
-        let id = out.recorder().map(|r| r.store(self.id, &s.op, value, s.tx));
+        let in_order = out.shape().stores_in_order;
+        let id = out.recorder().map(|r| {
+            match s.op.kind {
+                OpKind::Store => r.order.store(self.id, s.id, s.op.addr, in_order),
+                OpKind::Unlock => r.order.release(self.id, s.id),
+                _ => {}
+            }
+            r.store(self.id, &s.op, value, s.tx)
+        });
         out.set_word(s.op.addr, value, id);
-        out.store_in_l1(self.id, line, way);
+        out.store_in_l1(self.id, s.op.addr, way);
         self.counters.stores += 1;
         out.performed(self.id, line, way, Access::Store);
     }
@@ -166,7 +199,10 @@ impl HardwareThread {
         match out.nt_store(self.id, line, &data, 1 << word) {
             Gate::Wait(cause) => self.store_refused(i, cause),
             Gate::Go => {
-                let id = out.recorder().map(|r| r.store(self.id, &s.op, s.op.value, s.tx));
+                let id = out.recorder().map(|r| {
+                    r.order.store(self.id, s.id, s.op.addr, false);
+                    r.store(self.id, &s.op, s.op.value, s.tx)
+                });
                 self.journal_performed(out, s.op.addr.word());
                 out.set_word(s.op.addr, s.op.value, id);
                 self.counters.nt_stores += 1;

@@ -79,8 +79,8 @@ impl Outside for Fake {
     fn place_store(&mut self, _: HartId, way: WayRef) -> Result<WayRef, Cause> {
         Ok(way)
     }
-    fn store_in_l1(&mut self, _: HartId, line: LineAddr, _: WayRef) {
-        self.performed.push((line, self.now));
+    fn store_in_l1(&mut self, _: HartId, addr: Addr, _: WayRef) {
+        self.performed.push((addr.line(), self.now));
     }
     fn performed(&mut self, _: HartId, _: LineAddr, _: WayRef, _: Access) {}
     fn word(&self, addr: Addr) -> u64 {

@@ -5,6 +5,7 @@ use super::outside::Outside;
 use super::state::{CleanRequest, Departure, Hierarchy, Side, Step};
 use super::tags::{Evicted, State};
 use crate::seam::{CleanKind, Exit, Gate, Level, Why};
+use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, Ps, WriteCause};
 
 impl Hierarchy {
@@ -35,6 +36,12 @@ impl Hierarchy {
             Some((_, true, meta)) => Some((p, meta)),
             _ => None,
         });
+        let holder = holder.filter(|_| {
+            !planted!(
+                "hierarchy.clean-misses-owner",
+                "a flush finds a dirty copy in any cache"
+            )
+        });
         if holder.is_some_and(|(p, _)| full(self, p)) {
             self.bus
                 .refused
@@ -43,6 +50,9 @@ impl Hierarchy {
         }
         self.cleans[slot as usize] = None;
         let notify = vec![(c.hart, c.tag)];
+        if let Some((p, _)) = holder {
+            self.pass_down(p, c.line);
+        }
         let llc_dirty = self.settle_copies(c.line, c.kind);
         match (holder, llc_dirty) {
             (Some((p, meta)), _) if c.kind == CleanKind::ToLlc => self.move_to_llc(out, p, c.line, meta, &notify),
@@ -57,7 +67,7 @@ impl Hierarchy {
                 self.depart(out, Level::L1(p), gone, Why::Cleaned, notify);
             }
             (None, Some(_)) if c.kind == CleanKind::ToLlc => {
-                let data = out.line_data(c.line);
+                let data = self.leaving_data(out, Level::Llc, c.line);
                 self.cleaned_now(out, &notify, Some(&data));
             }
             (None, Some(meta)) => self.clean_llc(out, c.line, meta, notify),
@@ -112,7 +122,7 @@ impl Hierarchy {
         meta: u32,
         notify: &[(HartId, u64)],
     ) {
-        let data = out.line_data(line);
+        let data = self.leaving_data(out, Level::L1(from), line);
         let way = crate::seam::Way {
             line,
             dirty: true,
@@ -124,7 +134,9 @@ impl Hierarchy {
             false => Exit::Down,
         };
         if exit != Exit::Drop {
-            self.insert_llc(out, line, true, if exit == Exit::Down { meta } else { 0 });
+            let meta = if exit == Exit::Down { meta } else { 0 };
+            let words = self.words(Level::L1(from), line);
+            self.insert_llc(out, line, (true, meta), words);
         }
         self.cleaned_now(out, notify, Some(&data));
     }
@@ -136,7 +148,7 @@ impl Hierarchy {
             meta,
             frozen: false,
         };
-        let data = out.line_data(line);
+        let data = self.leaving_data(out, Level::Llc, line);
         if self.hooks.holds && out.may_leave(self, Level::Llc, &way, Why::Cleaned) != Gate::Go {
             let since = out.now();
             let d = Departure {
@@ -163,6 +175,16 @@ impl Hierarchy {
 
     /// No cache holds the line dirty; a write-back may still be under way, and then the clean is its completion.
     fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, notify: Vec<(HartId, u64)>) {
+        if planted!(
+            "hierarchy.clean-forgets-write",
+            "a flush waits for a write of its line that is under way"
+        ) {
+            let at = out.now() + self.spec.bus.snoop;
+            for (hart, tag) in notify {
+                out.schedule(at, Step::Cleaned(hart, tag));
+            }
+            return;
+        }
         let departures = self
             .cores
             .iter_mut()

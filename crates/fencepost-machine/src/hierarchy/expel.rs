@@ -3,6 +3,7 @@
 use super::outside::Outside;
 use super::state::{Departure, Hierarchy};
 use crate::seam::{Cause, Exit, Gate, Level, Way, Why};
+use fencepost_kernel::planted;
 use fencepost_kernel::{LineAddr, WriteCause};
 
 impl Hierarchy {
@@ -36,15 +37,28 @@ impl Hierarchy {
 
     /// Takes the line out of every cache; what was dirty is written to memory.
     pub(super) fn expel(&mut self, out: &mut impl Outside, line: LineAddr) {
-        let data = out.line_data(line);
+        let holders = self.dirty_holders(line);
+        for (level, _) in &holders {
+            if let Level::L1(core) = level {
+                self.pass_down(*core, line);
+            }
+        }
+        let data = match holders.first() {
+            Some((level, _)) => self.leaving_data(out, *level, line),
+            None => out.line_data(line),
+        };
         let mut dirty = false;
-        for (level, way) in self.dirty_holders(line) {
+        for (level, way) in holders {
             dirty |= match self.hooks.leaving {
                 true => out.leaving(self, level, &way, &data, Why::Cleaned) != Exit::Drop,
                 false => true,
             };
         }
-        for p in self.bus.lines.holders(line) {
+        let leaves = planted!(
+            "hierarchy.copies-survive-bypass",
+            "a non-temporal store takes its line out of every cache"
+        );
+        for p in self.bus.lines.holders(line).filter(|_| !leaves) {
             let core = &mut self.cores[p.index()];
             let copies = [core.l1.take(line), core.l2.as_mut().and_then(|t| t.take(line))];
             self.counters.invalidations += u64::from(copies.iter().any(Option::is_some));

@@ -4,7 +4,8 @@ use super::lines::Behind;
 use super::outside::Outside;
 use super::state::{Arrived, Hierarchy};
 use super::tags::State;
-use crate::seam::Cause;
+use crate::seam::{Cause, Level};
+use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, LineAddr};
 
 impl Hierarchy {
@@ -12,13 +13,16 @@ impl Hierarchy {
     pub fn fill(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) -> Option<Arrived> {
         let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
         let m = m.expect("a filled miss is open");
-        let (line, fill) = (m.line, m.fill);
+        let (line, fill, words) = (m.line, m.fill, m.words);
         if let Some(f) = fill {
             if !self.free_ways(out, core, line) {
                 self.charge_miss(core, miss, Cause::WbbFull);
                 self.cores[core.index()].stuck_fills.push(miss);
                 return None;
             }
+            // A copy that the L1 has already may have been stored to since the request was granted.
+            let here = self.cores[core.index()].l1.find(line).is_some();
+            let words = self.words(Level::L1(core), line).filter(|_| here).or(words);
             let c = &mut self.cores[core.index()];
             if let Some(l2) = c.l2.as_mut() {
                 let (was, meta) = l2.find(line).map_or((false, 0), |w| (l2.dirty(w), l2.meta(w)));
@@ -28,6 +32,8 @@ impl Hierarchy {
             let state = if was || f.dirty { State::Modified } else { f.state };
             c.l1.insert(line, state, was || f.dirty, if was { meta } else { f.meta });
             self.bus.lines.add_holder(line, core);
+            self.set_words(Level::L1(core), line, words);
+            self.set_words(Level::L2(core), line, words);
         }
         let m = self.cores[core.index()].misses[usize::from(miss)].take();
         let m = m.expect("still open");
@@ -88,9 +94,15 @@ impl Hierarchy {
                 // The second level includes the first.
                 if let Some(above) = c.l1.take(gone.line)
                     && above.dirty
+                    && !planted!(
+                        "hierarchy.second-level-forgets-first",
+                        "a victim of the second level takes newer bytes of the first along"
+                    )
                 {
                     gone.dirty = true;
                     gone.meta = above.meta;
+                    let words = self.words(Level::L1(core), gone.line);
+                    self.set_words(Level::L2(core), gone.line, words);
                 }
                 self.leave_l2(out, core, gone);
             }

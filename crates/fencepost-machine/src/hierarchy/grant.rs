@@ -1,10 +1,12 @@
 //! Bus grants: the atomic order point. All coherence state moves here; data follows at the fill.
 
+use super::held::Words;
 use super::lines::Behind;
 use super::outside::Outside;
-use super::state::{FillState, Hierarchy, Step};
+use super::state::{Departure, FillState, Hierarchy, Step};
 use super::tags::State;
 use crate::seam::{Cause, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
+use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr};
 
 /// Where a granted request's data comes from.
@@ -65,22 +67,35 @@ impl Hierarchy {
         if drop_copies {
             self.expel(out, line);
         }
+        let own_words = own.and_then(|_| self.private_words(core, line));
         let taken = self.move_peers(out, core, line, kind.invalidates());
         let (fill, in_llc) = self.fill_state(line, exclusive, &taken);
         let fill = FillState {
             dirty: fill.dirty || own.is_some_and(|o| o.1),
             ..fill
         };
+        let unanswered = planted!(
+            "hierarchy.snoop-unanswered",
+            "the owner of a line answers requests for it"
+        );
         let source = match kind {
             _ if drop_copies => Source::Nowhere,
             Snoop::Upgrade => Source::Nowhere,
-            _ if supplied || taken.supplied => Source::Peer,
+            _ if supplied || taken.supplied && !unanswered => Source::Peer,
             _ if in_llc => Source::Llc,
             _ => Source::Memory,
+        };
+        let words = match source {
+            Source::Nowhere => own_words,
+            Source::Peer if supplied => self.keeps_bytes().then(|| out.supplied(line)),
+            Source::Peer => taken.words,
+            Source::Llc => self.words(Level::Llc, line),
+            Source::Memory => None,
         };
         let m = self.cores[core.index()].misses[usize::from(miss)]
             .as_mut()
             .expect("still open");
+        m.words = words;
         m.granted = true;
         m.kind = kind;
         m.fill = (!drop_copies).then_some(fill);
@@ -123,30 +138,34 @@ impl Hierarchy {
             .as_ref()
             .expect("still open");
         let (line, exclusive) = (m.line, m.exclusive);
-        let fill = match own {
-            Some((state, _, meta)) if !exclusive || state.writable() => Some(FillState {
-                state,
-                dirty: false,
-                meta,
-            }),
-            _ => {
-                let c = &mut self.cores[core.index()];
-                let caught = c
-                    .write_back
-                    .iter()
-                    .position(|d| d.way.line == line && d.notify.is_empty() && !d.way.frozen);
-                caught.and_then(|i| c.write_back.remove(i)).map(|d| FillState {
+        let mut words = self.private_words(core, line);
+        let keeps = self.keeps_bytes();
+        let c = &mut self.cores[core.index()];
+        // A victim on its way to the second level is newer than what lies there.
+        let waits = |d: &Departure| d.way.line == line && d.notify.is_empty() && !d.way.frozen;
+        let caught = c.write_back.iter().position(waits);
+        let fill = match (caught.and_then(|i| c.write_back.remove(i)), own) {
+            (Some(d), _) => {
+                words = keeps.then_some(d.data.words);
+                Some(FillState {
                     state: State::Modified,
                     dirty: true,
                     meta: d.way.meta,
                 })
             }
+            (None, Some((state, _, meta))) if !exclusive || state.writable() => Some(FillState {
+                state,
+                dirty: false,
+                meta,
+            }),
+            _ => None,
         };
         let Some(fill) = fill else { return false };
         let m = self.cores[core.index()].misses[usize::from(miss)]
             .as_mut()
             .expect("still open");
         m.granted = true;
+        m.words = words;
         m.fill = Some(fill);
         self.bus.lines.set_busy(line);
         let now = out.now();
@@ -171,6 +190,10 @@ impl Hierarchy {
                 .write_back
                 .iter()
                 .any(|d| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty()))
+                && !planted!(
+                    "hierarchy.waiting-victim-overlooked",
+                    "nothing is read past a line that waits to leave"
+                )
             {
                 return Some(Cause::OrderPending);
             }
@@ -216,7 +239,21 @@ impl Hierarchy {
                 self.bus.lines.drop_holder(line, p);
                 continue;
             };
-            taken.supplied |= state.writable();
+            if invalidate
+                && planted!(
+                    "hierarchy.invalidation-lost",
+                    "a store takes the line from every other core"
+                )
+            {
+                continue;
+            }
+            if state.writable() {
+                taken.supplied = true;
+                taken.words = self.private_words(p, line);
+            }
+            if dirty {
+                self.agree(p, line);
+            }
             let mut keep_dirty = dirty;
             if dirty && self.hooks.leaving {
                 let why = if invalidate {
@@ -230,9 +267,12 @@ impl Hierarchy {
                     meta,
                     frozen: false,
                 };
-                let data = out.line_data(line);
+                let data = self.leaving_data(out, Level::L1(p), line);
                 let exit = out.leaving(self, Level::L1(p), &way, &data, why);
                 keep_dirty = exit != Exit::Drop;
+                if !keep_dirty {
+                    self.pass_down(p, line);
+                }
                 if exit == Exit::DownUnmarked {
                     meta = 0;
                 }
@@ -249,13 +289,23 @@ impl Hierarchy {
                 taken.shared = true;
                 for t in std::iter::once(&mut c.l1).chain(c.l2.as_mut()) {
                     if let Some(w) = t.find(line) {
-                        t.set_state(w, State::Shared);
+                        if !planted!(
+                            "hierarchy.downgrade-keeps-permission",
+                            "a core whose line another one reads asks before it writes again"
+                        ) {
+                            t.set_state(w, State::Shared);
+                        }
                         t.set_dirty(w, false);
                         t.set_meta(w, 0);
                     }
                 }
                 if keep_dirty {
-                    self.insert_llc(out, line, true, meta);
+                    let words = self.words(Level::L1(p), line);
+                    let dirty = !planted!(
+                        "hierarchy.dirt-lost-on-downgrade",
+                        "a dirty line that becomes shared stays dirty in the shared cache"
+                    );
+                    self.insert_llc(out, line, (dirty, meta), words);
                 }
             }
         }
@@ -272,7 +322,11 @@ impl Hierarchy {
         }
         if !exclusive {
             // A dirty copy below that the design has marked must not be overwritten without a bus request.
-            let alone = !(taken.shared || llc_dirty && llc_meta != 0);
+            let alone = !(taken.shared || llc_dirty && llc_meta != 0)
+                || planted!(
+                    "hierarchy.exclusive-beside-sharers",
+                    "a line is exclusive only while nobody else holds it"
+                );
             let state = if alone { State::Exclusive } else { State::Shared };
             return (
                 FillState {
@@ -287,7 +341,11 @@ impl Hierarchy {
             llc.set_dirty(w, false);
             llc.set_meta(w, 0);
         }
-        let dirty = taken.dirty || llc_dirty;
+        let dirty = (taken.dirty || llc_dirty)
+            && !planted!(
+                "hierarchy.dirt-lost-on-transfer",
+                "a dirty line stays dirty when another core takes it"
+            );
         let state = if dirty { State::Modified } else { State::Exclusive };
         (
             FillState {
@@ -307,4 +365,6 @@ pub(super) struct Taken {
     shared: bool,
     dirty: bool,
     meta: u32,
+    /// Bytes of the copy that answers.
+    words: Option<Words>,
 }

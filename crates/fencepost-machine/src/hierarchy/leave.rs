@@ -1,10 +1,12 @@
 //! Lines leaving caches: victims, the write-back buffer, the shared cache.
 
+use super::held::Words;
 use super::outside::Outside;
 use super::state::{Departure, Hierarchy, Side};
 use super::tags::{Evicted, State};
 use super::versions::level_key;
 use crate::seam::{Exit, Gate, Level, Why, Write};
+use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, WriteCause};
 
 impl Hierarchy {
@@ -12,7 +14,12 @@ impl Hierarchy {
     pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
         if gone.frozen {
             self.version_overflow(out, Level::L1(core), gone);
-        } else if gone.dirty {
+        } else if gone.dirty
+            && !planted!(
+                "hierarchy.dirty-victim-dropped",
+                "a dirty line that leaves a cache is written below"
+            )
+        {
             self.depart(out, Level::L1(core), gone, Why::Replaced, Vec::new());
         }
     }
@@ -38,7 +45,7 @@ impl Hierarchy {
         why: Why,
         notify: Vec<(HartId, u64)>,
     ) {
-        let (way, data) = (gone.way(), out.line_data(gone.line));
+        let (way, data) = (gone.way(), self.leaving_data(out, from, gone.line));
         let departure = Departure {
             from,
             way,
@@ -71,7 +78,12 @@ impl Hierarchy {
             d.way.meta = 0;
         }
         self.counters.private_writebacks += 1;
+        let words = self.keeps_bytes().then_some(d.data.words);
         if !d.notify.is_empty() {
+            self.pass_shared(d.way.line, words);
+            if let Level::L1(core) | Level::L2(core) = d.from {
+                self.pass_second(core, d.way.line, words);
+            }
             match exit {
                 Exit::Drop => self.cleaned_now(out, &d.notify, None),
                 _ => self.write_out(out, d.way.line, d.data, WriteCause::Flush, d.notify, false),
@@ -86,11 +98,12 @@ impl Hierarchy {
                             l2.set_dirty(w, true);
                             l2.set_state(w, State::Modified);
                             l2.set_meta(w, d.way.meta);
+                            self.set_words(Level::L2(core), d.way.line, words);
                         }
-                        None => self.insert_llc(out, d.way.line, true, d.way.meta),
+                        None => self.insert_llc(out, d.way.line, (true, d.way.meta), words),
                     }
                 }
-                _ => self.insert_llc(out, d.way.line, true, d.way.meta),
+                _ => self.insert_llc(out, d.way.line, (true, d.way.meta), words),
             }
         }
     }
@@ -115,13 +128,20 @@ impl Hierarchy {
     }
 
     /// Puts a line into the shared cache (or marks it dirty there), making its way free first.
-    pub(super) fn insert_llc(&mut self, out: &mut impl Outside, line: LineAddr, dirty: bool, meta: u32) {
+    pub(super) fn insert_llc(
+        &mut self,
+        out: &mut impl Outside,
+        line: LineAddr,
+        (dirty, meta): (bool, u32),
+        words: Option<Words>,
+    ) {
         let llc = &mut self.llc.tags;
         if let Some(w) = llc.find(line) {
             llc.touch(w);
             if dirty {
                 llc.set_dirty(w, true);
                 llc.set_meta(w, meta);
+                self.set_words(Level::Llc, line, words);
             }
             return;
         }
@@ -133,10 +153,11 @@ impl Hierarchy {
         self.llc
             .tags
             .insert(line, State::Shared, dirty, if dirty { meta } else { 0 });
+        self.set_words(Level::Llc, line, words);
     }
 
     fn leave_llc(&mut self, out: &mut impl Outside, gone: Evicted) {
-        let (way, data) = (gone.way(), out.line_data(gone.line));
+        let (way, data) = (gone.way(), self.leaving_data(out, Level::Llc, gone.line));
         if self.hooks.holds && out.may_leave(self, Level::Llc, &way, Why::Replaced) != Gate::Go {
             let since = out.now();
             let d = Departure {
@@ -153,7 +174,12 @@ impl Hierarchy {
         if self.hooks.leaving && out.leaving(self, Level::Llc, &way, &data, Why::Replaced) == Exit::Drop {
             return;
         }
-        self.write_out(out, way.line, data, WriteCause::Eviction, Vec::new(), true);
+        if !planted!(
+            "hierarchy.shared-victim-dropped",
+            "a dirty line that leaves the shared cache is written to memory"
+        ) {
+            self.write_out(out, way.line, data, WriteCause::Eviction, Vec::new(), true);
+        }
     }
 
     /// Lets lines go that wait to leave the shared cache.

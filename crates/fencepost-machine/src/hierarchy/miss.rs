@@ -76,6 +76,7 @@ impl Hierarchy {
             fill: None,
             since: out.now(),
             from: None,
+            words: None,
         });
         self.request_bus(out, core, free as u8);
     }

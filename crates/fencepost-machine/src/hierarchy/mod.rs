@@ -6,7 +6,8 @@
 //! line is busy: later requests for it queue up behind.
 //!
 //! Caches hold tags and states only. Bytes live in the machine's coherent image, because at any moment all valid copies
-//! of a line hold the same bytes; only frozen versions (of designs that keep several) carry bytes of their own.
+//! of a line hold the same bytes; only frozen versions (of designs that keep several) carry bytes of their own. A checked
+//! run does not take that on trust: it keeps the bytes of every copy and compares them (`bytes`).
 //!
 //! [`Hierarchy`] owns all of that state. It takes accesses of a core ([`Hierarchy::access`]), steps that it scheduled
 //! ([`Step`]) and answers of the controllers; what it needs of the rest of the machine it asks through [`Outside`]. An
@@ -15,11 +16,13 @@
 //! Reading order: `state`, `outside`, then the way of a miss (`miss`, `grant`, `read`, `fill`) and the way of a dirty line
 //! (`leave`, `clean`, `expel`, `outgoing`).
 
+mod bytes;
 mod clean;
 mod expel;
 mod explain;
 mod fill;
 mod grant;
+mod held;
 mod leave;
 mod lines;
 mod miss;
@@ -33,6 +36,8 @@ mod tags;
 mod tests;
 mod versions;
 
+pub use held::StaleBytes;
+pub(crate) use held::Words;
 pub(crate) use outside::Outside;
 pub(crate) use state::{Hierarchy, HierarchyCounters, Lookup, ReadFor, Side, Step, Waiter};
 pub(crate) use tags::WayRef;

@@ -1,5 +1,6 @@
 //! What the hierarchy needs of the rest of the machine.
 
+use super::held::Words;
 use super::state::{Hierarchy, Side, Step};
 use crate::seam::{Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
@@ -20,6 +21,10 @@ pub(crate) trait Outside {
     fn push_write(&mut self, side: Side, write: Write) -> Option<WriteId>;
     /// Hands a read to a controller; false if its queue is full. The answer is [`Hierarchy::read_done`] with `id`.
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool;
+    /// The bytes of a read that is done, where bytes are kept.
+    fn answer(&mut self, side: Side, id: u64) -> Option<Words>;
+    /// The bytes of a line that the design supplies; the newest ones where it does not say.
+    fn supplied(&self, line: LineAddr) -> Words;
     /// Something was handed to a controller: it may act earlier than it meant to.
     fn wake_memory(&mut self, side: Side);
     /// Whether memory, read at `from`, would return the newest bytes of `line`. `waiting` are the bytes of a write to

@@ -1,14 +1,18 @@
 //! Reads of memory: through the shared cache's miss registers to a controller and back.
 
+use super::held::Words;
 use super::outside::Outside;
 use super::state::{Hierarchy, ReadFor, Side, Step};
 use crate::seam::Cause;
+use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
 
 impl Hierarchy {
     /// The data of a miss comes from the design if it holds the line, else from memory.
     pub(super) fn below_caches(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, by: HartId, line: LineAddr) {
         if self.hooks.reads && out.read_missed(self, by, line) {
+            let words = self.keeps_bytes().then(|| out.supplied(line));
+            self.set_miss_words(core, miss, words);
             let at = out.now() + self.spec.bus.snoop + self.spec.bus.transfer;
             out.schedule(at, Step::Fill(core, miss));
         } else {
@@ -35,13 +39,23 @@ impl Hierarchy {
             return;
         }
         self.bus.reads += 1;
-        let from = match self.hooks.reads {
+        let from = match self.hooks.reads
+            && !planted!(
+                "hierarchy.read-misses-log",
+                "a line whose newest bytes are in a log is read there"
+            ) {
             true => out.read_from(self, line),
             false => line,
         };
         if let Some(m) = self.cores[core.index()].misses[usize::from(miss)].as_mut() {
             m.from = Some(from);
         }
+        let outgoing = &self.doors[Side::of(line) as usize].outgoing;
+        let waiting = outgoing
+            .iter()
+            .rfind(|w| w.write.line == from)
+            .map(|w| w.write.data.words);
+        self.set_miss_words(core, miss, waiting);
         // Anything but the newest bytes is a design that lost a write.
         if line.is_persistent() {
             let outgoing = &self.doors[Side::Pm as usize].outgoing;
@@ -50,6 +64,14 @@ impl Hierarchy {
         }
         let at = out.now() + self.spec.llc.latency + self.spec.bus.to_memory;
         out.schedule(at, Step::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
+    }
+
+    /// What will arrive for a miss, where bytes are kept.
+    pub(super) fn set_miss_words(&mut self, core: CoreId, miss: u8, words: Option<Words>) {
+        let keeps = self.keeps_bytes();
+        if let Some(m) = self.cores[core.index()].misses[usize::from(miss)].as_mut() {
+            m.words = words.filter(|_| keeps);
+        }
     }
 
     /// Reads a line from persistent memory for the design: the step to schedule, and when.
@@ -99,14 +121,18 @@ impl Hierarchy {
         let Some(what) = self.doors[side as usize].reads[id as usize].take() else {
             return;
         };
+        // Taken for whomever it was: the next read of this number must not find it.
+        let answer = out.answer(side, id);
         match what {
             ReadFor::Miss(core, miss) => {
                 self.bus.reads -= 1;
                 self.counters.memory_reads[side as usize] += 1;
                 out.schedule(back, Step::Fill(core, miss));
-                let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
-                let line = m.expect("open").line;
-                self.insert_llc(out, line, false, 0);
+                let m = self.cores[core.index()].misses[usize::from(miss)].as_mut();
+                let m = m.expect("open");
+                m.words = m.words.or(answer);
+                let (line, words) = (m.line, m.words);
+                self.insert_llc(out, line, (false, 0), words);
                 self.read_starved(out);
             }
             ReadFor::Design(slot) => {

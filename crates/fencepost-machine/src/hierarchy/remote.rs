@@ -3,7 +3,7 @@
 use super::lines::Behind;
 use super::outside::Outside;
 use super::state::Hierarchy;
-use crate::seam::Snoop;
+use crate::seam::{Level, Snoop};
 use fencepost_kernel::{CoreId, LineAddr, Ps};
 
 impl Hierarchy {
@@ -31,7 +31,13 @@ impl Hierarchy {
     /// Writes a line that may be taken: every core loses its copy, the last-level cache holds the bytes.
     pub fn take_remote(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) {
         self.counters.bus_grants += 1;
+        // The words that arrive replace those of every copy, wherever it goes from here.
+        let words = self.keeps_bytes().then(|| out.line_data(line).words);
+        for p in self.bus.lines.holders(line) {
+            self.set_words(Level::L1(p), line, words);
+            self.set_words(Level::L2(p), line, words);
+        }
         self.move_peers(out, core, line, true);
-        self.insert_llc(out, line, true, 0);
+        self.insert_llc(out, line, (true, 0), words);
     }
 }

@@ -1,5 +1,6 @@
 //! State of the hierarchy, and what it exchanges with the rest of the machine.
 
+use super::held::{Held, Words};
 use super::lines::{Behind, Lines};
 use super::tags::{State, Tags, WayRef};
 use crate::seam::{Cause, CleanKind, Hooks, Level, Snoop, Way, Why, Write, WriteId};
@@ -107,6 +108,8 @@ pub(super) struct Miss {
     pub since: Ps,
     /// Where memory is read, when the line's newest bytes are not at home.
     pub from: Option<LineAddr>,
+    /// The bytes that arrive, where bytes are kept.
+    pub words: Option<Words>,
 }
 
 /// What a granted miss installs when its data arrives.
@@ -247,6 +250,8 @@ pub(crate) struct Hierarchy {
     pub(super) versions: FxHashMap<(u8, LineAddr, u32), LineData>,
     /// Why the design keeps each hardware thread from its L1, if it does.
     pub(super) blocked: Vec<Option<Cause>>,
+    /// Bytes of every copy, in a checked run.
+    pub(super) held: Option<Box<Held>>,
     /// What loads wait for from now on, to be taken by [`Hierarchy::take_charges`].
     pub(super) charges: Vec<(HartId, u32, Cause)>,
     /// Counters.
@@ -285,6 +290,7 @@ impl Hierarchy {
             answers: Vec::new(),
             design_reads: Vec::new(),
             versions: FxHashMap::default(),
+            held: None,
             charges: Vec::new(),
             counters: HierarchyCounters::default(),
         }
@@ -346,10 +352,11 @@ impl Hierarchy {
         all
     }
     /// Lines on their way between caches carry bytes of their own: brings them up to date after a roll-back.
-    pub fn refresh(&mut self, newest: impl Fn(LineAddr) -> LineData) {
+    pub fn refresh(&mut self, newest: impl Fn(LineAddr) -> LineData + Copy) {
         let buffers = self.cores.iter_mut().map(|c| &mut c.write_back);
         for d in buffers.chain([&mut self.llc.write_back]).flatten() {
             d.data = newest(d.way.line);
         }
+        self.refresh_words(newest);
     }
 }

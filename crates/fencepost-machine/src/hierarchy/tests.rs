@@ -62,6 +62,12 @@ impl Outside for Fake {
         self.at(self.now + MEDIA, Next::Read(side, id));
         true
     }
+    fn answer(&mut self, _: Side, _: u64) -> Option<[u64; 8]> {
+        None
+    }
+    fn supplied(&self, _: LineAddr) -> [u64; 8] {
+        [0; 8]
+    }
     fn wake_memory(&mut self, _: Side) {}
     fn memory_is_current(&self, _: LineAddr, _: LineAddr, _: Option<&LineData>) -> bool {
         true

@@ -4,6 +4,7 @@ use super::outside::Outside;
 use super::state::Hierarchy;
 use super::tags::{State, WayRef};
 use crate::seam::{Cause, Level, Place};
+use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
 
 impl Hierarchy {
@@ -20,9 +21,10 @@ impl Hierarchy {
         };
         match out.place(self, hart, &held.way()) {
             Place::Here => Ok(way),
+            Place::Fork if planted!("hierarchy.version-overwritten", "a frozen version keeps its bytes") => Ok(way),
             Place::Wait(cause) => Err(cause),
             Place::Fork => {
-                let data = out.line_data(held.line);
+                let data = self.leaving_data(out, Level::L1(core), held.line);
                 let key = (level_key(Level::L1(core)), held.line, held.meta);
                 self.versions.insert(key, data);
                 self.cores[core.index()].l1.freeze(way);
@@ -42,7 +44,12 @@ impl Hierarchy {
     /// A store performs in a way of an L1 that may be written.
     #[inline]
     pub fn store(&mut self, core: CoreId, line: LineAddr, way: WayRef) {
-        if self.cores[core.index()].l1.state(way) == State::Exclusive {
+        if self.cores[core.index()].l1.state(way) == State::Exclusive
+            && !planted!(
+                "hierarchy.older-copy-stays-dirty",
+                "a dirty copy below is not written back over a newer one"
+            )
+        {
             self.forget_llc_dirt(line); // The copy below must not be written back over this one.
         }
         let private = &mut self.cores[core.index()];

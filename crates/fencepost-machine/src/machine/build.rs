@@ -106,8 +106,16 @@ impl Machine {
             spec: spec.clone(),
         };
         let hooks = design.hooks();
+        let mut hier = Hierarchy::new(spec, hooks);
+        let mut sys = sys;
+        if work.record {
+            hier.keep_bytes();
+            for port in [&mut sys.dram, &mut sys.pm] {
+                port.controller.keep_bytes(work.initial.clone());
+            }
+        }
         let rest = Rest {
-            hier: Hierarchy::new(spec, hooks),
+            hier,
             shape: Shape::new(spec, |kind| design.fence(kind)),
             sys,
             design,

@@ -138,6 +138,7 @@ impl Cx for Handle<'_> {
             data: *data,
             cause: WriteCause::Persist,
         };
+        self.sys.pm.controller.stored_elsewhere(line, data);
         self.sys.make_durable(record);
     }
     fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
@@ -148,6 +149,7 @@ impl Cx for Handle<'_> {
                 false => WriteCause::LogPart,
             };
             self.sys.parts.remove(line);
+            self.sys.pm.controller.stored_elsewhere(*line, data);
             self.sys.make_durable(PersistRecord {
                 time,
                 line: *line,

@@ -1,7 +1,7 @@
 //! What a run leaves behind.
 
-use crate::core::{Account, CoreCounters};
-use crate::hierarchy::HierarchyCounters;
+use crate::core::{Account, CoreCounters, Disorder, Race};
+use crate::hierarchy::{HierarchyCounters, StaleBytes};
 use crate::memory::MemStats;
 use crate::network::NetworkReport;
 use fencepost_kernel::{Image, PersistLog, Ps, Trace};
@@ -145,6 +145,15 @@ pub struct RunReport {
     pub durable: Image,
     /// Memory as the threads see it at the end.
     pub coherent: Image,
+    /// The first bytes that a load or a write-back found and that were not the newest: a defect of the simulator or of
+    /// the design (recorded runs only).
+    pub stale: Option<StaleBytes>,
+    /// The first operation that performed in an order that its core may not choose: a defect of the simulator (recorded runs
+    /// only).
+    pub disorder: Option<Disorder>,
+    /// The first load of a thread whose value another thread changed between its issue and its performing: a data race of
+    /// the program (recorded runs only).
+    pub race: Option<Race>,
     /// Dirty lines that never left the caches.
     pub left_dirty: usize,
     /// A rule of the mechanism that the run broke, as the design's own monitor saw it.

@@ -77,12 +77,19 @@ impl Outside for Rest {
         hier.place_store(&mut out, hart, core, way)
     }
     #[inline]
-    fn store_in_l1(&mut self, hart: HartId, line: LineAddr, way: WayRef) {
+    fn store_in_l1(&mut self, hart: HartId, addr: Addr, way: WayRef) {
         let core = self.sys.spec.core_of(hart);
-        self.hier.store(core, line, way);
+        self.hier.store(core, addr.line(), way);
+        if self.hier.keeps_bytes() {
+            self.hier.stored(core, addr, self.sys.coherent.word(addr));
+        }
     }
     #[inline]
     fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access) {
+        if access == Access::Load && self.hier.keeps_bytes() {
+            let (core, newest) = (self.sys.spec.core_of(hart), self.sys.coherent.line_words(line));
+            self.hier.loaded(self.sys.now(), core, line, newest);
+        }
         let data = match access {
             Access::Load if self.hooks.loads => LineData::default(),
             Access::Store if self.hooks.stores => self.sys.line_data(line),

@@ -3,7 +3,7 @@
 use super::agenda::Ev;
 use super::handle::Handle;
 use super::system::System;
-use crate::hierarchy::{Hierarchy, Outside, Side, Step};
+use crate::hierarchy::{Hierarchy, Outside, Side, Step, Words};
 use crate::memory::ReadId;
 use crate::seam::{Design, Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
@@ -41,6 +41,13 @@ impl Outside for World<'_> {
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool {
         let now = self.sys.now();
         self.sys.port(side).controller.push_read(now, ReadId(id), line).is_ok()
+    }
+    fn answer(&mut self, side: Side, id: u64) -> Option<Words> {
+        self.sys.port(side).controller.answer(ReadId(id))
+    }
+    fn supplied(&self, line: LineAddr) -> Words {
+        let supplied = self.design.supplied(line);
+        supplied.map_or_else(|| self.sys.coherent.line_words(line), |d| d.words)
     }
     fn wake_memory(&mut self, side: Side) {
         self.sys.wake_memory(side);

@@ -1,5 +1,6 @@
 //! The memory controller: its parts, and the requests it takes.
 
+use super::contents::Contents;
 use super::drain::Drain;
 use super::map::{AddressMap, Location};
 use super::module::Module;
@@ -12,7 +13,8 @@ use super::timing::{Delays, Direction};
 use super::writes::{Refusal, Slot, Writes};
 use super::{CommandRecord, ReadId};
 use crate::seam::{QueuePlan, Write, WriteId};
-use fencepost_kernel::{LineAddr, LineData, Ps};
+use fencepost_kernel::planted;
+use fencepost_kernel::{Image, LineAddr, LineData, Ps};
 use std::collections::VecDeque;
 
 /// The read queue is full.
@@ -67,6 +69,7 @@ pub struct Controller {
     pub(super) next: Option<Ps>,
     pub(super) module: Option<Module>,
     pub(super) commands: Option<Vec<CommandRecord>>,
+    pub(super) contents: Option<Box<Contents>>,
     pub(super) stats: MemStats,
 }
 
@@ -119,6 +122,7 @@ impl Controller {
             next: None,
             module: None,
             commands: None,
+            contents: None,
             stats: MemStats::default(),
             spec: spec.clone(),
             writes,
@@ -131,11 +135,30 @@ impl Controller {
         self
     }
 
+    /// Keeps bytes from now on: the medium holds `medium`; for a controller still unused.
+    pub(crate) fn keep_bytes(&mut self, medium: Image) {
+        self.contents = Some(Box::new(Contents::new(medium)));
+    }
+    /// Bytes became durable at an address without passing the queues (a non-volatile cache): reads of it find them.
+    pub(crate) fn stored_elsewhere(&mut self, line: LineAddr, data: &LineData) {
+        if let Some(c) = &mut self.contents {
+            c.cached(line, data);
+        }
+    }
+    /// The bytes that a read returned, where bytes are kept.
+    pub(crate) fn answer(&mut self, id: ReadId) -> Option<[u64; 8]> {
+        self.contents.as_mut()?.take(id)
+    }
+
     // ---- requests
 
     /// Asks for a line. A queued write to it answers; otherwise a read-queue entry is held until the data returns.
     pub fn push_read(&mut self, now: Ps, id: ReadId, line: LineAddr) -> Result<(), ReadQueueFull> {
-        if self.writes.forward(line).is_some() {
+        let skips = planted!("memory.forwarding-left-out", "a queued write answers reads of its line");
+        if let Some(data) = self.writes.forward(line).filter(|_| !skips) {
+            if let Some(c) = &mut self.contents {
+                c.forwarded(id, data.words);
+            }
             self.stats.forwarded += 1;
             let at = now + self.spec.static_latency;
             self.forwarded.push_back((at, (id, line)));
@@ -148,6 +171,9 @@ impl Controller {
             return Err(ReadQueueFull);
         }
         self.reads_in_use += 1;
+        if let Some(c) = &mut self.contents {
+            c.asked(id, line);
+        }
         let at = self.map.locate(line);
         let channel = &mut self.channels[usize::from(at.channel)];
         channel.push(&self.delays, now, Direction::Read, request(id.0, line, at, now), true);
@@ -181,6 +207,12 @@ impl Controller {
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
         let (write, older) = (self.writes.write(slot), self.writes.older(slot));
+        if planted!(
+            "memory.arrival-out-of-order",
+            "a write never arrives before an older one to its line"
+        ) {
+            return at;
+        }
         if older.is_none() && (write.epoch.is_none() || !self.accept_is_durable) {
             return at;
         }

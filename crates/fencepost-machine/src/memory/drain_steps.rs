@@ -13,6 +13,7 @@ impl Controller {
     /// it is already. Writes on their way do not count; where the queue is durable, accepted writes are satisfied.
     pub fn when_drained(&mut self, now: Ps, scope: DrainScope, tag: u64) {
         let remaining = match scope {
+            _ if planted!("memory.drain-at-once", "a drain waits for the medium") => 0,
             DrainScope::AcceptedSoFar(_) if self.accept_is_durable => 0,
             DrainScope::AcceptedSoFar(queue) | DrainScope::Empty(queue) => self.arrived(queue),
         };
@@ -32,7 +33,11 @@ impl Controller {
             let DrainScope::AcceptedSoFar(scope) = d.scope else {
                 continue;
             };
-            let counted = scope.is_none_or(|q| q == queue) && accepted <= d.upto;
+            let early = planted!(
+                "memory.drain-counts-later-writes",
+                "a drain waits for the writes accepted before it"
+            );
+            let counted = scope.is_none_or(|q| q == queue) && (accepted <= d.upto || early);
             d.remaining = d.remaining.saturating_sub(counted.into());
         }
     }

@@ -9,6 +9,7 @@ use super::writes::{Arrival, Slot};
 use super::{MemEvent, ReadId};
 use crate::seam::{Write, WriteId};
 use fencepost_kernel::Ps;
+use fencepost_kernel::planted;
 
 impl Controller {
     /// Does everything that is due up to `now` and appends what happened to `out`, in order.
@@ -110,8 +111,16 @@ impl Controller {
         }
         while let Some((id, line)) = due(&mut self.returning, now) {
             self.reads_in_use -= 1;
+            if let Some(c) = &mut self.contents {
+                c.read(id, line);
+            }
             out.push(MemEvent::ReadDone { id, line });
-            if std::mem::take(&mut self.read_refused) {
+            if std::mem::take(&mut self.read_refused)
+                && !planted!(
+                    "memory.free-read-entry-not-told",
+                    "a read that was refused hears of a free entry"
+                )
+            {
                 out.push(MemEvent::ReadSlotFree);
             }
         }
@@ -158,8 +167,18 @@ impl Controller {
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
         self.writes.done(slot);
+        if let Some(c) = &mut self.contents {
+            let write = self.writes.write(slot);
+            c.stored(write.line, &write.data);
+        }
         let queue = self.writes.write(slot).queue;
-        if self.durable_region && !self.accept_is_durable {
+        if self.durable_region
+            && !self.accept_is_durable
+            && !planted!(
+                "memory.durable-not-reported",
+                "a write that the medium has stored is reported as durable"
+            )
+        {
             let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
             let record = true;
             out.push(MemEvent::Durable { id, write, record });
@@ -206,7 +225,12 @@ impl Controller {
         }
     }
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
-        if std::mem::take(&mut self.write_refused[usize::from(queue)]) {
+        if std::mem::take(&mut self.write_refused[usize::from(queue)])
+            && !planted!(
+                "memory.free-entry-not-told",
+                "a writer that was refused hears of a free entry"
+            )
+        {
             out.push(MemEvent::SlotFree { queue });
         }
     }

@@ -8,6 +8,7 @@
 
 use super::epochs::Queue;
 use crate::seam::{Epoch, QueuePlan, Write, WriteId};
+use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
 use rustc_hash::FxHashMap;
 
@@ -208,13 +209,17 @@ impl Writes {
             return false;
         };
         let o = &self.entries[older as usize];
-        let epochs_meet = self.durable_on_accept || o.write.epoch == e.write.epoch;
+        let epochs_meet = self.durable_on_accept
+            || o.write.epoch == e.write.epoch
+            || planted!("memory.merged-across-epochs", "a write is merged only within its epoch");
         if o.state != State::Queued || o.write.queue != e.write.queue || !epochs_meet {
             return false;
         }
         let (write, id) = (e.write, e.id);
         let o = &mut self.entries[older as usize];
-        o.write.data = write.data;
+        if !planted!("memory.merge-keeps-old-bytes", "merged writes leave the newer bytes") {
+            o.write.data = write.data;
+        }
         if !self.durable_on_accept {
             o.merged.push(Origin {
                 id,
@@ -266,10 +271,18 @@ impl Writes {
     /// Whether epochs and same-line order let a queued write issue.
     pub fn eligible(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
-        self.epoch_may_issue(e) && e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued)
+        let passes = planted!(
+            "memory.same-line-order-ignored",
+            "writes to one line become durable in order"
+        );
+        let in_order = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
+        self.epoch_may_issue(e) && (in_order || passes)
     }
     /// Whether the epoch of an entry has its turn.
     pub(super) fn epoch_may_issue(&self, e: &Entry) -> bool {
+        if planted!("memory.epoch-passed", "a write waits for the writes of earlier epochs") {
+            return true;
+        }
         !e.in_epoch || self.scheduler_orders || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing
     }
     /// Whether other epochs than at the last call may issue.

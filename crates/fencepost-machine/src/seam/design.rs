@@ -124,6 +124,12 @@ pub trait Design {
         false
     }
 
+    /// The bytes of a line that this design supplies, after it said that it does ([`Design::snooped`],
+    /// [`Design::read_missed`]). Asked for in checked runs, which compare them with the newest ones. `None`: not told.
+    fn supplied(&self, line: LineAddr) -> Option<LineData> {
+        None
+    }
+
     /// Where memory holds the newest bytes of a line that missed every cache, if not at home (`hooks.reads`): a log.
     fn read_from(&mut self, cx: &mut dyn Cx, line: LineAddr) -> LineAddr {
         line

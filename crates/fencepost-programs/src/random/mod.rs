@@ -216,6 +216,7 @@ impl Program for Random {
     type Rebuild = ();
     type Audit = RandomAudit;
     type Model = Model;
+    const RACES: bool = true;
 
     fn setup<M: Mem>(&self, _: &mut M) {}
     fn ranges(&self, _: u32) -> Vec<Span> {

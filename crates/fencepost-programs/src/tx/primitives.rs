@@ -2,6 +2,7 @@
 
 use super::{RECORDS, Tx};
 use crate::words::Variant;
+use fencepost_kernel::planted;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, LogPath, Mem, Val, Width};
 
@@ -38,7 +39,11 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub(super) fn log_to_data(&mut self) {
-        if !self.slip(Variant::MissingLogFence) {
+        let left_out = planted!(
+            "tx.record-not-ordered",
+            "a log record is durable before the data that it protects"
+        );
+        if !self.slip(Variant::MissingLogFence) && !left_out {
             self.pm.log_to_data();
         }
     }

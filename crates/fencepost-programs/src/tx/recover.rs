@@ -8,6 +8,7 @@ use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
 use crate::words::Scheme;
+use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
 
 /// Where log recovery stands.
@@ -102,6 +103,9 @@ impl Runtime {
         resume: impl FnOnce(&mut M, u32, u32, &Region<()>) -> Result<(), Violation>,
     ) -> LogFlow {
         match step {
+            LogStep::Thread(1..) if planted!("recover.first-log-only", "the log of every thread is recovered") => {
+                LogFlow::Finished
+            }
             LogStep::Thread(thread) if thread >= self.threads => LogFlow::Finished,
             LogStep::Thread(thread) => self.open_log(m, thread, resume),
             LogStep::Scan {
@@ -169,7 +173,13 @@ impl Runtime {
             },
             Scheme::UndoArray | Scheme::LibraryArray => {
                 let committed = word(m, log, COMMIT) as u32;
-                match record::read(m, Addr(log.0 + RECORDS), self.flavour(), 0, |seq| seq > committed) {
+                let stale = planted!(
+                    "recover.ended-transaction-undone",
+                    "a transaction that has ended is not undone"
+                );
+                match record::read(m, Addr(log.0 + RECORDS), self.flavour(), 0, |seq| {
+                    seq > committed || stale
+                }) {
                     Some(f) if f.previous == 0 => LogFlow::Next(LogStep::Scan {
                         thread,
                         seq: f.seq,
@@ -217,8 +227,12 @@ impl Runtime {
     fn scan<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, end: u64, previous: u64) -> LogFlow {
         let log = self.log(thread);
         let fits = end + UNIT <= self.log_bytes;
+        let any = planted!(
+            "recover.stale-id-accepted",
+            "records of one transaction are restored, not those of older ones"
+        );
         let found = if fits {
-            record::read(m, Addr(log.0 + end), self.flavour(), 0, |s| s == seq)
+            record::read(m, Addr(log.0 + end), self.flavour(), 0, |s| s == seq || any)
         } else {
             None
         };
@@ -232,12 +246,17 @@ impl Runtime {
                     previous: units,
                 })
             }
-            _ => LogFlow::Next(LogStep::Restore {
-                thread,
-                seq,
-                end,
-                units: previous,
-            }),
+            _ => {
+                if planted!("recover.log-ended-first", "a log ends after what it restores") {
+                    mark(m, log, COMMIT, u64::from(seq));
+                }
+                LogFlow::Next(LogStep::Restore {
+                    thread,
+                    seq,
+                    end,
+                    units: previous,
+                })
+            }
         }
     }
     fn restore<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, end: u64, units: u64) -> LogFlow {
@@ -254,7 +273,12 @@ impl Runtime {
             return LogFlow::Broken(v);
         }
         found.apply(m);
-        if found.previous == 0 {
+        if found.previous == 0
+            || planted!(
+                "recover.stops-early",
+                "every record of an unfinished transaction is restored"
+            )
+        {
             mark(m, log, COMMIT, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
@@ -290,7 +314,7 @@ impl Runtime {
     }
     fn replay<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, index: u64, count: u64) -> LogFlow {
         let log = self.log(thread);
-        if index == count {
+        if index == count || planted!("recover.redo-left-out", "a committed transaction is replayed") {
             mark(m, log, APPLIED, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
@@ -350,7 +374,9 @@ impl Runtime {
         let log = self.log(thread);
         let committed = word(m, log, COMMIT) as u32;
         let slots = [0, 1].map(|s| read_region(m, Addr(log.0 + RECORDS + s * SLOT), committed));
-        let newest = slots.into_iter().flatten().max_by_key(|(seq, r)| (*seq, r.position));
+        let oldest = planted!("recover.older-region-resumed", "the newest whole region is resumed");
+        let age = |seq: u32, position: u64| if oldest { (!seq, !position) } else { (seq, position) };
+        let newest = slots.into_iter().flatten().max_by_key(|(seq, r)| age(*seq, r.position));
         if let Some((seq, region)) = newest {
             if let Err(v) = resume(m, thread, seq, &region) {
                 return LogFlow::Broken(v);

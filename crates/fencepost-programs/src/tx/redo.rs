@@ -4,6 +4,7 @@ use super::record::{UNIT, code, fold, seal};
 use super::{APPLIED, COMMIT, Tx};
 use crate::sites;
 use crate::words::Variant;
+use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Buffered, Mem, Val, Width};
 
 /// Low bits of the commit record that count its entries; the sequence number is above them.
@@ -44,11 +45,21 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.order();
         }
         self.log_mark(COMMIT, (u64::from(self.seq) << COUNT_BITS) | records);
-        self.order();
+        if !planted!(
+            "tx.applied-before-committed",
+            "a redo transaction is committed before it is applied"
+        ) {
+            self.order();
+        }
         if !wrong {
             self.redo_apply();
             self.flush_dirty();
-            self.order();
+            if !planted!(
+                "tx.log-truncated-early",
+                "a redo log is truncated after its data is durable"
+            ) {
+                self.order();
+            }
         }
         self.log_mark(APPLIED, u64::from(self.seq));
         self.order();

@@ -4,6 +4,7 @@ use super::record::{MAX_PAYLOAD, UNIT, code, fold, library_head, previous, range
 use super::{COMMIT, NO_LINE, Tx};
 use crate::sites;
 use crate::words::Variant;
+use fencepost_kernel::planted;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Flavour, Mem, Mode, Shape, Val, Width};
 
@@ -89,7 +90,11 @@ impl<M: Mem> Tx<'_, '_, M> {
     pub(super) fn undo_protect(&mut self, at: At<M::Dep>, len: u64, once: bool) {
         if once || self.flavour() == Flavour::Library {
             let logged = &mut self.pm.lists.logged;
-            if logged.find(at.addr.0).is_some_and(|i| logged.at(i).1 >= len) {
+            let covered = planted!(
+                "tx.longer-range-unlogged",
+                "a range is logged unless a record covers all of it"
+            );
+            if logged.find(at.addr.0).is_some_and(|i| logged.at(i).1 >= len || covered) {
                 return;
             }
             logged.set(at.addr.0, len);
@@ -186,7 +191,12 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     fn seal_from(&mut self, from: u64) {
-        self.pm.log_persist(At::new(Addr(from)), self.cursor - from);
+        if !planted!(
+            "tx.record-not-flushed",
+            "a log record is flushed before the data that it protects is stored"
+        ) {
+            self.pm.log_persist(At::new(Addr(from)), self.cursor - from);
+        }
         if self.is_list() {
             // Splice: only once the nodes are whole.
             self.order();
@@ -207,7 +217,12 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.write_late();
         if self.cursor != self.first_record() {
             self.flush_dirty();
-            self.order();
+            if !planted!(
+                "tx.mark-before-data",
+                "data is durable before the mark that ends its transaction"
+            ) {
+                self.order();
+            }
             if !(Self::MISTAKES && self.slips.committed_early) {
                 self.undo_commit_mark();
                 self.order();
@@ -260,7 +275,11 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     fn flush_line(&mut self, line: u64) {
-        if !(Self::MISTAKES && self.skips_flush(line)) {
+        let forgets = planted!(
+            "tx.data-not-flushed",
+            "what a transaction stored is flushed before it ends"
+        );
+        if !(forgets || Self::MISTAKES && self.skips_flush(line)) {
             self.pm.persist_line(line);
         }
     }

@@ -1,0 +1,200 @@
+//! What must hold of the order in which the operations of one thread perform, looked at in checked runs.
+//!
+//! The trace lists events in the order in which they took effect, and a contract takes that order for granted. Whether it is
+//! one that the core may choose is a question of its own: stores to one word perform in program order, under TSO all stores
+//! do, nothing passes a fence that orders it, and a release follows everything before it.
+
+use fencepost_kernel::{Addr, HartId, LineAddr};
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+/// Operations of a thread that performed in an order that no program order allows: a defect of the core.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Disorder {
+    /// The thread.
+    pub thread: HartId,
+    /// The number of the operation that came too late.
+    pub late: u32,
+    /// The rule that it breaks.
+    pub rule: &'static str,
+}
+impl fmt::Display for Disorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Disorder { thread, late, rule } = self;
+        write!(
+            f,
+            "memory operation {late} of thread {} breaks program order: {rule}",
+            thread.0
+        )
+    }
+}
+
+/// The newest operation of each kind that a thread has performed, by number; 0 for none.
+#[derive(Clone, Default)]
+struct Newest {
+    store: u32,
+    load: u32,
+    fence: u32,
+    release: u32,
+    words: FxHashMap<Addr, u32>,
+    flushes: FxHashMap<LineAddr, u32>,
+}
+
+/// Watches the order in which operations perform.
+#[derive(Default)]
+pub struct ProgramOrder {
+    threads: Vec<Newest>,
+    found: Option<Disorder>,
+}
+impl ProgramOrder {
+    /// The first disorder.
+    pub fn found(&self) -> Option<Disorder> {
+        self.found
+    }
+    fn of(&mut self, thread: HartId) -> &mut Newest {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, Newest::default);
+        }
+        &mut self.threads[thread.index()]
+    }
+    fn must(&mut self, holds: bool, thread: HartId, late: u32, rule: &'static str) {
+        if !holds {
+            self.found.get_or_insert(Disorder { thread, late, rule });
+        }
+    }
+    /// Store `id` performs; `in_order`: stores of a thread may not pass each other.
+    pub fn store(&mut self, thread: HartId, id: u32, addr: Addr, in_order: bool) {
+        let n = self.of(thread);
+        let word = n.words.insert(addr.word(), id).unwrap_or(0);
+        let flush = n.flushes.get(&addr.line()).copied().unwrap_or(0);
+        let (store, fence, release) = (n.store, n.fence, n.release);
+        n.store = store.max(id);
+        self.must(
+            id > word,
+            thread,
+            id,
+            "a store performs after a younger one to its word",
+        );
+        self.must(id > fence, thread, id, "a store performs after a younger fence");
+        self.must(id > release, thread, id, "a store performs after a younger release");
+        self.must(
+            id > flush,
+            thread,
+            id,
+            "a store performs after a younger flush of its line",
+        );
+        self.must(
+            !in_order || id > store,
+            thread,
+            id,
+            "a store performs after a younger store",
+        );
+    }
+    /// Load `id` performs in the cache.
+    pub fn load(&mut self, thread: HartId, id: u32) {
+        let n = self.of(thread);
+        n.load = n.load.max(id);
+    }
+    /// Flush `id` takes effect.
+    pub fn flush(&mut self, thread: HartId, id: u32, line: LineAddr) {
+        let n = self.of(thread);
+        n.flushes.insert(line, id);
+        let fence = n.fence;
+        self.must(id > fence, thread, id, "a flush takes effect after a younger fence");
+    }
+    /// Fence or atomic `id` takes effect; `stores`: not before every older store has performed; `loads`: not after a younger load.
+    pub fn fence(&mut self, thread: HartId, id: u32, stores: bool, loads: bool) {
+        let n = self.of(thread);
+        let (store, load) = (n.store, n.load);
+        if stores {
+            n.fence = n.fence.max(id);
+        }
+        self.must(store < id, thread, id, "a fence takes effect after a younger store");
+        self.must(
+            !loads || load < id,
+            thread,
+            id,
+            "a full fence takes effect after a younger load",
+        );
+    }
+    /// Release `id` performs.
+    pub fn release(&mut self, thread: HartId, id: u32) {
+        let n = self.of(thread);
+        n.release = n.release.max(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(steps: impl FnOnce(&mut ProgramOrder, HartId)) -> Option<u32> {
+        let mut order = ProgramOrder::default();
+        steps(&mut order, HartId(1));
+        order.found().map(|d| d.late)
+    }
+
+    #[test]
+    fn what_a_relaxed_core_may_do_is_no_disorder() {
+        let relaxed = after(|o, t| {
+            o.store(t, 2, Addr(8), false);
+            o.store(t, 1, Addr(72), false);
+            o.load(t, 9);
+            o.fence(t, 5, true, false);
+            o.store(t, 7, Addr(8), false);
+            o.store(t, 6, Addr(72), false);
+            o.release(t, 8);
+        });
+        assert_eq!(relaxed, None);
+    }
+    #[test]
+    fn each_rule_is_noticed() {
+        let late = |order: fn(&mut ProgramOrder, HartId)| after(order);
+        let store = |o: &mut ProgramOrder, t, id| o.store(t, id, Addr(u64::from(id) * 64), false);
+        assert_eq!(
+            late(|o, t| [2, 1].into_iter().for_each(|i| o.store(t, i, Addr(8), false))),
+            Some(1)
+        );
+        let tso = |o: &mut ProgramOrder, t| {
+            [2, 1]
+                .into_iter()
+                .for_each(|i| o.store(t, i, Addr(u64::from(i) * 8), true))
+        };
+        assert_eq!(after(tso), Some(1));
+        assert_eq!(
+            after(|o, t| {
+                o.fence(t, 3, true, false);
+                store(o, t, 2)
+            }),
+            Some(2)
+        );
+        assert_eq!(
+            after(|o, t| {
+                store(o, t, 4);
+                o.fence(t, 3, true, false)
+            }),
+            Some(3)
+        );
+        assert_eq!(
+            after(|o, t| {
+                o.load(t, 4);
+                o.fence(t, 3, true, true)
+            }),
+            Some(3)
+        );
+        assert_eq!(
+            after(|o, t| {
+                o.release(t, 3);
+                store(o, t, 2)
+            }),
+            Some(2)
+        );
+        assert_eq!(
+            after(|o, t| {
+                o.flush(t, 3, Addr(128).line());
+                store(o, t, 2)
+            }),
+            Some(2)
+        );
+    }
+}

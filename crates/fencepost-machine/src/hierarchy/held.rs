@@ -1,0 +1,48 @@
+//! What a checked run keeps of the bytes in caches, and what it says of stale ones.
+
+use crate::seam::Level;
+use fencepost_kernel::{LineAddr, Ps};
+use rustc_hash::FxHashMap;
+
+/// The bytes of a line.
+pub(crate) type Words = [u64; 8];
+
+/// Bytes that were read and are not the newest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaleBytes {
+    /// When they were read.
+    pub time: Ps,
+    /// The line.
+    pub line: LineAddr,
+    /// Who read them.
+    pub reader: &'static str,
+    /// Where they came from.
+    pub place: Level,
+    /// The words that were found.
+    pub found: [u64; 8],
+    /// The words that were stored last.
+    pub newest: [u64; 8],
+}
+impl std::fmt::Display for StaleBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (time, line, reader) = (self.time, self.line, self.reader);
+        let word = (0..8).find(|w| self.found[*w] != self.newest[*w]).unwrap_or(0);
+        let place = match self.place {
+            Level::L1(c) => format!("the L1 of core {}", c.0),
+            Level::L2(c) => format!("the L2 of core {}", c.0),
+            Level::Llc => "the shared cache".to_owned(),
+        };
+        let (found, newest) = (self.found[word], self.newest[word]);
+        write!(
+            f,
+            "{reader} found stale bytes in {place} at {time}: word {word} of line {line} is {found:#x}, last stored was {newest:#x}"
+        )
+    }
+}
+
+/// Bytes of the current version of each line in each cache. An entry counts only while the cache's tags say so.
+#[derive(Default)]
+pub(super) struct Held {
+    pub(super) lines: FxHashMap<(u8, LineAddr), Words>,
+    pub(super) stale: Option<StaleBytes>,
+}

@@ -1,0 +1,63 @@
+//! `faults --run [--seconds N] [NAME..]`: plants every fault in turn, runs the commands that users have, and prints who convicts which.
+
+use crate::faults::all;
+use fencepost_lab::battery::commands::commands;
+use fencepost_lab::battery::planted::{Bench, Tried, declared};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Share of the faults that a command of a user must convict, in percent.
+const MUST: usize = 95;
+/// Time for one fault, in seconds, unless the command says so.
+const SECONDS: u64 = 120;
+
+/// Runs it; 1 if more faults escape than may.
+pub fn command(only: &[&str]) -> ExitCode {
+    if !fencepost_kernel::fault::ENABLED {
+        eprintln!("this build has no planted faults: build with `--features faults`, or not as a release");
+        return ExitCode::from(2);
+    }
+    let (limit, only) = match only {
+        ["--seconds", n, rest @ ..] => (n.parse().unwrap_or(SECONDS), rest),
+        all => (SECONDS, all),
+    };
+    let mut names: Vec<String> = all().into_iter().map(|f| f.name).collect();
+    names.dedup();
+    names.retain(|n| only.is_empty() || only.iter().any(|o| n.contains(o)));
+    // Faults make code panic on purpose; what it says stands in the table.
+    std::panic::set_hook(Box::new(|_| {}));
+    let (bench, next) = (Bench::new(commands(), Duration::from_secs(limit)), AtomicUsize::new(0));
+    let work = || {
+        let mut done = Vec::new();
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let tried = bench.convict(name);
+            println!("{tried}");
+            done.push(tried);
+        }
+        done
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut tried: Vec<Tried> = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..workers).map(|_| s.spawn(work)).collect();
+        let joined = threads
+            .into_iter()
+            .map(|t| t.join().expect("panics are caught within a command"));
+        joined.flatten().collect()
+    });
+    if only.is_empty() {
+        let of_designs = declared();
+        of_designs.iter().for_each(|t| println!("{t}"));
+        tried.extend(of_designs);
+    }
+    let convicted = tried.iter().filter(|t| t.convicted.is_some()).count();
+    println!(
+        "{convicted} of {} planted faults are convicted by a command",
+        tried.len()
+    );
+    tried
+        .iter()
+        .filter(|t| t.convicted.is_none())
+        .for_each(|t| println!("    {t}"));
+    ExitCode::from(u8::from(convicted * 100 < tried.len() * MUST))
+}
