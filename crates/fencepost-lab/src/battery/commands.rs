@@ -197,7 +197,10 @@ fn sizes_of(request: &mut Request, info: &DesignInfo, round: usize, l2: bool) {
         request.sets.extend(QUEUES_OF_ONE.map(str::to_owned));
     }
     if round % 6 == 5 {
-        let smallest = info.smallest.iter().map(|(name, value)| format!("design.{name}={value}"));
+        let smallest = info
+            .smallest
+            .iter()
+            .map(|(name, value)| format!("design.{name}={value}"));
         request.sets.extend(smallest);
     }
 }
