@@ -45,7 +45,6 @@ fn extremes(f: &Field) -> &'static [&'static str] {
             "255",
             "256",
             "65535",
-            "65536",
             "1048576",
             "4294967295",
             "4294967296",
@@ -57,8 +56,9 @@ fn extremes(f: &Field) -> &'static [&'static str] {
     }
 }
 
-/// A few operations that take longer than this on any host have met a value that should have been refused.
-const HANGS: Duration = Duration::from_secs(10);
+/// A few operations that take longer than this have met a value that should have been refused: they take ten seconds at most on a
+/// quiet host, and a busy one may give a test a tenth of its time.
+const HANGS: Duration = Duration::from_secs(100);
 
 /// A run for every extreme of every parameter of machines, media, designs and programs.
 fn requests() -> Vec<Request> {
@@ -73,9 +73,12 @@ fn requests() -> Vec<Request> {
     let mut out = Vec::new();
     let mut add = |request: &Request, section: &str, fields: &[Field]| {
         for f in fields {
-            out.extend(extremes(f).iter().map(|value| Request {
-                sets: vec![format!("{section}.{}={value}", f.name)],
-                ..request.clone()
+            out.extend(extremes(f).iter().map(|value| {
+                let mut one = request.clone();
+                let name = format!("{section}.{}=", f.name);
+                one.sets.retain(|s| !s.starts_with(&name));
+                one.sets.push(name + value);
+                one
             }));
         }
     };
@@ -95,8 +98,11 @@ fn requests() -> Vec<Request> {
         add(&request, "design", &(design.params)());
     }
     for program in fencepost_programs::programs() {
+        // The rest is small, so that one extreme is what a run meets.
+        let sets = program.small.iter().map(|(k, v)| format!("program.{k}={v}")).collect();
         let request = Request {
             program: program.word.into(),
+            sets,
             ..base.clone()
         };
         add(&request, "program", &program.fields);
@@ -122,15 +128,13 @@ fn defect(request: &Request) -> Option<String> {
 }
 
 #[test]
-#[ignore = "minutes: the tables of the large programs at their extremes; run it alone"]
 fn no_extreme_value_wraps_hangs_or_ends_as_our_defect() {
     let requests = requests();
     assert!(requests.len() > 500, "{}", requests.len());
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(request) = requests.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let said = defect(request);
-            if let Some(said) = said {
+            if let Some(said) = defect(request) {
                 let run = format!("{} on {} {:?}", request.program, request.design, request.sets);
                 wrong.lock().expect("no test holds it").push(format!("{run}: {said}"));
             }

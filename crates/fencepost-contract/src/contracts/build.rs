@@ -5,6 +5,7 @@ use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, History
 use fencepost_kernel::{Addr, CrashPoint, Dependence, Image, LineAddr, StoreId, Trace, TraceEvent, TraceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
+use std::time::Instant;
 
 /// What rules build into: nodes for persistent stores, barriers, must-sets. Same-word order, same-line order and
 /// failure points are added here, for every contract alike.
@@ -30,7 +31,12 @@ pub struct SpaceBuilder<'t> {
 }
 
 impl<'t> SpaceBuilder<'t> {
-    fn new(trace: &'t Trace, initial: &Image, params: &ContractParams, line_order: LineOrder) -> SpaceBuilder<'t> {
+    pub(super) fn new(
+        trace: &'t Trace,
+        initial: &Image,
+        params: &ContractParams,
+        line_order: LineOrder,
+    ) -> SpaceBuilder<'t> {
         let threads = trace.threads as usize;
         SpaceBuilder {
             trace,
@@ -66,20 +72,30 @@ impl<'t> SpaceBuilder<'t> {
         line_order: LineOrder,
         rules: &mut dyn Rules,
     ) -> CrashSpace {
-        let mut space = SpaceBuilder::new(trace, initial, params, line_order);
-        for (index, event) in trace.events.iter().enumerate() {
-            space.event = index;
-            space.find_dependences();
-            space.nodes_before_event = space.graph.len();
+        let space = SpaceBuilder::new(trace, initial, params, line_order).build(rules, None);
+        space.unwrap_or_else(|| unreachable!("without a deadline it is not given up"))
+    }
+
+    /// The same by a deadline on the host's clock; `None` if it passed first.
+    pub(super) fn build(mut self, rules: &mut dyn Rules, until: Option<Instant>) -> Option<CrashSpace> {
+        /// Events between two looks at the clock: a fraction of a millisecond.
+        const LOOK: usize = 1024;
+        for (index, event) in self.trace.events.iter().enumerate() {
+            if index % LOOK == 0 && until.is_some_and(|t| Instant::now() >= t) {
+                return None;
+            }
+            self.event = index;
+            self.find_dependences();
+            self.nodes_before_event = self.graph.len();
             let thread = event.thread.map(|t| t.index());
             match (event.kind, thread) {
-                (TraceKind::OpBegin(k), Some(t)) => *entry(&mut space.crash.begun, t) = k + 1,
-                (TraceKind::Ack(k), Some(t)) => *entry(&mut space.crash.acked, t) = k + 1,
+                (TraceKind::OpBegin(k), Some(t)) => *entry(&mut self.crash.begun, t) = k + 1,
+                (TraceKind::Ack(k), Some(t)) => *entry(&mut self.crash.acked, t) = k + 1,
                 (TraceKind::OpEnd(_) | TraceKind::Durable { .. }, _) => {}
-                _ => rules.event(event, &mut space),
+                _ => rules.event(event, &mut self),
             }
         }
-        space.finish()
+        Some(self.finish())
     }
 
     fn finish(mut self) -> CrashSpace {

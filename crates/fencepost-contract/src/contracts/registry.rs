@@ -10,6 +10,7 @@ use crate::graph::{Axiom, CrashSpace};
 use fencepost_kernel::{Fence, Image, Trace, TraceEvent};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Instant;
 
 /// Which contract.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -191,11 +192,17 @@ impl Contract {
     }
     /// Every crash state that the contract allows of an execution that started from the durable memory `initial`.
     pub fn space(&self, trace: &Trace, initial: &Image) -> CrashSpace {
+        let space = self.space_until(trace, initial, None);
+        space.unwrap_or_else(|| unreachable!("without a deadline it is not given up"))
+    }
+    /// The same by a deadline on the host's clock; `None` if it passed first.
+    pub fn space_until(&self, trace: &Trace, initial: &Image, until: Option<Instant>) -> Option<CrashSpace> {
         let row = self.kind.row();
         let mut rules = (row.rules)(self.buffered());
-        let mut space = SpaceBuilder::run(trace, initial, &self.params, self.line_order(), &mut *rules);
+        let builder = SpaceBuilder::new(trace, initial, &self.params, self.line_order());
+        let mut space = builder.build(&mut *rules, until)?;
         space.history.by_flush = row.by_flush;
-        space
+        Some(space)
     }
 }
 

@@ -151,7 +151,11 @@ impl CrashCheck {
                 let default = if threads > 1 { SCHEDULES } else { 1 };
                 schedules = self.schedules.unwrap_or(default).max(1);
             }
-            let space = self.contract.space(&recording.trace, &recording.initial);
+            let space = self.contract.space_until(&recording.trace, &recording.initial, until);
+            let Some(space) = space else {
+                cut_short = true;
+                break;
+            };
             let explorer = self.explorer(&space);
             number += 1;
             if !seen.insert(explorer.digest()) {

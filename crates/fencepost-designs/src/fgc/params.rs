@@ -47,6 +47,7 @@ fencepost_kernel::params! {
         #[range(0..=4095)]
         ask_at: u16 = 0,
         /// One way between a core and the controller, for the committing flag, polls and their answers (ours).
+        #[range(Ps(1)..=Ps::from_ns(1_000_000))]
         path: Ps = Ps::from_ns(10),
         /// Planted fault, for tests of the checker only.
         fault: CommitFault = CommitFault::None,
@@ -93,6 +94,7 @@ fencepost_kernel::params! {
         /// What a pcommit does that finds another thread's under way.
         overlap: Overlap = Overlap::OneAtATime,
         /// One way between a core and the controller, for pcommit and its answer (ours).
+        #[range(Ps(1)..=Ps::from_ns(1_000_000))]
         path: Ps = Ps::from_ns(10),
         /// Planted fault, for tests of the checker only.
         fault: GlobalFault = GlobalFault::None,

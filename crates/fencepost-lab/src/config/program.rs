@@ -12,13 +12,24 @@ pub fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInp
     let harts = u32::from(machine.spec.harts());
     match request.threads.unwrap_or(harts) {
         0 => Err(BadInput::new("a run needs at least one thread")),
-        n if n > harts => Err(BadInput::new(format!(
-            "{n} threads do not fit on the {harts} hardware threads of `{}`",
-            machine.name
-        ))
-        .hint(format!(
-            "ask for at most {harts}, or give it more with --set core.cores=N (64 hardware threads at most)"
-        ))),
+        n if n > harts => {
+            let set = ["cores", "threads_per_core"].map(|key| ("core".to_owned(), key.to_owned()));
+            let place = set
+                .iter()
+                .find_map(|key| machine.origins.get(key))
+                .map(|o| o.place.clone());
+            let many = match harts {
+                1 => "the one hardware thread".to_owned(),
+                n => format!("the {n} hardware threads"),
+            };
+            let e = BadInput::new(format!("{n} threads do not fit on {many} of `{}`", machine.name)).hint(format!(
+                "ask for at most {harts}, or give it more with --set core.cores=N (64 hardware threads at most)"
+            ));
+            Err(match place {
+                Some(place) => e.at(place),
+                None => e,
+            })
+        }
         n => Ok(n),
     }
 }

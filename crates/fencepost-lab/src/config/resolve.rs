@@ -82,7 +82,11 @@ impl Resolved {
             }
         }
         foreign.check(&resolved)?;
-        (design.build)(&resolved.design_settings, resolved.shape()).map_err(|e| resolved.refused("design", &e))?;
+        let built = (design.build)(&resolved.design_settings, resolved.shape());
+        let built = built.map_err(|e| resolved.refused("design", &e))?;
+        if resolved.machine.spec.network.clients > 0 && !built.hooks().remote {
+            return Err(resolved.no_port().into());
+        }
         resolved.check_program()?;
         Ok(resolved)
     }
@@ -266,6 +270,16 @@ impl Resolved {
         match self.origin(&section, name).or_else(last) {
             Some(origin) => BadInput::new(message).at(origin.place.clone()),
             None => BadInput::new(message),
+        }
+    }
+
+    /// Clients, and a design that no network reaches.
+    fn no_port(&self) -> BadInput {
+        let remote = "run a design that takes writes from a network: `list designs` names them";
+        let e = BadInput::new(format!("`{}` takes no writes from a network", self.design.name)).hint(remote);
+        match self.origin("network", "clients") {
+            Some(origin) => e.at(origin.place.clone()),
+            None => e,
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) fn load(file: &Path, image: Option<&Path>) -> Result<Loaded, LabError
         e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
     })?;
     let stores = log.trace.stores.iter().filter(|s| s.addr.is_persistent());
-    let end = stores.map(|s| s.addr.0 - Addr::pm(0).0 + 64).max().unwrap_or(0);
+    let end = stores.map(|s| s.addr.0 - Addr::pm(0).0 + 8).max().unwrap_or(0);
     let length = log
         .persistent_bytes
         .max(end.next_multiple_of(64))

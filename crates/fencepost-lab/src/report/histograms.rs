@@ -1,6 +1,7 @@
 //! Charts of histograms: how write-backs were delayed, how far removable fences lie apart.
 
-use super::{Chart, Report, Series};
+use super::svg::{Chart, Series};
+use crate::experiment::runs::Runs;
 use crate::experiment::spec::Matrix;
 use crate::result::Histogram;
 
@@ -14,26 +15,27 @@ fn bins(unit: &str) -> &'static [u64] {
 
 /// For every histogram of a matrix and medium, the share of the samples up to each value: a line of the paper's figure is a series
 /// here. Shown of the first point that has it.
-pub fn charts(r: &Report<'_>, m: &Matrix) -> Vec<String> {
+pub fn charts(runs: &Runs, m: &Matrix) -> Vec<String> {
     let mut out = Vec::new();
     for media in &m.media {
         let of_point = |point: &String| {
-            let run = |p: &String| Some((p.clone(), &r.runs.get(&m.tag, p, point, media)?.histograms));
+            let run = |p: &String| Some((p.clone(), &runs.get(&m.tag, p, point, media)?.histograms));
             m.programs.iter().filter_map(run).collect::<Vec<_>>()
         };
-        let mut shown: Vec<&String> = Vec::new();
+        let mut drawn: Vec<&String> = Vec::new();
         for point in &m.points {
-            let runs = of_point(point);
-            let mut names: Vec<&String> = runs.iter().flat_map(|x| x.1.keys()).collect();
+            let of = of_point(point);
+            let mut names: Vec<&String> = of.iter().flat_map(|x| x.1.keys()).collect();
             names.sort();
             names.dedup();
             for name in names {
-                if shown.contains(&name) {
+                if drawn.contains(&name) {
                     continue;
                 }
-                shown.push(name);
-                let of: Vec<(&String, &Histogram)> = runs.iter().filter_map(|(p, h)| Some((p, h.get(name)?))).collect();
-                out.extend(chart(&format!("{}, {media}: {name} of {point}", m.tag), &of));
+                drawn.push(name);
+                let shown: Vec<(&String, &Histogram)> =
+                    of.iter().filter_map(|(p, h)| Some((p, h.get(name)?))).collect();
+                out.extend(chart(&format!("{}, {media}: {name} of {point}", m.tag), &shown));
             }
         }
     }

@@ -133,7 +133,7 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
             .flat_map(|m| m.media.iter().filter_map(move |x| slowdown_chart(r, m, x)))
             .collect(),
         stalls: timed(r).flat_map(|m| stall_charts(r, m)).collect(),
-        histograms: timed(r).flat_map(|m| histograms::charts(r, m)).collect(),
+        histograms: timed(r).flat_map(|m| histograms::charts(r.runs, m)).collect(),
         runs: run_lines(r),
         missing_programs: &r.plan.missing_programs,
         missing_designs: &r.plan.missing_designs,

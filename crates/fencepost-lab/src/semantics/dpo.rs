@@ -1,7 +1,8 @@
 //! The rules of delegated and synchronous ordering.
 
+use super::conforming::{all_clean, checked, faulty_and_right, faulty_and_right_on, pmem, small};
 use super::dpo_machine as machine;
-use super::{all_clean, checked, coalescing, faulty_and_right, faulty_and_right_on, graph, litmus, pmem, small};
+use super::{coalescing, graph, litmus};
 use crate::experiment::runs::Runs;
 use crate::experiment::semantics::SemanticCheck;
 use fencepost_contract::{ContractKind, Grain};

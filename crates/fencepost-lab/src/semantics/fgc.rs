@@ -1,7 +1,7 @@
 //! The rules of per-task committing. Each check's clean half runs in the very configuration in which its planted fault is
 //! convicted.
 
-use super::all_clean;
+use super::conforming::all_clean;
 use crate::experiment::runs::Runs;
 use crate::experiment::semantics::SemanticCheck;
 use crate::request::Request;

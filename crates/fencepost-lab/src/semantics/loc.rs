@@ -1,6 +1,6 @@
 //! The rules of loose-ordering consistency.
 
-use super::all_clean;
+use super::conforming::all_clean;
 use super::paths::{Paths, body, store};
 use crate::cost;
 use crate::experiment::runs::Runs;

@@ -2,7 +2,7 @@
 
 mod ordering;
 
-use super::checked;
+use super::conforming::checked;
 use crate::cost;
 use crate::crash::{CrashRequest, crash};
 use crate::experiment::measured::ratios;

@@ -141,7 +141,7 @@ impl Described for Memcached {
         let (smallest, largest) = (params.smallest.0, params.largest.0);
         if smallest > largest || !smallest.is_multiple_of(8) || !largest.is_multiple_of(8) {
             return refuse(format!(
-                "values of {smallest}B to {largest}B: sizes are whole words and ascend"
+                "values from smallest = {smallest}B to largest = {largest}B: sizes are whole words and ascend"
             ));
         }
         if params.preload > params.keys {
