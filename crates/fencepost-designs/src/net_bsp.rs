@@ -15,6 +15,7 @@
 //! and there a FENCE is recorded. *Remote persist buffer*: as a core's in `delegated-merge`: in order, and behind what coherence says that
 //! it follows; requests of local threads find its entries in the same way. *Acknowledgement*: when the FENCE of a region has drained and
 //! every write before it is durable, the adapter sends the persist ACK.
+//! With `server = "broi"` the server's buffers are freed, and its controller schedules, as in `broi`; each channel has a remote BROI entry.
 //! *Loss*: an ACK that does not come aborts the transaction, which is persisted again. The server remembers for each client which epoch
 //! comes next: what it has applied it does not apply again, and after a gap it takes nothing.
 //!
@@ -27,18 +28,19 @@
 //!
 //! # Hardware cost
 //! A persist buffer and its filters for each channel, and 8 B for the range of the block that is being taken. The server's own persist path is
-//! that of `delegated-merge`.
+//! that of `delegated-merge`, or of `broi`.
 //!
 //! # Deviations
 //! A client's processor is not simulated: it computes for a declared time. The paper adds measured delays to the sources of its clients.
 //! Recognising what was applied before is ours; the paper says only that an aborted transaction is persisted again.
 
+use crate::broi::{self, Broi, BroiParams, Schedules};
 use crate::delegated::{Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked, dialect, merge_cost};
 use crate::info::{
-    Conviction, CostItem, DesignInfo, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Scenario,
+    Conviction, CostItem, DesignInfo, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Scenario, Values,
     configure,
 };
-use fencepost_kernel::params::{ParamError, Params as _};
+use fencepost_kernel::params::{Field, ParamError, Params as _};
 use fencepost_machine::network::{NetworkSpec, Protocol};
 use fencepost_machine::seam::Design;
 
@@ -49,6 +51,42 @@ pub(crate) const BROI: Paper = Paper {
     venue: "MICRO 2018",
     bibtex: "@inproceedings{hu2018persistence,\n  title = {Persistence Parallelism Optimization: A Holistic Approach from Memory Bus to {RDMA} Network},\n  author = {Hu, Xing and Ogleari, Matheus and Zhao, Jishen and Li, Shuangchen and Basak, Abanti and Xie, Yuan},\n  booktitle = {Proceedings of the 51st Annual IEEE/ACM International Symposium on Microarchitecture (MICRO)},\n  year = {2018}\n}",
 };
+
+fencepost_kernel::param_words! {
+    /// How a server orders what arrives at its controller.
+    pub enum ServerPath {
+        /// Epochs of all buffers merge to the largest size, as in `delegated-merge`.
+        Merge = "merge",
+        /// A BROI entry for each buffer, scheduled by bank-level parallelism. Parameters of `broi` that the two do not share have their defaults.
+        Broi = "broi",
+    }
+}
+fencepost_kernel::params! {
+    /// What servers of clients have besides persist buffers.
+    pub struct ServerParams {
+        /// How persists of threads and channels are ordered at the server (ours: the paper compares its network and its controller apart).
+        server: ServerPath = ServerPath::Merge,
+    }
+}
+/// The parameters of a server and of its persist buffers.
+pub(crate) fn fields() -> Vec<Field> {
+    [ServerParams::fields(), DelegatedParams::fields()].concat()
+}
+/// Values of the server and of its persist buffers.
+fn parts(values: ParamValues<'_>) -> Result<(ServerParams, DelegatedParams), ParamError> {
+    let (server, buffers) = values.iter().cloned().partition::<Vec<_>, _>(|v| v.0 == "server");
+    Ok((configure(&server)?, checked(configure(&buffers)?)?))
+}
+/// Every variant of delegated ordering, and the other server.
+pub(crate) const SERVERS: &[Values] = &[
+    VARIANTS[0],
+    VARIANTS[1],
+    VARIANTS[2],
+    VARIANTS[3],
+    VARIANTS[4],
+    &[("server", "broi")],
+    &[("server", "broi"), ("path_slot", "40ns")],
+];
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -65,8 +103,8 @@ pub const INFO: DesignInfo = DesignInfo {
         honours: Honours::ARM_BARRIERS,
     },
     sound: |_| true,
-    params: DelegatedParams::fields,
-    variants: VARIANTS,
+    params: fields,
+    variants: SERVERS,
     smallest: SMALLEST,
     build: |values, shape| server(values, shape, Protocol::Bsp),
     cost,
@@ -80,16 +118,31 @@ pub(crate) fn server(
     shape: MachineShape,
     protocol: Protocol,
 ) -> Result<Box<dyn Design>, ParamError> {
-    let path = Delegated::new(checked(configure(values)?)?, shape, true);
-    Ok(Box::new(path.for_clients(protocol)))
+    let (server, buffers) = parts(values)?;
+    Ok(match server.server {
+        ServerPath::Merge => Box::new(Delegated::new(buffers, shape, true).for_clients(protocol)),
+        ServerPath::Broi => {
+            let params = broi::checked(BroiParams::of_server(&buffers, channels(shape)), shape)?;
+            Box::new(Broi::new(params, shape, Schedules::BankParallel).for_clients(protocol))
+        }
+    })
+}
+
+/// Channels of the machine, or of a network that nothing is said of.
+fn channels(shape: MachineShape) -> u8 {
+    match shape.channels {
+        0 => NetworkSpec::default().channels,
+        n => n,
+    }
 }
 
 /// Storage of the server: its own path, a buffer for each channel, and the range of the block being taken.
 pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    let mut items = merge_cost(&configure(values)?, shape);
-    let channels = match shape.channels {
-        0 => NetworkSpec::default().channels,
-        n => n,
+    let (server, buffers) = parts(values)?;
+    let channels = channels(shape);
+    let mut items = match server.server {
+        ServerPath::Merge => merge_cost(&buffers, shape),
+        ServerPath::Broi => broi::storage(&BroiParams::of_server(&buffers, channels), shape),
     };
     let item = |what: &str, bits, paper_bits, note: &str| CostItem {
         what: what.into(),
@@ -97,13 +150,15 @@ pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<C
         paper_bits,
         note: note.into(),
     };
-    let own: u64 = items.iter().map(|i| i.bits).sum();
-    items.push(item(
-        "remote persist buffers",
-        own * u64::from(channels),
-        None,
-        &format!("{channels} channels, each as a core's"),
-    ));
+    if server.server == ServerPath::Merge {
+        let own: u64 = items.iter().map(|i| i.bits).sum();
+        items.push(item(
+            "remote persist buffers",
+            own * u64::from(channels),
+            None,
+            &format!("{channels} channels, each as a core's"),
+        ));
+    }
     items.push(item(
         "remote range store, per channel",
         48 + 16,

@@ -23,10 +23,9 @@
 //! # Deviations
 //! As `net-bsp`.
 
-use crate::delegated::{DelegatedParams, SMALLEST, VARIANTS, dialect};
+use crate::delegated::{SMALLEST, dialect};
 use crate::info::{DesignInfo, Honours, Promise};
-use crate::net_bsp::{ACK_BEFORE_DURABLE, APPLIED_TWICE, BROI, cost, server};
-use fencepost_kernel::params::Params as _;
+use crate::net_bsp::{ACK_BEFORE_DURABLE, APPLIED_TWICE, BROI, SERVERS, cost, fields, server};
 use fencepost_machine::network::Protocol;
 
 /// The registry entry.
@@ -44,8 +43,8 @@ pub const INFO: DesignInfo = DesignInfo {
         honours: Honours::ARM_BARRIERS,
     },
     sound: |_| true,
-    params: DelegatedParams::fields,
-    variants: VARIANTS,
+    params: fields,
+    variants: SERVERS,
     smallest: SMALLEST,
     build: |values, shape| server(values, shape, Protocol::Sync),
     cost,

@@ -14,7 +14,7 @@ fn unit(p: &BroiParams) -> u64 {
 }
 
 /// What it adds.
-pub(super) fn storage(p: &BroiParams, shape: MachineShape) -> Vec<CostItem> {
+pub(crate) fn storage(p: &BroiParams, shape: MachineShape) -> Vec<CostItem> {
     let ports = p.ports(shape);
     let (local, remote, units) = (u64::from(ports.local), u64::from(ports.remote), u64::from(p.units));
     let item = |what: &str, bits, paper_bits, note: String| CostItem {

@@ -72,10 +72,8 @@ impl Broi {
             if is_fence {
                 let durable = self.params.release == Release::Media;
                 self.front.fence_left(cx, port, seq, durable);
-                self.region_durable(cx, port, seq);
             }
         }
         self.front.update_block(cx, port);
-        self.continue_region(cx, port);
     }
 }

@@ -4,13 +4,13 @@ use super::epoch_first::EpochScheduler;
 use super::outgoing::Outgoing;
 use super::params::{BroiFault, BroiParams, Release};
 use super::queues::Tally;
-use super::region::Remote;
 use super::scheduler::BroiScheduler;
 use super::siblings::Siblings;
 use crate::delegated::front::{self, Front, SLOT};
 use crate::info::MachineShape;
 use fencepost_kernel::{HartId, LineAddr, LineData};
 use fencepost_machine::memory::Scheduler;
+use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
     Access, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way, Why,
     Write, WriteId,
@@ -39,15 +39,12 @@ fencepost_kernel::stats! {
         READY = "ready_requests", "requests";
         /// Of those, requests that found another ready one of their bank.
         BANK_CONFLICTS = "bank_conflicts", "requests";
-        /// Barrier regions of remote requests that became durable.
-        REGIONS = "remote_regions", "regions";
     }
 }
 /// Index of one of [`COUNTERS`] among all.
 const fn own(counter: usize) -> usize {
     front::COUNTERS.len() + counter
 }
-pub(super) const REGION: usize = own(REGIONS);
 
 /// Which scheduler serves the BROI entries.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -71,8 +68,8 @@ pub struct Broi {
     /// BROI entries with a free unit, and with a free barrier index register: a bit each.
     free_units: u64,
     free_registers: u64,
-    /// What the network brings.
-    pub(super) remote: Remote,
+    /// How clients persist, where the mechanism is their server.
+    protocol: Option<Protocol>,
     tally: Rc<Tally>,
 }
 
@@ -87,9 +84,16 @@ impl Broi {
             outgoing: vec![Outgoing::default(); ports.count()],
             free_units: u64::MAX,
             free_registers: u64::MAX,
-            remote: Remote::new(params.remote_channels),
+            protocol: None,
             tally: Rc::default(),
             params,
+        }
+    }
+    /// The same mechanism as the server of clients that persist by this protocol.
+    pub fn for_clients(self, protocol: Protocol) -> Broi {
+        Broi {
+            protocol: Some(protocol),
+            ..self
         }
     }
     /// An access hit in an L1 that the thread shares: the sibling's buffer is asked as by a bus request.
@@ -216,6 +220,9 @@ impl Design for Broi {
         let gate = self.front.remote_end(cx, port, region);
         self.schedule(cx);
         gate
+    }
+    fn protocol(&self) -> Option<Protocol> {
+        self.protocol
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         match tag {

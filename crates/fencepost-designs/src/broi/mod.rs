@@ -48,8 +48,6 @@ mod outgoing;
 mod params;
 mod priority;
 mod queues;
-mod region;
-mod remote;
 mod scheduler;
 mod siblings;
 #[cfg(test)]
@@ -58,10 +56,11 @@ mod tests;
 pub use entry::{BroiEntry, Unit};
 pub use epoch_first::EpochScheduler;
 pub use mechanism::{Broi, Schedules};
+pub(crate) use cost::storage;
+pub(crate) use params::checked;
 pub use params::{BarrierScope, BroiFault, BroiParams, Release};
 pub use priority::Priorities;
 pub use queues::{BroiQueues, Tally};
-pub use region::{Channel, Region};
 pub use scheduler::BroiScheduler;
 
 use crate::delegated;

@@ -112,6 +112,21 @@ impl BroiParams {
             ..DelegatedParams::default()
         }
     }
+    /// With persist buffers of these parameters, and an entry for each of so many channels.
+    pub(crate) fn of_server(buffers: &DelegatedParams, channels: u8) -> BroiParams {
+        BroiParams {
+            entries: buffers.entries,
+            fences: buffers.fences,
+            filter_bytes: buffers.filter_bytes,
+            filter_hashes: buffers.filter_hashes,
+            path_latency: buffers.path_latency,
+            path_slot: buffers.path_slot,
+            arbitration: buffers.arbitration,
+            forward: buffers.forward,
+            remote_channels: channels,
+            ..BroiParams::default()
+        }
+    }
     /// The persist buffers, and so the BROI entries, of a machine.
     pub fn ports(&self, shape: MachineShape) -> Ports {
         Ports::new(shape, self.buffers, self.remote_channels)
@@ -119,7 +134,7 @@ impl BroiParams {
 }
 
 /// Refuses sizes that no machine can have.
-pub(super) fn checked(params: BroiParams, shape: MachineShape) -> Result<BroiParams, ParamError> {
+pub(crate) fn checked(params: BroiParams, shape: MachineShape) -> Result<BroiParams, ParamError> {
     crate::delegated::checked(params.buffer_params())?;
     let local = params
         .ports(MachineShape::default())

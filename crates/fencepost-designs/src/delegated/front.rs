@@ -38,6 +38,8 @@ fencepost_kernel::stats! {
         OVERFLOWS = "overflows", "entries";
         /// Entries appended with a dependence that had not drained.
         DEPENDENT = "dependent", "entries";
+        /// Barrier regions from the network that became durable.
+        REGIONS = "remote_regions", "regions";
     }
 }
 

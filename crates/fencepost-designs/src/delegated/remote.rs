@@ -1,7 +1,7 @@
 //! The network port: a persist buffer for each channel, whose FENCEs are the ends of barrier regions.
 
 use super::deps::Seq;
-use super::front::Front;
+use super::front::{Front, REGIONS};
 use super::port::PortId;
 use super::region::Region;
 use fencepost_kernel::{HartId, LineAddr, LineData, planted};
@@ -61,7 +61,7 @@ impl Front {
             return;
         }
         let oldest = self.path.outstanding().map(|o| o.0);
-        let at = cx.now() + self.latency;
+        let (at, before) = (cx.now() + self.latency, self.regions.len());
         self.regions.retain(|r| {
             let durable = r.last.is_some_and(|last| oldest.is_none_or(|o| o > last));
             if durable {
@@ -69,5 +69,6 @@ impl Front {
             }
             !durable
         });
+        cx.count(REGIONS, (before - self.regions.len()) as u64);
     }
 }

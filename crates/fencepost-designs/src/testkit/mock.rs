@@ -126,6 +126,8 @@ pub struct MockCx {
     pub kicked: Vec<bool>,
     /// Lines of which older bytes wait to enter their queue: a write of the design's to one is refused until they have.
     pub outgoing_lines: Vec<LineAddr>,
+    /// Regions of network ports reported as durable.
+    pub regions: Vec<(HartId, u32)>,
     /// The design's counters.
     pub counters: BTreeMap<usize, u64>,
     /// The design's histogram samples.
@@ -163,6 +165,7 @@ impl MockCx {
             blocked: vec![None; usize::from(harts)],
             kicked: vec![false; usize::from(harts)],
             outgoing_lines: Vec::new(),
+            regions: Vec::new(),
             counters: BTreeMap::new(),
             samples: BTreeMap::new(),
             queues: vec![queue; usize::from(queues)],
@@ -251,7 +254,8 @@ impl Cx for MockCx {
     }
     fn kick(&mut self, hart: Option<HartId>) {
         match hart {
-            Some(h) => self.kicked[h.index()] = true,
+            // Ports of the network stand behind the threads; tests offer again what was refused.
+            Some(h) => self.kicked.iter_mut().skip(h.index()).take(1).for_each(|k| *k = true),
             None => self.kicked.fill(true),
         }
         self.calls.push(Call::Kick(hart));
@@ -260,6 +264,9 @@ impl Cx for MockCx {
         let was = std::mem::replace(&mut self.blocked[hart.index()], cause);
         self.kicked[hart.index()] |= was.is_some() && cause.is_none();
         self.calls.push(Call::BlockL1(hart, cause));
+    }
+    fn region_durable(&mut self, port: HartId, region: u32, _: Ps) {
+        self.regions.push((port, region));
     }
     fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
         let request = CleanRequest { hart, line, kind, tag };

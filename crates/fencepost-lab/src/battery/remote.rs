@@ -2,19 +2,31 @@
 
 use crate::config::clients::protocol_of;
 use fencepost_contract::replica;
-use fencepost_designs::DesignInfo;
+use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::{Addr, Ps, RemoteEpoch, Stream, Transaction, Transactions, rng};
 use fencepost_machine::RunReport;
-use fencepost_machine::network::NetworkSpec;
+use fencepost_machine::network::{NetworkSpec, Protocol};
 use std::rc::Rc;
 
 /// The first line of random programs, which clients write too.
 const FIRST: u64 = 4096;
 
-/// A small network for designs that have one: all else is drawn.
+/// Whether a design serves clients that persist by any protocol.
+fn serves(info: &DesignInfo) -> bool {
+    let shape = MachineShape {
+        channels: 1,
+        ..MachineShape::default()
+    };
+    (info.build)(&[], shape).is_ok_and(|d| d.hooks().remote)
+}
+
+/// A small network for designs that have a port for one: all else is drawn. Designs that say how clients persist always have clients,
+/// others now and then.
 pub(super) fn network(info: &DesignInfo, dice: &mut Stream) -> NetworkSpec {
-    let Some(protocol) = protocol_of(info) else {
-        return NetworkSpec::default();
+    let protocol = match protocol_of(info) {
+        Some(protocol) => protocol,
+        None if serves(info) && dice.chance(1, 4) => [Protocol::Sync, Protocol::Bsp][dice.below(2) as usize],
+        None => return NetworkSpec::default(),
     };
     let lossy = dice.chance(1, 3);
     NetworkSpec {

@@ -1,13 +1,15 @@
-//! The interface to a network port, and persist buffers that wait for the medium.
+//! Barrier regions from the network, and persist buffers that wait for the medium.
 
-use crate::broi::{Broi, BroiParams, Channel, Region, Schedules};
+use crate::broi::{Broi, BroiParams, Schedules};
 use crate::delegated::PortId;
 use crate::info::MachineShape;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
-use fencepost_kernel::{Fence, LineAddr, Ps};
-use fencepost_machine::seam::{Cause, Epoch, Gate, Instr, Snoop};
+use fencepost_kernel::{Fence, HartId, LineAddr, Ps};
+use fencepost_machine::seam::{Cause, Design as _, Epoch, Gate, Instr, Snoop};
 
-const CHANNEL: Channel = Channel(1);
+/// The second port of the network, behind four threads.
+const NETWORK: HartId = HartId(5);
+const FULL: Gate = Gate::Wait(Cause::PersistBufferFull);
 const DMB: Instr = Instr::Fence(Fence::Dmb);
 
 /// Two cores of two threads.
@@ -35,13 +37,18 @@ impl Bench<Broi> {
             .map(|p| p.entries.len())
             .collect()
     }
-    fn line(&mut self, value: u64) -> Result<LineAddr, Cause> {
-        self.design.remote_line(&mut self.cx, CHANNEL, &filled(value))
+    /// The adapter offers a line of a block.
+    fn line(&mut self, line: LineAddr, value: u64) -> Gate {
+        self.design.remote_line(&mut self.cx, NETWORK, line, &filled(value))
     }
-    fn region(&mut self, id: u64, first: LineAddr, lines: u32) {
-        self.design
-            .begin_region(CHANNEL, Region { id, first, lines })
-            .expect("the last one is complete");
+    /// The block of a region is complete.
+    fn end(&mut self, region: u32) -> Gate {
+        self.design.remote_end(&mut self.cx, NETWORK, region)
+    }
+    /// Regions reported as durable.
+    fn regions(&self) -> Vec<u32> {
+        assert!(self.cx.regions.iter().all(|r| r.0 == NETWORK));
+        self.cx.regions.iter().map(|r| r.1).collect()
     }
     fn all_arrive(&mut self) {
         self.run_for(Ps::from_ns(100));
@@ -57,71 +64,46 @@ impl Bench<Broi> {
     }
 }
 
-/// The length counter finds the end of a block; blocks are sets of the remote entry, and a block is acknowledged when it is durable.
+/// Blocks are sets of the remote entry; a block is reported when it is durable, and counted.
 #[test]
 fn a_block_is_one_barrier_region() {
     let mut b = bench();
-    assert!(!b.design.takes_line(CHANNEL));
-    b.region(7, pm_line(100), 2);
-    assert_eq!(b.line(1), Ok(pm_line(100)));
-    let next = Region {
-        id: 9,
-        first: pm_line(0),
-        lines: 1,
-    };
-    assert!(
-        b.design.begin_region(CHANNEL, next).is_err(),
-        "the block is not complete"
-    );
-    assert_eq!(b.line(2), Ok(pm_line(101)));
+    assert_eq!([b.line(pm_line(100), 1), b.line(pm_line(101), 2), b.end(7)], [Gate::Go; 3]);
     assert_eq!(b.fill()[5], 3, "two lines and the FENCE");
-    b.region(8, pm_line(200), 1);
-    assert_eq!(b.line(3), Ok(pm_line(200)));
+    assert_eq!([b.line(pm_line(200), 3), b.end(8)], [Gate::Go; 2]);
     b.all_arrive();
     assert_eq!(
         b.epochs(),
         [(5, Some(Epoch(0))), (5, Some(Epoch(0))), (5, Some(Epoch(1)))]
     );
     b.one_durable();
-    assert_eq!(b.design.durable_region(), None, "half of it is not");
+    assert_eq!(b.regions(), [], "half of it is not");
     b.one_durable();
-    assert_eq!(b.design.durable_region(), Some((CHANNEL, 7)));
-    assert_eq!(b.design.durable_region(), None);
+    assert_eq!(b.regions(), [7]);
     b.one_durable();
-    assert_eq!(b.design.durable_region(), Some((CHANNEL, 8)));
-    assert_eq!(b.fill()[5], 0);
+    assert_eq!((b.regions(), b.fill()[5]), (vec![7, 8], 0));
+    let counter = b.design.stats().iter().position(|s| s.name == "remote_regions");
+    assert_eq!(b.cx.counters[&counter.expect("a counter")], 2);
 }
 
 /// A full buffer refuses, and nothing is lost: with eight entries the FENCE of an eight-line block waits for one.
 #[test]
 fn a_full_buffer_refuses_lines() {
     let mut b = bench();
-    b.region(1, pm_line(0), 8);
-    let taken = (0..8).take_while(|n| b.line(*n).is_ok()).count();
-    assert_eq!(taken, 8);
-    assert!(
-        b.design
-            .begin_region(
-                CHANNEL,
-                Region {
-                    id: 2,
-                    first: pm_line(50),
-                    lines: 1
-                }
-            )
-            .is_err()
-    );
+    let taken = (0..9).take_while(|n| b.line(pm_line(*n), *n) == Gate::Go).count();
+    assert_eq!((taken, b.end(1)), (8, FULL));
     b.all_arrive();
     b.one_durable();
-    b.region(2, pm_line(50), 1);
-    assert_eq!(b.line(9), Err(Cause::PersistBufferFull), "the FENCE has the entry");
+    assert_eq!(b.end(1), Gate::Go);
+    assert_eq!(b.line(pm_line(50), 9), FULL, "the FENCE has the entry");
     b.one_durable();
-    assert_eq!(b.line(9), Ok(pm_line(50)));
-    for _ in 0..7 {
+    assert_eq!((b.line(pm_line(50), 9), b.end(2)), (Gate::Go, FULL));
+    b.one_durable();
+    assert_eq!(b.end(2), Gate::Go);
+    for _ in 0..6 {
         b.one_durable();
     }
-    assert_eq!(b.design.durable_region(), Some((CHANNEL, 1)));
-    assert_eq!(b.design.durable_region(), Some((CHANNEL, 2)));
+    assert_eq!(b.regions(), [1, 2]);
 }
 
 /// Coherence finds what local and remote persists have to do with one another, in both directions.
@@ -129,8 +111,7 @@ fn a_full_buffer_refuses_lines() {
 fn remote_and_local_persists_of_a_line_depend_on_one_another() {
     let mut b = bench();
     b.store(0, pm_line(0), 0, 1);
-    b.region(1, pm_line(0), 1);
-    b.line(2).expect("room");
+    assert_eq!([b.line(pm_line(0), 2), b.end(1)], [Gate::Go; 2]);
     b.all_arrive();
     assert_eq!(
         b.cx.written_lines(),
@@ -203,7 +184,7 @@ fn barrier_index_registers_bound_what_is_sent() {
     }
     b.all_arrive();
     assert_eq!(b.cx.writes.len(), 3);
-    let why = fencepost_machine::seam::Design::explain(&b.design, fencepost_kernel::HartId(0));
+    let why = b.design.explain(HartId(0));
     assert!(why.is_some_and(|w| w.contains("persist buffer 0 holds 7 entries")));
     b.one_durable();
     assert_eq!(b.cx.writes.len(), 4);
