@@ -5,6 +5,9 @@
 //! *No false belief*: what a client was told is durable, is. Bytes decide: every word that became durable is compared with what the client
 //! sent, so stored values must differ from epoch to epoch.
 
+mod crashed;
+
+pub use crashed::holds_prefix;
 use fencepost_kernel::{Addr, EpochId, Image, PersistRecord, Ps, ReplicaEvent, Transactions};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -9,6 +9,7 @@
 mod error;
 pub mod record;
 mod report;
+mod wire;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod x86;
 
@@ -16,17 +17,25 @@ pub use error::NativeError;
 pub use report::{
     Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant,
 };
+pub use wire::{
+    Belief, ClientsPlan, MOST_CHANNELS, Next, Noted, ProtocolTimes, ServerPlan, WireKills, WireLeft, WireProtocol, WireRequest,
+    WireTimes,
+};
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub use x86::{calibrate, flush_instruction};
+pub use x86::{
+    Children, Judge, calibrate, flush_instruction, wire_clients, wire_killed, wire_server, wire_timed,
+};
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(test)))]
 pub use x86::{killed, run, until_killed};
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod elsewhere {
     use crate::{Calibration, FlushWith, KillReport, NativeError, Request, RunReport};
+    use crate::{ClientsPlan, ServerPlan, WireKills, WireLeft, WireRequest, WireTimes};
     use std::path::Path;
     use std::process::Command;
+    use std::time::Duration;
 
     /// The flush instruction that this CPU has. Never here.
     pub fn flush_instruction(_: &[FlushWith]) -> Result<&'static str, NativeError> {
@@ -44,10 +53,49 @@ mod elsewhere {
     pub fn until_killed(_: &Request, _: &Path) -> Result<(), NativeError> {
         Err(NativeError::Host)
     }
+    /// How processes of a wire are started.
+    pub struct Children<'a> {
+        /// A server.
+        pub server: &'a dyn Fn(&WireRequest, &ServerPlan) -> Command,
+        /// Clients.
+        pub clients: &'a dyn Fn(&WireRequest, &ClientsPlan) -> Command,
+    }
+    /// Says what is wrong with what was left, if anything is.
+    pub type Judge<'a> = &'a dyn Fn(&WireRequest, &WireLeft) -> Option<String>;
+    /// Serves clients. Refused here.
+    pub fn wire_server(_: &WireRequest, _: &ServerPlan) -> Result<(), NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Runs clients. Refused here.
+    pub fn wire_clients(_: &WireRequest, _: &ClientsPlan) -> Result<(), NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Times clients. Refused here.
+    pub fn wire_timed(
+        _: &WireRequest,
+        _: u32,
+        _: (Duration, Option<&Path>),
+        _: &Children<'_>,
+        _: Judge<'_>,
+    ) -> Result<WireTimes, NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Kills servers and clients. Refused here.
+    pub fn wire_killed(
+        _: &[WireRequest],
+        _: u32,
+        _: (u64, Option<&Path>),
+        _: &Children<'_>,
+        _: Judge<'_>,
+    ) -> Result<WireKills, NativeError> {
+        Err(NativeError::Host)
+    }
     /// Measures this machine. Refused here.
     pub fn calibrate(_: &[FlushWith]) -> Result<Calibration, NativeError> {
         Err(NativeError::Host)
     }
 }
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-pub use elsewhere::{calibrate, flush_instruction, killed, run, until_killed};
+pub use elsewhere::{
+    Children, Judge, calibrate, flush_instruction, killed, run, until_killed, wire_clients, wire_killed, wire_server, wire_timed,
+};

@@ -7,6 +7,7 @@ mod exit;
 mod external_args;
 mod interrupt;
 mod native_args;
+mod net_args;
 mod output;
 mod progress;
 

@@ -1,5 +1,6 @@
 //! Arguments of `native`.
 
+use crate::net_args::{NetArgs, WireClients};
 use clap::{Args, Subcommand, ValueEnum};
 use fencepost_lab::native::{FlushWith, NativeRequest, Variant};
 use fencepost_lab::request::Request;
@@ -43,6 +44,46 @@ pub enum NativeCommand {
         /// Records of what it did.
         #[arg(long)]
         progress: PathBuf,
+    },
+    /// Clients that persist on a server process over TCP, one round trip for each epoch and pipelined.
+    Net(NetArgs),
+    /// What `net` starts: a server.
+    #[command(hide = true)]
+    NetServer {
+        /// Clients it serves.
+        #[command(flatten)]
+        clients: WireClients,
+        /// Its memory.
+        #[arg(long)]
+        pm: PathBuf,
+        /// Where it notes what it did.
+        #[arg(long)]
+        board: PathBuf,
+        /// Whether it notes.
+        #[arg(long)]
+        traced: bool,
+        /// Whether its memory outlives the run.
+        #[arg(long)]
+        kept: bool,
+    },
+    /// What `net --kill` starts: clients.
+    #[command(hide = true)]
+    NetClients {
+        /// Which.
+        #[command(flatten)]
+        clients: WireClients,
+        /// Where the server notes what it did.
+        #[arg(long)]
+        board: PathBuf,
+        /// Where they note what they believe.
+        #[arg(long)]
+        beliefs: PathBuf,
+        /// Where they connect.
+        #[arg(long)]
+        port: u16,
+        /// Whether they wait for every epoch.
+        #[arg(long)]
+        sync: bool,
     },
 }
 

@@ -6,4 +6,5 @@ mod cli;
 mod common;
 mod hard_use;
 mod native;
+mod native_net;
 mod resuming;

@@ -121,3 +121,27 @@ fn foreign_and_old_bytes_are_convicted_and_what_is_lost() {
     let same_word = run(&[a, c], false);
     assert!(same_word.unwrap_err().why.contains("epoch 0 of transaction 1"));
 }
+
+/// What a crash leaves, as words: those of complete epochs, then some of the next.
+#[test]
+fn a_crash_leaves_a_prefix_and_part_of_one_epoch() {
+    let t = transactions();
+    let judge = |words: &[(EpochId, usize)], next: EpochId, believed: Option<EpochId>| {
+        let mut held = std::collections::BTreeMap::new();
+        for (id, n) in words {
+            let block = (t)(id.client, id.tx).epochs.swap_remove(id.epoch as usize);
+            let at = |i: usize| Addr(block.at.0 + 8 * i as u64);
+            held.extend(block.words.iter().take(*n).enumerate().map(|(i, w)| (at(i), *w)));
+        }
+        let word = |at: Addr| held.get(&at).copied().unwrap_or(0);
+        holds_prefix(&word, &t, next, believed).map_err(|v| v.why)
+    };
+    let [a, b, c, d] = [id(0, 0, 0), id(0, 0, 1), id(0, 1, 0), id(0, 1, 1)];
+    assert_eq!(judge(&[], a, None), Ok(()));
+    assert_eq!(judge(&[(a, 8)], b, Some(a)), Ok(()));
+    assert_eq!(judge(&[(a, 8), (b, 8), (c, 3)], c, Some(b)), Ok(()));
+    assert!(judge(&[(a, 7)], b, None).unwrap_err().contains("does not hold"));
+    assert!(judge(&[(a, 8), (b, 1)], a, None).unwrap_err().contains("there in part"));
+    assert!(judge(&[(a, 8), (b, 8), (d, 2)], c, None).unwrap_err().contains("there in part"));
+    assert!(judge(&[(a, 8)], b, Some(b)).unwrap_err().contains("was told"));
+}

@@ -4,8 +4,14 @@ mod machine_file;
 mod micro;
 mod runs;
 mod side_by_side;
+mod wire;
+mod wire_judge;
 
-pub use fencepost_native::{Calibration, FlushWith, KillReport, NativeError, RunReport, Times, Variant};
+pub use fencepost_native::{
+    Calibration, ClientsPlan, FlushWith, KillReport, MOST_CHANNELS, NativeError, RunReport, ServerPlan, Times, Variant, WireKills,
+    WireProtocol,
+};
 pub use machine_file::{Calibrated, Simulates, calibrate};
 pub use runs::{DESIGN, NativeRequest, killed, native, until_killed};
 pub use side_by_side::{Compared, SideBySide, side_by_side};
+pub use wire::{NetChildren, NetReport, NetRequest, NetRow, net, net_clients, net_killed, net_server};

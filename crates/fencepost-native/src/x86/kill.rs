@@ -65,13 +65,7 @@ impl Visit for UntilKilled<'_> {
     fn visit<P: Program>(self, program: P) -> Self::Out {
         let file = PmFile::open(self.pm, self.size.pm.0)?;
         let _mapping = Mapping::new(self.size, Some(&file))?;
-        let parent = std::os::unix::process::parent_id();
-        std::thread::spawn(move || {
-            while std::os::unix::process::parent_id() == parent {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            std::process::exit(0);
-        });
+        super::wire::end_with_parent();
         watch(&program, self.raw, &self.progress, MOST);
         loop {
             std::thread::sleep(PATIENCE);

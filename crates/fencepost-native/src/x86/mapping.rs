@@ -6,7 +6,7 @@ use super::file::PmFile;
 use crate::error::NativeError;
 use fencepost_kernel::Addr;
 use fencepost_programs::layout::Footprint;
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, mmap_anonymous, msync, munmap};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -81,6 +81,14 @@ impl Mapping {
         self.parts
             .iter()
             .any(|(at, len)| word >= *at && word - at < *len as u64)
+    }
+    /// Has the kernel write the pages of `bytes` bytes from `addr` on to the file, which must be inside the persistent part.
+    pub fn write_out(&self, addr: Addr, bytes: u64) -> std::io::Result<()> {
+        let first = addr.0 & !4095;
+        let len = (addr.0 + bytes - first) as usize;
+        assert!(self.holds(Addr(first)) && self.holds(Addr(addr.0 + bytes - 1)), "inside the mapping");
+        // SAFETY: inside the mapping.
+        Ok(unsafe { msync(super::addresses::host(Addr(first)), len, MsyncFlags::SYNC) }?)
     }
     /// Makes the first writes to pages before anything is timed: each page is written with what it holds.
     pub fn touch(&self) {

@@ -22,6 +22,8 @@ mod replay;
 mod run;
 mod timed;
 mod watched;
+mod wire;
+mod words;
 
 pub use calibrate::calibrate;
 pub use cpu::flush_instruction;
@@ -29,3 +31,4 @@ pub use cpu::flush_instruction;
 pub use kill::{killed, until_killed};
 #[cfg(not(test))]
 pub use run::run;
+pub use wire::{Children, Judge, killed as wire_killed, persist as wire_clients, serve as wire_server, timed as wire_timed};

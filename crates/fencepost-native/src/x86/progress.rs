@@ -1,10 +1,8 @@
 //! What watched operations did, in words that another process can read: a heap, or a shared file that outlives a kill.
-#![allow(unsafe_code, reason = "a slice over a mapped file")]
 
+use super::words::Words;
 use crate::error::NativeError;
 use fencepost_kernel::{OpRecord, Outcome};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,20 +20,12 @@ const RELEASED: usize = 1;
 const KIND: usize = 2;
 const WORDS: usize = 3;
 
-enum Backing {
-    Heap(Box<[AtomicU64]>),
-    Mapped(*mut AtomicU64, usize),
-}
-
 /// Records of every thread's operations.
 pub struct Progress {
-    backing: Backing,
+    all: Words,
     threads: u32,
     capacity: u32,
 }
-// SAFETY: the mapped words are atomics that live as long as this does.
-unsafe impl Sync for Progress {}
-
 /// How far an operation got that was not recorded as ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Unfinished {
@@ -51,56 +41,34 @@ impl Progress {
     }
     /// In private memory, for so many operations of each thread.
     pub fn heap(threads: u32, capacity: u32) -> Progress {
-        let words = (0..Self::words(threads, capacity)).map(|_| AtomicU64::new(0));
         Progress {
-            backing: Backing::Heap(words.collect()),
+            all: Words::heap(Self::words(threads, capacity)),
             threads,
             capacity,
         }
     }
     /// In a file, made if absent.
     pub fn file(path: &Path, threads: u32, capacity: u32) -> Result<Progress, NativeError> {
-        let failed = |why| NativeError::File {
-            action: "use",
-            path: path.to_owned(),
-            why,
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(path).map_err(failed)?;
-        let len = Self::words(threads, capacity) * size_of::<AtomicU64>();
-        file.set_len(len as u64).map_err(failed)?;
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: a new mapping at an address that the kernel chooses; the file is as long as it.
-        let at = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, &file, 0) };
-        let at = at.map_err(|e| failed(e.into()))?;
         Ok(Progress {
-            backing: Backing::Mapped(at.cast(), len),
+            all: Words::file(path, Self::words(threads, capacity))?,
             threads,
             capacity,
         })
     }
-    fn all(&self) -> &[AtomicU64] {
-        match &self.backing {
-            Backing::Heap(words) => words,
-            // SAFETY: mapped by `file` with this length, aligned to a page, until this is dropped; only accessed as atomics.
-            Backing::Mapped(at, len) => unsafe { std::slice::from_raw_parts(*at, len / size_of::<AtomicU64>()) },
-        }
-    }
     fn thread(&self, t: u32) -> &[AtomicU64] {
         let size = LINE + self.capacity as usize * LINE;
-        &self.all()[LINE + t as usize * size..][..size]
+        &self.all[LINE + t as usize * size..][..size]
     }
     fn record(&self, t: u32, k: u32) -> &[AtomicU64] {
         &self.thread(t)[LINE + k as usize * LINE..][..LINE]
     }
     /// Whether the operations have begun.
     pub fn running(&self) -> bool {
-        self.all()[RUNNING].load(Ordering::Acquire) != 0
+        self.all[RUNNING].load(Ordering::Acquire) != 0
     }
     /// The operations begin now.
     pub fn run(&self) {
-        self.all()[RUNNING].store(1, Ordering::Release);
+        self.all[RUNNING].store(1, Ordering::Release);
     }
     /// Operation `k` of thread `t` begins.
     pub fn begin(&self, t: u32, k: u32) {
@@ -115,7 +83,7 @@ impl Progress {
     }
     /// It took a lock, or read what another operation released: its place in the order is now.
     pub fn stamp(&self, t: u32, k: u32) {
-        let now = self.all()[STAMP].fetch_add(1, Ordering::AcqRel) + 1;
+        let now = self.all[STAMP].fetch_add(1, Ordering::AcqRel) + 1;
         self.record(t, k)[STAMPED].store(now, Ordering::Release);
     }
     /// It is about to let others see what it did.
@@ -179,15 +147,6 @@ impl Progress {
         let mut all: Vec<OpRecord> = (0..self.threads).flat_map(of).collect();
         all.sort_unstable_by_key(|r| r.stamp);
         all
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Backing::Mapped(at, len) = self.backing {
-            // SAFETY: mapped by `file`; no slice of it is left.
-            let _ = unsafe { munmap(at.cast(), len) };
-        }
     }
 }
 

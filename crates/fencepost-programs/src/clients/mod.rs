@@ -23,12 +23,23 @@ pub fn transactions(params: &ClientParams, behind: Bytes, seed: u64) -> Transact
     Rc::new(move |client, tx| transaction(&params, first, seed, client, tx))
 }
 
+/// Where the replica of one of these clients begins and ends.
+pub fn replica(params: &ClientParams, behind: Bytes, client: u8) -> (Addr, Addr) {
+    let bytes = Blocks::of(params).replica(params.elements.into());
+    let at = base(params, (behind.0 + 1).next_multiple_of(ALIGN), client);
+    (at, Addr(at.0 + bytes))
+}
+fn base(params: &ClientParams, first: u64, client: u8) -> Addr {
+    let bytes = Blocks::of(params).replica(params.elements.into());
+    Addr::pm(first + u64::from(client) * bytes.next_multiple_of(ALIGN))
+}
+
 fn transaction(params: &ClientParams, first: u64, seed: u64, client: u8, tx: u32) -> Transaction {
     let blocks = Blocks::of(params);
     let draw = rng::hash(&[seed, u64::from(client), u64::from(tx)]);
     let writes = draw % 100 < u64::from(blocks.writes);
     let elements = u64::from(params.elements);
-    let base = Addr::pm(first + u64::from(client) * blocks.replica(elements).next_multiple_of(ALIGN));
+    let base = base(params, first, client);
     let places = blocks.places(tx, (draw / 100) % elements);
     let epoch = |(n, (at, bytes)): (u32, (u64, u64))| RemoteEpoch {
         at: Addr(base.0 + at),
@@ -114,6 +125,8 @@ mod tests {
             for e in t(client, tx).epochs {
                 sent += e.words.len();
                 values.extend(e.words.iter().copied());
+                let (first, end) = replica(&of(Workload::Ctree), Bytes(5000), client);
+                assert!(e.at >= first && e.at.0 + e.bytes() <= end.0);
                 places[usize::from(client)].extend(e.lines());
             }
         }

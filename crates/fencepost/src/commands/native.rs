@@ -24,6 +24,8 @@ pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
             until_killed(&run.request(program), progress)?;
             Ok(CLEAN)
         }
+        (Some(NativeCommand::Net(args)), _) => super::native_net::net(args, out),
+        (Some(process), _) => super::native_net::process(process),
         (None, Some(program)) => match (args.kill, &args.compare) {
             (Some(kills), _) => kill(program, &args.run, kills, out),
             (_, Some(machine)) => compare(program, &args.run, machine, out),

@@ -1,0 +1,36 @@
+//! Clients that persist on a server process over TCP.
+//!
+//! A client sends each epoch as one message. Under [`Sync`](crate::WireProtocol::Sync) it waits for the acknowledgement of every epoch,
+//! under [`Bsp`](crate::WireProtocol::Bsp) for that of the last. The server stores, flushes and fences every epoch before it takes the next of
+//! that client. What comes again after a lost connection is recognised by number; the numbers are durable.
+//!
+//! Reading order: `frames`, `replica`, `server`, `client`; then `board` and `beliefs`, which outlive their processes, `proxy`, and what is
+//! done with all of it: `timed`, `killed`.
+
+mod beliefs;
+mod board;
+mod client;
+mod frames;
+mod killed;
+mod processes;
+mod proxy;
+mod replica;
+mod server;
+mod timed;
+
+pub use client::persist;
+pub use killed::{Judge, killed};
+pub use processes::Children;
+pub use server::serve;
+pub use timed::timed;
+
+/// Ends this process when its parent has ended.
+pub fn end_with_parent() {
+    let parent = std::os::unix::process::parent_id();
+    std::thread::spawn(move || {
+        while std::os::unix::process::parent_id() == parent {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        std::process::exit(0);
+    });
+}

@@ -1,0 +1,138 @@
+//! Processes that are started and killed, and what they leave.
+
+use super::super::file::{PmFile, temporary_path};
+use super::beliefs::Beliefs;
+use super::board::{Board, next_of};
+use super::replica::{number_of, size_of_file};
+use crate::error::NativeError;
+use crate::wire::{Belief, ClientsPlan, ServerPlan, WireLeft, WireRequest};
+use fencepost_kernel::EpochId;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A process that has not done what is waited for by then is broken.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How the processes are started.
+pub struct Children<'a> {
+    /// A server.
+    pub server: &'a dyn Fn(&WireRequest, &ServerPlan) -> Command,
+    /// Clients.
+    pub clients: &'a dyn Fn(&WireRequest, &ClientsPlan) -> Command,
+}
+
+/// A process, killed when dropped.
+pub struct Process(Child);
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+impl Process {
+    /// Starts it.
+    pub fn start(mut command: Command) -> Result<Process, NativeError> {
+        let child = command.spawn();
+        Ok(Process(child.map_err(|e| NativeError::Child(format!("did not start: {e}")))?))
+    }
+    /// Waits until `done`, unless the process ends by itself.
+    pub fn until(&mut self, what: &str, done: impl Fn() -> bool) -> Result<(), NativeError> {
+        let since = Instant::now();
+        while !done() {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Err(NativeError::Child(format!("ended by itself: {status}")));
+            }
+            if since.elapsed() > PATIENCE {
+                return Err(NativeError::Child(what.into()));
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
+    }
+}
+
+/// Removed when dropped.
+pub struct Scratch(pub PathBuf);
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The files of a server, and the server.
+pub struct Site<'a> {
+    request: &'a WireRequest,
+    children: &'a Children<'a>,
+    plan: ServerPlan,
+    /// What it says.
+    pub board: Arc<Board>,
+    /// The file of its memory.
+    pub file: PmFile,
+    _board: Scratch,
+}
+
+impl<'a> Site<'a> {
+    /// Empty files for the server of `request`.
+    pub fn new(
+        request: &'a WireRequest,
+        children: &'a Children<'a>,
+        pm: Option<&Path>,
+        traced: bool,
+    ) -> Result<Site<'a>, NativeError> {
+        let file = PmFile::create(pm, size_of_file(request).0)?;
+        let board = Scratch(temporary_path("board"));
+        Ok(Site {
+            request,
+            children,
+            plan: ServerPlan {
+                pm: file.path.clone(),
+                board: board.0.clone(),
+                traced,
+                kept: pm.is_some(),
+            },
+            board: Arc::new(Board::open(&board.0, traced)?),
+            file,
+            _board: board,
+        })
+    }
+    /// Where it says it.
+    pub fn board_path(&self) -> PathBuf {
+        self.plan.board.clone()
+    }
+    /// Starts a server on them.
+    pub fn server(&self) -> Result<Process, NativeError> {
+        self.board.set_port(0);
+        let mut server = Process::start((self.children.server)(self.request, &self.plan))?;
+        server.until("did not listen", || self.board.port() != 0)?;
+        Ok(server)
+    }
+    /// What no process changes any more: the file. With `notes`, what servers noted.
+    pub fn left(&self, beliefs: Vec<Vec<Belief>>, notes: bool) -> Result<WireLeft, NativeError> {
+        let file = std::fs::read(&self.file.path).map_err(|why| NativeError::File {
+            action: "read",
+            path: self.file.path.clone(),
+            why,
+        })?;
+        let mut left = WireLeft {
+            noted: if notes { self.board.noted() } else { Vec::new() },
+            beliefs,
+            next: Vec::new(),
+            file,
+        };
+        left.next = (0..self.request.channels)
+            .map(|c| next_of(left.word(number_of(c))))
+            .collect();
+        Ok(left)
+    }
+}
+
+/// What all clients believe.
+pub fn all(beliefs: &Beliefs, channels: u8) -> Vec<Vec<Belief>> {
+    (0..channels).map(|c| beliefs.of(c)).collect()
+}
+/// A belief of which nobody knows when it was formed.
+pub fn final_belief(id: Option<EpochId>) -> Vec<Belief> {
+    id.map(|id| Belief { id, noted: 0 }).into_iter().collect()
+}

@@ -1,0 +1,99 @@
+//! Arguments of `native net`.
+
+use clap::{Args, value_parser};
+use fencepost_lab::native::{MOST_CHANNELS, NetRequest};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `native net`.
+#[derive(Args, Debug)]
+pub struct NetArgs {
+    /// What clients do: hashmap, ctree, ycsb, tpcc, memcached (all of them unless some are named), blocks.
+    pub clients: Vec<String>,
+    /// Which clients, and how many.
+    #[command(flatten)]
+    pub wire: WireSettings,
+    /// Transactions of each client and protocol.
+    #[arg(long, default_value_t = 2000, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub ops: u32,
+    /// Microseconds added to every message on its way, by a proxy between the processes.
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 0, value_parser = value_parser!(u32).range(0..=1000))]
+    pub delay: u32,
+    /// File that holds the server's memory: a new one, or one of an earlier run. Default: a temporary file.
+    #[arg(long, value_name = "PATH")]
+    pub pm: Option<PathBuf>,
+    /// Machine on which the same clients are simulated.
+    #[arg(short, long, default_value = "broi")]
+    pub machine: String,
+    /// Kill the server, the clients or both N times at random moments instead of timing them, behind a proxy that delays messages, loses
+    /// acknowledgements and breaks connections; audit what they left.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    pub kill: Option<u32>,
+}
+
+/// Settings that every process needs.
+#[derive(Args, Debug)]
+pub struct WireSettings {
+    /// Connections, each with a client of its own.
+    #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(1..=i64::from(MOST_CHANNELS)))]
+    pub channels: u8,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Set a parameter of the clients: client.NAME=VALUE; may be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+}
+
+/// The clients of one server.
+#[derive(Args, Debug)]
+pub struct WireClients {
+    /// What they do.
+    pub client: String,
+    /// How many.
+    #[command(flatten)]
+    pub wire: WireSettings,
+}
+
+impl NetArgs {
+    /// The request.
+    pub fn request(&self) -> NetRequest {
+        NetRequest {
+            clients: self.clients.clone(),
+            ops: self.ops,
+            delay: Duration::from_micros(self.delay.into()),
+            pm: self.pm.clone(),
+            machine: self.machine.clone(),
+            ..self.wire.request()
+        }
+    }
+}
+impl WireClients {
+    /// The request of one process.
+    pub fn request(&self) -> NetRequest {
+        NetRequest {
+            clients: vec![self.client.clone()],
+            ..self.wire.request()
+        }
+    }
+}
+impl WireSettings {
+    fn request(&self) -> NetRequest {
+        NetRequest {
+            clients: Vec::new(),
+            channels: self.channels,
+            ops: 1,
+            delay: Duration::ZERO,
+            seed: self.seed,
+            pm: None,
+            machine: "broi".into(),
+            sets: self.sets.clone(),
+        }
+    }
+    /// The arguments that say the same to another process.
+    pub fn again(&self) -> Vec<String> {
+        let mut out = vec![format!("--channels={}", self.channels), format!("--seed={}", self.seed)];
+        out.extend(self.sets.iter().map(|s| format!("--set={s}")));
+        out
+    }
+}

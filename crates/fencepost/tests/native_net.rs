@@ -1,0 +1,119 @@
+//! `native net`: clients and a server in processes of their own, on this machine.
+
+use crate::common::{Folder, code, command, fencepost, json, refused, stderr};
+use serde_json::Value;
+
+/// Whether this CPU has the instructions.
+fn possible() -> bool {
+    let o = fencepost(&["native", "net", "hashmap", "--ops", "10", "--channels", "1"]);
+    let skipped = code(&o) == 2 && stderr(&o).contains("need an x86-64 CPU");
+    if skipped {
+        println!("skipped: {}", stderr(&o));
+    }
+    !skipped
+}
+/// The document of killed runs with a planted fault.
+fn killed(fault: &str, args: &[&str]) -> Value {
+    let mut c = command(&[&["native", "net", "--json"], args].concat());
+    let o = c.env("FENCEPOST_FAULT", fault).output().expect("the command starts");
+    assert!(code(&o) < 2, "{fault}: {}", stderr(&o));
+    let r: Value = serde_json::from_slice(&o.stdout).expect("one document");
+    assert_eq!(code(&o) == 1, r["violations"].as_u64() > Some(0), "{r}");
+    r
+}
+
+#[test]
+fn both_protocols_are_timed_and_one_saves_round_trips() {
+    if !possible() {
+        return;
+    }
+    let r = json(&["native", "net", "ctree", "blocks", "--ops", "60", "--delay", "100"]);
+    assert!(r["violations"] == 0 && r["why"].is_null(), "{r}");
+    // Two messages with their delays lie in a round trip.
+    assert!(r["round_trip_ns"][0].as_f64() > Some(200_000.0), "{r}");
+    let rows = r["rows"].as_array().expect("rows");
+    // Log, data and commit; six blocks.
+    for (row, epochs) in rows.iter().zip([3.0, 6.0]) {
+        let of = |p: &str, f: &str| row[p][f].as_f64().expect("a number");
+        assert_eq!(of("sync", "persisted"), 120.0, "two clients: {row}");
+        assert_eq!(of("sync", "round_trips") / 120.0, epochs, "{row}");
+        assert_eq!(of("bsp", "round_trips") / 120.0, 1.0, "{row}");
+        assert_eq!(row["saved"].as_f64(), Some(epochs - 1.0), "{row}");
+        // Every round trip takes its delays: what is waited for cannot take less.
+        assert!(of("sync", "persist_ns_min") > epochs * 200_000.0, "{row}");
+        assert!(of("bsp", "persist_ns_min") > 200_000.0, "{row}");
+        assert!(row["simulated"].as_f64() > Some(1.0) && row["simulated_here"].as_f64() > Some(1.0), "{row}");
+    }
+}
+
+#[test]
+fn killed_processes_leave_prefixes_and_no_false_belief() {
+    if !possible() {
+        return;
+    }
+    let r = killed("", &["--kill", "6", "--seed", "2"]);
+    assert_eq!((&r["violations"], &r["kills"]), (&0.into(), &6.into()), "{r}");
+    let n = |f: &str| r[f].as_u64().expect("a number");
+    assert_eq!(n("servers") + n("clients") + n("both"), 6, "{r}");
+    assert!(n("epochs") > 100 && n("beliefs") > 60 && n("again") > 0, "{r}");
+}
+
+#[test]
+fn planted_mistakes_of_the_server_are_convicted() {
+    if !possible() {
+        return;
+    }
+    for (fault, why) in [
+        ("wire.ack-before-flush", "was told"),
+        ("wire.applied-twice", "took effect again"),
+        ("wire.reorders", "took effect before"),
+    ] {
+        let r = killed(fault, &["hashmap", "--kill", "2", "--seed", "5"]);
+        assert!(r["violations"].as_u64() > Some(0), "{fault}: {r}");
+        assert!(r["why"].as_str().is_some_and(|w| w.contains(why)), "{fault}: {r}");
+    }
+}
+
+#[test]
+#[ignore = "a minute: two hundred kills"]
+fn two_hundred_kills() {
+    if possible() {
+        let r = killed("", &["--kill", "200", "--channels", "3"]);
+        println!("{r}");
+        assert_eq!(r["violations"], 0, "{r}");
+    }
+}
+
+#[test]
+fn refusals_name_the_way_out() {
+    if !possible() {
+        return;
+    }
+    refused(&["native", "net", "hashmop"], &["`hashmop`", "hashmap"]);
+    refused(&["native", "net", "sps"], &["`sps` is no client", "known: hashmap"]);
+    refused(&["native", "net", "--set", "network.latency=1ns"], &["sets nothing of clients over TCP"]);
+    refused(&["native", "net", "--set", "client.workload=ycsb"], &["sets nothing of clients over TCP"]);
+    refused(&["native", "net", "--set", "client.element=9KiB"], &["client.element"]);
+    refused(&["native", "net", "--channels", "9"], &["--channels"]);
+    let folder = Folder::new("native-net");
+    let other = folder.file("other", "precious");
+    refused(&["native", "net", "hashmap", "--pm", &other], &["it holds something else"]);
+    assert_eq!(std::fs::read(&other).expect("still there"), b"precious");
+}
+
+/// A file that outlives the run is kept, and the file system is told of every flush unless it forgets anyway or needs no telling.
+#[test]
+fn a_file_of_ones_own_is_written_out_and_kept() {
+    if !possible() {
+        return;
+    }
+    let folder = Folder::new("native-net-own");
+    let path = folder.path().join("memory");
+    let path = path.to_str().expect("UTF-8");
+    let r = json(&["native", "net", "hashmap", "--ops", "10", "--channels", "1", "--pm", path]);
+    let memory = &r["memory"];
+    let told = r["durable_by"].as_str().expect("a text").contains("msync");
+    assert_eq!(told, memory["map_sync"] == false && memory["file_system"] != "tmpfs", "{r}");
+    assert!(r["violations"] == 0 && memory["temporary"] == false, "{r}");
+    assert_eq!(std::fs::metadata(path).expect("kept").len(), memory["bytes"].as_u64().expect("a number"));
+}
