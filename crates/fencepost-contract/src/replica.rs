@@ -6,11 +6,14 @@
 //! sent, so stored values must differ from epoch to epoch.
 
 mod crashed;
+mod violation;
 
 pub use crashed::holds_prefix;
-use fencepost_kernel::{Addr, EpochId, Image, PersistRecord, Ps, ReplicaEvent, Transactions};
+use fencepost_kernel::{Addr, EpochId, Image, PersistRecord, ReplicaEvent, Transactions};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+pub use violation::ReplicaViolation;
+use violation::{name, wrong};
 
 /// What was audited.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -21,18 +24,6 @@ pub struct ReplicaReport {
     pub points: u64,
     /// Times that a client was told that something is durable.
     pub beliefs: u64,
-}
-
-/// What is wrong with a replica.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct ReplicaViolation {
-    /// Durable events before the power failure that shows it; `None` if no power failure is needed.
-    pub events: Option<u64>,
-    /// Time of the last of them.
-    pub time: Option<Ps>,
-    /// One sentence.
-    pub why: String,
 }
 
 /// An epoch that took effect.
@@ -119,17 +110,6 @@ pub fn audit(
         None => Ok(report),
         Some(e) => Err(wrong(format!("{} took effect and never became durable", name(e.id)))),
     }
-}
-
-fn wrong(why: String) -> ReplicaViolation {
-    ReplicaViolation {
-        events: None,
-        time: None,
-        why,
-    }
-}
-fn name(id: EpochId) -> String {
-    format!("epoch {} of transaction {} of client {}", id.epoch, id.tx, id.client)
 }
 
 /// The block of a channel that is taking effect: its epoch, and the lines that have not.

@@ -37,8 +37,8 @@
 use crate::broi::{self, Broi, BroiParams, Schedules};
 use crate::delegated::{Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked, dialect, merge_cost};
 use crate::info::{
-    Conviction, CostItem, DesignInfo, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Scenario, Values,
-    configure,
+    Conviction, CostItem, DesignInfo, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Scenario,
+    Values, configure,
 };
 use fencepost_kernel::params::{Field, ParamError, Params as _};
 use fencepost_machine::network::{NetworkSpec, Protocol};

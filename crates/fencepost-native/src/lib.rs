@@ -23,9 +23,7 @@ pub use wire::{
 };
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub use x86::{
-    Children, Judge, calibrate, flush_instruction, wire_clients, wire_killed, wire_server, wire_timed,
-};
+pub use x86::{Children, Judge, calibrate, flush_instruction, wire_clients, wire_killed, wire_server, wire_timed};
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(test)))]
 pub use x86::{killed, run, until_killed};
 
@@ -97,5 +95,6 @@ mod elsewhere {
 }
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 pub use elsewhere::{
-    Children, Judge, calibrate, flush_instruction, killed, run, until_killed, wire_clients, wire_killed, wire_server, wire_timed,
+    Children, Judge, calibrate, flush_instruction, killed, run, until_killed, wire_clients, wire_killed, wire_server,
+    wire_timed,
 };

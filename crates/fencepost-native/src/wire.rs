@@ -2,6 +2,7 @@
 //!
 //! Nothing here judges. The facts are what a checker needs: what the server noted, what it left in its file, what clients believe.
 
+use crate::report::Memory;
 use fencepost_kernel::units::PM_BASE;
 use fencepost_kernel::{Addr, EpochId, LineAddr};
 use fencepost_programs::clients::ClientParams;
@@ -148,7 +149,7 @@ pub struct WireTimes {
     /// What the server does to make an epoch durable.
     pub durable_by: String,
     /// The memory.
-    pub memory: crate::Memory,
+    pub memory: Memory,
     /// Why the file that the server left is wrong, if it is.
     pub why: Option<String>,
 }

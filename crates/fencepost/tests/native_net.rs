@@ -42,7 +42,10 @@ fn both_protocols_are_timed_and_one_saves_round_trips() {
         // Every round trip takes its delays: what is waited for cannot take less.
         assert!(of("sync", "persist_ns_min") > epochs * 200_000.0, "{row}");
         assert!(of("bsp", "persist_ns_min") > 200_000.0, "{row}");
-        assert!(row["simulated"].as_f64() > Some(1.0) && row["simulated_here"].as_f64() > Some(1.0), "{row}");
+        assert!(
+            row["simulated"].as_f64() > Some(1.0) && row["simulated_here"].as_f64() > Some(1.0),
+            "{row}"
+        );
     }
 }
 
@@ -91,13 +94,22 @@ fn refusals_name_the_way_out() {
     }
     refused(&["native", "net", "hashmop"], &["`hashmop`", "hashmap"]);
     refused(&["native", "net", "sps"], &["`sps` is no client", "known: hashmap"]);
-    refused(&["native", "net", "--set", "network.latency=1ns"], &["sets nothing of clients over TCP"]);
-    refused(&["native", "net", "--set", "client.workload=ycsb"], &["sets nothing of clients over TCP"]);
+    refused(
+        &["native", "net", "--set", "network.latency=1ns"],
+        &["sets nothing of clients over TCP"],
+    );
+    refused(
+        &["native", "net", "--set", "client.workload=ycsb"],
+        &["sets nothing of clients over TCP"],
+    );
     refused(&["native", "net", "--set", "client.element=9KiB"], &["client.element"]);
     refused(&["native", "net", "--channels", "9"], &["--channels"]);
     let folder = Folder::new("native-net");
     let other = folder.file("other", "precious");
-    refused(&["native", "net", "hashmap", "--pm", &other], &["it holds something else"]);
+    refused(
+        &["native", "net", "hashmap", "--pm", &other],
+        &["it holds something else"],
+    );
     assert_eq!(std::fs::read(&other).expect("still there"), b"precious");
 }
 
@@ -110,10 +122,27 @@ fn a_file_of_ones_own_is_written_out_and_kept() {
     let folder = Folder::new("native-net-own");
     let path = folder.path().join("memory");
     let path = path.to_str().expect("UTF-8");
-    let r = json(&["native", "net", "hashmap", "--ops", "10", "--channels", "1", "--pm", path]);
+    let r = json(&[
+        "native",
+        "net",
+        "hashmap",
+        "--ops",
+        "10",
+        "--channels",
+        "1",
+        "--pm",
+        path,
+    ]);
     let memory = &r["memory"];
     let told = r["durable_by"].as_str().expect("a text").contains("msync");
-    assert_eq!(told, memory["map_sync"] == false && memory["file_system"] != "tmpfs", "{r}");
+    assert_eq!(
+        told,
+        memory["map_sync"] == false && memory["file_system"] != "tmpfs",
+        "{r}"
+    );
     assert!(r["violations"] == 0 && memory["temporary"] == false, "{r}");
-    assert_eq!(std::fs::metadata(path).expect("kept").len(), memory["bytes"].as_u64().expect("a number"));
+    assert_eq!(
+        std::fs::metadata(path).expect("kept").len(),
+        memory["bytes"].as_u64().expect("a number")
+    );
 }

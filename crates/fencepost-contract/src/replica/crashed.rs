@@ -1,6 +1,6 @@
 //! What a crash left of a client's replica, judged by its bytes alone.
 
-use super::{ReplicaViolation, name, wrong};
+use super::violation::{ReplicaViolation, name, wrong};
 use fencepost_kernel::{Addr, EpochId, Transactions};
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,11 @@ pub fn holds_prefix(
     believed: Option<EpochId>,
 ) -> Result<(), ReplicaViolation> {
     if let Some(b) = believed.filter(|b| *b >= next) {
-        let why = format!("was told that {} is durable, and the replica expects {}", name(b), name(next));
+        let why = format!(
+            "was told that {} is durable, and the replica expects {}",
+            name(b),
+            name(next)
+        );
         return Err(wrong(format!("client {} {why}", next.client)));
     }
     let mut expected: FxHashMap<Addr, (u64, EpochId)> = FxHashMap::default();
@@ -56,11 +60,18 @@ pub fn holds_prefix(
     for (id, block) in later.iter().skip(1) {
         for (i, w) in (0u64..).zip(block.words.iter()) {
             if word(Addr(block.at.0 + 8 * i)) == *w {
-                return Err(wrong(format!("{} is there in part, and the replica expects {}", name(*id), name(next))));
+                return Err(wrong(format!(
+                    "{} is there in part, and the replica expects {}",
+                    name(*id),
+                    name(next)
+                )));
             }
         }
     }
-    let lost = expected.iter().filter(|(at, (w, _))| word(**at) != *w).min_by_key(|(at, (_, id))| (*id, **at));
+    let lost = expected
+        .iter()
+        .filter(|(at, (w, _))| word(**at) != *w)
+        .min_by_key(|(at, (_, id))| (*id, **at));
     match lost {
         None => Ok(()),
         Some((at, (_, id))) => Err(wrong(format!("{at} does not hold what {} stored there", name(*id)))),

@@ -1,7 +1,7 @@
 //! The audit on journals and logs written by hand.
 
 use super::*;
-use fencepost_kernel::{LineAddr, LineData, RemoteEpoch, Transaction, WriteCause};
+use fencepost_kernel::{LineAddr, LineData, Ps, RemoteEpoch, Transaction, WriteCause};
 use std::rc::Rc;
 
 /// Transactions of two epochs of one line each; both clients' lines are their own.
@@ -142,6 +142,10 @@ fn a_crash_leaves_a_prefix_and_part_of_one_epoch() {
     assert_eq!(judge(&[(a, 8), (b, 8), (c, 3)], c, Some(b)), Ok(()));
     assert!(judge(&[(a, 7)], b, None).unwrap_err().contains("does not hold"));
     assert!(judge(&[(a, 8), (b, 1)], a, None).unwrap_err().contains("there in part"));
-    assert!(judge(&[(a, 8), (b, 8), (d, 2)], c, None).unwrap_err().contains("there in part"));
+    assert!(
+        judge(&[(a, 8), (b, 8), (d, 2)], c, None)
+            .unwrap_err()
+            .contains("there in part")
+    );
     assert!(judge(&[(a, 8)], b, Some(b)).unwrap_err().contains("was told"));
 }

@@ -53,10 +53,10 @@ mod siblings;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cost::storage;
 pub use entry::{BroiEntry, Unit};
 pub use epoch_first::EpochScheduler;
 pub use mechanism::{Broi, Schedules};
-pub(crate) use cost::storage;
 pub(crate) use params::checked;
 pub use params::{BarrierScope, BroiFault, BroiParams, Release};
 pub use priority::Priorities;

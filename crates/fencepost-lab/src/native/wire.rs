@@ -133,7 +133,10 @@ impl NetRequest {
             let set = parse_set(text)?;
             if set.section != "client" || set.key == "workload" {
                 let e = BadInput::new(format!("`--set {text}` sets nothing of clients over TCP"));
-                return Err(e.at(set.key_place).hint("only parameters of clients, client.NAME=VALUE").into());
+                return Err(e
+                    .at(set.key_place)
+                    .hint("only parameters of clients, client.NAME=VALUE")
+                    .into());
             }
         }
         let kind = |name: String| {

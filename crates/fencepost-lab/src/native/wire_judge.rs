@@ -1,7 +1,9 @@
 //! What killed servers and clients left, judged by the audit of replicas.
 
 use fencepost_contract::replica;
-use fencepost_kernel::{Bytes, EpochId, Image, LineAddr, LineData, PersistRecord, Ps, ReplicaEvent, WriteCause, units::LINE_BYTES};
+use fencepost_kernel::{
+    Bytes, EpochId, Image, LineAddr, LineData, PersistRecord, Ps, ReplicaEvent, WriteCause, units::LINE_BYTES,
+};
 use fencepost_native::{Noted, WireLeft, WireRequest};
 use fencepost_programs::clients::transactions;
 use std::collections::BTreeSet;
@@ -35,7 +37,10 @@ fn facts(left: &WireLeft) -> (Vec<ReplicaEvent>, Vec<PersistRecord>) {
     for noted in &left.noted {
         match noted {
             Noted::Started(next) => {
-                let lost = |id: &&EpochId| next.get(usize::from(id.client)).is_some_and(|n| (id.tx, id.epoch) >= *n);
+                let lost = |id: &&EpochId| {
+                    next.get(usize::from(id.client))
+                        .is_some_and(|n| (id.tx, id.epoch) >= *n)
+                };
                 unfinished = applied.iter().filter(lost).copied().collect();
             }
             Noted::Applied { id, .. } if unfinished.remove(id) => {}
@@ -43,7 +48,11 @@ fn facts(left: &WireLeft) -> (Vec<ReplicaEvent>, Vec<PersistRecord>) {
                 applied.insert(*id);
                 let lines = at.0 / LINE_BYTES..(at.0 + bytes).div_ceil(LINE_BYTES);
                 let (id, channel) = (*id, id.client);
-                journal.extend(lines.map(LineAddr).map(|line| ReplicaEvent::Applied { id, channel, line }));
+                journal.extend(
+                    lines
+                        .map(LineAddr)
+                        .map(|line| ReplicaEvent::Applied { id, channel, line }),
+                );
             }
             Noted::Durable { line, words } => records.push(PersistRecord {
                 time: Ps(records.len() as u64),
@@ -102,7 +111,9 @@ mod tests {
         }
         fn block(id: EpochId) -> fencepost_kernel::RemoteEpoch {
             let r = request();
-            transactions(&r.client, Bytes(0), r.seed)(0, id.tx).epochs.swap_remove(id.epoch as usize)
+            transactions(&r.client, Bytes(0), r.seed)(0, id.tx)
+                .epochs
+                .swap_remove(id.epoch as usize)
         }
         fn stores(&mut self, id: EpochId) {
             let block = Self::block(id);
@@ -162,7 +173,12 @@ mod tests {
                 s.believed(id(0, 0));
             }
             s.numbers((0, 1));
-            assert_eq!(s.judged().is_some_and(|w| w.contains("was told")), early, "{:?}", s.judged());
+            assert_eq!(
+                s.judged().is_some_and(|w| w.contains("was told")),
+                early,
+                "{:?}",
+                s.judged()
+            );
         }
     }
 }

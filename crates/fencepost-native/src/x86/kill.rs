@@ -4,6 +4,7 @@ use super::checked::watch;
 use super::file::{PmFile, temporary_path};
 use super::mapping::Mapping;
 use super::memory::Raw;
+use super::parent::end_with_parent;
 use super::progress::Progress;
 use super::recovering::{Expected, recover};
 use super::replay;
@@ -65,7 +66,7 @@ impl Visit for UntilKilled<'_> {
     fn visit<P: Program>(self, program: P) -> Self::Out {
         let file = PmFile::open(self.pm, self.size.pm.0)?;
         let _mapping = Mapping::new(self.size, Some(&file))?;
-        super::wire::end_with_parent();
+        end_with_parent();
         watch(&program, self.raw, &self.progress, MOST);
         loop {
             std::thread::sleep(PATIENCE);

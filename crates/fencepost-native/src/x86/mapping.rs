@@ -86,7 +86,10 @@ impl Mapping {
     pub fn write_out(&self, addr: Addr, bytes: u64) -> std::io::Result<()> {
         let first = addr.0 & !4095;
         let len = (addr.0 + bytes - first) as usize;
-        assert!(self.holds(Addr(first)) && self.holds(Addr(addr.0 + bytes - 1)), "inside the mapping");
+        assert!(
+            self.holds(Addr(first)) && self.holds(Addr(addr.0 + bytes - 1)),
+            "inside the mapping"
+        );
         // SAFETY: inside the mapping.
         Ok(unsafe { msync(super::addresses::host(Addr(first)), len, MsyncFlags::SYNC) }?)
     }

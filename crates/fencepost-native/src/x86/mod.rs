@@ -14,6 +14,7 @@ mod instructions;
 mod kill;
 pub mod mapping;
 pub mod memory;
+mod parent;
 pub mod pinned;
 mod progress;
 mod recovering;
@@ -31,4 +32,6 @@ pub use cpu::flush_instruction;
 pub use kill::{killed, until_killed};
 #[cfg(not(test))]
 pub use run::run;
-pub use wire::{Children, Judge, killed as wire_killed, persist as wire_clients, serve as wire_server, timed as wire_timed};
+pub use wire::{
+    Children, Judge, killed as wire_killed, persist as wire_clients, serve as wire_server, timed as wire_timed,
+};

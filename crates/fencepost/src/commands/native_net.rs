@@ -4,12 +4,12 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::native_args::NativeCommand;
 use crate::net_args::NetArgs;
 use crate::output::{Out, table};
+use fencepost_lab::LabError;
 use fencepost_lab::experiment::score::short;
 use fencepost_lab::native::{
-    ClientsPlan, NetChildren, NetReport, NetRow, ServerPlan, WireKills, WireProtocol, net as timed, net_clients, net_killed,
-    net_server,
+    ClientsPlan, NetChildren, NetReport, NetRow, ServerPlan, WireKills, WireProtocol, net as timed, net_clients,
+    net_killed, net_server,
 };
-use fencepost_lab::LabError;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -21,7 +21,8 @@ pub fn net(args: &NetArgs, out: &Out) -> Result<u8, LabError> {
         server: &|client, plan| {
             let mut c = child("net-server", client);
             c.arg("--pm").arg(&plan.pm).arg("--board").arg(&plan.board);
-            c.args(plan.traced.then_some("--traced")).args(plan.kept.then_some("--kept"));
+            c.args(plan.traced.then_some("--traced"))
+                .args(plan.kept.then_some("--kept"));
             c
         },
         clients: &|client, plan| {
@@ -61,7 +62,12 @@ pub fn process(command: &NativeCommand) -> Result<u8, LabError> {
             kept,
         } => {
             let (pm, board, traced, kept) = (pm.clone(), board.clone(), *traced, *kept);
-            let plan = ServerPlan { pm, board, traced, kept };
+            let plan = ServerPlan {
+                pm,
+                board,
+                traced,
+                kept,
+            };
             net_server(&clients.request(), &plan)?;
         }
         NativeCommand::NetClients {

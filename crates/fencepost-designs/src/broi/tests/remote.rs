@@ -68,7 +68,10 @@ impl Bench<Broi> {
 #[test]
 fn a_block_is_one_barrier_region() {
     let mut b = bench();
-    assert_eq!([b.line(pm_line(100), 1), b.line(pm_line(101), 2), b.end(7)], [Gate::Go; 3]);
+    assert_eq!(
+        [b.line(pm_line(100), 1), b.line(pm_line(101), 2), b.end(7)],
+        [Gate::Go; 3]
+    );
     assert_eq!(b.fill()[5], 3, "two lines and the FENCE");
     assert_eq!([b.line(pm_line(200), 3), b.end(8)], [Gate::Go; 2]);
     b.all_arrive();

@@ -51,7 +51,9 @@ impl Beliefs {
     /// The last belief of a client.
     pub fn last(&self, client: u8) -> Option<EpochId> {
         let n = self.count(client).checked_sub(1)?;
-        Some(unpacked(self.part(client)[HEAD + n as usize * ENTRY].load(Ordering::Relaxed)))
+        Some(unpacked(
+            self.part(client)[HEAD + n as usize * ENTRY].load(Ordering::Relaxed),
+        ))
     }
     /// A client believes `id`, when the server had noted so much. What it believed before is not repeated.
     pub fn believe(&self, id: EpochId, noted: u64) {

@@ -1,5 +1,6 @@
 //! A client: it persists the epochs of its transactions, and after a lost connection or acknowledgement sends the transaction again.
 
+use super::super::parent::end_with_parent;
 use super::beliefs::Beliefs;
 use super::board::Board;
 use super::frames::{answered, block, ping};
@@ -132,7 +133,7 @@ pub fn compute(time: Ps) {
 
 /// What a process of clients runs until it is killed: every client goes on behind what it believes.
 pub fn persist(request: &WireRequest, plan: &ClientsPlan) -> Result<(), NativeError> {
-    super::end_with_parent();
+    end_with_parent();
     let beliefs = Beliefs::open(&plan.beliefs, request.channels)?;
     let board = Board::open(&plan.board, true)?;
     std::thread::scope(|s| {
@@ -144,7 +145,13 @@ pub fn persist(request: &WireRequest, plan: &ClientsPlan) -> Result<(), NativeEr
     })
 }
 
-fn one(request: &WireRequest, plan: &ClientsPlan, beliefs: &Beliefs, board: &Board, client: u8) -> Result<(), NativeError> {
+fn one(
+    request: &WireRequest,
+    plan: &ClientsPlan,
+    beliefs: &Beliefs,
+    board: &Board,
+    client: u8,
+) -> Result<(), NativeError> {
     let transactions = transactions(&request.client, Bytes(0), request.seed);
     let ended = |last: EpochId| last.epoch as usize + 1 == transactions(client, last.tx).epochs.len();
     let mut tx = beliefs.last(client).map_or(0, |l| l.tx + u32::from(ended(l)));

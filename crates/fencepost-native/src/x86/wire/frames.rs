@@ -129,13 +129,25 @@ mod tests {
         let mut bytes = Vec::new();
         block(&mut bytes, id, &sent, true, false);
         let (last, ack, at) = (true, false, sent.at);
-        let expected = Message::Block(Block { id, last, ack, at, words });
+        let expected = Message::Block(Block {
+            id,
+            last,
+            ack,
+            at,
+            words,
+        });
         assert_eq!(Message::read(&mut bytes.as_slice()).unwrap(), expected);
         assert!(Message::read(&mut &bytes[..bytes.len() - 1]).is_err());
         bytes[40..48].copy_from_slice(&(MOST + 1).to_le_bytes());
-        assert_eq!(Message::read(&mut bytes.as_slice()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(
+            Message::read(&mut bytes.as_slice()).unwrap_err().kind(),
+            io::ErrorKind::InvalidData
+        );
         let mut back = Vec::new();
         answer(&mut back, Some(id)).unwrap();
-        assert_eq!((back.len(), answered(&mut back.as_slice()).unwrap()), (ANSWER_BYTES, Some((tx, epoch))));
+        assert_eq!(
+            (back.len(), answered(&mut back.as_slice()).unwrap()),
+            (ANSWER_BYTES, Some((tx, epoch)))
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Servers and clients killed at random moments behind a proxy that loses what it can.
 
+use super::super::file::temporary_path;
 use super::beliefs::Beliefs;
 use super::processes::{Children, Process, Scratch, Site, all};
 use super::proxy::{Proxy, Troubles};
-use super::super::file::temporary_path;
 use crate::error::NativeError;
 use crate::wire::{ClientsPlan, Noted, WireKills, WireLeft, WireProtocol, WireRequest};
 use fencepost_kernel::Stream;
@@ -57,14 +57,23 @@ struct Episode<'a> {
 }
 
 impl Episode<'_> {
-    fn run(&self, moments: &mut Stream, judge: Judge<'_>, report: &mut WireKills) -> Result<Option<String>, NativeError> {
+    fn run(
+        &self,
+        moments: &mut Stream,
+        judge: Judge<'_>,
+        report: &mut WireKills,
+    ) -> Result<Option<String>, NativeError> {
         let channels = self.request.channels;
         let site = Site::new(self.request, self.children, self.pm, true)?;
         let scratch = Scratch(temporary_path("beliefs"));
         let beliefs = Beliefs::open(&scratch.0, channels)?;
         let mut server = site.server()?;
         let (delay, unreliable, seed) = (DELAY, true, self.seed);
-        let troubles = Troubles { delay, unreliable, seed };
+        let troubles = Troubles {
+            delay,
+            unreliable,
+            seed,
+        };
         let proxy = Proxy::start(site.board.clone(), troubles)?;
         let mut clients = self.clients(&site, &scratch, &proxy)?;
         let believed = || (0..channels).map(|c| beliefs.count(c)).sum::<u64>();

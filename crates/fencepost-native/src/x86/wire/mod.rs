@@ -23,14 +23,3 @@ pub use killed::{Judge, killed};
 pub use processes::Children;
 pub use server::serve;
 pub use timed::timed;
-
-/// Ends this process when its parent has ended.
-pub fn end_with_parent() {
-    let parent = std::os::unix::process::parent_id();
-    std::thread::spawn(move || {
-        while std::os::unix::process::parent_id() == parent {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        std::process::exit(0);
-    });
-}

@@ -35,7 +35,9 @@ impl Process {
     /// Starts it.
     pub fn start(mut command: Command) -> Result<Process, NativeError> {
         let child = command.spawn();
-        Ok(Process(child.map_err(|e| NativeError::Child(format!("did not start: {e}")))?))
+        Ok(Process(
+            child.map_err(|e| NativeError::Child(format!("did not start: {e}")))?,
+        ))
     }
     /// Waits until `done`, unless the process ends by itself.
     pub fn until(&mut self, what: &str, done: impl Fn() -> bool) -> Result<(), NativeError> {

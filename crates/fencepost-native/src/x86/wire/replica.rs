@@ -100,7 +100,9 @@ impl Replica {
         for c in 0..request.channels {
             replica.flush(&[number_of(c).line()]);
         }
-        replica.board.note([Noted::Started((0..request.channels).map(number).collect())]);
+        replica
+            .board
+            .note([Noted::Started((0..request.channels).map(number).collect())]);
         Ok(replica)
     }
     /// Flushes lines that follow one another, and fences.
@@ -109,7 +111,9 @@ impl Replica {
             self.raw.flush(line.base());
         }
         self.raw.fence(Fence::Sfence);
-        let (Some(first), true) = (lines.first(), self.write_out) else { return };
+        let (Some(first), true) = (lines.first(), self.write_out) else {
+            return;
+        };
         let bytes = lines.len() as u64 * LINE_BYTES;
         self.mapping
             .write_out(first.base(), bytes)
@@ -150,12 +154,22 @@ impl<'a> Session<'a> {
         }
         let mut next = number.lock().unwrap_or_else(PoisonError::into_inner);
         let arrival = classify(*next, (block.id.tx, block.id.epoch));
-        let replayed = arrival == Arrival::Again && planted!("wire.applied-twice", "an epoch that was applied is not applied again");
-        let swapped = planted!("wire.reorders", "epochs of a channel are applied in the order in which they were sent");
+        let replayed = arrival == Arrival::Again
+            && planted!("wire.applied-twice", "an epoch that was applied is not applied again");
+        let swapped = planted!(
+            "wire.reorders",
+            "epochs of a channel are applied in the order in which they were sent"
+        );
         if arrival == Arrival::New || replayed || swapped {
             self.apply(block);
-            *next = if block.last { (block.id.tx + 1, 0) } else { (block.id.tx, block.id.epoch + 1) };
-            self.replica.raw.store(number_of(block.id.client), next_word(*next), Width::B8);
+            *next = if block.last {
+                (block.id.tx + 1, 0)
+            } else {
+                (block.id.tx, block.id.epoch + 1)
+            };
+            self.replica
+                .raw
+                .store(number_of(block.id.client), next_word(*next), Width::B8);
             self.replica.flush(&[number_of(block.id.client).line()]);
             return Some(Arrival::New);
         }
@@ -168,8 +182,13 @@ impl<'a> Session<'a> {
         for (i, w) in (0u64..).zip(&block.words) {
             self.replica.raw.store(Addr(at.0 + 8 * i), *w, Width::B8);
         }
-        self.pending.extend((at.line().0..(at.0 + bytes).div_ceil(LINE_BYTES)).map(LineAddr));
-        let early = block.ack && planted!("wire.ack-before-flush", "an epoch is acknowledged after its lines were flushed and fenced");
+        self.pending
+            .extend((at.line().0..(at.0 + bytes).div_ceil(LINE_BYTES)).map(LineAddr));
+        let early = block.ack
+            && planted!(
+                "wire.ack-before-flush",
+                "an epoch is acknowledged after its lines were flushed and fenced"
+            );
         if !early {
             self.flush();
         }

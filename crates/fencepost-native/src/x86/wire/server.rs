@@ -1,5 +1,6 @@
 //! The server process: a thread for each connection, until it is killed.
 
+use super::super::parent::end_with_parent;
 use super::frames::{Message, answer};
 use super::proxy::listen;
 use super::replica::{Arrival, Replica, Session};
@@ -11,7 +12,7 @@ use std::net::TcpStream;
 
 /// Serves until the process is killed, or its parent is gone.
 pub fn serve(request: &WireRequest, plan: &ServerPlan) -> Result<(), NativeError> {
-    super::end_with_parent();
+    end_with_parent();
     let replica = Replica::open(request, plan)?;
     let (listener, port) = listen()?;
     replica.board.set_port(port);

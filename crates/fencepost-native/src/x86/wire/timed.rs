@@ -1,11 +1,11 @@
 //! Both protocols timed against each other: a server process, clients in this one.
 
+use super::super::mapping::Mapping;
 use super::client::{Connection, Sending, compute};
 use super::killed::Judge;
 use super::processes::{Children, Site, final_belief};
 use super::proxy::{Proxy, Troubles};
 use super::replica::durable_by;
-use super::super::mapping::Mapping;
 use super::replica::size_of_file;
 use crate::error::NativeError;
 use crate::wire::{ProtocolTimes, WireProtocol, WireRequest, WireTimes};
@@ -46,7 +46,11 @@ pub fn timed(
     let memory = site.file.describe(map_sync);
     let server = site.server()?;
     let (unreliable, seed) = (false, request.seed);
-    let troubles = Troubles { delay, unreliable, seed };
+    let troubles = Troubles {
+        delay,
+        unreliable,
+        seed,
+    };
     let proxy = match delay.is_zero() {
         true => None,
         false => Some(Proxy::start(site.board.clone(), troubles)?),
@@ -143,7 +147,9 @@ fn client(request: &WireRequest, ops: u32, port: u16, client: u8, barrier: &Barr
             }
             if round > 0 {
                 out.samples[p].transactions += u64::from(many);
-                out.samples[p].rounds.push(begun.elapsed().as_nanos() as f64 / f64::from(per_round));
+                out.samples[p]
+                    .rounds
+                    .push(begun.elapsed().as_nanos() as f64 / f64::from(per_round));
             }
         }
     }
