@@ -18,8 +18,8 @@ pub use report::{
     Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant,
 };
 pub use wire::{
-    Belief, ClientsPlan, MOST_CHANNELS, Next, Noted, ProtocolTimes, ServerPlan, WireKills, WireLeft, WireProtocol, WireRequest,
-    WireTimes,
+    Belief, ClientsPlan, MOST_CHANNELS, Next, Noted, ProtocolTimes, ServerPlan, WireKills, WireLeft, WireProtocol,
+    WireRequest, WireTimes,
 };
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
