@@ -11,9 +11,10 @@ use fencepost_programs::{About, Scheme, Variant, programs};
 use std::fmt::Write as _;
 
 /// The contracts of the table, from the weakest.
-pub const CONTRACTS: [ContractKind; 10] = [
+pub const CONTRACTS: [ContractKind; 11] = [
     ContractKind::None,
     ContractKind::Px86Pcommit,
+    ContractKind::Commit,
     ContractKind::Px86,
     ContractKind::Themis,
     ContractKind::Rcbsp,

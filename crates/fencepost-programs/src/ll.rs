@@ -319,6 +319,9 @@ impl Program for Ll {
     fn resident(&self) -> Vec<Span> {
         vec![self.heads.span(), self.preload.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
         let mut toggles = Small::new(Toggle::default());
         (0..self.dict.batch).for_each(|sub| toggles.push(self.dict.toggle(thread, k, sub)));

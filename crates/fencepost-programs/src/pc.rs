@@ -317,6 +317,9 @@ impl Program for Pc {
     fn resident(&self) -> Vec<Span> {
         vec![self.table.span(), self.items.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Small<Update, 1> {
         let mut updates = Small::new((0, 0));
         for i in 0..self.params.batch {

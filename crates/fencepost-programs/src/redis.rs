@@ -239,6 +239,9 @@ impl Program for Redis {
     fn resident(&self) -> Vec<Span> {
         vec![self.dict.span(), self.entries.span(), self.objects.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Command {
         let h = rng::hash(&[self.seed, u64::from(thread), u64::from(k)]);
         let sets = (k / self.params.pipeline).is_multiple_of(2);

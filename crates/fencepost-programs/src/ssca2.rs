@@ -208,6 +208,9 @@ impl Program for Ssca2 {
     fn resident(&self) -> Vec<Span> {
         vec![self.counts.span(), self.adjacency.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Edge {
         let h = rng::hash(&[self.seed, u64::from(thread), u64::from(k)]);
         let (from, to) = draw::scale_free_edge(h, self.scale);

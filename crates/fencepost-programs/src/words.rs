@@ -47,6 +47,10 @@ param_words! {
         MissingLogFence = "missing-log-fence",
         /// Barriers lack their `pcommit`: flushed lines are accepted by the controller but not durable.
         MissingPcommit = "missing-pcommit",
+        /// Barriers lack the commit of bound ranges: flushed lines are accepted by the controller but not durable.
+        MissingCommit = "missing-commit",
+        /// Bound ranges are committed when a transaction begins instead of after the stores that the commits should cover.
+        MisplacedCommit = "misplaced-commit",
         /// The first data line is flushed before it is stored to instead of after.
         MisplacedFlush = "misplaced-flush",
         /// The first ordering barrier stands before the stores it should follow.
@@ -130,6 +134,8 @@ impl Variant {
         Variant::MissingFence,
         Variant::MissingLogFence,
         Variant::MissingPcommit,
+        Variant::MissingCommit,
+        Variant::MisplacedCommit,
         Variant::MisplacedFlush,
         Variant::MisplacedFence,
         Variant::WrongStoreOrder,
@@ -160,6 +166,8 @@ impl Variant {
             Variant::MissingFence => "the first ordering barrier of a transaction is missing",
             Variant::MissingLogFence => "nothing orders log records before the data they protect",
             Variant::MissingPcommit => "barriers lack their pcommit",
+            Variant::MissingCommit => "barriers lack the commit of bound ranges",
+            Variant::MisplacedCommit => "bound ranges are committed before the stores instead of after",
             Variant::MisplacedFlush => "the first data line is flushed before it is written",
             Variant::MisplacedFence => "the first ordering barrier precedes the stores it should follow",
             Variant::WrongStoreOrder => "commit record or link is stored before the contents",

@@ -1,13 +1,13 @@
 use super::*;
 use Variant::{
-    Correct, MisplacedFence, MissingFence, MissingLogFence, MissingPcommit, NonAtomicUpdate, SemanticMistake,
+    Correct, MisplacedCommit, MisplacedFence, MissingCommit, MissingFence, MissingLogFence, MissingPcommit, NonAtomicUpdate, SemanticMistake,
     SharedFence, TokenFirst, UnflushedLink, UnflushedUnlink, WrongStoreOrder,
 };
 
 /// What must come out, by rule. One exception: a change of the hash table or the list, or a SET of the object store, is a single link store, and
 /// designs with barriers acknowledge nothing before the end; whether the link or the log's mark is durable first shows in no crash state there.
 fn expected(program: &str, variant: Variant, contract: ContractKind) -> Cell {
-    use ContractKind::{Eadr, Epoch, None, Px86Pcommit, Rcbsp, Strand, StrictSc, StrictTso, Themis};
+    use ContractKind::{Commit, Eadr, Epoch, None, Px86Pcommit, Rcbsp, Strand, StrictSc, StrictTso, Themis};
     if matches!(
         (program, variant),
         ("hash" | "ll" | "redis", MissingFence | MisplacedFence)
@@ -21,6 +21,7 @@ fn expected(program: &str, variant: Variant, contract: ContractKind) -> Cell {
         (v, _) if v.wrong_everywhere() => true,
         (_, StrictTso | StrictSc | Eadr) => false,
         (MissingPcommit, c) => c == Px86Pcommit,
+        (MissingCommit | MisplacedCommit, c) => c == Commit,
         // The hardware orders log entries before data.
         (MissingLogFence, Themis) => false,
         (MissingFence | MisplacedFence | MissingLogFence | SharedFence, _) => true,

@@ -182,6 +182,9 @@ impl Program for BTree {
         let (at, len) = (self.shape.root, 8);
         vec![Span { at, len }, self.shape.planted.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
     }

@@ -247,6 +247,9 @@ impl Program for Ctree {
         let root = Span { at: self.root, len: 8 };
         vec![root, self.preload.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
         self.inserts.input(thread, k)
     }

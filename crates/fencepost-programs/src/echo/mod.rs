@@ -275,6 +275,9 @@ impl Program for Echo {
     fn resident(&self) -> Vec<Span> {
         self.master.spans().to_vec()
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Request {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let (old, new) = (self.params.preload, self.params.keys - self.params.preload);

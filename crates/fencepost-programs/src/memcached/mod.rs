@@ -335,6 +335,9 @@ impl Program for Memcached {
         let p = &self.places;
         vec![p.lists.span(), p.table.span(), p.planted.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Request {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let key = 1 + draw::below(h(1), self.params.keys);

@@ -187,6 +187,9 @@ impl Program for Ycsb {
     fn resident(&self) -> Vec<Span> {
         vec![self.index.span(), self.tuples.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Request {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let writes = draw::percent(h(1), self.params.write_percent.into());

@@ -49,6 +49,8 @@ impl Described for Random {
         (Scheme::Raw, Variant::MissingFlush),
         (Scheme::Raw, Variant::MissingFence),
         (Scheme::Raw, Variant::MissingPcommit),
+        (Scheme::Raw, Variant::MissingCommit),
+        (Scheme::Raw, Variant::MisplacedCommit),
         (Scheme::Raw, Variant::MisplacedFlush),
         (Scheme::Raw, Variant::MisplacedFence),
         (Scheme::Raw, Variant::WrongStoreOrder),

@@ -331,6 +331,9 @@ impl Program for Tatp {
     fn resident(&self) -> Vec<Span> {
         self.tables.spans()
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Request {
         self.client.request(thread, k)
     }

@@ -183,6 +183,9 @@ impl Program for Tpcc {
     fn resident(&self) -> Vec<Span> {
         self.tables.spans()
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> NewOrder {
         self.terminal.new_order(thread, k)
     }

@@ -2,7 +2,8 @@
 
 use super::{Region, Tx};
 use crate::words::Variant;
-use fencepost_kernel::{At, Buffered, Dialect, Fence, Mem, Val, Width};
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Addr, At, Buffered, Dialect, Fence, Mem, Span, Val, Width};
 
 /// What the running transaction will do wrong, and what it holds back to that end.
 #[derive(Debug)]
@@ -46,14 +47,24 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     pub(super) fn slip_at_begin(&mut self) {
         match self.rt.variant {
-            Variant::MissingPcommit => {
-                let whole = self.pm.dialect;
-                self.slips.dialect = Some(whole);
-                self.pm.dialect = without_pcommit(whole);
+            Variant::MissingPcommit => self.mutilate(without_pcommit),
+            Variant::MissingCommit => self.mutilate(without_commit),
+            Variant::MisplacedCommit if self.pm.idiom().ranges => {
+                self.pm.commit(Span {
+                    at: Addr(self.log),
+                    len: LINE_BYTES,
+                });
+                self.mutilate(without_commit);
             }
             Variant::MisplacedFence if self.logs() => self.pm.order(),
             _ => {}
         }
+    }
+    /// Runs the transaction under another dialect.
+    fn mutilate(&mut self, other: fn(Dialect) -> Dialect) {
+        let whole = self.pm.dialect;
+        self.slips.dialect = Some(whole);
+        self.pm.dialect = other(whole);
     }
     /// Undoes what the mistakes did to the thread.
     pub(super) fn slip_at_commit(&mut self) {
@@ -115,4 +126,8 @@ fn without_pcommit(d: Dialect) -> Dialect {
         durable: strip(d.durable),
         ..d
     }
+}
+/// The dialect without commits of ranges.
+fn without_commit(d: Dialect) -> Dialect {
+    Dialect { ranges: false, ..d }
 }

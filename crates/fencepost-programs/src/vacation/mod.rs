@@ -270,6 +270,9 @@ impl Program for Vacation {
         let [nodes, records] = self.tables.spans();
         vec![nodes, self.customers.span(), self.planted.span(), records]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Wish {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let range = (self.params.relations * u64::from(self.params.query_percent)).div_ceil(100);

@@ -13,6 +13,8 @@ enum Model {
     Adr(LineOrder),
     /// x86 with pcommit.
     Device,
+    /// Per-task committing.
+    Commit,
     /// Epochs between barriers, one thread.
     Epoch,
 }
@@ -27,6 +29,7 @@ impl Visit for Try {
             Model::Strict => strict_prefixes(&p, &run(ADR, THREADS)),
             Model::Adr(order) => x86_samples(&p, &run(ADR, THREADS), false, order, 6, seed),
             Model::Device => x86_samples(&p, &run(SO, THREADS), true, LineOrder::Fifo, 6, seed),
+            Model::Commit => x86_samples(&p, &run(COMMIT, THREADS), true, LineOrder::Fifo, 6, seed),
             Model::Epoch => epoch_samples(&p, &run(DELEGATED, 1), 12, seed),
         }
     }
@@ -55,6 +58,7 @@ fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool 
         || match (variant, model) {
             (Correct, _) | (_, Model::Strict) => false,
             (MissingPcommit, m) => m == Model::Device,
+            (MissingCommit | MisplacedCommit, m) => m == Model::Commit,
             (MissingFence | MisplacedFence | MissingLogFence | SharedFence, _) => true,
             (_, m) => m != Model::Epoch,
         }
@@ -97,6 +101,10 @@ fn under_x86_without_line_order() {
 #[test]
 fn under_x86_with_pcommit() {
     check(Model::Device);
+}
+#[test]
+fn under_per_task_committing() {
+    check(Model::Commit);
 }
 #[test]
 fn under_epochs() {

@@ -291,6 +291,9 @@ impl Program for Tpcc {
     fn resident(&self) -> Vec<Span> {
         self.schema.spans()
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Transaction {
         transaction(self.seed, self.schema.size, self.mix, thread, k)
     }

@@ -9,6 +9,7 @@ pub use models::*;
 
 const SFENCE: &[Fence] = &[Fence::Sfence];
 const SYNC: &[Fence] = &[Fence::Sfence, Fence::Pcommit, Fence::Sfence];
+const MFENCE: &[Fence] = &[Fence::Mfence];
 const DMB: &[Fence] = &[Fence::Dmb];
 
 /// Synchronous ordering on a device-durable medium.
@@ -32,6 +33,16 @@ pub const ADR: Dialect = Dialect {
     log_path: LogPath::NonTemporal,
     log_to_data: SFENCE,
     durable: SFENCE,
+    ..SO
+};
+/// Per-task committing: what is persisted is committed after the fence.
+pub const COMMIT: Dialect = Dialect {
+    name: "per-task-commit",
+    flush: Some(Flush::Clflush),
+    order: MFENCE,
+    log_to_data: MFENCE,
+    durable: MFENCE,
+    ranges: true,
     ..SO
 };
 /// Barriers without flushes, acknowledged only at the end.
@@ -223,6 +234,11 @@ impl Mem for Recorder {
         self.image = std::mem::take(&mut self.before.0);
         self.events.truncate(self.before.1);
         self.aborted = Some(self.op);
+    }
+    /// No range has a register here, so that every line is in the default queue: its commit is a `pcommit`.
+    fn commit_queue(&mut self, queue: QueueId) {
+        assert_eq!(queue, QueueId::DEFAULT);
+        self.fence(Fence::Pcommit);
     }
     fn compute(&mut self, site: Site) {
         *self.computes.entry(site.0).or_default() += 1;
