@@ -76,6 +76,14 @@ pub enum LabError {
         /// The system's reason.
         why: std::io::Error,
     },
+    /// A fault was planted and the machine got stuck, which is a violation: exit code 1.
+    #[error("the planted fault `{fault}` is convicted: {why}")]
+    Convicted {
+        /// The fault.
+        fault: String,
+        /// Who waits for what.
+        why: String,
+    },
     /// A defect of fencepost: exit code 3.
     #[error("internal error: {0}")]
     Internal(String),
@@ -93,6 +101,7 @@ impl LabError {
     pub fn exit_code(&self) -> u8 {
         match self {
             LabError::Input(_) | LabError::File { .. } => 2,
+            LabError::Convicted { .. } => 1,
             LabError::Internal(_) => 3,
         }
     }

@@ -19,6 +19,9 @@ pub struct Request {
     pub ops: u32,
     /// Operations per thread before measuring.
     pub warmup: u32,
+    /// Cycles of a core after which measuring ends, whatever operations are left; `None` measures them all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
     /// Seed of every random stream.
     pub seed: u64,
     /// Variant of the program; `None` is the correct one.
@@ -44,6 +47,7 @@ impl Default for Request {
             threads: None,
             ops: 200,
             warmup: 20,
+            cycles: None,
             seed: 1,
             variant: None,
             log: None,

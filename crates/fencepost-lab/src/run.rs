@@ -21,6 +21,11 @@ pub fn run(request: &Request) -> Result<RunResult, LabError> {
 
 /// Runs a resolved request. Deterministic but for the host's cost.
 pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
+    let request = &resolved.request;
+    if request.cycles.is_some() && (request.check || resolved.is_replication()) {
+        let e = BadInput::new("a run of a number of cycles ends in the middle of operations: it cannot be checked or replicated");
+        return Err(e.hint("leave out the cycles").into());
+    }
     if resolved.is_replication() {
         return replicated::run(resolved);
     }
@@ -58,5 +63,44 @@ impl Visit for Simulate<'_> {
             false => None,
         };
         Ok(result(self.resolved, &simulated, checked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(ops: u32, cycles: Option<u64>) -> Request {
+        Request {
+            program: "hash".into(),
+            machine: "fgc".into(),
+            threads: Some(2),
+            ops,
+            warmup: 5,
+            cycles,
+            sets: vec!["program.hash.buckets=7".into(), "program.hash.preload=8".into()],
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn a_number_of_cycles_is_measured_whatever_is_left_to_do() {
+        let (half, whole) = (run(&asked(900, Some(15_000))), run(&asked(900, Some(30_000))));
+        let (half, whole) = (half.unwrap(), whole.unwrap());
+        // 2.7 GHz: 370 ps.
+        assert_eq!([half.time_ps, whole.time_ps], [15_000 * 370, 30_000 * 370]);
+        assert!(half.instructions < whole.instructions && whole.ops < 1800);
+        let ipc = whole.instructions as f64 / (2.0 * 30_000.0);
+        assert!((whole.ipc - ipc).abs() < 1e-9);
+    }
+    #[test]
+    fn too_little_work_and_checks_of_a_part_are_refused() {
+        let e = run(&asked(3, Some(15_000_000))).unwrap_err().to_string();
+        assert!(e.contains("no operations left"), "{e}");
+        let checked = Request {
+            check: true,
+            ..asked(3, Some(1))
+        };
+        assert!(run(&checked).is_err());
     }
 }

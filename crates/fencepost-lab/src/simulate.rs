@@ -6,7 +6,8 @@ use crate::host::{Spent, Stopwatch};
 use crate::steady::WarmUp;
 use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{RecordError, Recorder, Schedule};
-use fencepost_kernel::{Dialect, Image, Logging, Pm, Program, run_thread};
+use fencepost_designs::Environment;
+use fencepost_kernel::{Dialect, Image, Logging, Pm, Program, Ps, run_thread};
 use fencepost_machine::seam::{Design, StatInfo};
 use fencepost_machine::{Machine, RunError, RunReport, ThreadBody, Workload};
 use fencepost_programs::sites;
@@ -56,9 +57,14 @@ pub fn simulate_until<P: Program>(
         Some(transactions) => machine.with_clients(transactions, r.seed).map_err(refuse)?,
         None => machine,
     };
+    let machine = match r.cycles {
+        Some(n) => machine.measured_for(Ps(resolved.machine.spec.core.clock.period().0 * n)),
+        None => machine,
+    };
     let begun = Stopwatch::start();
     let report = match machine.run_until(deadline) {
         Err(RunError::OutOfTime) => return Ok(None),
+        Err(RunError::Stuck(s)) => return Err(stuck(resolved, s.to_string())),
         done => done.map_err(refuse)?,
     };
     if let Some(stale) = &report.stale {
@@ -127,6 +133,15 @@ fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32, free: u64) ->
     })
 }
 
+/// A machine that gets stuck is our defect, unless the run asked for a fault of the mechanism.
+fn stuck(resolved: &Resolved, why: String) -> LabError {
+    let values = resolved.design_values();
+    match values.into_iter().find(|(f, value)| f.name == "fault" && value != "none") {
+        Some((_, fault)) => LabError::Convicted { fault, why },
+        None => LabError::Internal(why),
+    }
+}
+
 pub(crate) fn refuse(e: RunError) -> LabError {
     match e {
         RunError::Stuck(s) => LabError::Internal(s.to_string()),
@@ -145,10 +160,18 @@ pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
 pub fn warning(resolved: &Resolved) -> Option<String> {
     let (design, media) = (resolved.design.name, &resolved.machine.media);
     if !resolved.sound() {
-        return Some(format!(
-            "`{design}` cannot keep its contract `{}` on `{media}`",
-            resolved.contract()
-        ));
+        let why = format!("`{design}` cannot keep its contract `{}` on `{media}`", resolved.contract());
+        let accepting = Environment {
+            durable_on_accept: true,
+            ..resolved.environment()
+        };
+        return Some(match (resolved.design.sound)(accepting) {
+            true => format!(
+                "{why}: it needs a controller whose accepted writes are durable \
+                 (--set pm.controller.durable_at=accept, or --media pwq)"
+            ),
+            false => why,
+        });
     }
     let none = resolved.contract() == "none";
     none.then(|| format!("`{design}` promises nothing: its state after a crash is not consistent"))

@@ -151,6 +151,7 @@ impl Common {
             threads: self.threads,
             ops,
             warmup,
+            cycles: None,
             seed: self.seed,
             variant: self.variant.clone(),
             log: self.log.clone(),
@@ -200,6 +201,9 @@ pub struct Work {
     /// Operations per thread before measuring.
     #[arg(long, default_value_t = 100, value_parser = count)]
     pub warmup: u32,
+    /// Measure this many cycles of a core instead of all operations, of which there must be enough. Not with --check.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub cycles: Option<u64>,
 }
 
 /// `compare`.

@@ -33,6 +33,7 @@ pub fn show(e: &LabError, json: bool) -> u8 {
     let (kind, shown) = match e {
         LabError::Input(bad) => ("input", Shown::of(bad)),
         LabError::File { .. } => ("file", Shown::plain(&e.to_string(), None)),
+        LabError::Convicted { .. } => ("convicted", Shown::plain(&e.to_string(), None)),
         LabError::Internal(_) => {
             let hint = "this is a defect of fencepost: please report it with the command line";
             ("internal", Shown::plain(&e.to_string(), Some(hint)))

@@ -113,7 +113,8 @@ impl Resolved {
     pub fn environment(&self) -> fencepost_designs::Environment {
         let spec = &self.machine.spec;
         fencepost_designs::Environment {
-            durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
+            durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept
+                && (spec.pm.module.entries == 0 || spec.pm.module.dram_cache.0 == 0),
             tso: spec.core.store_order == StoreOrder::Tso,
         }
     }
@@ -148,7 +149,7 @@ impl Resolved {
     pub fn sections(&self) -> Vec<(String, Vec<(String, String)>)> {
         let r = &self.request;
         let text = |s: &str| s.to_owned();
-        let run = vec![
+        let mut run = vec![
             ("program", r.program.clone()),
             ("variant", self.program.variant.word().to_owned()),
             ("log", self.program.scheme.word().to_owned()),
@@ -162,6 +163,7 @@ impl Resolved {
             ("seed", r.seed.to_string()),
             ("ack", text(if r.ack_every { "every" } else { "end" })),
         ];
+        run.extend(r.cycles.map(|n| ("cycles", n.to_string())));
         let mut out = vec![(text("run"), run.into_iter().map(|(k, v)| (text(k), v)).collect())];
         let list = |v: Vec<(Field, String)>| v.into_iter().map(|(f, v)| (f.name.to_owned(), v)).collect::<Vec<_>>();
         out.push((format!("program.{}", r.program), list(self.program_values())));

@@ -98,6 +98,7 @@ fn add_job(
         &point.set_here[..]
     };
     let work = work(e, m, scale);
+    let cycles = work.cycles.filter(|_| m.equal_cycles && !m.check);
     plan.jobs.push(Job {
         cell: Cell {
             tag: m.tag.clone(),
@@ -112,8 +113,9 @@ fn add_job(
             machine: e.machine.clone(),
             media: Some(m.media_as.get(media).unwrap_or(media).clone()),
             threads: Some(m.threads),
-            ops: work.ops,
+            ops: cycles.map_or(work.ops, |c| c.ops),
             warmup: work.warmup,
+            cycles: cycles.map(|c| c.measured),
             seed,
             log: (point.log.clone())
                 .or_else(|| m.logs.get(program).cloned())

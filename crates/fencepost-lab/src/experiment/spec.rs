@@ -72,6 +72,19 @@ pub struct Work {
     pub ops: u32,
     /// Operations per thread before measuring.
     pub warmup: u32,
+    /// What is measured instead where a reading compares equal numbers of cycles.
+    #[serde(default)]
+    pub cycles: Option<EqualCycles>,
+}
+
+/// Work that is measured for a number of cycles.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EqualCycles {
+    /// Cycles of a core that are measured.
+    pub measured: u64,
+    /// Operations per thread that no design finishes in them.
+    pub ops: u32,
 }
 
 /// A design with some of its parameters set.
@@ -126,6 +139,9 @@ pub struct Matrix {
     /// Settings of the runs on single media, by the preset that `media` names; a reading sets them.
     #[serde(skip)]
     pub media_set: BTreeMap<String, Vec<String>>,
+    /// Whether equal numbers of cycles are compared, not equal work; a reading sets it. Checked runs are always whole.
+    #[serde(skip)]
+    pub equal_cycles: bool,
     /// Whether every durable event is also a crash point that is examined, up to the budget.
     #[serde(default)]
     pub check: bool,

@@ -11,7 +11,7 @@ use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
 use crate::spec::{MachineSpec, MemorySpec};
-use fencepost_kernel::{HartId, PersistLog};
+use fencepost_kernel::{HartId, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -128,6 +128,8 @@ impl Machine {
             mem_events: Vec::new(),
             start: None,
             initial: work.initial,
+            measured: None,
+            stop_at: Ps(u64::MAX),
         };
         if work.warm_up == 0 {
             machine.snapshot(None);

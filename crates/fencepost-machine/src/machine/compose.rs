@@ -18,6 +18,9 @@ pub struct Machine {
     pub(super) mem_events: Vec<MemEvent>,
     pub(super) start: Option<Start>,
     pub(super) initial: Image,
+    /// How long is measured, where that is not until the work is done; and when that time has passed.
+    pub(super) measured: Option<Ps>,
+    pub(super) stop_at: Ps,
 }
 
 /// State at the start of the measured part.
@@ -31,6 +34,16 @@ pub(super) struct Start {
 }
 
 impl Machine {
+    /// Measures this long and then stops, whatever the threads have left to do. For runs that are not judged: what is under
+    /// way at that time is lost.
+    #[must_use]
+    pub fn measured_for(mut self, time: Ps) -> Machine {
+        self.measured = Some(time);
+        if let Some(start) = &self.start {
+            self.stop_at = start.time + time;
+        }
+        self
+    }
     /// A thread, and the rest of the machine as it sees it.
     #[inline]
     pub(super) fn thread(&mut self, hart: HartId) -> (&mut HardwareThread, &mut Rest) {
@@ -60,6 +73,7 @@ impl Machine {
     /// last to finish it.
     pub(super) fn snapshot(&mut self, last: Option<HartId>) {
         let now = self.rest.sys.now();
+        self.stop_at = self.measured.map_or(Ps(u64::MAX), |time| now + time);
         let up_to_here = |t: &mut HardwareThread| match t.at_warm_up.take() {
             Some(then) if last == Some(t.id) => *then,
             _ => t.progress(),

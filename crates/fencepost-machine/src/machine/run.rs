@@ -26,7 +26,8 @@ impl Machine {
     /// The same, given up when the host's clock passes `deadline`.
     ///
     /// # Errors
-    /// As [`Machine::run`]; [`RunError::OutOfTime`] at the deadline.
+    /// As [`Machine::run`]; [`RunError::OutOfTime`] at the deadline; [`RunError::OutOfWork`] when a thread has nothing left to do
+    /// before the time to measure has passed.
     pub fn run_until(mut self, deadline: Option<Instant>) -> Result<RunReport, RunError> {
         for t in &self.threads {
             self.rest.schedule(Ps::ZERO, t.id, Turn::Dispatch);
@@ -44,6 +45,9 @@ impl Machine {
             let Some((now, ev)) = self.rest.sys.events.pop() else {
                 break;
             };
+            if now >= self.stop_at {
+                return self.stopped(events);
+            }
             events += 1;
             if events % LOOK_EVERY == 0 && deadline.is_some_and(|d| Instant::now() > d) {
                 return Err(RunError::OutOfTime);
@@ -67,7 +71,18 @@ impl Machine {
             };
             return Err(self.stuck(why).into());
         }
+        if self.measured.is_some() {
+            return Err(RunError::OutOfWork);
+        }
         Ok(self.report(end.unwrap_or_default(), events))
+    }
+    /// The time to measure has passed.
+    fn stopped(self, events: u64) -> Result<RunReport, RunError> {
+        if self.threads.iter().any(|t| t.finished.is_some()) {
+            return Err(RunError::OutOfWork);
+        }
+        let end = self.stop_at;
+        Ok(self.report(end, events))
     }
 
     fn handle(&mut self, ev: Ev) {

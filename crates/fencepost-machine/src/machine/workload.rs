@@ -40,6 +40,9 @@ pub enum RunError {
     /// The deadline passed before the run was over.
     #[error("the run was not over at its deadline")]
     OutOfTime,
+    /// A thread finished before the time that was to be measured had passed.
+    #[error("a thread has no operations left before the cycles to measure have passed; give more operations (--ops)")]
+    OutOfWork,
     /// Clients, and a design that has no port for them.
     #[error("network: this design takes no writes from a network")]
     NoPort,

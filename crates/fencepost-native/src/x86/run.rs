@@ -40,7 +40,7 @@ pub(super) fn mode_of(request: &Request) -> Result<Mode, NativeError> {
     let mode = request.settings.scheme.mode(Coupling::Auto, &BASELINE);
     if request.variant == Variant::Ideal && !has_ideal(mode) {
         return Err(NativeError::Refused(format!(
-            "`--log {}` has no fence between log and data, so there is no `ideal` of it",
+            "`--log {}` has no fence between log and data, so there is no `ideal` of it; undo logs have one (--log undo-array)",
             request.settings.scheme.word()
         )));
     }

@@ -17,6 +17,7 @@ use fencepost_lab::store::Store;
 pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
     let base = Request {
         check: args.check,
+        cycles: args.work.cycles,
         ..args.common.request("", "", args.work.ops, args.work.warmup)
     };
     let store = args.output.as_deref().map(Store::open).transpose()?;

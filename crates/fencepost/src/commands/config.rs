@@ -52,6 +52,10 @@ pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
 }
 
 fn request(args: &ConfigArgs) -> Request {
-    args.common
-        .request(&args.program, &args.design, args.work.ops, args.work.warmup)
+    Request {
+        cycles: args.work.cycles,
+        ..args
+            .common
+            .request(&args.program, &args.design, args.work.ops, args.work.warmup)
+    }
 }

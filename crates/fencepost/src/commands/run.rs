@@ -22,6 +22,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let request = Request {
         check: args.check,
         budget: args.points,
+        cycles: args.work.cycles,
         ..args
             .common
             .request(program, &args.design, args.work.ops, args.work.warmup)

@@ -100,6 +100,7 @@ fn change(e: &mut Experiment, reading: &Reading) {
     for m in &mut e.matrix {
         m.set.extend(reading.set.iter().cloned());
         m.threads = reading.threads.unwrap_or(m.threads);
+        m.equal_cycles = reading.equal_cycles.unwrap_or(m.equal_cycles);
         m.log = reading.log.clone().or(m.log.take());
         for (from, to) in &reading.media {
             m.media_as.insert(from.clone(), to.clone());

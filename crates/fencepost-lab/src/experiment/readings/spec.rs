@@ -65,6 +65,9 @@ pub struct Reading {
     /// Threads of every run.
     #[serde(default)]
     pub threads: Option<u32>,
+    /// Whether equal numbers of cycles are compared (true) or equal work.
+    #[serde(default)]
+    pub equal_cycles: Option<bool>,
     /// Other media presets, by the preset that the experiment names.
     #[serde(default)]
     pub media: BTreeMap<String, String>,
