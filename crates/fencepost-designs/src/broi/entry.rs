@@ -60,7 +60,7 @@ impl BroiEntry {
             ready_banks: BankSet::default(),
             next_banks: BankSet::default(),
             ready_size: 0,
-            fault,
+            fault: fault.or_planted(),
         }
     }
     /// Whether it holds no request.

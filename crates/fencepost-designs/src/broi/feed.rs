@@ -62,7 +62,7 @@ impl Broi {
     }
     /// Frees the oldest entries of a buffer that are complete, in order, and releases what depends on them.
     fn free(&mut self, cx: &mut dyn Cx, port: PortId) {
-        let early = self.params.fault == BroiFault::ReleasedWhenSent;
+        let early = self.params.fault.or_planted() == BroiFault::ReleasedWhenSent;
         while let Some(is_fence) = self.outgoing[port.index()].freed(early) {
             let Some(oldest) = self.front.tracker.ports[port.index()].entries.front() else {
                 break;

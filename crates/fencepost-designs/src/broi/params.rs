@@ -2,7 +2,7 @@
 
 use crate::delegated::{Arbitration, BufferPer, DelegatedParams, Ports};
 use crate::info::MachineShape;
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Ps, planted};
 use fencepost_kernel::params::ParamError;
 
 fencepost_kernel::param_words! {
@@ -38,6 +38,30 @@ fencepost_kernel::param_words! {
         ReleasedWhenSent = "released-when-sent",
         /// A sibling's hit in the shared L1 tells the persist buffers nothing.
         SiblingHitUnseen = "sibling-hit-unseen",
+    }
+}
+impl BroiFault {
+    /// The parameter's fault, or the one that is planted for this thread.
+    pub(super) fn or_planted(self) -> BroiFault {
+        match self {
+            BroiFault::None
+                if planted!(
+                    "broi.barrier-index-off-by-one",
+                    "a barrier index register holds the position of its barrier"
+                ) =>
+            {
+                BroiFault::BarrierIndexOffByOne
+            }
+            BroiFault::None
+                if planted!(
+                    "broi.released-when-sent",
+                    "an entry is freed, and its dependants released, when it is durable"
+                ) =>
+            {
+                BroiFault::ReleasedWhenSent
+            }
+            other => other,
+        }
     }
 }
 fencepost_kernel::params! {

@@ -4,7 +4,7 @@ use super::entry::Change;
 use super::params::{BarrierScope, BroiParams};
 use super::priority::Priorities;
 use super::queues::{BroiQueues, Tally};
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Ps, planted};
 use fencepost_machine::memory::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 use fencepost_machine::seam::{Write, WriteId};
 use std::rc::Rc;
@@ -76,9 +76,10 @@ impl BroiScheduler {
     /// Remote requests that have waited too long, else local requests, else remote ones while there is little to do.
     fn class(&self, now: Ps) -> impl Fn(usize) -> Option<u8> + '_ {
         let underused = self.is_underused();
+        let remote_first = planted!("broi.remote-goes-first", "local requests go before remote ones");
         move |entry| match self.queues.is_remote(entry) {
             false => Some(1),
-            true if self.is_starving(now, entry) => Some(0),
+            true if self.is_starving(now, entry) || remote_first => Some(0),
             true => underused.then_some(2),
         }
     }

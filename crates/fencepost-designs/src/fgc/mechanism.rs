@@ -4,7 +4,7 @@ use super::allocations::Allocations;
 use super::commits::{Commits, Settled};
 use super::credits::{Credits, Shared};
 use super::flushes::Flushes;
-use super::params::PerTaskParams;
+use super::params::{CommitFault, PerTaskParams};
 use crate::info::MachineShape;
 use fencepost_kernel::{Bytes, Fence, HartId, LineAddr, LineData, QueueId, Span};
 use fencepost_machine::memory::{FlowControl, LineRange, ModuleSpec, RegisterWrite};
@@ -60,6 +60,10 @@ impl PerTask {
     /// The mechanism for a machine of this shape.
     pub fn new(params: PerTaskParams, dram_cache: Bytes, shape: MachineShape) -> PerTask {
         let queues = params.queues + 1;
+        let params = PerTaskParams {
+            fault: params.fault.or_planted(),
+            ..params
+        };
         let credits = Rc::new(RefCell::new(Credits::new(queues, params.ask_at, params.fault)));
         PerTask {
             commits: Commits::new(credits.clone(), queues, params.path, params.fault),
@@ -107,9 +111,9 @@ impl PerTask {
         cx.count(SYNC_READS, counted.reads);
         cx.count(PIGGY_BACKED, counted.with_data);
         match &mut self.changes[hart.index()] {
-            Some(Change::Bind(span, answer)) => *answer = bind_now(&mut self.allocations, cx, *span),
+            Some(Change::Bind(span, answer)) => *answer = bind_now(&mut self.allocations, cx, *span, self.params.fault),
             Some(Change::Release(span, queue)) if self.allocations.release(*span) => {
-                cx.write_register(RegisterWrite::Release(*queue, LineRange::touched(*span)));
+                cx.write_register(RegisterWrite::Release(*queue, register(*span, self.params.fault)));
             }
             Some(Change::Release(..)) | None => {}
         }
@@ -117,8 +121,18 @@ impl PerTask {
     }
 }
 
+/// What a register holds for a range.
+fn register(span: Span, fault: CommitFault) -> LineRange {
+    let mut range = LineRange::touched(span);
+    if fault == CommitFault::FirstLineMissed {
+        range.first.0 += 1;
+        range.count -= 1;
+    }
+    range
+}
+
 /// Writes a range into a register, unless another thread did meanwhile.
-fn bind_now(allocations: &mut Allocations, cx: &mut dyn Cx, span: Span) -> QueueId {
+fn bind_now(allocations: &mut Allocations, cx: &mut dyn Cx, span: Span, fault: CommitFault) -> QueueId {
     if let Some(queue) = allocations.again(span) {
         return queue;
     }
@@ -126,7 +140,7 @@ fn bind_now(allocations: &mut Allocations, cx: &mut dyn Cx, span: Span) -> Queue
         return QueueId::DEFAULT;
     };
     allocations.add(span, queue);
-    cx.write_register(RegisterWrite::Bind(queue, LineRange::touched(span)));
+    cx.write_register(RegisterWrite::Bind(queue, register(span, fault)));
     QueueId(queue)
 }
 

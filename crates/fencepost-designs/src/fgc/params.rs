@@ -1,6 +1,6 @@
 //! Parameters of per-task and of global committing.
 
-use fencepost_kernel::{Bytes, Ps};
+use fencepost_kernel::{Bytes, Ps, planted};
 
 fencepost_kernel::param_words! {
     /// Planted faults, for tests of the checker.
@@ -25,6 +25,38 @@ fencepost_kernel::param_words! {
         FlagClearedEarly = "flag-cleared-early",
         /// The committing flag of any queue closes the default queue too.
         DefaultQueueClosed = "default-queue-closed",
+        /// An address-range register misses the first line of its range.
+        FirstLineMissed = "first-line-missed",
+    }
+}
+impl CommitFault {
+    /// The parameter's fault, or the one that is planted for this thread.
+    pub(super) fn or_planted(self) -> CommitFault {
+        match self {
+            CommitFault::None if planted!("commit.poll-early", "a poll is answered when the credits are full") => {
+                CommitFault::PollEarly
+            }
+            CommitFault::None
+                if planted!(
+                    "commit.default-queue-closed",
+                    "writes in no range are not blocked by a commit"
+                ) =>
+            {
+                CommitFault::DefaultQueueClosed
+            }
+            CommitFault::None
+                if planted!(
+                    "commit.closed-queue-takes",
+                    "a queue that is being committed takes no write"
+                ) =>
+            {
+                CommitFault::ClosedQueueTakes
+            }
+            CommitFault::None if planted!("commit.issues-at-zero", "no write is issued at credit 0") => {
+                CommitFault::IssuesAtZero
+            }
+            other => other,
+        }
     }
 }
 

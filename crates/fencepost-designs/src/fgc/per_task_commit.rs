@@ -156,6 +156,19 @@ pub(super) const FAULTS: &[PlantedFault] = &[
         "writes in no range are not blocked by a commit",
         &[("fault", "default-queue-closed")],
     ),
+    PlantedFault {
+        // Below the controllers a volatile cache keeps what no register matches.
+        scenario: Scenario::Program {
+            program: "sps",
+            machine: "fgc",
+            sets: &["pm.module.dram_cache=64MiB"],
+        },
+        ..small(
+            "commit.first-line-missed",
+            "a register matches the first line of its range",
+            &[("fault", "first-line-missed")],
+        )
+    },
     small(
         "ranges.last-line-missed",
         "a register holds every line of its range",

@@ -31,6 +31,16 @@ pub const BREAKS: &[(&str, &str)] = &[
     ("loc-only-last-versions", "loc.nothing-merged"),
     ("loc-atomic-groups", "loc.group-not-atomic"),
     ("loc-in-place-after-log", "loc.in-place-early"),
+    ("broi-epoch-first", "broi.barrier-index-off-by-one"),
+    ("broi-first-pick", "broi.barrier-index-off-by-one"),
+    ("broi-priority", "broi.barrier-index-off-by-one"),
+    ("broi-local-first", "broi.remote-goes-first"),
+    ("broi-coherence-chain", "broi.released-when-sent"),
+    ("fgc-commit-waits-for-credits-and-queue", "commit.poll-early"),
+    ("fgc-default-queue-not-blocked", "commit.default-queue-closed"),
+    ("fgc-closed-queue-refuses", "commit.closed-queue-takes"),
+    ("fgc-adr-loses-in-a-dram-cache", "module.cache-is-durable"),
+    ("fgc-no-issue-at-credit-zero", "commit.issues-at-zero"),
 ];
 
 /// What became of a rule as described and broken.

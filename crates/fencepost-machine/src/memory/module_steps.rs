@@ -9,8 +9,8 @@ use super::schedule::sooner;
 use super::spec::SpecError;
 use super::timed::{due, insert};
 use super::writes::Slot;
-use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Ps, planted};
 use std::collections::VecDeque;
 
 impl Controller {
@@ -25,7 +25,11 @@ impl Controller {
         super::spec::range("slot", spec.slot.0, 0, 1_000_000_000_000)?;
         let cache_lines = spec.dram_cache.0 / LINE_BYTES;
         super::spec::range("dram_cache", spec.dram_cache.0, 0, 1 << 36)?;
-        if cache_lines > 0 {
+        let volatile = !planted!(
+            "module.cache-is-durable",
+            "what a cache below the controller holds is lost when power fails"
+        );
+        if cache_lines > 0 && volatile {
             self.accept_is_durable = false;
             self.writes.durable_in_medium_only();
         }

@@ -149,6 +149,23 @@ fn writes_wait_at_credit_zero_and_the_controller_asks() {
         asked >= 5,
         "twelve writes need ten credits more than there are, and two come at a time at most: {asked}"
     );
+
+    // Non-temporal stores read nothing that could bring credits along: the second finds none.
+    let burst = |fault: &str| {
+        let s = tso("per-task-commit")
+            .with("queues", "1")
+            .with("module_entries", "2")
+            .with("fault", fault);
+        let r = s.run_bodies(vec![body(|m| {
+            (0..12).for_each(|i| m.nt_store(pm(i), Val::lit(i + 1)));
+            m.fence(Fence::Mfence);
+            m.commit_queue(QueueId::DEFAULT);
+        })]);
+        r.broken_rule
+    };
+    assert_eq!(burst("none"), None);
+    let broken = burst("issues-at-zero");
+    assert!(broken.as_ref().is_some_and(|why| why.contains("credit 0")), "{broken:?}");
 }
 
 #[test]
