@@ -23,7 +23,9 @@ pub fn run(request: &Request) -> Result<RunResult, LabError> {
 pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
     let request = &resolved.request;
     if request.cycles.is_some() && (request.check || resolved.is_replication()) {
-        let e = BadInput::new("a run of a number of cycles ends in the middle of operations: it cannot be checked or replicated");
+        let e = BadInput::new(
+            "a run of a number of cycles ends in the middle of operations: it cannot be checked or replicated",
+        );
         return Err(e.hint("leave out the cycles").into());
     }
     if resolved.is_replication() {

@@ -136,7 +136,10 @@ fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32, free: u64) ->
 /// A machine that gets stuck is our defect, unless the run asked for a fault of the mechanism.
 fn stuck(resolved: &Resolved, why: String) -> LabError {
     let values = resolved.design_values();
-    match values.into_iter().find(|(f, value)| f.name == "fault" && value != "none") {
+    match values
+        .into_iter()
+        .find(|(f, value)| f.name == "fault" && value != "none")
+    {
         Some((_, fault)) => LabError::Convicted { fault, why },
         None => LabError::Internal(why),
     }
@@ -160,7 +163,10 @@ pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
 pub fn warning(resolved: &Resolved) -> Option<String> {
     let (design, media) = (resolved.design.name, &resolved.machine.media);
     if !resolved.sound() {
-        let why = format!("`{design}` cannot keep its contract `{}` on `{media}`", resolved.contract());
+        let why = format!(
+            "`{design}` cannot keep its contract `{}` on `{media}`",
+            resolved.contract()
+        );
         let accepting = Environment {
             durable_on_accept: true,
             ..resolved.environment()

@@ -2,8 +2,8 @@
 
 use crate::delegated::{Arbitration, BufferPer, DelegatedParams, Ports};
 use crate::info::MachineShape;
-use fencepost_kernel::{Ps, planted};
 use fencepost_kernel::params::ParamError;
+use fencepost_kernel::{Ps, planted};
 
 fencepost_kernel::param_words! {
     /// When an entry of a persist buffer is freed, and with it whatever depends on it.

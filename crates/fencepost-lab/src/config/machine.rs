@@ -40,7 +40,8 @@ pub struct MachineConfig {
 
 /// Keys of `[run]`, which `config show` prints. A file with that section describes the machine of that run.
 const RUN: [&str; 13] = [
-    "program", "variant", "log", "design", "machine", "media", "dram", "threads", "ops", "warmup", "cycles", "seed", "ack",
+    "program", "variant", "log", "design", "machine", "media", "dram", "threads", "ops", "warmup", "cycles", "seed",
+    "ack",
 ];
 
 impl MachineConfig {

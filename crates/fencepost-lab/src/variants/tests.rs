@@ -1,7 +1,7 @@
 use super::*;
 use Variant::{
-    Correct, MisplacedCommit, MisplacedFence, MissingCommit, MissingFence, MissingLogFence, MissingPcommit, NonAtomicUpdate, SemanticMistake,
-    SharedFence, TokenFirst, UnflushedLink, UnflushedUnlink, WrongStoreOrder,
+    Correct, MisplacedCommit, MisplacedFence, MissingCommit, MissingFence, MissingLogFence, MissingPcommit,
+    NonAtomicUpdate, SemanticMistake, SharedFence, TokenFirst, UnflushedLink, UnflushedUnlink, WrongStoreOrder,
 };
 
 /// What must come out, by rule. One exception: a change of the hash table or the list, or a SET of the object store, is a single link store, and

@@ -165,7 +165,10 @@ fn writes_wait_at_credit_zero_and_the_controller_asks() {
     };
     assert_eq!(burst("none"), None);
     let broken = burst("issues-at-zero");
-    assert!(broken.as_ref().is_some_and(|why| why.contains("credit 0")), "{broken:?}");
+    assert!(
+        broken.as_ref().is_some_and(|why| why.contains("credit 0")),
+        "{broken:?}"
+    );
 }
 
 #[test]
