@@ -1,6 +1,6 @@
 //! A list of runs with what they yield, so that a change of structure shows that no simulated result moved.
 //!
-//! The list holds every design with every program on every machine, and every design on every medium. `digests` compares
+//! The list holds every design with every program, each time on the next machine, and every design on every medium. `digests` compares
 //! it with the tree as it stands; `digests --write` records it anew, after a change that means to change results.
 
 use crate::sources::root;
@@ -39,9 +39,10 @@ fn configurations() -> Vec<Request> {
         ..Request::default()
     };
     let mut out = Vec::new();
-    for design in &designs {
-        for program in &programs {
-            out.extend(names(Kind::Machine).iter().map(|m| request(program, design, m, None)));
+    let machines = names(Kind::Machine);
+    for (d, design) in designs.iter().enumerate() {
+        for (p, program) in programs.iter().enumerate() {
+            out.push(request(program, design, &machines[(d + p) % machines.len()], None));
         }
         out.extend(names(Kind::Media).iter().map(|m| request("cq", design, "dpo", Some(m))));
     }
@@ -112,4 +113,20 @@ pub fn differences(step: usize) -> std::io::Result<Vec<(String, String)>> {
     let recorded = std::fs::read_to_string(path())?;
     let recorded = recorded.lines().skip(1).step_by(step).map(str::to_owned);
     Ok(recorded.zip(list(step)).filter(|(a, b)| a != b).collect())
+}
+
+/// Every 23rd line, and that the list has a line for every configuration of today.
+#[test]
+fn a_sample_of_the_list_is_as_recorded() {
+    let text = std::fs::read_to_string(path()).expect("the list is there");
+    assert_eq!(
+        text.lines().count(),
+        1 + configurations().len(),
+        "designs, programs, machines or media changed: `cargo run -p xtask -- digests --write`"
+    );
+    let wrong = differences(23).expect("the list was read a moment ago");
+    assert!(
+        wrong.is_empty(),
+        "simulated results moved (if that is meant: `digests --write`): {wrong:#?}"
+    );
 }

@@ -3,7 +3,6 @@
 use fencepost_lab::battery::{Extent, Part, heading, run};
 
 #[test]
-#[ignore = "over six minutes since the programs tripled: its sample has to shrink; `cargo run --profile quick -p xtask -- battery` runs it"]
 fn every_registered_design_passes_its_battery() {
     let verdicts = run(fencepost_designs::all(), Extent::sample(), &Part::ALL);
     let table: Vec<String> = verdicts.iter().map(ToString::to_string).collect();

@@ -13,6 +13,8 @@ const LOOK_EVERY: u64 = 1 << 14;
 
 /// Events at one moment beyond which the machine is taken to be going round in circles.
 const LIVELOCK: u64 = 4_000_000;
+/// The same for events over which no thread commits anything and nothing becomes durable.
+const NO_PROGRESS: u64 = 8_000_000;
 
 impl Machine {
     /// Runs to the end of every thread, then drains the design.
@@ -35,6 +37,7 @@ impl Machine {
         self.start_network();
         let (mut events, mut here, mut at) = (0, 0, Ps::ZERO);
         let (mut drained, mut end) = (false, None);
+        let (mut done, mut done_at) = (0, 0);
         loop {
             if self.rest.sys.unfinished == 0 && self.network_finished() {
                 end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
@@ -49,8 +52,17 @@ impl Machine {
                 return self.stopped(events);
             }
             events += 1;
-            if events % LOOK_EVERY == 0 && deadline.is_some_and(|d| Instant::now() > d) {
-                return Err(RunError::OutOfTime);
+            if events % LOOK_EVERY == 0 {
+                if deadline.is_some_and(|d| Instant::now() > d) {
+                    return Err(RunError::OutOfTime);
+                }
+                if done != self.done() {
+                    (done, done_at) = (self.done(), events);
+                } else if events - done_at > NO_PROGRESS {
+                    return Err(self
+                        .stuck("nothing commits and nothing becomes durable: the same is asked over and over")
+                        .into());
+                }
             }
             here = if now == at { here + 1 } else { 0 };
             at = now;
@@ -75,6 +87,10 @@ impl Machine {
             return Err(RunError::OutOfWork);
         }
         Ok(self.report(end.unwrap_or_default(), events))
+    }
+    /// Grows with every instruction that commits and every durable event.
+    fn done(&self) -> u64 {
+        self.threads.iter().map(|t| t.instructions).sum::<u64>() + self.rest.sys.log.len()
     }
     /// The time to measure has passed.
     fn stopped(self, events: u64) -> Result<RunReport, RunError> {

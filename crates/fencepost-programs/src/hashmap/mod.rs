@@ -196,6 +196,11 @@ impl Hashmap {
             unfinished = Some((at, new.value));
             longest = chain.max(longest);
         }
+        if tx.may_roll_back() && longest > LONGISH {
+            // A second transaction that is rolled back would repeat the operation after others have seen its first.
+            self.grow_within(&mut tx, longest);
+            longest = 0;
+        }
         tx.commit();
         if split && let Some((at, value)) = unfinished {
             let mut tx = self.rt.begin_part(pm, thread, k, 1)?;

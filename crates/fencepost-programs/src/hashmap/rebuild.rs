@@ -4,26 +4,43 @@ use super::table::{BUCKETS, COUNT, KEY, NEXT, Table};
 use super::{Hashmap, LONG, NODE, NONE};
 use crate::sites;
 use crate::tx::Tx;
-use fencepost_kernel::{At, Mem, Pm, Rollback, Val};
+use fencepost_kernel::{Addr, At, Mem, Pm, Rollback, Val};
 
 impl Hashmap {
     /// Grows the map if a chain of this length asks for it. Rare, so out of line.
     #[track_caller]
     #[inline(never)]
     pub(super) fn grow<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, chain: u64) -> Result<(), Rollback> {
-        let root = At::new(self.table.root);
-        let old = pm.m.load(root.field(BUCKETS)).ptr();
-        let (nbuckets, count) = (pm.m.load(old).v, pm.m.load(root.field(COUNT)).v);
-        let Some(new) = self.table.larger(nbuckets) else {
+        let old = pm.m.load(At::new(self.table.root).field(BUCKETS)).ptr();
+        let (nbuckets, count) = (pm.m.load(old).v, pm.m.load(At::new(self.table.root).field(COUNT)).v);
+        let Some(new) = self.due(nbuckets, count, chain) else {
             return Ok(());
         };
-        if chain <= LONG && count <= 2 * nbuckets {
-            return Ok(());
-        }
         let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-        let new = At::new(new);
+        self.move_all(&mut tx, old, nbuckets, At::new(new));
+        tx.commit();
+        Ok(())
+    }
+    /// The same as part of the transaction that inserted.
+    #[track_caller]
+    pub(super) fn grow_within<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, chain: u64) {
+        let old = tx.read(At::new(self.table.root).field(BUCKETS)).ptr();
+        let (nbuckets, count) = (tx.read(old).v, tx.read(At::new(self.table.root).field(COUNT)).v);
+        if let Some(new) = self.due(nbuckets, count, chain) {
+            self.move_all(tx, old, nbuckets, At::new(new));
+        }
+    }
+    /// The array to move to, if the map is to grow.
+    #[inline(always)]
+    fn due(&self, nbuckets: u64, count: u64, chain: u64) -> Option<Addr> {
+        let new = self.table.larger(nbuckets)?;
+        (chain > LONG || count > 2 * nbuckets).then_some(new)
+    }
+    /// Moves every entry to an array twice as long.
+    #[track_caller]
+    fn move_all<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, old: At<M::Dep>, nbuckets: u64, new: At<M::Dep>) {
         if tx.announces() {
-            self.announce(&mut tx, old, nbuckets);
+            self.announce(tx, old, nbuckets);
         }
         tx.fresh(new, Val::lit(2 * nbuckets));
         for i in 0..2 * nbuckets {
@@ -43,9 +60,7 @@ impl Hashmap {
                 entry = next;
             }
         }
-        tx.write(root.field(BUCKETS), new.pointer());
-        tx.commit();
-        Ok(())
+        tx.write(At::new(self.table.root).field(BUCKETS), new.pointer());
     }
     /// Announces every link ahead of all stores, so that the records share one barrier.
     #[track_caller]

@@ -241,6 +241,11 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.store_tracked(at, v, Width::B8);
         }
     }
+    /// Whether the hardware may roll the transaction back after it has committed.
+    #[inline(always)]
+    pub fn may_roll_back(&self) -> bool {
+        self.mode() == Mode::Hardware
+    }
     /// Takes a block from this thread's pool.
     #[track_caller]
     #[inline(always)]
