@@ -19,8 +19,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct Connection {
     port: u16,
     stream: Option<TcpStream>,
-    /// A client that waits longer for an acknowledgement takes the connection to be lost.
+    /// A client that waits longer for an acknowledgement takes the connection to be lost. Doubled with each failure in a row: a busy
+    /// machine may need longer than any time fixed beforehand.
     timeout: Duration,
+    failures: u32,
     /// How long it tries to persist one transaction.
     patience: Duration,
 }
@@ -51,6 +53,7 @@ impl Connection {
             port,
             stream: None,
             timeout,
+            failures: 0,
             patience,
         }
     }
@@ -58,7 +61,7 @@ impl Connection {
         if self.stream.is_none() {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
             stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(self.timeout))?;
+            stream.set_read_timeout(Some(self.timeout * (1 << self.failures.min(8))))?;
             self.stream = Some(stream);
         }
         self.stream.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
@@ -83,9 +86,13 @@ impl Connection {
         let (since, mut waits) = (Instant::now(), 0);
         loop {
             let why = match self.attempt(protocol, sending, believed, &mut waits) {
-                Ok(()) => return Ok(waits),
+                Ok(()) => {
+                    self.failures = 0;
+                    return Ok(waits);
+                }
                 Err(why) => why,
             };
+            self.failures += 1;
             self.stream = None;
             if since.elapsed() > self.patience {
                 return Err(NativeError::Child(format!("does not answer: {why}")));
