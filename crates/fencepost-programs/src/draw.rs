@@ -16,6 +16,21 @@ pub(crate) fn non_uniform(h: u64, a: u64, c: u64, low: u64, high: u64) -> u64 {
     let mixed = below(rng::mix(h ^ 1), a + 1) | between(rng::mix(h ^ 2), low, high);
     (mixed + c) % (high - low + 1) + low
 }
+/// TPC-C's choice of a customer among `n`, from 0 (2.4.1.2). The bits that are set more often are ten of the twelve that number the
+/// standard's 3,000, and as many fewer of a smaller table.
+pub(crate) fn customer(seed: u64, h: u64, n: u64) -> u64 {
+    of_table(seed, h, n, n.next_power_of_two() / 4)
+}
+/// TPC-C's choice of an item among `n`, from 0 (2.4.1.5): 13 of the 17 bits that number the standard's 100,000.
+pub(crate) fn item(seed: u64, h: u64, n: u64) -> u64 {
+    of_table(seed, h, n, n.next_power_of_two() / 16)
+}
+/// The constant `c` is drawn once a run.
+fn of_table(seed: u64, h: u64, n: u64, bits: u64) -> u64 {
+    let a = bits.max(1) - 1;
+    let c = below(rng::hash(&[seed, a]), a + 1);
+    non_uniform(h, a, c, 1, n) - 1
+}
 /// Whether an event of this many percent happens. `h` is a hash.
 pub(crate) fn percent(h: u64, percent: u64) -> bool {
     below(h, 100) < percent
@@ -79,6 +94,17 @@ mod tests {
             high_bits[1] += (skewed & 1023).count_ones();
         }
         assert!(high_bits[1] > high_bits[0] * 5 / 4, "{high_bits:?}");
+    }
+    /// At the standard's sizes A is 1023 and 8191 (2.1.6.1); a table of one row has that row.
+    #[test]
+    fn rows_of_tpcc_are_drawn_with_the_standards_constants() {
+        for h in (0..2000u64).map(|i| rng::hash(&[9, i])) {
+            let c = |a: u64| below(rng::hash(&[7, a]), a + 1);
+            assert_eq!(customer(7, h, 3000), non_uniform(h, 1023, c(1023), 1, 3000) - 1);
+            assert_eq!(item(7, h, 100_000), non_uniform(h, 8191, c(8191), 1, 100_000) - 1);
+            assert!(customer(7, h, 10) < 10 && item(7, h, 37) < 37);
+            assert_eq!((customer(7, h, 1), item(7, h, 1)), (0, 0));
+        }
     }
     const DRAWS: u64 = 100_000;
 

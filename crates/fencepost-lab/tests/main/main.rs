@@ -5,4 +5,5 @@ mod battery;
 mod common;
 mod extending;
 mod loc;
+mod measuring;
 mod x86;

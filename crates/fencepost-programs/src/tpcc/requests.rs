@@ -1,6 +1,6 @@
 //! What a terminal of TPC-C asks for: new orders, drawn as the standard has it.
 
-use crate::draw::{below, between, non_uniform};
+use crate::draw::{below, between, customer, item};
 use fencepost_kernel::rng;
 
 /// Cardinalities.
@@ -68,8 +68,6 @@ impl Terminal {
     pub fn new_order(&self, thread: u32, k: u32) -> NewOrder {
         let h = |salt: u64| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let s = &self.scale;
-        // Constants of the non-uniform choice, drawn once a run.
-        let c = |a: u64| below(rng::hash(&[self.seed, a]), a + 1);
         // A terminal belongs to a warehouse.
         let warehouse = u64::from(thread) % s.warehouses;
         let len = between(h(1), self.min_lines, self.max_lines) as usize;
@@ -80,7 +78,7 @@ impl Terminal {
             let remote = s.warehouses > 1 && below(h(1), 100) == 0;
             let other = (warehouse + 1 + below(h(2), s.warehouses.max(2) - 1)) % s.warehouses;
             *line = Line {
-                item: non_uniform(h(3), 8191, c(8191), 1, s.items) - 1,
+                item: item(self.seed, h(3), s.items),
                 supply: if remote { other } else { warehouse },
                 quantity: if self.reduced { 7 } else { between(h(4), 1, 10) },
             };
@@ -92,7 +90,7 @@ impl Terminal {
         NewOrder {
             warehouse,
             district: warehouse * s.districts + below(h(4), s.districts),
-            customer: non_uniform(h(5), 1023, c(1023), 1, s.customers) - 1,
+            customer: customer(self.seed, h(5), s.customers),
             entry_d: self.entry_d(thread, k),
             len,
             lines,

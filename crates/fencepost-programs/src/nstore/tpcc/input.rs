@@ -38,36 +38,36 @@ pub(super) struct Mix {
 /// Transaction `k` of a thread.
 pub(super) fn transaction(seed: u64, size: Size, mix: Mix, thread: u32, k: u32) -> Transaction {
     let mut salt = 0;
-    let mut draw = |n: u64| {
+    let mut word = || {
         salt += 1;
-        draw::below(rng::hash(&[seed, u64::from(thread), u64::from(k), salt]), n)
+        rng::hash(&[seed, u64::from(thread), u64::from(k), salt])
     };
-    let warehouse = draw(size.warehouses);
-    let district = warehouse * size.districts + draw(size.districts);
-    let payment = draw(100) < mix.payments;
+    let warehouse = draw::below(word(), size.warehouses);
+    let district = warehouse * size.districts + draw::below(word(), size.districts);
+    let payment = draw::below(word(), 100) < mix.payments;
     // 15 % of payments are made by a customer of another warehouse.
     let mut home = district;
-    if payment && draw(100) < 15 && size.warehouses > 1 {
-        let other = (warehouse + 1 + draw(size.warehouses - 1)) % size.warehouses;
-        home = other * size.districts + draw(size.districts);
+    if payment && draw::below(word(), 100) < 15 && size.warehouses > 1 {
+        let other = (warehouse + 1 + draw::below(word(), size.warehouses - 1)) % size.warehouses;
+        home = other * size.districts + draw::below(word(), size.districts);
     }
-    let customer = home * size.customers + skewed(&mut draw, size.customers, 4);
+    let customer = home * size.customers + draw::customer(seed, word(), size.customers);
     let kind = if payment {
         Kind::Payment {
-            amount: 100 + draw(499_901),
+            amount: 100 + draw::below(word(), 499_901),
         }
     } else {
         let least = mix.most_lines.min(5);
-        let count = least + draw(mix.most_lines - least + 1);
+        let count = least + draw::below(word(), mix.most_lines - least + 1);
         let mut lines = Small::new(Line::default());
         for _ in 0..count {
-            let item = skewed(&mut draw, size.items, 16);
-            let remote = draw(100) < 1 && size.warehouses > 1;
-            let other = if remote { 1 + draw(size.warehouses - 1) } else { 0 };
-            let (supply, quantity) = ((warehouse + other) % size.warehouses, 1 + draw(10));
+            let item = draw::item(seed, word(), size.items);
+            let remote = draw::below(word(), 100) < 1 && size.warehouses > 1;
+            let other = if remote { 1 + draw::below(word(), size.warehouses - 1) } else { 0 };
+            let (supply, quantity) = ((warehouse + other) % size.warehouses, 1 + draw::below(word(), 10));
             lines.push(Line { item, supply, quantity });
         }
-        let unused = draw(100) < 1;
+        let unused = draw::below(word(), 100) < 1;
         Kind::NewOrder { lines, unused }
     };
     Transaction {
@@ -78,13 +78,6 @@ pub(super) fn transaction(seed: u64, size: Size, mix: Mix, thread: u32, k: u32) 
         slot: u64::from(thread) * size.ops + u64::from(k),
         kind,
     }
-}
-
-/// The standard's non-uniform choice among `n`: the bits of a smaller draw are set in the result. `part` makes its constants at
-/// the standard's sizes: 1023 for 3,000 customers (4), 8191 for 100,000 items (16).
-fn skewed(draw: &mut impl FnMut(u64) -> u64, n: u64, part: u64) -> u64 {
-    let a = (n.next_power_of_two() / part).max(1) - 1;
-    (draw(a + 1) | draw(n)) % n
 }
 
 #[cfg(test)]
