@@ -164,7 +164,9 @@ mod tests {
                 image = m.image;
             }
             let spans = program.resident();
-            let declared = spans.iter().flat_map(|s| s.at.line().0..=Addr(s.at.0 + s.len.max(1) - 1).line().0);
+            let declared = spans
+                .iter()
+                .flat_map(|s| s.at.line().0..=Addr(s.at.0 + s.len.max(1) - 1).line().0);
             [read, declared.map(LineAddr).collect()]
         }
     }
@@ -178,7 +180,10 @@ mod tests {
                 params: about.small_params(),
                 ..Settings::default()
             };
-            let free = fencepost_programs::footprint(about.word, &settings).expect("small sizes").dram.0;
+            let free = fencepost_programs::footprint(about.word, &settings)
+                .expect("small sizes")
+                .dram
+                .0;
             let [read, declared] = with_program(about.word, &settings, WarmsUp(free)).expect("small sizes");
             assert_eq!(read, declared, "{}", about.word);
         }

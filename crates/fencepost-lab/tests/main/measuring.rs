@@ -27,7 +27,10 @@ fn simulated(r: &RunResult) -> (&str, u64, u64, u64) {
 
 #[test]
 fn checking_changes_nothing_that_is_simulated_of_any_program() {
-    for (about, design) in fencepost_programs::programs().iter().zip(["so", "x86-adr", "delegated"].iter().cycle()) {
+    for (about, design) in fencepost_programs::programs()
+        .iter()
+        .zip(["so", "x86-adr", "delegated"].iter().cycle())
+    {
         let [plain, checked] = [false, true].map(|check| {
             run(&Request {
                 check,

@@ -63,7 +63,11 @@ pub(super) fn transaction(seed: u64, size: Size, mix: Mix, thread: u32, k: u32) 
         for _ in 0..count {
             let item = draw::item(seed, word(), size.items);
             let remote = draw::below(word(), 100) < 1 && size.warehouses > 1;
-            let other = if remote { 1 + draw::below(word(), size.warehouses - 1) } else { 0 };
+            let other = if remote {
+                1 + draw::below(word(), size.warehouses - 1)
+            } else {
+                0
+            };
             let (supply, quantity) = ((warehouse + other) % size.warehouses, 1 + draw::below(word(), 10));
             lines.push(Line { item, supply, quantity });
         }
