@@ -81,7 +81,7 @@ fn relies_on_more(info: &DesignInfo, resolved: &Resolved) -> bool {
     let dialect = resolved.dialect();
     let contract = info.contract_of(resolved.environment()).kind;
     dialect.logging == Logging::Software
-        && dialect.log_to_data.is_empty()
+        && !dialect.log_to_data.iter().any(|f| dialect.order.contains(f))
         && matches!(contract, ContractKind::Px86 | ContractKind::Px86Pcommit)
 }
 

@@ -181,11 +181,12 @@ impl Controller {
     }
     fn park(&mut self, now: Ps, slot: Slot) {
         let accepted = self.writes.accepted_at(slot);
+        let queue = self.writes.write(slot).queue;
         let Some(m) = &mut self.module else {
             return;
         };
-        m.used[0] -= 1;
-        m.flow.freed(0);
+        m.used[usize::from(queue)] -= 1;
+        m.flow.freed(m.queue_of[slot as usize]);
         m.look(now);
         let older = self.writes.older(slot);
         let parked = match self.writes.park(slot) {
@@ -195,7 +196,7 @@ impl Controller {
             }
             false => {
                 self.stats.cache_merges += 1;
-                self.count_drains(0, accepted);
+                self.count_drains(queue, accepted);
                 older
             }
         };

@@ -238,6 +238,9 @@ impl Program for Hashmap {
     fn resident(&self) -> Vec<Span> {
         vec![self.table.span(self.inserts.preload), self.preload.span()]
     }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.resident())
+    }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
         self.inserts.input(thread, k)
     }
