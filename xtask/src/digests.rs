@@ -42,7 +42,7 @@ fn configurations() -> Vec<Request> {
     let machines = names(Kind::Machine);
     for (d, design) in designs.iter().enumerate() {
         for (p, program) in programs.iter().enumerate() {
-            out.push(request(program, design, &machines[(d + p) % machines.len()], None));
+            out.push(request(program, design, machines[(d + p) % machines.len()], None));
         }
         out.extend(names(Kind::Media).iter().map(|m| request("cq", design, "dpo", Some(m))));
     }

@@ -3,7 +3,7 @@
 //! Rows are copied to the thread's log area, a word that counts them vouches for them, the rows change in place, the word is cleared:
 //! four barriers. Recovery copies back what the word vouches for. Only raw transactions do any of this.
 
-use super::recover::{LogFlow, LogStep, mark, word};
+use super::log_step::{LogFlow, LogStep, mark, word};
 use super::{COMMIT, Runtime, Tx};
 use crate::words::Variant;
 use fencepost_kernel::{Addr, At, Mem, Mode, Val, Violation, Width};

@@ -55,6 +55,7 @@
 
 mod backup;
 mod ido;
+mod log_step;
 mod primitives;
 mod record;
 mod recover;
@@ -64,7 +65,7 @@ mod slips;
 mod undo;
 
 pub use ido::{MAX_INPUTS, Region};
-pub use recover::{LogFlow, LogStep};
+pub use log_step::{LogFlow, LogStep};
 pub use runtime::Runtime;
 pub(crate) use runtime::{APPLIED, COMMIT, NO_LINE, RECORDS, TX_PER_OP};
 

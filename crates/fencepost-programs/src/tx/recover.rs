@@ -4,87 +4,13 @@
 //! by another failure is simply begun again.
 
 use super::ido::{self, MAX_INPUTS, SLOT};
+use super::log_step::{LogFlow, LogStep, mark, word};
 use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
 use crate::words::Scheme;
 use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
-
-/// Where log recovery stands.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum LogStep {
-    /// About to look at the log of this thread.
-    Thread(u32),
-    /// Undo array: whole records of transaction `seq` end at `end`; the newest has `previous` units.
-    Scan {
-        /// The log's owner.
-        thread: u32,
-        /// The unfinished transaction.
-        seq: u32,
-        /// Offset of the next record to examine.
-        end: u64,
-        /// Units of the record before `end`.
-        previous: u64,
-    },
-    /// Undo array: restore the record of `units` units that ends at `end`, then the ones before it.
-    Restore {
-        /// The log's owner.
-        thread: u32,
-        /// The unfinished transaction.
-        seq: u32,
-        /// Offset of the end of the record.
-        end: u64,
-        /// Its length in units.
-        units: u64,
-    },
-    /// Undo list: restore this node, then the ones it points to.
-    Node {
-        /// The log's owner.
-        thread: u32,
-        /// Address of the node.
-        node: u64,
-    },
-    /// Redo: replay entry `index` of `count`.
-    Replay {
-        /// The log's owner.
-        thread: u32,
-        /// The committed transaction.
-        seq: u32,
-        /// Next entry.
-        index: u64,
-        /// Entries of the transaction.
-        count: u64,
-    },
-    /// Backups made by hand: restore the one at offset `at`, then the `left - 1` behind it.
-    Backup {
-        /// The area's owner.
-        thread: u32,
-        /// Offset of the next backup.
-        at: u64,
-        /// Backups to restore.
-        left: u64,
-    },
-}
-
-/// What a step of log recovery leads to.
-#[derive(Clone, Debug)]
-pub enum LogFlow {
-    /// Another step.
-    Next(LogStep),
-    /// Every log is recovered.
-    Finished,
-    /// The log contradicts itself.
-    Broken(Violation),
-}
-
-/// Loads a word of a log.
-pub(super) fn word<M: Mem>(m: &mut M, log: Addr, offset: u64) -> u64 {
-    m.load(At::new(Addr(log.0 + offset))).v
-}
-pub(super) fn mark<M: Mem>(m: &mut M, log: Addr, offset: u64, v: u64) {
-    m.store(At::new(Addr(log.0 + offset)), Val::lit(v));
-}
 
 impl Runtime {
     /// The operation (and which of its transactions) that a sequence number belongs to.

@@ -70,6 +70,10 @@ fn check(model: Model) {
         for (scheme, variants) in &about.variants {
             for variant in variants.iter().filter(|v| **v != Variant::Correct) {
                 let must = expected(about.word, *scheme, *variant, model);
+                // Without commits of ranges these two are the correct program.
+                if !must && matches!(variant, Variant::MissingCommit | Variant::MisplacedCommit) {
+                    continue;
+                }
                 // A conviction needs one state; an acquittal is shown on fewer runs.
                 let hit = (1..if must { 12 } else { 2 }).any(|seed| {
                     let s = settings(about.word, *scheme, *variant, seed);
