@@ -26,7 +26,7 @@ pub const ESCAPES: &[(&str, &str)] = &[
     ),
     (
         "hierarchy.copies-survive-bypass",
-        "no verdict: the store asks again for ever, and the run does not end",
+        "no verdict: the store asks again for ever, and the run ends as stuck",
     ),
     (
         "hierarchy.dirt-lost-on-transfer",
