@@ -9,7 +9,7 @@ use crate::replication;
 use crate::result::{Check, Witness};
 use crate::simulate::{build_design, contract_of, warning};
 use fencepost_contract::explore::{
-    BrokenPrefix, Budget, Explorer, Oracle, PrefixCheck, PrefixReport, ReplayId, Verdict, steps,
+    AnyOracle, BrokenPrefix, Budget, Explorer, Oracle, PrefixCheck, PrefixReport, ReplayId, Subject, Verdict,
 };
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_kernel::{Image, Program, Trace, WriteCause};
@@ -29,13 +29,13 @@ const IN_FLIGHT: u64 = 2_000;
 const IN_FLIGHT_STEPS: u64 = 200_000;
 
 /// Examines the crash points of a recorded run, up to the request's budget and until a deadline, until one fails.
-pub fn prefixes<P: Program>(
+pub fn prefixes(
     resolved: &Resolved,
-    program: &P,
+    oracle: &dyn AnyOracle,
     report: &RunReport,
     until: Option<Instant>,
 ) -> Result<PrefixReport, LabError> {
-    with_prefixes(resolved, program, report, |check, design| {
+    with_prefixes(resolved, oracle, report, |check, design| {
         let found = check.until(until).run(|image| recovered(design, image));
         found.map_err(|e| LabError::Internal(e.to_string()))
     })
@@ -43,34 +43,33 @@ pub fn prefixes<P: Program>(
 
 /// Runs recovery again on the crash point before the durable event `events` of a recorded run; with `second`, on a
 /// crash state of recovery's own stores there.
-pub fn replay_prefix<P: Program>(
+pub fn replay_prefix(
     resolved: &Resolved,
-    program: &P,
+    oracle: &dyn AnyOracle,
     report: &RunReport,
     events: u64,
     second: Option<&ReplayId>,
 ) -> Result<Option<BrokenPrefix>, LabError> {
-    with_prefixes(resolved, program, report, |check, design| {
+    with_prefixes(resolved, oracle, report, |check, design| {
         let found = check.replay(events, second, |image| recovered(design, image));
         found.map_err(|e| BadInput::new(e.to_string()).into())
     })
 }
 
-fn with_prefixes<P: Program, T>(
+fn with_prefixes<T>(
     resolved: &Resolved,
-    program: &P,
+    oracle: &dyn AnyOracle,
     report: &RunReport,
-    then: impl FnOnce(PrefixCheck<'_, '_, P>, &dyn Design) -> Result<T, LabError>,
+    then: impl FnOnce(PrefixCheck<'_>, &dyn Design) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
     let trace = recorded(report)?;
     let design = build_design(resolved)?;
     let budget = resolved.request.budget.unwrap_or(DEFAULT_BUDGET);
     let budget = NonZeroU64::new(budget).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
-    let oracle = Oracle::new(program, &trace.ops);
     progress::begin(budget.get().min(crash_points(report)));
     let small = trace.stores.len() <= SMALL;
     let again = small.then_some(contract_of(resolved)?).map(Contract::from);
-    let check = PrefixCheck::new(&oracle, &report.initial, trace, &report.log).budget(budget);
+    let check = PrefixCheck::new(oracle, &report.initial, trace, &report.log).budget(budget);
     then(check.power_fails_again(again), &*design)
 }
 fn recovered(design: &dyn Design, image: &Image) -> Image {
@@ -81,12 +80,12 @@ fn recovered(design: &dyn Design, image: &Image) -> Image {
 }
 
 /// Every crash state that the design's contract allows of a small run: at each crash point the writes in flight, in every
-/// order in which they may become durable. `None` where the run is large, or the contract promises nothing.
-pub fn in_flight<P: Program>(
+/// order in which they may become durable. `then` is not called where the run is large, or the contract promises nothing.
+pub fn in_flight(
     resolved: &Resolved,
-    program: &P,
+    oracle: &dyn AnyOracle,
     report: &RunReport,
-    then: impl FnOnce(Explorer<'_>, &Oracle<'_, P>) -> Result<(), LabError>,
+    then: impl FnOnce(Explorer<'_>, &mut dyn Subject) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let (trace, kind) = (recorded(report)?, contract_of(resolved)?);
     // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
@@ -95,14 +94,13 @@ pub fn in_flight<P: Program>(
     }
     let contract = Contract::from(kind);
     let space = contract.space(trace, &report.initial);
-    let oracle = Oracle::new(program, &trace.ops);
     let prefix = format!("{}@0", ReplayKey::flight(resolved, &contract).encode());
     then(
         Explorer::new(&space)
             .budget(Budget::States(IN_FLIGHT))
             .beside_others(IN_FLIGHT_STEPS)
             .prefix(prefix),
-        &oracle,
+        &mut *oracle.subject(),
     )
 }
 
@@ -115,12 +113,16 @@ pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
 
 /// Examines the crash points of a recorded run and its conformance.
 pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -> Result<Check, LabError> {
+    let oracle = Oracle::new(program, &recorded(report)?.ops);
+    check_with(resolved, &oracle, P::RACES, report)
+}
+fn check_with(resolved: &Resolved, oracle: &dyn AnyOracle, races: bool, report: &RunReport) -> Result<Check, LabError> {
     let trace = recorded(report)?;
-    let found = prefixes(resolved, program, report, None)?;
+    let found = prefixes(resolved, oracle, report, None)?;
     let mut flight = None;
     if found.broken.is_none() {
-        in_flight(resolved, program, report, |explorer, oracle| {
-            let found = explorer.explore(&mut steps(oracle));
+        in_flight(resolved, oracle, report, |explorer, recovery| {
+            let found = explorer.explore(recovery);
             flight = Some(found.map_err(|e| LabError::Internal(e.to_string()))?);
             Ok(())
         })?;
@@ -145,7 +147,7 @@ pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -
     }
     let replica = replication::audit(resolved, report);
     witnesses.extend(replica.iter().map(replication::witness));
-    let race = report.race.filter(|_| !P::RACES);
+    let race = report.race.filter(|_| !races);
     if let Some(race) = race {
         witnesses.push(Witness {
             event: None,

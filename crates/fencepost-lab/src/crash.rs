@@ -1,6 +1,6 @@
 //! Crash states of a program: prefixes of a simulated run's persist log, and every cut that a contract allows.
 
-use crate::check::{crash_points, prefixes};
+use crate::check::{crash_points, prefixes, recorded};
 use crate::config::Resolved;
 use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
@@ -8,7 +8,7 @@ use crate::replay_key::{ReplayKey, grain_bytes, line_order_name};
 use crate::request::Request;
 use crate::simulate::{contract_of, simulate_until};
 pub use fencepost_contract::explore::Budget;
-use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, ProgramRun, Report, Verdict};
+use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, Oracle, ProgramRun, Report, Verdict};
 use fencepost_contract::{Contract, ContractKind};
 pub use fencepost_contract::{Grain, LineOrder};
 use fencepost_kernel::Program;
@@ -261,7 +261,10 @@ impl Visit for Explore<'_> {
                 // Half of the time at most is for the simulated run: the contract has more to say.
                 let half = until.map(|t| begun + (t - begun) / 2);
                 match simulate_until(self.resolved, &program, true, half)? {
-                    Some(s) => Some((prefixes(self.resolved, &program, &s.report, half)?, s.report)),
+                    Some(s) => {
+                        let oracle = Oracle::new(&program, &recorded(&s.report)?.ops);
+                        Some((prefixes(self.resolved, &oracle, &s.report, half)?, s.report))
+                    }
                     None => None,
                 }
             }

@@ -1,13 +1,13 @@
 //! Running recovery again on the crash state that a replay id names.
 
-use crate::check::{in_flight, replay_prefix};
+use crate::check::{in_flight, recorded, replay_prefix};
 use crate::config::Resolved;
 use crate::crash::{Explore, refuse};
 use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::replay_key::{ReplayKey, What, contract_from};
 use crate::simulate::simulate;
-use fencepost_contract::explore::{Budget, ReplayId, steps};
+use fencepost_contract::explore::{Budget, Oracle, ReplayId};
 use fencepost_kernel::Program;
 use fencepost_programs::Visit;
 use serde::Serialize;
@@ -74,8 +74,9 @@ impl Visit for Again<'_> {
                 let s = simulate(self.resolved, &program, true)?;
                 let mut witness =
                     Err(BadInput::new("the replay id names writes in flight, and the run has none").into());
-                in_flight(self.resolved, &program, &s.report, |explorer, oracle| {
-                    let found = explorer.replay(&mut steps(oracle), self.id);
+                let oracle = Oracle::new(&program, &recorded(&s.report)?.ops);
+                in_flight(self.resolved, &oracle, &s.report, |explorer, recovery| {
+                    let found = explorer.replay(recovery, self.id);
                     let found = found.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
                     witness = Ok(found.witness.as_ref().map(|w| cut_witness(w, "writes in flight")));
                     Ok(())
@@ -89,7 +90,8 @@ impl Visit for Again<'_> {
                     return Err(BadInput::new(other).into());
                 }
                 let second = ReplayId::decode_again(self.id).map_err(|e| BadInput::new(e.to_string()))?;
-                let broken = replay_prefix(self.resolved, &program, &s.report, *events, second.as_ref())?;
+                let oracle = Oracle::new(&program, &recorded(&s.report)?.ops);
+                let broken = replay_prefix(self.resolved, &oracle, &s.report, *events, second.as_ref())?;
                 Ok(broken.map(|b| prefix_witness(self.resolved, &b, &s.report)))
             }
         }

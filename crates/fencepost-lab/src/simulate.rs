@@ -38,16 +38,26 @@ pub fn simulate_until<P: Program>(
     record: bool,
     deadline: Option<Instant>,
 ) -> Result<Option<Simulated>, LabError> {
+    let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
+    let free = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?.dram.0;
+    let threads = (0..resolved.threads).map(|t| body(resolved, program, t, free));
+    run_machine(resolved, initial(program)?, threads.collect(), record, deadline)
+}
+
+/// Runs the threads of a program, whatever it is, on the machine: compiled once and not for each program.
+fn run_machine(
+    resolved: &Resolved,
+    initial: Image,
+    threads: Vec<ThreadBody>,
+    record: bool,
+    deadline: Option<Instant>,
+) -> Result<Option<Simulated>, LabError> {
     let r = &resolved.request;
     let design = build_design(resolved)?;
     let (stats, histograms) = (design.stats(), design.histograms());
-    let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
-    let free = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?.dram.0;
     let work = Workload {
-        initial: initial(program)?,
-        threads: (0..resolved.threads)
-            .map(|t| body(resolved, program, t, free))
-            .collect(),
+        initial,
+        threads,
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
         warm_up: r.warmup.into(),
         record,

@@ -132,7 +132,7 @@ pub fn interrupt(
     first: &Explorer<'_>,
     contract: Contract,
     states: &[(usize, Vec<bool>)],
-    subject: &mut impl Subject,
+    subject: &mut dyn Subject,
     allowance: Allowance,
     tally: &mut Tally,
 ) -> Result<(AgainReport, Option<Interrupted>), ExploreError> {
@@ -199,7 +199,7 @@ pub fn interrupt(
 
 /// What recovery does from the state to which `path` is settled; `None` if it fails there.
 fn tape_of(
-    subject: &mut impl Subject,
+    subject: &mut dyn Subject,
     path: &mut Path,
     crash: &CrashPoint,
     rules: &Rules,
@@ -217,7 +217,7 @@ pub fn replay(
     path: &mut Path,
     (point, durable): (usize, &[bool]),
     second: &ReplayId,
-    subject: &mut impl Subject,
+    subject: &mut dyn Subject,
 ) -> Result<Result<(), (Violation, Witness)>, ReplayError> {
     let other = || ReplayError::OtherExecution("its recovery is another one");
     let crash = &first.space.points[point].crash;

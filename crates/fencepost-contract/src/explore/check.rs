@@ -130,6 +130,13 @@ impl CrashCheck {
         mut record: impl FnMut(Schedule) -> Result<Recording, RecordError>,
         mut judge: impl FnMut(Explorer<'_>, &Recording) -> Result<Report, ExploreError>,
     ) -> Result<Report, CheckError> {
+        self.each_recording(&mut record, &mut judge)
+    }
+    fn each_recording(
+        &self,
+        record: &mut dyn FnMut(Schedule) -> Result<Recording, RecordError>,
+        judge: &mut dyn FnMut(Explorer<'_>, &Recording) -> Result<Report, ExploreError>,
+    ) -> Result<Report, CheckError> {
         let begun = Instant::now();
         let until = match self.budget {
             Budget::Time(t) => Some(begun + t),
@@ -207,7 +214,7 @@ impl CrashCheck {
     pub fn replay(
         &self,
         mut record: impl FnMut(Schedule) -> Result<Recording, RecordError>,
-        subject: &mut impl Subject,
+        subject: &mut dyn Subject,
         id: &str,
     ) -> Result<Replayed, CheckError> {
         let recording = record(self.schedule(schedule_of(id)?, None))?;

@@ -146,7 +146,7 @@ impl<'s> Explorer<'s> {
     }
 
     /// Explores every crash state, or as many as the budget allows, until a violation is found.
-    pub fn explore(&self, subject: &mut impl Subject) -> Result<Report, ExploreError> {
+    pub fn explore(&self, subject: &mut dyn Subject) -> Result<Report, ExploreError> {
         subject.forget();
         let mut work = Work::new(self);
         let found = match work.exactly(subject)? {
@@ -179,7 +179,7 @@ impl<'s> Explorer<'s> {
         self.space.history.extent
     }
     /// Runs recovery on the one state that a replay id names.
-    pub fn replay(&self, subject: &mut impl Subject, id: &str) -> Result<Replayed, ReplayError> {
+    pub fn replay(&self, subject: &mut dyn Subject, id: &str) -> Result<Replayed, ReplayError> {
         let (prefix, state) = ReplayId::decode(id)?;
         let Some(second) = ReplayId::decode_again(id)? else {
             return self.replay_state(subject, prefix, &state);
@@ -207,7 +207,7 @@ impl<'s> Explorer<'s> {
     /// The same for an id that has been taken apart.
     pub(super) fn replay_state(
         &self,
-        subject: &mut impl Subject,
+        subject: &mut dyn Subject,
         prefix: &str,
         state: &ReplayId,
     ) -> Result<Replayed, ReplayError> {

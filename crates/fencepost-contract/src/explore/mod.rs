@@ -85,6 +85,7 @@ pub use again::AgainReport;
 pub use check::{BadBudget, CheckError, CrashCheck, ProgramRun, SCHEDULES};
 pub use explorer::{Explorer, Replayed};
 pub use memory::{CrashMem, ImageMem, SetupMem};
+pub use on_image::AnyOracle;
 pub use plain::{PlainSubject, plain};
 pub use prefixes::{BrokenPrefix, LostStore, PrefixCheck, PrefixReport, check_prefixes};
 pub use record::{Granularity, Order, RecordError, RecordMem, Recorder, Recording, Schedule, Waiter, record_program};

@@ -1,14 +1,47 @@
 //! Running a program's recovery and audit on one concrete crash image.
 
+use self::sealed::Sealed;
 use super::guard::{CutShort, guarded};
 use super::memory::ImageMem;
 use super::path::Stop;
 use super::recovery::Oracle;
+use super::search::Subject;
+use super::steps::steps;
 use super::watch::Watch;
 use fencepost_kernel::{CrashPoint, Flow, Image, Program, Violation};
 
 /// Memory operations, and steps, after which a recovery of one image counts as endless.
 const ENDLESS: u64 = 1 << 24;
+
+/// A program's recovery and audit whatever the program is, so that checks are compiled once and not for each program.
+pub trait AnyOracle: Sealed {
+    /// The same in step form, for an explorer.
+    fn subject(&self) -> Box<dyn Subject + '_>;
+}
+mod sealed {
+    use super::{CrashPoint, Image, Violation, Watch};
+    /// What a check of concrete images needs.
+    pub trait Sealed {
+        /// How many concrete crash images were recovered: checks compare it with what they say they did.
+        fn images_recovered(&self) -> u64;
+        /// Rebuilds and audits one concrete crash image under a watch, which comes back with recovery's stores if it keeps a tape.
+        fn recover(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch);
+    }
+}
+impl<P: Program> AnyOracle for Oracle<'_, P> {
+    fn subject(&self) -> Box<dyn Subject + '_> {
+        Box::new(steps(self))
+    }
+}
+impl<P: Program> Sealed for Oracle<'_, P> {
+    fn images_recovered(&self) -> u64 {
+        self.runs()
+    }
+    fn recover(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch) {
+        self.watched(image, crash, watch)
+    }
+}
+
 impl<P: Program> Oracle<'_, P> {
     /// Rebuilds and audits one concrete crash image, which stays as it is.
     pub fn run(&self, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {

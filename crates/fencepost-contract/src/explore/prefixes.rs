@@ -2,17 +2,16 @@
 
 use super::again::{self, AgainReport};
 use super::log_points::{candidates, is_chosen, missing, within_node};
-use super::recovery::Oracle;
+use super::on_image::AnyOracle;
 use super::replay::{ReplayError, ReplayId};
 use super::report::Verdict;
 use super::search::ExploreError;
-use super::steps;
 use super::watch::Watch;
 use super::witness::Witness;
 use crate::contracts::Contract;
 use crate::graph::{Extent, History, WhyLost};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CrashPoint, Image, PersistLog, Program, StoreId, Trace, TraceKind, Violation};
+use fencepost_kernel::{CrashPoint, Image, PersistLog, StoreId, Trace, TraceKind, Violation};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -79,8 +78,8 @@ struct Point<'a> {
 ///
 /// The moment before a durable event is the hardest of those with the same memory: most operations are acknowledged
 /// by then. Bad input (records that the log did not keep) shows as fewer points than durable events.
-pub struct PrefixCheck<'a, 'p, P: Program> {
-    oracle: &'a Oracle<'p, P>,
+pub struct PrefixCheck<'a> {
+    oracle: &'a dyn AnyOracle,
     initial: &'a Image,
     trace: &'a Trace,
     log: &'a PersistLog,
@@ -90,9 +89,9 @@ pub struct PrefixCheck<'a, 'p, P: Program> {
     extent: Extent,
 }
 
-impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
+impl<'a> PrefixCheck<'a> {
     /// Examines every crash point of a run that started from the durable memory `initial`.
-    pub fn new(oracle: &'a Oracle<'p, P>, initial: &'a Image, trace: &'a Trace, log: &'a PersistLog) -> Self {
+    pub fn new(oracle: &'a dyn AnyOracle, initial: &'a Image, trace: &'a Trace, log: &'a PersistLog) -> Self {
         let loaded = trace.events.iter().filter_map(|e| match e.kind {
             TraceKind::Load { addr, .. } | TraceKind::Rmw { addr, .. } => Some(addr),
             _ => None,
@@ -189,7 +188,7 @@ impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
             complete: true,
             ..AgainReport::default()
         });
-        let before = self.oracle.runs();
+        let before = self.oracle.images_recovered();
         let (total, mut candidate, mut differs) = (candidates(self.log), 0, true);
         let flow = self.walk(|point| {
             candidate += 1;
@@ -211,7 +210,7 @@ impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
                 if skips && report.recoveries.is_multiple_of(2) {
                     return ControlFlow::Continue(());
                 }
-                let (verdict, watch) = self.oracle.watched(&image, point.crash, self.watch(tape));
+                let (verdict, watch) = self.oracle.recover(&image, point.crash, self.watch(tape));
                 if let Err(why) = verdict {
                     return ControlFlow::Break(Ok(self.broken(point, why, None)));
                 }
@@ -228,7 +227,7 @@ impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
             }
             ControlFlow::Continue(())
         });
-        let run = self.oracle.runs() - before;
+        let run = self.oracle.images_recovered() - before;
         if run != report.recoveries {
             let counted = report.recoveries;
             return Err(ExploreError::Skipped { counted, run });
@@ -261,7 +260,7 @@ impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
         report.fenced |= again::is_fenced(tape);
         let found = again::explorer(&space)
             .until(self.until)
-            .explore(&mut steps(self.oracle))?;
+            .explore(&mut *self.oracle.subject())?;
         report.states = report.states.saturating_add(found.states_covered);
         report.complete &= found.verdict == Verdict::Clean;
         Ok(found.witness)
@@ -310,14 +309,14 @@ impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
                 return ControlFlow::Continue(());
             }
             let image = hardware(point.image);
-            let (verdict, watch) = self.oracle.watched(&image, point.crash, self.watch(second.is_some()));
+            let (verdict, watch) = self.oracle.recover(&image, point.crash, self.watch(second.is_some()));
             let (Some(second), Some(tape), Some(contract)) = (second, &watch.tape, self.again) else {
                 return ControlFlow::Break(Ok(verdict.err().map(|why| self.broken(point, why, None))));
             };
             let Some(space) = again::space_of(contract, tape, &image, point.crash, self.extent) else {
                 return ControlFlow::Break(no("its recovery stores nothing"));
             };
-            let again = again::explorer(&space).replay_state(&mut steps(self.oracle), "", second);
+            let again = again::explorer(&space).replay_state(&mut *self.oracle.subject(), "", second);
             ControlFlow::Break(again.map(|r| Some(self.broken(point, r.verdict.err()?, r.witness))))
         });
         match flow {
@@ -331,8 +330,8 @@ impl<'a, 'p, P: Program> PrefixCheck<'a, 'p, P> {
 ///
 /// # Panics
 /// Never: without an exploration there is nothing that could fail.
-pub fn check_prefixes<P: Program>(
-    oracle: &Oracle<'_, P>,
+pub fn check_prefixes(
+    oracle: &dyn AnyOracle,
     initial: &Image,
     trace: &Trace,
     log: &PersistLog,

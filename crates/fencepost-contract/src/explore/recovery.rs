@@ -78,7 +78,6 @@ impl<'p, P: Program> Oracle<'p, P> {
     pub fn program(&self) -> &'p P {
         self.program
     }
-    /// How many concrete crash images were recovered: checks compare it with what they say they did.
     pub(super) fn runs(&self) -> u64 {
         self.runs.get()
     }

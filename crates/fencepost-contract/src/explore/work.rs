@@ -99,7 +99,7 @@ impl<'e, 's> Work<'e, 's> {
         states
     }
     /// Searches every failure point; those that take too long are noted as unfinished.
-    pub fn exactly(&mut self, subject: &mut impl Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
+    pub fn exactly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
         let explorer = self.explorer;
         for (i, point) in explorer.space.points.iter().enumerate() {
             explorer.advance(&mut self.path, i);
@@ -145,7 +145,7 @@ impl<'e, 's> Work<'e, 's> {
         Ok(None)
     }
     /// Runs the states near the two ends of every unfinished failure point, nearest first.
-    pub fn boundedly(&mut self, subject: &mut impl Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
+    pub fn boundedly(&mut self, subject: &mut dyn Subject) -> Result<Option<(usize, Broken)>, ExploreError> {
         let explorer = self.explorer;
         let mut near: Vec<Option<Neighbours>> = self.unfinished.iter().map(|_| None).collect();
         let mut end = None;
@@ -184,7 +184,7 @@ impl<'e, 's> Work<'e, 's> {
     /// Runs the states of one failure point in which exactly `t` lines deviate; `Some` if that had to end early.
     fn at_distance(
         &mut self,
-        subject: &mut impl Subject,
+        subject: &mut dyn Subject,
         point: usize,
         near: &mut Neighbours,
         t: u32,
@@ -221,7 +221,7 @@ impl<'e, 's> Work<'e, 's> {
         }
     }
     /// Shrinks the violation to the smallest crash state of its failure point and reports it.
-    pub fn convict(mut self, subject: &mut impl Subject, point: usize, found: Broken) -> Result<Report, ExploreError> {
+    pub fn convict(mut self, subject: &mut dyn Subject, point: usize, found: Broken) -> Result<Report, ExploreError> {
         let explorer = self.explorer;
         self.path.better_than = Some(found.size);
         self.path.ends = None;
@@ -269,7 +269,7 @@ impl<'e, 's> Work<'e, 's> {
         Ok(self.finish())
     }
     /// No state broke: lets power fail again in the recoveries that were run, then reports.
-    pub fn interrupt(mut self, subject: &mut impl Subject) -> Result<Report, ExploreError> {
+    pub fn interrupt(mut self, subject: &mut dyn Subject) -> Result<Report, ExploreError> {
         let ended = std::mem::take(&mut self.ended);
         let Some(contract) = self.explorer.again else {
             return Ok(self.acquit());
