@@ -23,7 +23,7 @@ pub fn statistic(
     let all: PerProgram = runs.run_programs().filter_map(value).collect();
     let concerned: PerProgram = (all.iter().filter(|v| only.is_empty() || only.contains(&v.0)).cloned()).collect();
     let counted = if concerned.is_empty() { &all } else { &concerned };
-    Some(number(aggregate(over, counted)?, each(&all), missing(runs, only)))
+    Some(number(aggregate(over, counted)?, each(&all), missing(runs, tag, only)))
 }
 
 /// Whether the statistic of each program of `above` exceeds that of each of `below` (of all others, where that is empty).
@@ -63,7 +63,12 @@ pub fn histogram_order(
     let apart = |up: &f64, down: &f64| up > down || (below.is_empty() && up == down);
     let holds = ups.iter().all(|u| downs.iter().all(|d| apart(u, d)));
     let concerned: Vec<String> = above.iter().chain(below).cloned().collect();
-    Some(verdict_for_good(holds, !holds, each(&all), missing(runs, &concerned)))
+    Some(verdict_for_good(
+        holds,
+        !holds,
+        each(&all),
+        missing(runs, tag, &concerned),
+    ))
 }
 
 /// Samples of the named histogram per operation, the mean over some programs.
@@ -83,7 +88,7 @@ pub fn samples_per_op(
     Some(number(
         aggregate(Over::Mean, &all)?,
         each(&all),
-        missing(runs, programs),
+        missing(runs, tag, programs),
     ))
 }
 

@@ -136,7 +136,7 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             let ratios = metric_ratios(runs, tag, of, [point, base], media);
             let shown = ratios.iter().map(|(p, r)| (p.clone(), shape(*form, *r))).collect();
             let value = shape(*form, aggregate(*over, &ratios)?);
-            Some(number(value, each(&shown), missing(runs, &[])))
+            Some(number(value, each(&shown), missing(runs, tag, &[])))
         }
         Rule::MetricTrend {
             tag,
@@ -179,7 +179,7 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
         } => {
             let ratios = ratios(runs, tag, [point, against], media);
             let value = aggregate(Over::Geomean, &ratios)?;
-            Some(number(value, each(&ratios), missing(runs, &[])))
+            Some(number(value, each(&ratios), missing(runs, tag, &[])))
         }
         Rule::Programs { programs } => Some(built(runs, programs)),
         Rule::Cost { .. }
@@ -201,7 +201,7 @@ fn built(runs: &Runs, programs: &[String]) -> Measured {
     verdict(
         ran.len() == programs.len(),
         format!("test programs-ran: {}", ran.join(", ")),
-        missing(runs, programs),
+        missing(runs, "", programs),
     )
 }
 fn slowdown(
@@ -229,7 +229,7 @@ fn slowdown(
     let shaped: PerProgram = values.iter().map(|(p, r)| (p.clone(), shape(form, *r))).collect();
     // Percentages are taken of the aggregated ratio, not aggregated themselves: a geometric mean needs positive values.
     let value = aggregate(over, &values)?;
-    let missing = missing(runs, only);
+    let missing = missing(runs, tag, only);
     let mut reach = reach(over, value, values.len(), missing.len() * media.len()).map(|v| shape(form, v));
     reach.sort_by(f64::total_cmp);
     Some(Measured {
@@ -277,7 +277,7 @@ fn counter_gain(
     Some(number(
         aggregate(Over::Mean, &values)?,
         each(&values),
-        missing(runs, &[]),
+        missing(runs, tag, &[]),
     ))
 }
 
@@ -304,5 +304,5 @@ fn rate_order(
     let falls = rates.windows(2).all(|w| w[0].1 > w[1].1);
     let note = format!("events per microsecond and core: {}", each(&rates));
     let holds = rates.len() > 1 && falls;
-    Some(verdict_for_good(holds, !falls, note, missing(runs, programs)))
+    Some(verdict_for_good(holds, !falls, note, missing(runs, tag, programs)))
 }

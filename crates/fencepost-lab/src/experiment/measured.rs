@@ -58,9 +58,16 @@ pub(super) fn each(values: &PerProgram) -> String {
         .join(", ")
 }
 
-/// Missing programs among those a claim is about (all of the experiment's when `only` is empty).
-pub(super) fn missing(runs: &Runs, only: &[String]) -> Vec<String> {
-    let concerned = |p: &&String| only.is_empty() || only.contains(p);
+/// Missing programs among those a claim is about; when `only` is empty, all that the tag's runs name.
+pub(super) fn missing(runs: &Runs, tag: &str, only: &[String]) -> Vec<String> {
+    let under_tag = |p: &String| runs.of_tag.get(tag).is_none_or(|of| of.contains(p));
+    let concerned = |p: &&String| {
+        if only.is_empty() {
+            under_tag(p)
+        } else {
+            only.contains(p)
+        }
+    };
     runs.missing_programs.iter().filter(concerned).cloned().collect()
 }
 

@@ -46,6 +46,6 @@ pub fn metric_trend(
     Some(verdict(
         holds,
         format!("mean ratios along the points: {note}"),
-        missing(runs, &[]),
+        missing(runs, tag, &[]),
     ))
 }

@@ -26,7 +26,12 @@ pub(super) fn extreme(
         broken |= found.0 != expect && values.iter().any(|v| v.0 == expect);
         notes.push(format!("{point} {m}: {}", each(&values)));
     }
-    Some(verdict_for_good(holds, broken, notes.join("; "), missing(runs, &[])))
+    Some(verdict_for_good(
+        holds,
+        broken,
+        notes.join("; "),
+        missing(runs, tag, &[]),
+    ))
 }
 
 /// The programs at one end of the order of gains.
@@ -50,7 +55,7 @@ pub(super) fn top(
     let all: PerProgram = values.iter().map(|(p, v)| (p.clone(), percent(v))).collect();
     let note = format!("gains in percent: {}", each(&all));
     let found = &all[..expect.len()];
-    let missing = missing(runs, &[]);
+    let missing = missing(runs, tag, &[]);
     let Some([low, high]) = gains else {
         let holds = found.iter().all(|f| expect.contains(&f.0));
         // One that is named and was overtaken by as many others as there are places does not come back.
@@ -98,7 +103,7 @@ pub(super) fn wins(
             losses.join(", ")
         }
     );
-    let missing = missing(runs, &[]);
+    let missing = missing(runs, tag, &[]);
     let to_come = (missing.len() * media.len()) as f64;
     let enough = |more: f64| f64::from(won) + more >= share * (f64::from(cases) + more);
     let broken = !all || !enough(to_come);
@@ -120,7 +125,12 @@ pub(super) fn rises(runs: &Runs, tag: &str, points: [&String; 2], media: &[Strin
             chain.iter().map(|x| format!("{x:.2}")).collect::<Vec<_>>().join(" < ")
         ));
     }
-    Some(verdict_for_good(holds, !holds, notes.join("; "), missing(runs, &[])))
+    Some(verdict_for_good(
+        holds,
+        !holds,
+        notes.join("; "),
+        missing(runs, tag, &[]),
+    ))
 }
 
 pub(super) fn two_alike(
@@ -135,7 +145,7 @@ pub(super) fn two_alike(
     let (a, b, c) = (mean(&media[0])?, mean(&media[1])?, mean(&media[2])?);
     let holds = (a - b).abs() <= within * a.max(b) && c >= apart * a.max(b);
     let note = format!("{} {a:.2}, {} {b:.2}, {} {c:.2}", media[0], media[1], media[2]);
-    Some(verdict(holds, note, missing(runs, &[])))
+    Some(verdict(holds, note, missing(runs, tag, &[])))
 }
 
 fn mean_times(runs: &Runs, tag: &str, points: &[&String], media: &str) -> Option<Vec<f64>> {
@@ -153,7 +163,7 @@ pub(super) fn ordered(runs: &Runs, tag: &str, points: &[String], media: &str, by
     Some(verdict(
         holds,
         format!("time relative to the first: {}", each(&pairs)),
-        missing(runs, &[]),
+        missing(runs, tag, &[]),
     ))
 }
 
@@ -166,7 +176,7 @@ pub(super) fn trend(runs: &Runs, tag: &str, media: &str, pairs: &[[String; 2]], 
         .zip(&means)
         .map(|(p, m)| format!("{} {m:.3}", p[1]))
         .collect();
-    Some(verdict(holds, text.join(", "), missing(runs, &[])))
+    Some(verdict(holds, text.join(", "), missing(runs, tag, &[])))
 }
 
 pub(super) fn knee_at(
@@ -184,7 +194,7 @@ pub(super) fn knee_at(
         "time relative to {}: {} {smaller:.3}, {} {larger:.3}",
         points[1], points[0], points[2]
     );
-    Some(verdict(holds, note, missing(runs, &[])))
+    Some(verdict(holds, note, missing(runs, tag, &[])))
 }
 
 #[cfg(test)]

@@ -21,7 +21,11 @@ pub(super) fn share(
         Some((p.clone(), counter(run, part)? as f64 / whole as f64 * 100.0))
     };
     let values: PerProgram = runs.run_programs().filter_map(value).collect();
-    Some(number(aggregate(over, &values)?, each(&values), missing(runs, &[])))
+    Some(number(
+        aggregate(over, &values)?,
+        each(&values),
+        missing(runs, tag, &[]),
+    ))
 }
 
 /// Operations per microsecond of all threads.
@@ -41,7 +45,7 @@ pub(super) fn rises_along_points(runs: &Runs, tag: &str, points: &[String], medi
         let each: Vec<_> = points.iter().zip(&rates).map(|(p, r)| format!("{p} {r:.2}")).collect();
         notes.push(format!("{program}: {} Mops", each.join(", ")));
     }
-    (!notes.is_empty()).then(|| verdict(holds, notes.join("; "), missing(runs, &[])))
+    (!notes.is_empty()).then(|| verdict(holds, notes.join("; "), missing(runs, tag, &[])))
 }
 
 /// The program with the most operations per time, which the paper names.
@@ -51,5 +55,5 @@ pub(super) fn most_operations(runs: &Runs, tag: &str, point: &str, media: &str, 
     let most = rates.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let ran = rates.iter().any(|r| r.0 == expect);
     let (holds, note) = (most.0 == expect, format!("{} Mops", each(&rates)));
-    Some(verdict_for_good(holds, ran && !holds, note, missing(runs, &[])))
+    Some(verdict_for_good(holds, ran && !holds, note, missing(runs, tag, &[])))
 }

@@ -140,6 +140,8 @@ pub struct Runs {
     pub by_cell: BTreeMap<Cell, RunResult>,
     /// Programs that the experiment names, in its order.
     pub programs: Vec<String>,
+    /// Programs that the runs under each tag name; a tag without an entry names all.
+    pub of_tag: BTreeMap<String, BTreeSet<String>>,
     /// Programs among them that are not yet built.
     pub missing_programs: BTreeSet<String>,
     /// Designs that are not yet built.

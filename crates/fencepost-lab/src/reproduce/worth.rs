@@ -9,7 +9,7 @@ use crate::experiment::runs::{Cell, Known, Plan, Runs, plan};
 use crate::experiment::score::outcome;
 use crate::experiment::spec::{Experiment, Scale};
 use crate::result::RunResult;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The choices to run: the primaries (or what was asked for), then, if wanted, every other reading alone and, at full scale,
 /// the joint readings.
@@ -65,6 +65,13 @@ pub(super) fn by_choice(
     by_cell: BTreeMap<Cell, RunResult>,
 ) -> Vec<Runs> {
     let mut programs: Vec<String> = Vec::new();
+    let mut of_tag: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for m in &e.matrix {
+        of_tag
+            .entry(m.tag.clone())
+            .or_default()
+            .extend(m.programs.iter().cloned());
+    }
     for p in e.matrix.iter().flat_map(|m| &m.programs) {
         if !programs.contains(p) {
             programs.push(p.clone());
@@ -73,6 +80,7 @@ pub(super) fn by_choice(
     let empty = |plan: &Plan| Runs {
         by_cell: BTreeMap::new(),
         programs: programs.clone(),
+        of_tag: of_tag.clone(),
         missing_programs: plan.missing_programs.clone(),
         missing_designs: plan.missing_designs.clone(),
     };

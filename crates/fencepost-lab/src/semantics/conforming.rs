@@ -85,6 +85,9 @@ pub(super) fn all_clean(runs: &Runs, tag: &str, points: &[&str]) -> Result<Strin
         crash_points += check.points;
         total += check.points_total;
     }
+    if n == 0 && !runs.by_cell.is_empty() {
+        return Err(format!("no checked run of {tag} at {}", points.join(", ")));
+    }
     Ok(format!(
         "{n} runs of {tag} conform, {crash_points} of {total} crash points recovered"
     ))
