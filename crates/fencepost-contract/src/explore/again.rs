@@ -4,63 +4,19 @@
 use super::explorer::Explorer;
 use super::path::Path;
 use super::replay::{ReplayError, ReplayId};
-use super::report::{Budget, Verdict};
+use super::report::{AgainReport, Budget, Report, Verdict};
 use super::search::{Allowance, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
 use crate::contracts::{Contract, ContractKind};
 use crate::graph::{CrashSpace, Extent, NodeId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CrashPoint, Fence, Image, Trace, TraceKind, Violation};
-use std::fmt;
 
 /// Recoveries that one interrupted recovery may be followed by.
 const MOST_SECOND: u64 = 20_000;
 
 /// Steps that they may take together.
 const MOST_STEPS: u64 = 1_000_000;
-
-/// What was looked at.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgainReport {
-    /// Recoveries in which power was let fail: one of every way in which recovery ran and stored something.
-    pub recoveries: u64,
-    /// Crash states in the middle of them, each followed by a second recovery (runs that merged counted as covered).
-    pub states: u128,
-    /// Whether all of those recoveries were interrupted everywhere.
-    pub complete: bool,
-    /// Whether recovery flushes or fences. One that does not is taken to store durably and in order.
-    pub fenced: bool,
-}
-
-impl AgainReport {
-    /// This and what another execution showed.
-    pub fn join(self, other: AgainReport) -> AgainReport {
-        AgainReport {
-            recoveries: self.recoveries + other.recoveries,
-            states: self.states.saturating_add(other.states),
-            complete: self.complete && other.complete,
-            fenced: self.fenced || other.fenced,
-        }
-    }
-}
-impl fmt::Display for AgainReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.recoveries == 0 {
-            return f.write_str("power failing again: no recovery stored anything");
-        }
-        let all = if self.complete { "" } else { ", not all of them" };
-        let order = if self.fenced {
-            ""
-        } else {
-            " (no flush or fence in it: taken to store durably and in order)"
-        };
-        write!(
-            f,
-            "power failing again: {} recoveries interrupted{all}, {} states{order}",
-            self.recoveries, self.states
-        )
-    }
-}
 
 /// Recovery's own execution as a crash space over the memory that it found. Its fences stand for the full fence of the
 /// contract, because recovery is written once for all of them. `None`: it stored nothing persistent.
@@ -127,14 +83,18 @@ pub struct Interrupted {
     pub second: Witness,
 }
 
-/// Interrupts the recoveries that ended in `states` (failure point, durable nodes), in the order of their points.
+/// Explores the crash states of one execution.
+pub type Explore<'a> = &'a dyn Fn(&Explorer<'_>, &mut dyn Subject) -> Result<Report, ExploreError>;
+
+/// Interrupts the recoveries that ended in `states` (failure point, durable nodes), in the order of their points; `explore` goes
+/// through the crash states of each.
 pub fn interrupt(
     first: &Explorer<'_>,
     contract: Contract,
     states: &[(usize, Vec<bool>)],
     subject: &mut dyn Subject,
-    allowance: Allowance,
-    tally: &mut Tally,
+    (allowance, tally): (Allowance, &mut Tally),
+    explore: Explore<'_>,
 ) -> Result<(AgainReport, Option<Interrupted>), ExploreError> {
     let mut path = first.path();
     let mut report = AgainReport {
@@ -174,7 +134,7 @@ pub fn interrupt(
             .saturating_sub(tally.recoveries)
             .clamp(1, MOST_SECOND);
         let inner = explorer(&space).budget(Budget::States(left)).until(allowance.until);
-        let found = inner.explore(subject)?;
+        let found = explore(&inner, subject)?;
         tally.recoveries += found.recoveries;
         tally.steps += found.steps;
         report.states = report.states.saturating_add(found.states_covered);

@@ -1,14 +1,12 @@
 //! Exploring every failure point of an execution, within a budget.
 
-use super::again;
 use super::known::{Known, Status};
 use super::order::Order;
 use super::path::Path;
-use super::replay::{ReplayError, ReplayId};
-use super::report::{Budget, Report};
-use super::search::{Allowance, Doubt, ExploreError, Rules, Subject, Tally};
-use super::witness::{Deviation, Witness};
-use super::work::Work;
+use super::replay::{Deviation, ReplayError, ReplayId};
+use super::report::Budget;
+use super::search::{Allowance, Doubt, Rules, Subject, Tally};
+use super::witness::Witness;
 use crate::contracts::Contract;
 use crate::graph::{CrashSpace, Extent};
 use fencepost_kernel::Violation;
@@ -145,19 +143,6 @@ impl<'s> Explorer<'s> {
         self
     }
 
-    /// Explores every crash state, or as many as the budget allows, until a violation is found.
-    pub fn explore(&self, subject: &mut dyn Subject) -> Result<Report, ExploreError> {
-        subject.forget();
-        let mut work = Work::new(self);
-        let found = match work.exactly(subject)? {
-            None if !work.unfinished.is_empty() && !self.exact_only => work.boundedly(subject)?,
-            found => found,
-        };
-        match found {
-            Some((point, broken)) => work.convict(subject, point, broken),
-            None => work.interrupt(subject),
-        }
-    }
     /// Number of nodes of the persist order.
     pub fn nodes(&self) -> u32 {
         self.order.nodes()
@@ -178,33 +163,7 @@ impl<'s> Explorer<'s> {
     pub(super) fn extent(&self) -> Extent {
         self.space.history.extent
     }
-    /// Runs recovery on the one state that a replay id names.
-    pub fn replay(&self, subject: &mut dyn Subject, id: &str) -> Result<Replayed, ReplayError> {
-        let (prefix, state) = ReplayId::decode(id)?;
-        let Some(second) = ReplayId::decode_again(id)? else {
-            return self.replay_state(subject, prefix, &state);
-        };
-        let (mut path, durable) = self.settled(&state)?;
-        let point = state.point as usize;
-        let decided = vec![true; durable.len()];
-        let found = again::replay(self, &mut path, (point, &durable), &second, subject)?;
-        let witness = found.as_ref().err().map(|(why, inner)| {
-            Witness::new(
-                self.space,
-                point,
-                (&durable, &decided),
-                why.clone(),
-                false,
-                (prefix, state.digest),
-            )
-            .interrupted(inner.clone())
-        });
-        Ok(Replayed {
-            verdict: found.map_err(|f| f.0),
-            witness,
-        })
-    }
-    /// The same for an id that has been taken apart.
+    /// Runs recovery on the one state that a replay id, taken apart, names.
     pub(super) fn replay_state(
         &self,
         subject: &mut dyn Subject,
@@ -223,7 +182,7 @@ impl<'s> Explorer<'s> {
         Ok(Replayed { verdict, witness })
     }
     /// A path settled to the crash state of an id, and the nodes that are durable there.
-    fn settled(&self, state: &ReplayId) -> Result<(Path, Vec<bool>), ReplayError> {
+    pub(super) fn settled(&self, state: &ReplayId) -> Result<(Path, Vec<bool>), ReplayError> {
         if state.digest != self.order.digest() as u32 {
             return Err(ReplayError::OtherExecution("its persist order is another one"));
         }

@@ -1,6 +1,6 @@
 //! Running recovery code that may panic or be cut short: no noise, and panics become violations.
 
-use super::path::Stop;
+use super::stop::Stop;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};

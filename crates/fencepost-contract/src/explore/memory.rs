@@ -1,7 +1,7 @@
 //! Memory as recovery sees it: a set of crash states at once, or one concrete image.
 
+use super::cuts::Cuts;
 use super::path::Path;
-use super::plain::Cuts;
 use super::watch::Watch;
 use fencepost_kernel::{Addr, At, Fence, Flush, Image, Mem, Rmw, Val, Width};
 use rustc_hash::FxHashMap;

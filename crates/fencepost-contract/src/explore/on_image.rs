@@ -3,10 +3,10 @@
 use self::sealed::Sealed;
 use super::guard::{CutShort, guarded};
 use super::memory::ImageMem;
-use super::path::Stop;
 use super::recovery::Oracle;
 use super::search::Subject;
 use super::steps::steps;
+use super::stop::Stop;
 use super::watch::Watch;
 use fencepost_kernel::{CrashPoint, Flow, Image, Program, Violation};
 

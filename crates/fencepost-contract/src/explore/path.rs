@@ -1,8 +1,8 @@
 //! The path of one recovery through its choices: depth-first search by replay, with marks at which paths may merge.
 
 use super::known::Known;
-use super::search::size;
-use super::watch::{Fault, Watch};
+use super::stop::Stop;
+use super::watch::Watch;
 use fencepost_kernel::Addr;
 use fencepost_kernel::planted;
 
@@ -31,29 +31,6 @@ enum Frame {
     Mark(Mark),
 }
 
-/// What stops a run of recovery before its end. Travels as a panic payload that no hook sees.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The continuation is known from an equal state.
-    Merged,
-    /// No smaller witness than the one in hand can follow.
-    NotSmaller,
-    /// The run goes on without end.
-    Endless,
-    /// The budget's time is over.
-    OutOfTime,
-    /// The run used an address that no memory has.
-    Fault(Fault),
-    /// The run took another way than the last time it was given the same values.
-    Diverged,
-}
-impl Stop {
-    /// Leaves the run at once.
-    pub fn unwind(self) -> ! {
-        std::panic::resume_unwind(Box::new(self))
-    }
-}
-
 /// Crash states in which recovery came to its end after writing something: one for every run.
 pub struct Ends {
     /// The durable nodes of each.
@@ -73,6 +50,11 @@ impl Ends {
             skipped: 0,
         }
     }
+}
+
+/// What a minimising search minimises: the number of deviating nodes, few durable ones before few lost ones.
+pub fn size(durable: u32, lost: u32) -> u32 {
+    (2 * durable).min(2 * lost + 1)
 }
 
 /// A search over the choices that one failure point leaves to a recovery.

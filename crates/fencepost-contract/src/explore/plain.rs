@@ -1,49 +1,13 @@
 //! Searching recoveries written as plain Rust, with `cut` marks where paths may merge.
 
+use super::cuts::Cuts;
 use super::guard::guarded;
 use super::memo::Memo;
 use super::memory::CrashMem;
-use super::path::{Path, Stop};
+use super::path::Path;
 use super::search::sealed::Sealed;
 use super::search::{Doubt, Ending, ExploreError, Finds, Rules, Subject, Tally, cut_short};
 use fencepost_kernel::{CrashPoint, Violation};
-
-/// The marks of plain recoveries: what they hash, and which of them are known to end well.
-pub struct Cuts {
-    memo: Memo<u64>,
-    lives: Vec<u64>,
-    merge: bool,
-    doubt: Doubt,
-    most: usize,
-    merges: u64,
-    marks: u64,
-}
-impl Cuts {
-    /// Recovery passes a mark; `live` stands for everything that it uses later.
-    pub fn mark(&mut self, path: &mut Path, live: u64) {
-        if path.replaying() {
-            return path.pass_mark();
-        }
-        if path.depth() >= self.most {
-            Stop::Endless.unwind();
-        }
-        self.marks += 1;
-        let mut doubted = false;
-        if self.merge
-            && path.worth_asking()
-            && let Some(words) = self.memo.find(&live, &path.known)
-        {
-            self.merges += 1;
-            doubted = self.doubt.applies(self.merges);
-            if !doubted {
-                path.read_also(&words);
-                Stop::Merged.unwind();
-            }
-        }
-        path.enter(doubted);
-        self.lives.push(live);
-    }
-}
 
 /// A recovery in plain Rust under exploration.
 pub struct PlainSubject<F> {

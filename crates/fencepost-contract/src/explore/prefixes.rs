@@ -1,10 +1,10 @@
 //! Checking what one simulated run really left behind: recovery on the memory image before every durable event.
 
-use super::again::{self, AgainReport};
+use super::again;
 use super::log_points::{candidates, is_chosen, missing, within_node};
 use super::on_image::AnyOracle;
 use super::replay::{ReplayError, ReplayId};
-use super::report::Verdict;
+use super::report::{AgainReport, Verdict};
 use super::search::ExploreError;
 use super::watch::Watch;
 use super::witness::Witness;

@@ -1,7 +1,15 @@
 //! Replay ids: one crash state in a short string.
 
-use super::witness::Deviation;
 use crate::graph::NodeId;
+
+/// From which end the witness is reached by the fewest changes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Deviation {
+    /// Everything executed is durable but for [`super::Witness::missing`].
+    Missing,
+    /// Nothing is durable beyond what must be, but for [`super::Witness::persisted`].
+    Persisted,
+}
 
 /// A crash state, relative to its failure point.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! What an exploration says.
 
-use super::again::AgainReport;
 use super::witness::Witness;
 use std::fmt;
 use std::time::Duration;
@@ -39,6 +38,49 @@ impl fmt::Display for Verdict {
             Verdict::Bounded => "bounded",
             Verdict::NothingExplored => "nothing explored",
         })
+    }
+}
+
+/// What letting power fail during recovery looked at.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgainReport {
+    /// Recoveries in which power was let fail: one of every way in which recovery ran and stored something.
+    pub recoveries: u64,
+    /// Crash states in the middle of them, each followed by a second recovery (runs that merged counted as covered).
+    pub states: u128,
+    /// Whether all of those recoveries were interrupted everywhere.
+    pub complete: bool,
+    /// Whether recovery flushes or fences. One that does not is taken to store durably and in order.
+    pub fenced: bool,
+}
+
+impl AgainReport {
+    /// This and what another execution showed.
+    pub fn join(self, other: AgainReport) -> AgainReport {
+        AgainReport {
+            recoveries: self.recoveries + other.recoveries,
+            states: self.states.saturating_add(other.states),
+            complete: self.complete && other.complete,
+            fenced: self.fenced || other.fenced,
+        }
+    }
+}
+impl fmt::Display for AgainReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.recoveries == 0 {
+            return f.write_str("power failing again: no recovery stored anything");
+        }
+        let all = if self.complete { "" } else { ", not all of them" };
+        let order = if self.fenced {
+            ""
+        } else {
+            " (no flush or fence in it: taken to store durably and in order)"
+        };
+        write!(
+            f,
+            "power failing again: {} recoveries interrupted{all}, {} states{order}",
+            self.recoveries, self.states
+        )
     }
 }
 

@@ -1,7 +1,8 @@
 //! The search at one failure point, shared by both forms of recovery: what ends it, what it counts.
 
 use super::guard::CutShort;
-use super::path::{Path, Stop};
+use super::path::{Path, size};
+use super::stop::Stop;
 use fencepost_kernel::{CrashPoint, Violation};
 use std::time::Instant;
 
@@ -140,10 +141,6 @@ impl Finds {
         }
         Ok(None)
     }
-}
-/// What a minimising search minimises: the number of deviating nodes, few durable ones before few lost ones.
-pub fn size(durable: u32, lost: u32) -> u32 {
-    (2 * durable).min(2 * lost + 1)
 }
 impl Broken {
     pub fn new(path: &Path, violation: Violation) -> Broken {

@@ -1,32 +1,12 @@
 //! Watching what recovery does: addresses that no memory has, runs without end, and a trace of its stores.
 
-use super::path::Stop;
+use super::stop::{Fault, Place, Stop};
 use crate::graph::Extent;
 use fencepost_kernel::{Addr, Fence, Flush, HartId, StoreId, StoreInfo, Trace, TraceKind, Violation};
-use std::panic::Location;
 use std::time::Instant;
-
-type Place = &'static Location<'static>;
 
 /// The clock is read once in so many accesses (a power of two).
 const CLOCK_EVERY: u64 = 1 << 12;
-
-/// An access that a processor would refuse.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    access: &'static str,
-    problem: &'static str,
-    at: Addr,
-    place: Place,
-}
-impl Fault {
-    /// As a violation, with the place in recovery's source.
-    pub fn violation(self) -> Violation {
-        let (file, line) = (self.place.file(), self.place.line());
-        let why = format!("recovery {} {} at {file}:{line}", self.access, self.problem);
-        Violation::at(self.at, why)
-    }
-}
 
 /// What one run of recovery may do, and what it did.
 pub struct Watch {

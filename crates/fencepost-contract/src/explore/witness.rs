@@ -1,6 +1,6 @@
 //! The crash state shown to the user: which stores are durable, which are lost, and where they are in the program.
 
-use super::replay::ReplayId;
+use super::replay::{Deviation, ReplayId};
 use crate::graph::{CrashSpace, Grain, NodeId, WhyLost};
 use fencepost_kernel::{Addr, CrashPoint, HartId, StoreId, Violation};
 use std::fmt;
@@ -44,15 +44,6 @@ impl fmt::Display for NamedStore {
             None => f.write_str(")"),
         }
     }
-}
-
-/// From which end the witness is reached by the fewest changes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Deviation {
-    /// Everything executed is durable but for [`Witness::missing`].
-    Missing,
-    /// Nothing is durable beyond what must be, but for [`Witness::persisted`].
-    Persisted,
 }
 
 /// A crash state that recovery does not survive.

@@ -1,6 +1,6 @@
 //! One exploration under way: exact search first, then the neighbourhoods of what it could not finish.
 
-use super::again::{self, Interrupted};
+use super::again::{self, Explore, Interrupted};
 use super::bounded::Neighbours;
 use super::count::Counter;
 use super::explorer::Explorer;
@@ -269,14 +269,14 @@ impl<'e, 's> Work<'e, 's> {
         Ok(self.finish())
     }
     /// No state broke: lets power fail again in the recoveries that were run, then reports.
-    pub fn interrupt(mut self, subject: &mut dyn Subject) -> Result<Report, ExploreError> {
+    pub fn interrupt(mut self, subject: &mut dyn Subject, explore: Explore<'_>) -> Result<Report, ExploreError> {
         let ended = std::mem::take(&mut self.ended);
         let Some(contract) = self.explorer.again else {
             return Ok(self.acquit());
         };
         let allowance = self.allowance(1.0);
-        let (mut report, found) =
-            again::interrupt(self.explorer, contract, &ended, subject, allowance, &mut self.tally)?;
+        let limits = (allowance, &mut self.tally);
+        let (mut report, found) = again::interrupt(self.explorer, contract, &ended, subject, limits, explore)?;
         let unseen = self.path.ends.as_ref().is_none_or(|e| e.skipped > 0);
         report.complete &= !unseen && self.unfinished.is_empty();
         self.report.again = Some(report);

@@ -6,72 +6,19 @@
 //! durable is the contract's business, not its own.
 
 mod buffer;
+mod effects;
 mod memory;
+mod recorder;
+mod recording;
 mod schedule;
 mod state;
 
 pub use memory::RecordMem;
-pub use schedule::{Granularity, Order, Recorder, Schedule};
+pub use recorder::Recorder;
+pub use recording::{RecordError, Recording, Waiter};
+pub use schedule::{Granularity, Order, Schedule};
 
-use fencepost_kernel::{Addr, Dialect, HartId, Image, Pm, Program, Trace, run_thread};
-use std::panic::Location;
-
-/// One recorded execution.
-#[derive(Clone, Debug)]
-pub struct Recording {
-    /// What happened, in order.
-    pub trace: Trace,
-    /// Memory after the setup: durable before the first operation.
-    pub initial: Image,
-    /// Memory at the end, as the threads see it.
-    pub memory: Image,
-}
-
-/// A thread that waits for ever: for a lock, or spinning on plain loads for a store that nobody will make.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiter {
-    /// The thread.
-    pub thread: HartId,
-    /// What it waits for: the lock word, or the word that it loads.
-    pub lock: Addr,
-    /// Whether it spins on loads.
-    pub spins: bool,
-    /// Who holds it, or wrote the word last, if a thread did.
-    pub holder: Option<HartId>,
-    /// The line of the program that waits.
-    pub source: &'static Location<'static>,
-}
-
-/// Why an execution could not be recorded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RecordError {
-    /// All threads that have not finished wait for locks.
-    #[error("no thread can go on: {}", .0.iter().map(describe).collect::<Vec<_>>().join("; "))]
-    Deadlock(Vec<Waiter>),
-    /// The budget's time was over before the execution was.
-    #[error("the recording took longer than the budget allows")]
-    OutOfTime,
-    /// More threads than ids.
-    #[error("{0} threads are too many; at most 256 can be recorded")]
-    TooManyThreads(usize),
-}
-fn describe(w: &Waiter) -> String {
-    let holder = w
-        .holder
-        .map_or("nobody that runs".into(), |h| format!("thread {}", h.0));
-    let place = (w.source.file(), w.source.line());
-    if w.spins {
-        return format!(
-            "thread {} spins on plain loads of {} at {}:{}, and no thread stores any more; to wait for another \
-             thread, use a lock or an atomic operation",
-            w.thread.0, w.lock, place.0, place.1
-        );
-    }
-    format!(
-        "thread {} waits at {}:{} for the lock at {}, held by {holder}",
-        w.thread.0, place.0, place.1, w.lock
-    )
-}
+use fencepost_kernel::{Dialect, Pm, Program, run_thread};
 
 /// Records a program of the kernel's kind: its setup, then operations `0..ops` of each thread.
 ///
