@@ -14,7 +14,8 @@
  *     FP_CAS(&p->x, old, new), FP_ADD(&p->x, n), FP_SWAP(&p->x, v)   atomics on 8 bytes; also full fences
  *     FP_BEGIN(k); FP_END(k); FP_ACK(k);   operation k of this thread begins, has executed, is acknowledged as durable
  *     FP_WORK(n);                          n instructions since the last event (only for timing runs)
- *     FP_CLOSE();                          ends the log and prints what recording cost
+ *     FP_CLOSE();                          ends the log and prints what recording cost; before FP_OPEN and after it
+ *                                          the operations are performed and not recorded
  *
  * Each macro performs its operation and writes one line, with file and line of the program, under one lock: the log is one
  * total order, and it is the order in which the operations really took effect. Locks and flags by which threads
@@ -78,6 +79,7 @@ static inline double fp_now(void) {
 static inline double fp_enter(void) {
     while (__atomic_exchange_n(&fp_the_log.lock, 1, __ATOMIC_ACQUIRE)) {
     }
+    if (!fp_the_log.file) return 0;
     if (fp_my_number < 0) fp_my_number = fp_the_log.threads++;
     return fp_the_log.events++ % 64 == 0 ? fp_now() : 0;
 }
@@ -90,16 +92,19 @@ static inline int fp_is_persistent(const void *p) {
 }
 /* "THREAD WHAT ADDRESS"; volatile addresses keep their low 40 bits, which is what the format has. */
 static inline void fp_put(const char *what, const void *p) {
+    if (!fp_the_log.file) return;
     if (fp_is_persistent(p))
         fprintf(fp_the_log.file, "%d %s pm+0x%zx", fp_my_number, what, (size_t)((const unsigned char *)p - fp_the_log.base));
     else
         fprintf(fp_the_log.file, "%d %s 0x%llx", fp_my_number, what, (unsigned long long)((uintptr_t)p & 0xffffffffffull));
 }
-static inline void fp_end_line(const char *file, int line) { fprintf(fp_the_log.file, " @ %s:%d\n", file, line); }
+static inline void fp_end_line(const char *file, int line) {
+    if (fp_the_log.file) fprintf(fp_the_log.file, " @ %s:%d\n", file, line);
+}
 
 /* The aligned pieces of [p, p + n), as they are now in memory. */
 static inline void fp_pieces(const char *what, const void *p, size_t n, const char *file, int line) {
-    uintptr_t at = (uintptr_t)p, end = at + n;
+    uintptr_t at = (uintptr_t)p, end = fp_the_log.file ? at + n : at;
     while (at < end) {
         size_t width = 8;
         uint64_t v = 0;
@@ -154,7 +159,9 @@ static inline void fp_flush(const void *p, size_t n, const char *file, int line)
 }
 static inline void fp_mark(const char *what, unsigned long long n, const char *file, int line) {
     double since = fp_enter();
-    if (what[0] == 's')
+    if (!fp_the_log.file) {
+        /* not recorded */
+    } else if (what[0] == 's')
         fprintf(fp_the_log.file, "%d sfence @ %s:%d\n", fp_my_number, file, line);
     else
         fprintf(fp_the_log.file, "%d %s %llu\n", fp_my_number, what, n);
@@ -177,7 +184,7 @@ static inline uint64_t fp_atomic(uint64_t *p, int op, uint64_t a, uint64_t b, co
     fp_put("rmw", p);
     if (stored) {
         __atomic_store_n(p, now, __ATOMIC_SEQ_CST);
-        fprintf(fp_the_log.file, " 0x%llx", (unsigned long long)now);
+        if (fp_the_log.file) fprintf(fp_the_log.file, " 0x%llx", (unsigned long long)now);
     }
     fp_end_line(file, line);
     fp_leave(since);

@@ -1,4 +1,5 @@
-//! A plugin for `qemu-x86_64` 7.2 that records what an unmodified program does to a persistent file.
+//! A plugin for `qemu-x86_64` 7.2 that records what an unmodified program does to a persistent file, or notes what a recovery
+//! reads of its image.
 //!
 //! ```text
 //! qemu-x86_64 -cpu max -plugin libfencepost_qemu_plugin.so,log=run.log,pm=/tmp/pool,quantum=1000 PROGRAM ARGS
@@ -10,15 +11,20 @@
 //! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
 //! where they met. Locks made of plain volatile accesses are not seen.
 //!
+//! With `image=FILE,reads=FILE` instead it notes which bytes of the image the program reads before it has stored them itself
+//! ([`observer`]).
+//!
 //! This crate, like QEMU's own plugin interface, only declares what it uses; it contains no code of QEMU.
 
 #![allow(unsafe_code, reason = "an interface of C")]
 
+mod observer;
 mod qemu;
 mod recorder;
 mod registers;
 
 use fencepost_native::record::{Class, classify};
+use observer::Observer;
 use recorder::{EXECUTED, Place, Recorder};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
@@ -28,6 +34,7 @@ use std::sync::OnceLock;
 pub static qemu_plugin_version: c_int = 1;
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
+static OBSERVER: OnceLock<Observer> = OnceLock::new();
 
 /// Called by QEMU when it loads the plugin.
 ///
@@ -42,14 +49,10 @@ pub unsafe extern "C" fn qemu_plugin_install(
 ) -> c_int {
     // SAFETY: as promised by the caller.
     let arguments = (0..argc as usize).map(|i| unsafe { CStr::from_ptr(*argv.add(i)) }.to_string_lossy().into_owned());
-    let recorder = match start(&arguments.collect::<Vec<_>>()) {
-        Ok(recorder) => recorder,
-        Err(why) => {
-            eprintln!("fencepost: cannot record: {why}");
-            return 1;
-        }
-    };
-    let _ = RECORDER.set(recorder);
+    if let Err(why) = start(&arguments.collect::<Vec<_>>()) {
+        eprintln!("fencepost: cannot record: {why}");
+        return 1;
+    }
     // SAFETY: the callbacks have the types that the interface asks for, and live as long as the process.
     unsafe {
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
@@ -60,25 +63,33 @@ pub unsafe extern "C" fn qemu_plugin_install(
     0
 }
 
-fn start(arguments: &[String]) -> Result<Recorder, String> {
-    let (mut log, mut file, mut quantum) = (None, None, 1000);
+fn start(arguments: &[String]) -> Result<(), String> {
+    let (mut log, mut file, mut quantum, mut image, mut reads) = (None, None, 1000, None, None);
     for argument in arguments {
         match argument.split_once('=') {
             Some(("log", v)) => log = Some(v),
             Some(("pm", v)) => file = Some(v),
             Some(("quantum", v)) => quantum = v.parse().map_err(|_| format!("quantum={v} is no number"))?,
+            Some(("image", v)) => image = Some(v),
+            Some(("reads", v)) => reads = Some(v),
             _ => {
                 return Err(format!(
-                    "unknown argument `{argument}`; there are log=, pm= and quantum="
+                    "unknown argument `{argument}`; there are log=, pm= and quantum=, or image= and reads="
                 ));
             }
         }
     }
-    let (Some(log), Some(file)) = (log, file) else {
-        return Err("log=FILE and pm=PATH are needed".into());
-    };
-    registers::make_readable()?;
-    Recorder::new(log, file, quantum)
+    match (log, file, image, reads) {
+        (Some(log), Some(file), None, None) => {
+            registers::make_readable()?;
+            let _ = RECORDER.set(Recorder::new(log, file, quantum)?);
+        }
+        (None, None, Some(image), Some(reads)) => {
+            let _ = OBSERVER.set(Observer::new(image, reads)?);
+        }
+        _ => return Err("log=FILE and pm=PATH are needed, or image=FILE and reads=FILE".into()),
+    }
+    Ok(())
 }
 
 extern "C" fn translate(_: u64, block: *mut c_void) {
@@ -86,6 +97,19 @@ extern "C" fn translate(_: u64, block: *mut c_void) {
     // translated code refers to them.
     unsafe {
         let count = qemu::qemu_plugin_tb_n_insns(block);
+        if OBSERVER.get().is_some() {
+            for i in 0..count {
+                let insn = qemu::qemu_plugin_tb_get_insn(block, i);
+                let size = qemu::qemu_plugin_insn_size(insn);
+                let code = std::slice::from_raw_parts(qemu::qemu_plugin_insn_data(insn), size);
+                let callback: qemu::OnMemory = match classify(code) {
+                    Class::Atomic => observed_atomic,
+                    _ => observed,
+                };
+                qemu::qemu_plugin_register_vcpu_mem_cb(insn, callback, 0, qemu::READ_WRITE, std::ptr::null_mut());
+            }
+            return;
+        }
         qemu::qemu_plugin_register_vcpu_tb_exec_inline(block, qemu::ADD, EXECUTED.as_ptr(), count as u64);
         for i in 0..count {
             let insn = qemu::qemu_plugin_tb_get_insn(block, i);
@@ -126,6 +150,31 @@ extern "C" fn accessed(vcpu: c_uint, info: c_uint, address: u64, data: *mut c_vo
         recorder.memory(vcpu, store, 1 << shift, address, place);
     }
 }
+extern "C" fn observed(_: c_uint, info: c_uint, address: u64, _: *mut c_void) {
+    observe(info, address, false);
+}
+extern "C" fn observed_atomic(_: c_uint, info: c_uint, address: u64, _: *mut c_void) {
+    observe(info, address, true);
+}
+fn observe(info: c_uint, address: u64, atomic: bool) {
+    let Some(observer) = OBSERVER.get() else { return };
+    // Nearly all accesses are elsewhere.
+    if !observer.may_be_image(address, address.saturating_add(64)) {
+        return;
+    }
+    // SAFETY: `info` is what QEMU passed.
+    let (store, shift) = unsafe {
+        (
+            qemu::qemu_plugin_mem_is_store(info),
+            qemu::qemu_plugin_mem_size_shift(info),
+        )
+    };
+    // An atomic that loads and stores may call back once, as a store.
+    if store && atomic {
+        observer.memory(false, 1 << shift, address);
+    }
+    observer.memory(store, 1 << shift, address);
+}
 extern "C" fn executed(vcpu: c_uint, data: *mut c_void) {
     // SAFETY: `data` is a place that was leaked for this instruction.
     let place = unsafe { &*data.cast::<Place>() };
@@ -140,14 +189,23 @@ extern "C" fn syscall(_: u64, _: c_uint, number: i64, a: u64, b: u64, c: u64, d:
     if let Some(recorder) = RECORDER.get() {
         recorder.call(number, [a, b, c, d, e, f]);
     }
+    if let Some(observer) = OBSERVER.get() {
+        observer.call(number, [a, b, c, d, e, f]);
+    }
 }
 extern "C" fn syscall_returned(_: u64, _: c_uint, number: i64, result: i64) {
     if let Some(recorder) = RECORDER.get() {
         recorder.call_returned(number, result);
     }
+    if let Some(observer) = OBSERVER.get() {
+        observer.call_returned(number, result);
+    }
 }
 extern "C" fn at_exit(_: u64, _: *mut c_void) {
     if let Some(recorder) = RECORDER.get() {
         recorder.end();
+    }
+    if let Some(observer) = OBSERVER.get() {
+        observer.end();
     }
 }

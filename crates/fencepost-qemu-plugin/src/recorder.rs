@@ -1,7 +1,7 @@
 //! The state of a recording, and what its callbacks do.
 
 use crate::{qemu, registers};
-use fencepost_native::record::{Class, Event, LogWriter, Mapping, Mappings, Operand, Turn};
+use fencepost_native::record::{Class, Event, LogWriter, Mapping, Mappings, Operand, Turn, View};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
@@ -278,6 +278,7 @@ impl Recorder {
                 offset,
                 path,
                 persistent,
+                view: View::Shared,
             });
         });
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use fencepost_lab::BadInput;
-use fencepost_lab::external::Recover;
+use fencepost_lab::external::{Emulator, ReadsBy, Recover};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,9 +19,16 @@ pub struct ExternalArgs {
     /// The recovery command is a server: started once, it judges many images.
     #[arg(long, requires = "recover")]
     pub server: bool,
-    /// The recovery command reports what it reads; images equal in that are run once.
-    #[arg(long, requires = "recover")]
-    pub reads: bool,
+    /// Run images once that agree on what recovery reads: `report` (the command says what that is) or `emulator` (it is
+    /// observed under qemu-x86_64 7.2; the command is one x86-64 program). Without a value: report.
+    #[arg(long, value_name = "HOW", requires = "recover", num_args = 0..=1, default_missing_value = "report")]
+    pub reads: Option<ReadsHow>,
+    /// With --reads emulator: the emulator.
+    #[arg(long, value_name = "PROGRAM", default_value = "qemu-x86_64")]
+    pub emulator: String,
+    /// With --reads emulator: the emulator's plugin. Default: beside this program.
+    #[arg(long, value_name = "FILE", requires = "reads")]
+    pub plugin: Option<PathBuf>,
     /// Longest time for one image, such as 500ms, 10s; recovery that takes longer hangs.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
@@ -34,6 +41,15 @@ pub struct ExternalArgs {
     /// With --log FILE: keep verdicts, the result and a failing image in this folder, and do not repeat what is there.
     #[arg(short, long, value_name = "DIR", requires = "recover")]
     pub output: Option<PathBuf>,
+}
+
+/// Who says what recovery reads.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReadsHow {
+    /// The recovery command itself.
+    Report,
+    /// The emulator observes it.
+    Emulator,
 }
 
 /// `record`.
@@ -66,13 +82,31 @@ impl ExternalArgs {
             let hint = "for example `--recover ./audit`; see docs/any-language.md";
             return Err(BadInput::new("a recorded log needs a recovery command: --recover CMD").hint(hint));
         };
+        let reads = match self.reads {
+            None => ReadsBy::Nobody,
+            Some(ReadsHow::Report) => ReadsBy::Report,
+            Some(ReadsHow::Emulator) => self.observed(command)?,
+        };
         Ok(Recover {
             command: command.clone(),
             server: self.server,
-            reads: self.reads,
+            reads,
             timeout: time(&self.timeout)?,
             memory: self.memory.as_deref().map(bytes).transpose()?,
         })
+    }
+}
+
+impl ExternalArgs {
+    fn observed(&self, command: &str) -> Result<ReadsBy, BadInput> {
+        for (given, option) in [(self.server, "--server"), (self.memory.is_some(), "--memory")] {
+            if given {
+                let hint = "the emulator starts for each image, and needs memory of its own";
+                return Err(BadInput::new(format!("{option} does not go with --reads emulator")).hint(hint));
+            }
+        }
+        let emulator = Emulator::new(&self.emulator, self.plugin.as_deref(), command)?;
+        Ok(ReadsBy::Emulator(emulator))
     }
 }
 

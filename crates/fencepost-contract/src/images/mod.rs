@@ -52,6 +52,8 @@ pub struct Answer {
     /// Offset and length of every piece of the image that recovery read, in the order of first reading; `None` if it did
     /// not say.
     pub reads: Option<Vec<(u64, u64)>>,
+    /// Why more may have been read than can be told apart, where an observer could not follow.
+    pub unknown: Option<String>,
 }
 
 /// How far the search has come.
@@ -61,8 +63,6 @@ pub struct Progress {
     pub points: u64,
     /// Images handed out.
     pub images: u64,
-    /// States that needed no run because an equal image, or one equal in all that recovery reads, had its answer.
-    pub merged: u64,
     /// Crash states covered.
     pub covered: u128,
     /// Crash states that there are, where they can be counted with reasonable effort; only known once `complete`, or after

@@ -38,6 +38,20 @@ impl Paths {
     pub(super) fn point(&self, at: u32) -> &Point {
         &self.points[at as usize]
     }
+    /// Whether recovery is known to survive an image with these values of all words.
+    pub(super) fn survives(&self, root: u32, values: &[u64]) -> bool {
+        let mut at = root;
+        loop {
+            match &self.points[at as usize] {
+                Point::Survives => return true,
+                Point::Unknown => return false,
+                Point::Reads(word, next) => match next.get(&values[*word as usize]) {
+                    Some(next) => at = *next,
+                    None => return false,
+                },
+            }
+        }
+    }
     /// Where recovery goes on after reading `value` at a point that reads.
     pub(super) fn after(&mut self, at: u32, value: u64) -> u32 {
         if let Point::Reads(_, next) = &self.points[at as usize]

@@ -131,6 +131,11 @@ impl<'s> Images<'s> {
         }
         self.steady
     }
+    /// Of pieces that recovery read, those that can differ between images: the execution stored to them.
+    pub fn stored_to(&self, mut pieces: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+        pieces.retain(|(offset, len)| self.words.within(*offset, *len).next().is_some());
+        pieces
+    }
     /// Takes an answer known from an earlier search. Later images equal to it are not handed out.
     pub fn learn(&mut self, job: &ImageJob, answer: &Answer) {
         self.answered.insert(job.key, true);
@@ -219,7 +224,7 @@ impl<'s> Images<'s> {
 
     fn step(&mut self, point: usize, item: Item) -> Option<ImageJob> {
         match item {
-            Item::One(cut) => self.run(point, cut, None),
+            Item::One(cut) => self.run_new(point, cut),
             Item::Single { cut, open, next } => {
                 let next = next.checked_sub(1)?;
                 let (node, mut one) = (open[next / 2], cut.clone());
@@ -230,7 +235,7 @@ impl<'s> Images<'s> {
                     one = self.nothing_more(one);
                 }
                 self.stack.push((point, Item::Single { cut, open, next }));
-                self.run(point, one, None)
+                self.run_new(point, one)
             }
             Item::Split { cut, from } => self.split(point, cut, from),
             Item::Walk { cut, at } => self.walk(point, cut, at),
@@ -248,9 +253,7 @@ impl<'s> Images<'s> {
             }
             None => {
                 self.progress.covered += self.count_cut(&cut).unwrap_or(1);
-                let job = self.run(point, cut, None);
-                self.progress.merged += u64::from(job.is_none());
-                job
+                self.run(point, cut, None)
             }
         }
     }
@@ -314,6 +317,15 @@ impl<'s> Images<'s> {
             from = to + 1;
         }
         children
+    }
+    /// As [`Self::run`], unless it is known that recovery survives all that it would read of the state.
+    fn run_new(&mut self, point: usize, cut: Cut) -> Option<ImageJob> {
+        let root = if self.reported { self.root(point) } else { 0 };
+        let values = self.reported.then(|| self.words.largest(&self.space.graph, &cut));
+        match values.is_some_and(|v| self.paths.survives(root, &v)) {
+            true => None,
+            false => self.run(point, cut, None),
+        }
     }
     /// The largest state of the cut as a job, unless its image has been handed out. `wait` is work that needs the answer.
     fn run(&mut self, point: usize, cut: Cut, wait: Option<Item>) -> Option<ImageJob> {

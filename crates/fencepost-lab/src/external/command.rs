@@ -1,5 +1,6 @@
 //! How the user's recovery is started, what it is told, and what its end means.
 
+use super::emulator::Emulator;
 use crate::error::{BadInput, LabError};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -17,27 +18,57 @@ pub struct Recover {
     pub command: String,
     /// Started once, it is asked about many images over its standard input and output.
     pub server: bool,
-    /// It reports what it reads (in the file `FENCEPOST_READS`; a server in its answers).
-    pub reads: bool,
+    /// How what it reads is known.
+    pub reads: ReadsBy,
     /// Longest time for one image.
     pub timeout: Duration,
     /// Most address space, in bytes.
     pub memory: Option<u64>,
 }
 
+/// How the explorer learns what recovery reads of an image.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReadsBy {
+    /// Not at all: every image that differs is run.
+    Nobody,
+    /// The command reports it (in the file `FENCEPOST_READS`; a server in its answers).
+    Report,
+    /// The emulator observes it.
+    Emulator(Emulator),
+}
+impl ReadsBy {
+    /// Its name in output and on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ReadsBy::Nobody => "unknown",
+            ReadsBy::Report => "report",
+            ReadsBy::Emulator(_) => "emulator",
+        }
+    }
+}
+
 /// Exit statuses with which a shell says that there is no such command.
 const NOT_RUN: [i32; 2] = [126, 127];
 
 impl Recover {
-    /// A process that runs the command on `image`, in a process group of its own.
-    pub(super) fn start(&self, image: &Path) -> Command {
+    /// The same without an observer.
+    pub(super) fn unobserved(&self) -> Recover {
+        Recover {
+            reads: ReadsBy::Nobody,
+            ..self.clone()
+        }
+    }
+    /// A process that runs the command on `image`, in a process group of its own. An observer leaves in `reads` what it read.
+    pub(super) fn start(&self, image: &Path, reads: &Path) -> Result<Command, LabError> {
         let path = image.to_string_lossy();
         let mut text = match (self.command.contains("{}"), self.server) {
             (true, _) => self.command.replace("{}", &quoted(&path)),
             (false, true) => self.command.clone(),
             (false, false) => format!("{} {}", self.command, quoted(&path)),
         };
-        let mut command = if self.memory.is_none() && is_plain(&text) {
+        let mut command = if let ReadsBy::Emulator(emulator) = &self.reads {
+            emulator.start(&text, image, reads)?
+        } else if self.memory.is_none() && is_plain(&text) {
             let mut parts = text.split_whitespace();
             let mut command = Command::new(parts.next().unwrap_or_default());
             command.args(parts);
@@ -52,7 +83,7 @@ impl Recover {
         };
         use std::os::unix::process::CommandExt;
         command.process_group(0).stdin(Stdio::null());
-        command
+        Ok(command)
     }
     /// What the end of a process says: `None` if it survives.
     ///
@@ -99,7 +130,7 @@ pub(super) fn read_line(line: &str) -> Option<(u64, u64)> {
     words.next().is_none().then_some((offset, length))
 }
 /// Whether a shell would only split the text at blanks.
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || " /._-+,:@%".contains(c);
     text.chars().all(plain)
 }

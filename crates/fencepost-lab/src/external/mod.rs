@@ -3,6 +3,8 @@
 
 mod command;
 mod deadline;
+mod emulator;
+mod found;
 mod image;
 mod kept;
 mod log;
@@ -11,12 +13,15 @@ mod process;
 mod record;
 mod replay;
 mod runner;
+mod scratch;
 mod search;
 mod server;
 
+pub use emulator::{Emulator, check_emulator};
+pub use found::{ExternalCrash, ExternalWitness};
 pub use log::{LogRequest, LoggedRun, run_log};
-pub use record::{RecordRequest, Recorded, check_emulator, record};
+pub use record::{RecordRequest, Recorded, record};
 pub use replay::{ReplayedImage, is_image_id, replay_image};
-pub use search::{ExternalCrash, ExternalRequest, ExternalWitness, crash_log};
+pub use search::{ExternalRequest, crash_log};
 
-pub use command::Recover;
+pub use command::{ReadsBy, Recover};

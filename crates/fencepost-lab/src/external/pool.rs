@@ -5,8 +5,7 @@ use super::deadline::Deadlines;
 use super::runner::Runner;
 use crate::error::LabError;
 use fencepost_contract::images::{Answer, ImageJob};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -82,35 +81,5 @@ fn work(runner: &mut Runner, todo: &Mutex<Receiver<Box<ImageJob>>>, answers: &Se
         if answers.send((job, answer)).is_err() {
             return;
         }
-    }
-}
-
-/// A folder for images that goes when it is dropped: in memory, where the system has such a place.
-pub(super) struct Scratch(PathBuf);
-impl Scratch {
-    pub(super) fn new() -> Result<Scratch, LabError> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let name = format!(
-            "fencepost-{}-{}",
-            std::process::id(),
-            NUMBER.fetch_add(1, Ordering::Relaxed)
-        );
-        let mut why = None;
-        for place in [PathBuf::from("/dev/shm"), std::env::temp_dir()] {
-            let folder = place.join(&name);
-            match std::fs::create_dir(&folder) {
-                Ok(()) => return Ok(Scratch(folder)),
-                Err(e) => why = Some(LabError::file("create folder", &folder, e)),
-            }
-        }
-        Err(why.unwrap_or_else(|| LabError::Internal("no temporary folder".into())))
-    }
-    pub(super) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

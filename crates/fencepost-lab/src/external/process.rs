@@ -1,9 +1,10 @@
 //! One process an image.
 
-use super::command::{Recover, list, read_line};
+use super::command::{ReadsBy, Recover, list, read_line};
 use super::deadline::Deadlines;
+use super::emulator::observed;
 use super::image::ImageFile;
-use crate::error::LabError;
+use crate::error::{BadInput, LabError};
 use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -37,13 +38,15 @@ impl ProcessRunner {
         let out = open(&self.output)?;
         let again = out.try_clone().map_err(|e| LabError::file("write", &self.output, e))?;
         let input = File::open(self.image.path()).map_err(|e| LabError::file("read", self.image.path(), e))?;
-        let mut command = self.recover.start(self.image.path());
+        let mut command = self.recover.start(self.image.path(), &self.reads)?;
         command.stdin(input).stdout(out).stderr(again);
         command.env("FENCEPOST_IMAGE", self.image.path());
         command.env("FENCEPOST_BEGUN", list(&crash.begun));
         command.env("FENCEPOST_ACKED", list(&crash.acked));
-        if self.recover.reads {
+        if self.recover.reads != ReadsBy::Nobody {
             open(&self.reads)?;
+        }
+        if self.recover.reads == ReadsBy::Report {
             command.env("FENCEPOST_READS", &self.reads);
         }
         let mut child = command.spawn().map_err(|e| self.recover.not_run(&e.to_string()))?;
@@ -59,18 +62,32 @@ impl ProcessRunner {
             true => String::new(),
             false => String::from_utf8_lossy(&std::fs::read(&self.output).unwrap_or_default()).into_owned(),
         };
-        Ok(Answer {
-            failed: self.recover.verdict(status, expired, &said)?,
-            reads: self.reported(),
-        })
+        let failed = self.recover.verdict(status, expired, &said)?;
+        let known = self.known(failed.is_some())?;
+        Ok(Answer { failed, ..known })
     }
-    /// What it says it read: nothing unless asked for, and unless every line is understood.
-    fn reported(&self) -> Option<Vec<(u64, u64)>> {
-        let text = self
-            .recover
-            .reads
-            .then(|| std::fs::read_to_string(&self.reads).ok())??;
-        let lines: Option<Vec<_>> = text.lines().map(read_line).collect();
-        lines.filter(|l| !l.is_empty())
+    /// What it read, as far as that is known. A recovery that failed need not have said it.
+    fn known(&self, failed: bool) -> Result<Answer, LabError> {
+        let text = || std::fs::read_to_string(&self.reads).unwrap_or_default();
+        match &self.recover.reads {
+            ReadsBy::Nobody => Ok(Answer::default()),
+            ReadsBy::Report => {
+                // Everything, unless every line is understood.
+                let lines: Option<Vec<_>> = text().lines().map(read_line).collect();
+                Ok(Answer {
+                    reads: lines.filter(|l| !l.is_empty()),
+                    ..Answer::default()
+                })
+            }
+            ReadsBy::Emulator(_) => match observed(&text()) {
+                None if !failed => {
+                    let found = "the emulator's plugin did not leave what recovery read";
+                    Err(BadInput::new(found)
+                        .hint("leave --reads emulator out for this command")
+                        .into())
+                }
+                known => Ok(known.unwrap_or_default()),
+            },
+        }
     }
 }

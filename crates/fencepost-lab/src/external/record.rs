@@ -1,5 +1,6 @@
 //! Recording an unmodified program under the emulator.
 
+use super::emulator::{check_emulator, find, plain, plugin};
 use crate::error::{BadInput, LabError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -7,9 +8,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-
-/// File name of the plugin.
-const PLUGIN: &str = "libfencepost_qemu_plugin.so";
 
 /// A program to be recorded.
 #[derive(Clone, Debug)]
@@ -59,9 +57,7 @@ pub fn record(request: &RecordRequest) -> Result<Recorded, LabError> {
     let pm = std::path::absolute(&request.pm).map_err(|e| LabError::file("find", &request.pm, e))?;
     let text = |p: &Path| p.to_string_lossy().into_owned();
     for path in [&plugin, &pm, &request.log] {
-        if text(path).contains(',') {
-            return Err(BadInput::new(format!("{}: the emulator takes no path with a comma", path.display())).into());
-        }
+        plain(path)?;
     }
     let options = format!(
         "{},log={},pm={},quantum={}",
@@ -102,62 +98,6 @@ pub fn record(request: &RecordRequest) -> Result<Recorded, LabError> {
         ns_per_event: seconds * 1e9 / events as f64,
         named,
     })
-}
-
-/// Whether the emulator is there and takes plugins.
-///
-/// # Errors
-/// It is not, or does not; with what to install.
-pub fn check_emulator(emulator: &str) -> Result<(), BadInput> {
-    let hint = "Debian 12's package qemu-user 1:7.2 has it; statically linked builds take no plugins";
-    let help = Command::new(emulator).arg("--help").stderr(Stdio::null()).output();
-    let help = help.map_err(|e| BadInput::new(format!("the emulator `{emulator}` is not there: {e}")).hint(hint))?;
-    let takes = String::from_utf8_lossy(&help.stdout).contains("-plugin");
-    let version = Command::new(emulator).arg("--version").output();
-    let version = version
-        .map(|v| String::from_utf8_lossy(&v.stdout).into_owned())
-        .unwrap_or_default();
-    match (takes, version.contains("version 7.2")) {
-        (true, true) => Ok(()),
-        (false, _) => Err(BadInput::new(format!("the emulator `{emulator}` takes no plugins")).hint(hint)),
-        (true, false) => {
-            let first = version.lines().next().unwrap_or("an unknown version");
-            Err(BadInput::new(format!("`{emulator}` is {first}: only 7.2 is known to record rightly")).hint(hint))
-        }
-    }
-}
-fn plugin(asked: Option<&Path>) -> Result<PathBuf, BadInput> {
-    let beside = || {
-        let own = std::env::current_exe().ok()?;
-        let folder = own.parent()?;
-        [
-            folder.join(PLUGIN),
-            folder.join("deps").join(PLUGIN),
-            folder.parent()?.join(PLUGIN),
-        ]
-        .into_iter()
-        .find(|p| p.exists())
-    };
-    let found = match asked {
-        Some(path) => Some(path.to_owned()).filter(|p| p.exists()),
-        None => beside(),
-    };
-    let found = found.and_then(|p| std::path::absolute(p).ok());
-    found.ok_or_else(|| {
-        BadInput::new(format!("the recorder {PLUGIN} is not there"))
-            .hint("build it with `cargo build -p fencepost-qemu-plugin`, or name it with --plugin")
-    })
-}
-/// A program as the emulator needs it: by its path.
-fn find(program: &str) -> Result<PathBuf, BadInput> {
-    if program.contains('/') {
-        return Ok(PathBuf::from(program));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .map(|d| d.join(program))
-        .find(|p| p.is_file());
-    found.ok_or_else(|| BadInput::new(format!("no program `{program}` on the path")))
 }
 
 /// Replaces addresses of the program's code by files and lines, as far as its debug information has them.

@@ -2,11 +2,11 @@
 //!
 //! `image?log=FILE&contract=..&recover=COMMAND..@0:STATE`; the state is encoded as the explorer encodes it.
 
-use super::command::Recover;
+use super::command::{ReadsBy, Recover};
 use super::deadline::Deadlines;
 use super::log::load;
-use super::pool::Scratch;
 use super::runner::Runner;
+use super::scratch::Scratch;
 use crate::error::{BadInput, LabError};
 use crate::replay_key::{contract_from, contract_text};
 use crate::replay_key::{quote, unquote};
@@ -59,7 +59,7 @@ impl ImageId {
         let mut recover = Recover {
             command: String::new(),
             server: false,
-            reads: false,
+            reads: ReadsBy::Nobody,
             timeout: Duration::from_secs(10),
             memory: None,
         };

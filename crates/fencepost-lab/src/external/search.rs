@@ -1,21 +1,20 @@
 //! The search for a crash image that the user's recovery does not survive.
 
-use super::command::Recover;
+use super::command::{ReadsBy, Recover};
 use super::deadline::Deadlines;
+use super::found::{ExternalCrash, tell, write};
 use super::kept::Kept;
 use super::log::{Loaded, load};
-use super::pool::{Pool, Scratch};
-use super::replay::ImageId;
+use super::pool::Pool;
 use super::runner::Runner;
+use super::scratch::Scratch;
 use crate::error::{BadInput, LabError};
 use crate::replay_key::contract_text;
-use fencepost_contract::explore::{Budget, Deviation};
-use fencepost_contract::images::{Answer, ImageJob, ImageWitness, Images, Next, Smallest};
+use fencepost_contract::explore::Budget;
+use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
 use fencepost_contract::{Contract, CrashSpace};
-use fencepost_kernel::StoreId;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs and time that the search for the smallest witness may take.
@@ -41,82 +40,6 @@ pub struct ExternalRequest {
     pub output: Option<PathBuf>,
 }
 
-/// What was found.
-#[derive(Clone, Debug, Serialize)]
-pub struct ExternalCrash {
-    /// The log.
-    pub program: String,
-    /// The recovery command.
-    pub recover: String,
-    /// The contract, with what was varied about it.
-    pub contract: String,
-    /// Threads of the log.
-    pub threads: u32,
-    /// Stores to persistent memory.
-    pub stores: u64,
-    /// Bytes of an image.
-    pub image_bytes: u64,
-    /// Moments at which the power may fail.
-    pub crash_points: u64,
-    /// Runs of recovery.
-    pub recoveries: u64,
-    /// Of the images needed, those whose verdict was kept from an earlier call.
-    pub kept: u64,
-    /// States that needed no run: an equal image, or one equal in all that recovery reads, had its verdict.
-    pub merged: u64,
-    /// Crash states covered.
-    pub states_covered: u128,
-    /// Crash states that the contract allows, where they could be counted.
-    pub states_total: Option<u128>,
-    /// Whether every one of them was covered.
-    pub complete: bool,
-    /// When not complete: every state in which at most this many stores deviate from all or nothing durable was covered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stores_deviating: Option<u32>,
-    /// `clean`, `violated` or `bounded`.
-    pub verdict: String,
-    /// A crash state that recovery does not survive.
-    pub witness: Option<ExternalWitness>,
-    /// Seconds that the search took.
-    pub seconds: f64,
-    /// Runs of recovery a second.
-    pub images_per_s: f64,
-}
-impl ExternalCrash {
-    /// Whether a crash state was found that recovery does not survive.
-    pub fn violated(&self) -> bool {
-        self.witness.is_some()
-    }
-}
-
-/// A failing crash state.
-#[derive(Clone, Debug, Serialize)]
-pub struct ExternalWitness {
-    /// Stores that are durable although nothing forced them; empty where the shorter list is `missing`.
-    pub persisted: Vec<String>,
-    /// Stores that executed and are lost.
-    pub missing: Vec<String>,
-    /// The newest store to persistent memory before the power failed.
-    pub newest: Option<String>,
-    /// Lines of the program involved, as the log names them.
-    pub source: Vec<String>,
-    /// Whether no state of this failure point with fewer deviating stores fails (all were tried).
-    pub smallest: bool,
-    /// Operations begun and acknowledged per thread when the power failed.
-    pub begun: Vec<u32>,
-    /// As `begun`.
-    pub acked: Vec<u32>,
-    /// Line of the log after which the power failed.
-    pub log_line: usize,
-    /// What recovery said.
-    pub why: String,
-    /// Argument of `fencepost replay`.
-    pub replay: String,
-    /// The failing image, if there is a folder for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub image: Option<String>,
-}
-
 /// Runs the user's recovery on every crash image that the contract allows.
 ///
 /// # Errors
@@ -140,10 +63,12 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
     let pool = Pool::start(&request.recover, request.jobs, scratch.path(), &loaded.base, &watch.0);
     let mut search = Search {
         request,
-        images: Images::new(&space, request.recover.reads),
+        images: Images::new(&space, request.recover.reads != ReadsBy::Nobody),
         pool,
         kept,
+        again: Runner::new(&request.recover, scratch.path(), request.jobs, &loaded.base, &watch.0),
         runs: 0,
+        unknown: (0, None),
         reused: 0,
         begun: Instant::now(),
     };
@@ -151,7 +76,13 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
     let witness = match failed {
         None => None,
         Some((job, why)) => {
-            let mut runner = Runner::new(&request.recover, scratch.path(), request.jobs, &loaded.base, &watch.0);
+            // Under an observer recovery is slow: the smallest state is sought without, once it fails there too.
+            let plain = request.recover.unobserved();
+            let mut runner = Runner::new(&plain, scratch.path(), request.jobs + 1, &loaded.base, &watch.0);
+            let why = match request.recover.reads {
+                ReadsBy::Emulator(_) => confirm(&mut runner, &job, &why)?,
+                _ => why,
+            };
             let begun = Instant::now();
             let mut left = SMALLEST_RUNS;
             let run = |job: &ImageJob| {
@@ -164,23 +95,46 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
             Some(Smallest::new(&space, &job, run).find(&job, &why)?)
         }
     };
-    let found = search.outcome(&loaded, &space, witness);
+    let reads = match &witness {
+        Some(w) if request.recover.reads != ReadsBy::Nobody => {
+            let answer = search.again.run_state(&w.words, &w.crash)?;
+            answer.reads.filter(|_| answer.unknown.is_none())
+        }
+        _ => None,
+    };
+    let mut found = search.outcome(&loaded, &space, witness.is_some());
+    found.witness = witness.as_ref().map(|w| tell(request, &loaded, w, reads.as_deref()));
     match &request.output {
-        Some(folder) => write(folder, found, &loaded),
-        None => Ok(found.0),
+        Some(folder) => write(folder, found, witness.as_ref(), &loaded),
+        None => Ok(found),
     }
+}
+
+/// What recovery says without the emulator about an image on which it fails under it.
+fn confirm(runner: &mut Runner, job: &ImageJob, why: &str) -> Result<String, LabError> {
+    let text = format!("on one image recovery fails under the emulator ({why}), and survives without");
+    let hint = "if it is slow, raise --timeout; if it depends on the processor, leave --reads emulator out";
+    let failed = runner.run(job)?.failed;
+    failed.ok_or_else(|| BadInput::new(text).hint(hint).into())
 }
 
 /// The name of a search: what its verdicts depend on.
 fn name(request: &ExternalRequest, loaded: &Loaded) -> String {
     let mut sum = Sha256::new();
     let r = &request.recover;
-    for part in [loaded.text.as_bytes(), &loaded.base, r.command.as_bytes()] {
+    let mut add = |part: &[u8]| {
         sum.update((part.len() as u64).to_le_bytes());
         sum.update(part);
+    };
+    for part in [loaded.text.as_bytes(), &loaded.base, r.command.as_bytes()] {
+        add(part);
+    }
+    // The command is another one when its program or a script that it names has changed.
+    for word in r.command.split_whitespace().filter(|w| Path::new(w).is_file()) {
+        add(&std::fs::read(word).unwrap_or_default());
     }
     let digest: String = sum.finalize().iter().map(|b| format!("{b:02x}")).collect();
-    let how = format!("reads:{} memory:{:?} timeout:{:?}", r.reads, r.memory, r.timeout);
+    let how = format!("reads:{} memory:{:?} timeout:{:?}", r.reads.name(), r.memory, r.timeout);
     format!(
         "fencepost-verdicts 1 {} {how} {digest}",
         contract_text(&request.contract)
@@ -192,7 +146,11 @@ struct Search<'s> {
     images: Images<'s>,
     pool: Pool,
     kept: Kept,
+    /// Runs an image again.
+    again: Runner,
     runs: u64,
+    /// Runs in which not all reads could be followed, and why in the first.
+    unknown: (u64, Option<String>),
     reused: u64,
     begun: Instant,
 }
@@ -201,8 +159,14 @@ impl Search<'_> {
     /// Goes on until every state is covered, a failing image is found, or the budget is spent.
     fn run(&mut self) -> Result<Option<(Box<ImageJob>, String)>, LabError> {
         let mut failed = None;
+        // Where a run answers for many images, one handed out early may be one too many.
+        let ahead = if self.request.recover.reads == ReadsBy::Nobody {
+            2
+        } else {
+            1
+        };
         loop {
-            let full = self.pool.out() >= self.request.jobs * 2;
+            let full = self.pool.out() >= self.request.jobs * ahead;
             let next = match full || failed.is_some() || self.spent() {
                 true => Next::Wait,
                 false => self.images.next_image(),
@@ -220,8 +184,11 @@ impl Search<'_> {
                     let Some((job, answer)) = self.pool.take() else {
                         return Ok(failed);
                     };
-                    let answer = answer?;
+                    let mut answer = answer?;
                     self.runs += 1;
+                    self.repeat(&job, &answer)?;
+                    let all = answer.reads.take();
+                    answer.reads = all.map(|pieces| self.images.stored_to(pieces));
                     self.note(&job, &answer)?;
                     self.kept.add(&job, &answer);
                     if let Some(why) = answer.failed {
@@ -238,6 +205,27 @@ impl Search<'_> {
             Budget::Time(t) => self.begun.elapsed() >= t,
         }
     }
+    /// Runs some images twice, ever fewer of them: where one run stands for many images, it must say the same each time.
+    fn repeat(&mut self, job: &ImageJob, answer: &Answer) -> Result<(), LabError> {
+        if answer.unknown.is_some() {
+            self.unknown.0 += 1;
+            self.unknown.1 = self.unknown.1.take().or_else(|| answer.unknown.clone());
+        }
+        let chosen = self.runs.is_power_of_two() && self.runs.trailing_zeros().is_multiple_of(3);
+        if self.request.recover.reads == ReadsBy::Nobody || answer.failed.is_some() || !chosen {
+            return Ok(());
+        }
+        let second = self.again.run(job)?;
+        let differs = match (second.reads == answer.reads, second.failed == answer.failed) {
+            (true, true) => return Ok(()),
+            (_, false) => "said something else",
+            (false, true) => "read other bytes",
+        };
+        let text = format!("the recovery command is not deterministic: run again on one image, it {differs}");
+        let hint = "the verdict must depend on the image alone, not on time, chance or files left behind; \
+                    without --reads every image is run for itself";
+        Err(BadInput::new(text).hint(hint).into())
+    }
     fn note(&mut self, job: &ImageJob, answer: &Answer) -> Result<(), LabError> {
         if self.images.answer(job, answer) {
             return Ok(());
@@ -247,25 +235,20 @@ impl Search<'_> {
         let hint = "it must report every piece of the image it reads, in order, and not depend on time or chance";
         Err(BadInput::new(text).hint(hint).into())
     }
-    fn outcome(
-        &mut self,
-        loaded: &Loaded,
-        space: &CrashSpace,
-        witness: Option<ImageWitness>,
-    ) -> (ExternalCrash, Option<ImageWitness>) {
+    fn outcome(&mut self, loaded: &Loaded, space: &CrashSpace, violated: bool) -> ExternalCrash {
         if !self.images.progress().complete {
             self.images.count_rest();
         }
         let (progress, r) = (self.images.progress().clone(), self.request);
-        let complete = progress.complete && witness.is_none();
+        let complete = progress.complete && !violated;
         let pm = loaded.log.trace.stores.iter().filter(|s| s.addr.is_persistent());
         let seconds = self.begun.elapsed().as_secs_f64();
-        let verdict = match (&witness, complete) {
-            (Some(_), _) => "violated",
-            (None, true) => "clean",
-            (None, false) => "bounded",
+        let verdict = match (violated, complete) {
+            (true, _) => "violated",
+            (false, true) => "clean",
+            (false, false) => "bounded",
         };
-        let found = ExternalCrash {
+        ExternalCrash {
             program: r.log.display().to_string(),
             recover: r.recover.command.clone(),
             contract: contract_text(&r.contract),
@@ -275,86 +258,18 @@ impl Search<'_> {
             crash_points: space.points.len() as u64,
             recoveries: self.runs,
             kept: self.reused,
-            merged: progress.merged,
+            merged: progress.covered.saturating_sub(u128::from(progress.images)),
             states_covered: progress.covered,
             states_total: progress.total,
             complete,
             stores_deviating: progress.deviations.filter(|_| !complete),
             verdict: verdict.into(),
-            witness: witness.as_ref().map(|w| tell(r, loaded, w)),
+            witness: None,
+            reads: r.recover.reads.name().into(),
+            reads_unknown: self.unknown.0,
+            reads_unknown_why: self.unknown.1.clone(),
             seconds,
             images_per_s: self.runs as f64 / seconds.max(1e-9),
-        };
-        (found, witness)
+        }
     }
-}
-
-/// Stores listed in a witness at most.
-const SHOWN: usize = 16;
-
-fn tell(request: &ExternalRequest, loaded: &Loaded, w: &ImageWitness) -> ExternalWitness {
-    let log = &loaded.log;
-    let named = |stores: &[StoreId]| {
-        let mut names: Vec<String> = stores.iter().take(SHOWN).map(|s| log.name(*s)).collect();
-        let rest = stores.len() - names.len();
-        names.extend((rest > 0).then(|| format!("and {rest} more")));
-        names
-    };
-    let (persisted, deviating) = match w.deviation {
-        Deviation::Missing => (Vec::new(), &w.missing),
-        Deviation::Persisted => (named(&w.persisted), &w.persisted),
-    };
-    // Where nothing deviates from "nothing durable", what is lost tells; where that is nothing too, the newest store does.
-    let telling = [deviating, &w.missing].into_iter().find(|l| !l.is_empty());
-    let telling: Vec<StoreId> = telling.map_or_else(|| w.newest.into_iter().collect(), Clone::clone);
-    let mut source: Vec<String> = telling
-        .iter()
-        .filter_map(|s| log.origins[s.index()].source.clone())
-        .collect();
-    source.sort();
-    source.dedup();
-    let id = ImageId {
-        log: request.log.clone(),
-        image: request.image.clone(),
-        contract: request.contract,
-        recover: request.recover.clone(),
-    };
-    ExternalWitness {
-        persisted,
-        missing: named(&w.missing),
-        newest: w.newest.map(|s| log.name(s)),
-        source,
-        smallest: w.smallest,
-        begun: w.crash.begun.clone(),
-        acked: w.crash.acked.clone(),
-        log_line: w
-            .event
-            .checked_sub(1)
-            .and_then(|e| log.event_lines.get(e))
-            .copied()
-            .unwrap_or(0),
-        why: w.why.clone(),
-        replay: id.encode(&w.id),
-        image: None,
-    }
-}
-
-/// Writes the failing image and the result.
-fn write(
-    folder: &std::path::Path,
-    (mut found, witness): (ExternalCrash, Option<ImageWitness>),
-    loaded: &Loaded,
-) -> Result<ExternalCrash, LabError> {
-    let put = |name: &str, bytes: &[u8]| {
-        let path = folder.join(name);
-        std::fs::write(&path, bytes).map_err(|e| LabError::file("write", &path, e))?;
-        Ok::<_, LabError>(path)
-    };
-    if let (Some(told), Some(w)) = (&mut found.witness, &witness) {
-        let path = put("witness.img", &super::replay::bytes(&loaded.base, &w.words))?;
-        told.image = Some(path.display().to_string());
-    }
-    let text = serde_json::to_string_pretty(&found).map_err(|e| LabError::Internal(e.to_string()))?;
-    put("result.json", (text + "\n").as_bytes())?;
-    Ok(found)
 }

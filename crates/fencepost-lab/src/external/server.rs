@@ -10,7 +10,7 @@
 //! it answers any number of lines `read OFFSET LENGTH` and one line `ok` or `fail REASON`. A process that ends or takes too
 //! long fails the image, and is started again for the next.
 
-use super::command::{Recover, list, read_line};
+use super::command::{ReadsBy, Recover, list, read_line};
 use super::deadline::{Deadlines, kill};
 use super::image::ImageFile;
 use crate::error::{BadInput, LabError};
@@ -18,7 +18,7 @@ use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Arc;
 
@@ -80,13 +80,13 @@ impl ServerRunner {
             }
             _ => Ok(Answer {
                 failed: Some(self.end(running, expired)?),
-                reads: None,
+                ..Answer::default()
             }),
         }
     }
     fn start(&mut self) -> Result<Running, LabError> {
         let errors = File::create(&self.errors).map_err(|e| LabError::file("write", &self.errors, e))?;
-        let mut command = self.recover.start(self.image.path());
+        let mut command = self.recover.start(self.image.path(), Path::new(""))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().map_err(|e| self.recover.not_run(&e.to_string()))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -154,8 +154,12 @@ impl ServerRunner {
                     }
                 },
             };
-            let reads = (self.recover.reads && !reads.is_empty()).then_some(reads);
-            return Ok(Said::Answer(Answer { failed, reads }));
+            let reads = (self.recover.reads == ReadsBy::Report && !reads.is_empty()).then_some(reads);
+            return Ok(Said::Answer(Answer {
+                failed,
+                reads,
+                unknown: None,
+            }));
         }
     }
     /// Why a process that has ended, or must, fails its image.

@@ -1,5 +1,7 @@
 //! What is mapped where in the recorded program.
 
+use super::View;
+
 /// A file, or a part of it, in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -13,6 +15,8 @@ pub struct Mapping {
     pub path: String,
     /// Whether it is the persistent file.
     pub persistent: bool,
+    /// How stores through it relate to those through other mappings.
+    pub view: View,
 }
 
 /// Everything mapped.
@@ -77,6 +81,7 @@ mod tests {
             offset,
             path: "pool".into(),
             persistent: true,
+            view: View::Shared,
         }
     }
     /// Against an array of one entry an address.

@@ -63,6 +63,17 @@ fn text(c: &ExternalCrash) -> String {
         c.merged,
         c.kept
     );
+    let _ = match c.reads.as_str() {
+        "unknown" => Ok(()),
+        how => writeln!(
+            t,
+            "a run stands for every state that agrees on what recovery read (known by {how}); not followed in {} runs{}",
+            c.reads_unknown,
+            c.reads_unknown_why
+                .as_ref()
+                .map_or_else(String::new, |w| format!(": {w}"))
+        ),
+    };
     if let (Some(n), None) = (c.stores_deviating, &c.witness) {
         let _ = writeln!(
             t,
@@ -98,6 +109,9 @@ fn witness(w: &ExternalWitness) -> String {
         if !list.is_empty() {
             let _ = writeln!(t, "{title} ({proof}):\n  {}", list.join("\n  "));
         }
+    }
+    if let Some(n) = w.missing_unread.filter(|n| *n > 0) {
+        let _ = writeln!(t, "lost, but not read by recovery: {n} stores");
     }
     if let Some(image) = &w.image {
         let _ = writeln!(t, "image: {image}");

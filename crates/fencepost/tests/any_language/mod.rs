@@ -1,6 +1,7 @@
 //! Programs in other languages: recorded, explored, recovered. What needs a tool that is not there skips, and says so.
 
 mod page;
+mod reads;
 mod servers;
 
 use super::common::{code, fencepost};

@@ -4,7 +4,8 @@ use super::{Folder, have, plugin, text};
 use std::path::Path;
 
 /// What the page says and what follows from it: its commands run in their order in a copy of `examples/c`; a comment with
-/// `(exit code N)` says how one ends, and `names X` what it prints.
+/// `(exit code N)` says how one ends, its first word is
+/// the verdict, and `names X` what it prints.
 #[test]
 fn the_page_is_true() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/any-language.md");
@@ -31,6 +32,10 @@ fn the_page_is_true() {
                 .and_then(|c| c.1.trim_end_matches(')').parse().ok());
             let o = f.sh(command);
             assert_eq!(o.status.code(), Some(wanted.unwrap_or(0)), "{command}: {}", text(&o));
+            let verdict = comment.split_whitespace().next().unwrap_or_default();
+            if matches!(verdict, "clean" | "violated") {
+                assert!(text(&o).contains(&format!("{verdict}: ")), "{command}: {}", text(&o));
+            }
             let names = comment.split_once("names ").and_then(|c| c.1.split_whitespace().next());
             assert!(
                 text(&o).contains(names.unwrap_or("")),
