@@ -114,7 +114,9 @@ impl Observer {
         inner.under_way = (arguments, position);
     }
     fn points_there(&self, mappings: &Mappings, arguments: [u64; 6]) -> bool {
-        let mut there = arguments.into_iter().filter(|a| self.may_be_image(*a, a.wrapping_add(1)));
+        let mut there = arguments
+            .into_iter()
+            .filter(|a| self.may_be_image(*a, a.wrapping_add(1)));
         there.any(|a| mappings.find(a).is_some())
     }
     /// Whether one of the pieces of memory in an array of (address, length) is of the image.
