@@ -19,7 +19,7 @@ pub use report::{
 };
 pub use wire::{
     Belief, ClientsPlan, MOST_CHANNELS, Next, Noted, ProtocolTimes, ServerPlan, WireKills, WireLeft, WireProtocol,
-    WireRequest, WireTimes,
+    WireRequest, WireTimes, WireTransport,
 };
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! Clients that persist on another process over TCP: what is asked, and what such runs leave behind.
+//! Clients that persist on another process: what is asked, and what such runs leave behind.
 //!
 //! Nothing here judges. The facts are what a checker needs: what the server noted, what it left in its file, what clients believe.
 
@@ -22,6 +22,17 @@ pub enum WireProtocol {
     Bsp,
 }
 
+/// What carries messages between the processes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WireTransport {
+    /// TCP sockets.
+    #[default]
+    Tcp,
+    /// libfabric's tcp provider, found at run time.
+    Libfabric,
+}
+
 /// Clients, and the server's memory that follows from them.
 #[derive(Clone, Debug)]
 pub struct WireRequest {
@@ -29,6 +40,8 @@ pub struct WireRequest {
     pub client: ClientParams,
     /// Connections, each with its client.
     pub channels: u8,
+    /// What connects them.
+    pub transport: WireTransport,
     /// Of what clients do.
     pub seed: u64,
 }
@@ -136,6 +149,8 @@ pub struct ProtocolTimes {
 /// Clients timed under both protocols.
 #[derive(Clone, Debug, Serialize)]
 pub struct WireTimes {
+    /// What carried the messages.
+    pub transport: String,
     /// One round trip after the other.
     pub sync: ProtocolTimes,
     /// Pipelined.
@@ -157,6 +172,8 @@ pub struct WireTimes {
 /// Servers and clients killed again and again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WireKills {
+    /// What carried the messages.
+    pub transport: String,
     /// Kills.
     pub kills: u32,
     /// Of those, of the server alone.

@@ -45,7 +45,7 @@ pub enum NativeCommand {
         #[arg(long)]
         progress: PathBuf,
     },
-    /// Clients that persist on a server process over TCP, one round trip for each epoch and pipelined.
+    /// Clients that persist on a server process over TCP or libfabric, one round trip for each epoch and pipelined.
     Net(NetArgs),
     /// What `net` starts: a server.
     #[command(hide = true)]

@@ -1,7 +1,7 @@
 //! Arguments of `native net`.
 
-use clap::{Args, value_parser};
-use fencepost_lab::native::{MOST_CHANNELS, NetRequest};
+use clap::{Args, ValueEnum, value_parser};
+use fencepost_lab::native::{MOST_CHANNELS, NetRequest, WireTransport};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ pub struct NetArgs {
     pub machine: String,
     /// Kill the server, the clients or both N times at random moments instead of timing them, behind a proxy that delays messages, loses
     /// acknowledgements and breaks connections; audit what they left.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..),
+        conflicts_with_all = ["ops", "delay", "machine"])]
     pub kill: Option<u32>,
 }
 
@@ -37,12 +38,32 @@ pub struct WireSettings {
     /// Connections, each with a client of its own.
     #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(1..=i64::from(MOST_CHANNELS)))]
     pub channels: u8,
+    /// What carries messages between the processes.
+    #[arg(long, value_enum, default_value_t = TransportArg::Tcp)]
+    pub transport: TransportArg,
     /// Seed of every random choice.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Set a parameter of the clients: client.NAME=VALUE; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
+}
+
+/// Transports.
+#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
+pub enum TransportArg {
+    /// TCP sockets.
+    Tcp,
+    /// The tcp provider of libfabric, if the library (libfabric.so.1) is installed.
+    Libfabric,
+}
+impl TransportArg {
+    fn transport(self) -> WireTransport {
+        match self {
+            TransportArg::Tcp => WireTransport::Tcp,
+            TransportArg::Libfabric => WireTransport::Libfabric,
+        }
+    }
 }
 
 /// The clients of one server.
@@ -82,6 +103,7 @@ impl WireSettings {
         NetRequest {
             clients: Vec::new(),
             channels: self.channels,
+            transport: self.transport.transport(),
             ops: 1,
             delay: Duration::ZERO,
             seed: self.seed,
@@ -93,6 +115,9 @@ impl WireSettings {
     /// The arguments that say the same to another process.
     pub fn again(&self) -> Vec<String> {
         let mut out = vec![format!("--channels={}", self.channels), format!("--seed={}", self.seed)];
+        if self.transport == TransportArg::Libfabric {
+            out.push("--transport=libfabric".into());
+        }
         out.extend(self.sets.iter().map(|s| format!("--set={s}")));
         out
     }

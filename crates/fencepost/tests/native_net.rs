@@ -12,6 +12,29 @@ fn possible() -> bool {
     }
     !skipped
 }
+/// What carries messages on this machine.
+fn transports() -> Vec<&'static str> {
+    if !possible() {
+        return Vec::new();
+    }
+    let o = fencepost(&[
+        "native",
+        "net",
+        "hashmap",
+        "--ops",
+        "10",
+        "--channels",
+        "1",
+        "--transport",
+        "libfabric",
+    ]);
+    if code(&o) == 2 && stderr(&o).contains("install libfabric") {
+        println!("skipped: {}", stderr(&o));
+        return vec!["tcp"];
+    }
+    assert_eq!(code(&o), 0, "{}", stderr(&o));
+    vec!["tcp", "libfabric"]
+}
 /// The document of killed runs with a planted fault.
 fn killed(fault: &str, args: &[&str]) -> Value {
     let mut c = command(&[&["native", "net", "--json"], args].concat());
@@ -24,66 +47,72 @@ fn killed(fault: &str, args: &[&str]) -> Value {
 
 #[test]
 fn both_protocols_are_timed_and_one_saves_round_trips() {
-    if !possible() {
-        return;
-    }
-    let r = json(&["native", "net", "ctree", "blocks", "--ops", "60", "--delay", "100"]);
-    assert!(r["violations"] == 0 && r["why"].is_null(), "{r}");
-    // Two messages with their delays lie in a round trip.
-    assert!(r["round_trip_ns"][0].as_f64() > Some(200_000.0), "{r}");
-    let rows = r["rows"].as_array().expect("rows");
-    // Log, data and commit; six blocks.
-    for (row, epochs) in rows.iter().zip([3.0, 6.0]) {
-        let of = |p: &str, f: &str| row[p][f].as_f64().expect("a number");
-        assert_eq!(of("sync", "persisted"), 120.0, "two clients: {row}");
-        assert_eq!(of("sync", "round_trips") / 120.0, epochs, "{row}");
-        assert_eq!(of("bsp", "round_trips") / 120.0, 1.0, "{row}");
-        assert_eq!(row["saved"].as_f64(), Some(epochs - 1.0), "{row}");
-        // Every round trip takes its delays: what is waited for cannot take less.
-        assert!(of("sync", "persist_ns_min") > epochs * 200_000.0, "{row}");
-        assert!(of("bsp", "persist_ns_min") > 200_000.0, "{row}");
-        assert!(
-            row["simulated"].as_f64() > Some(1.0) && row["simulated_here"].as_f64() > Some(1.0),
-            "{row}"
-        );
+    for transport in transports() {
+        let args = ["native", "net", "ctree", "blocks", "--ops", "60", "--delay", "100"];
+        let r = json(&[&args[..], &["--transport", transport]].concat());
+        assert!(r["violations"] == 0 && r["why"].is_null(), "{r}");
+        let name = r["transport"].as_str().expect("a text");
+        assert!(name.to_lowercase().starts_with(transport), "{r}");
+        // Two messages with their delays lie in a round trip.
+        assert!(r["round_trip_ns"][0].as_f64() > Some(200_000.0), "{r}");
+        let rows = r["rows"].as_array().expect("rows");
+        // Log, data and commit; six blocks.
+        for (row, epochs) in rows.iter().zip([3.0, 6.0]) {
+            let of = |p: &str, f: &str| row[p][f].as_f64().expect("a number");
+            assert_eq!(of("sync", "persisted"), 120.0, "two clients: {row}");
+            assert_eq!(of("sync", "round_trips") / 120.0, epochs, "{row}");
+            assert_eq!(of("bsp", "round_trips") / 120.0, 1.0, "{row}");
+            assert_eq!(row["saved"].as_f64(), Some(epochs - 1.0), "{row}");
+            // Every round trip takes its delays: what is waited for cannot take less.
+            assert!(of("sync", "persist_ns_min") > epochs * 200_000.0, "{row}");
+            assert!(of("bsp", "persist_ns_min") > 200_000.0, "{row}");
+            assert!(
+                row["simulated"].as_f64() > Some(1.0) && row["simulated_here"].as_f64() > Some(1.0),
+                "{row}"
+            );
+        }
     }
 }
 
 #[test]
 fn killed_processes_leave_prefixes_and_no_false_belief() {
-    if !possible() {
-        return;
+    for transport in transports() {
+        // A process takes half a second to load libfabric.
+        let kills = if transport == "tcp" { 6 } else { 3 };
+        let text = kills.to_string();
+        let r = killed("", &["--kill", &text, "--seed", "2", "--transport", transport]);
+        assert_eq!((&r["violations"], &r["kills"]), (&0.into(), &kills.into()), "{r}");
+        let n = |f: &str| r[f].as_u64().expect("a number");
+        assert_eq!(n("servers") + n("clients") + n("both"), kills, "{r}");
+        assert!(n("epochs") > 16 * kills && n("beliefs") > 12 * kills, "{r}");
+        assert!(n("again") > 0, "{r}");
     }
-    let r = killed("", &["--kill", "6", "--seed", "2"]);
-    assert_eq!((&r["violations"], &r["kills"]), (&0.into(), &6.into()), "{r}");
-    let n = |f: &str| r[f].as_u64().expect("a number");
-    assert_eq!(n("servers") + n("clients") + n("both"), 6, "{r}");
-    assert!(n("epochs") > 100 && n("beliefs") > 60 && n("again") > 0, "{r}");
 }
 
 #[test]
 fn planted_mistakes_of_the_server_are_convicted() {
-    if !possible() {
-        return;
-    }
-    for (fault, why) in [
-        ("wire.ack-before-flush", "was told"),
-        ("wire.applied-twice", "took effect again"),
-        ("wire.reorders", "took effect before"),
-    ] {
-        let r = killed(fault, &["hashmap", "--kill", "2", "--seed", "5"]);
-        assert!(r["violations"].as_u64() > Some(0), "{fault}: {r}");
-        assert!(r["why"].as_str().is_some_and(|w| w.contains(why)), "{fault}: {r}");
+    for transport in transports() {
+        let kills = if transport == "tcp" { "2" } else { "1" };
+        for (fault, why) in [
+            ("wire.ack-before-flush", "was told"),
+            ("wire.applied-twice", "took effect again"),
+            ("wire.reorders", "took effect before"),
+        ] {
+            let args = ["hashmap", "--kill", kills, "--seed", "5", "--transport", transport];
+            let r = killed(fault, &args);
+            assert!(r["violations"].as_u64() > Some(0), "{fault}: {r}");
+            assert!(r["why"].as_str().is_some_and(|w| w.contains(why)), "{fault}: {r}");
+        }
     }
 }
 
 #[test]
-#[ignore = "a minute: two hundred kills"]
+#[ignore = "a quarter of a minute over TCP, minutes over libfabric: two hundred kills each"]
 fn two_hundred_kills() {
-    if possible() {
-        let r = killed("", &["--kill", "200", "--channels", "3"]);
+    for transport in transports() {
+        let r = killed("", &["--kill", "200", "--channels", "3", "--transport", transport]);
         println!("{r}");
-        assert_eq!(r["violations"], 0, "{r}");
+        assert_eq!((&r["violations"], &r["kills"]), (&0.into(), &200.into()), "{r}");
     }
 }
 
@@ -96,14 +125,21 @@ fn refusals_name_the_way_out() {
     refused(&["native", "net", "sps"], &["`sps` is no client", "known: hashmap"]);
     refused(
         &["native", "net", "--set", "network.latency=1ns"],
-        &["sets nothing of clients over TCP"],
+        &["sets nothing of clients of a server process"],
     );
     refused(
         &["native", "net", "--set", "client.workload=ycsb"],
-        &["sets nothing of clients over TCP"],
+        &["sets nothing of clients of a server process"],
     );
     refused(&["native", "net", "--set", "client.element=9KiB"], &["client.element"]);
     refused(&["native", "net", "--channels", "9"], &["--channels"]);
+    refused(&["native", "net", "--transport", "verbs"], &["tcp, libfabric"]);
+    // A kill has its own delays, and times nothing.
+    refused(
+        &["native", "net", "--kill", "2", "--delay", "50"],
+        &["--kill", "--delay"],
+    );
+    refused(&["native", "net", "--kill", "2", "--ops", "50"], &["--kill", "--ops"]);
     let folder = Folder::new("native-net");
     let other = folder.file("other", "precious");
     refused(

@@ -9,7 +9,7 @@ mod wire_judge;
 
 pub use fencepost_native::{
     Calibration, ClientsPlan, FlushWith, KillReport, MOST_CHANNELS, NativeError, RunReport, ServerPlan, Times, Variant,
-    WireKills, WireProtocol,
+    WireKills, WireProtocol, WireTransport,
 };
 pub use machine_file::{Calibrated, Simulates, calibrate};
 pub use runs::{DESIGN, NativeRequest, killed, native, until_killed};

@@ -1,4 +1,4 @@
-//! Clients that persist on a server process over TCP, beside the same clients simulated.
+//! Clients that persist on a server process, beside the same clients simulated.
 
 use super::runs::refused;
 use super::wire_judge::judge;
@@ -9,7 +9,9 @@ use crate::run::run;
 use fencepost_designs::registry;
 use fencepost_machine::network::Protocol;
 use fencepost_native as real;
-use fencepost_native::{Children, ClientsPlan, Memory, ProtocolTimes, ServerPlan, WireKills, WireRequest, WireTimes};
+use fencepost_native::{
+    Children, ClientsPlan, Memory, ProtocolTimes, ServerPlan, WireKills, WireRequest, WireTimes, WireTransport,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,13 +25,15 @@ const LONGEST: f64 = 2.5e6;
 /// What is run if nothing is named: the clients that stand for an application.
 const CLIENTS: [&str; 5] = ["hashmap", "ctree", "ycsb", "tpcc", "memcached"];
 
-/// A run of clients over TCP.
+/// A run of clients and a server process.
 #[derive(Clone, Debug)]
 pub struct NetRequest {
     /// What clients do; empty for all that stand for an application.
     pub clients: Vec<String>,
     /// Connections, each with a client of its own.
     pub channels: u8,
+    /// What connects them.
+    pub transport: WireTransport,
     /// Transactions of each client and protocol.
     pub ops: u32,
     /// Added to every message on its way.
@@ -66,6 +70,8 @@ pub struct NetRow {
 /// Clients timed under both protocols.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetReport {
+    /// What carried the messages.
+    pub transport: String,
     /// `clwb`, `clflushopt` or `clflush`.
     pub flush_instruction: &'static str,
     /// What the server does to make an epoch durable.
@@ -92,9 +98,8 @@ pub struct NetReport {
     pub notes: Vec<&'static str>,
 }
 
-const NOTES: [&str; 2] = [
+const NOTES: [&str; 1] = [
     "a message passes two system calls and the scheduler: loopback understates what pipelining saves on a network of remote writes",
-    "TCP sockets only: libfabric is not used",
 ];
 
 /// Clients of one kind, known to be possible.
@@ -132,7 +137,7 @@ impl NetRequest {
         for text in &self.sets {
             let set = parse_set(text)?;
             if set.section != "client" || set.key == "workload" {
-                let e = BadInput::new(format!("`--set {text}` sets nothing of clients over TCP"));
+                let e = BadInput::new(format!("`--set {text}` sets nothing of clients of a server process"));
                 return Err(e
                     .at(set.key_place)
                     .hint("only parameters of clients, client.NAME=VALUE")
@@ -150,6 +155,7 @@ impl NetRequest {
                 wire: WireRequest {
                     client: resolved.machine.client.clone(),
                     channels: self.channels,
+                    transport: self.transport,
                     seed: self.seed,
                 },
             })
@@ -227,6 +233,7 @@ pub fn net(n: &NetRequest, children: &NetChildren<'_>) -> Result<NetReport, LabE
     let rows = kinds.iter().zip(&measured).map(row).collect::<Result<_, LabError>>()?;
     let first = measured.first().ok_or_else(|| BadInput::new("name a client"))?;
     Ok(NetReport {
+        transport: first.transport.clone(),
         flush_instruction,
         durable_by: first.durable_by.clone(),
         memory: first.memory.clone(),

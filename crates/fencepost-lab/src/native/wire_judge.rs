@@ -81,13 +81,14 @@ fn facts(left: &WireLeft) -> (Vec<ReplicaEvent>, Vec<PersistRecord>) {
 mod tests {
     use super::*;
     use fencepost_kernel::Addr;
-    use fencepost_native::Belief;
+    use fencepost_native::{Belief, WireTransport};
     use fencepost_programs::clients::ClientParams;
 
     fn request() -> WireRequest {
         WireRequest {
             client: ClientParams::default(),
             channels: 1,
+            transport: WireTransport::Tcp,
             seed: 1,
         }
     }

@@ -93,9 +93,10 @@ pub fn process(command: &NativeCommand) -> Result<u8, LabError> {
 fn text(r: &NetReport) -> String {
     let (m, us) = (&r.memory, |ns: f64| short(ns / 1e3));
     let mut t = format!(
-        "{} client{} of a server process over TCP, {} transactions each, {} us added each way\nan epoch is durable by: {}\nmemory: {}, {}; {}\nround trip: {} us at best, {} in the median\n",
+        "{} client{} of a server process over {}, {} transactions each, {} us added each way\nan epoch is durable by: {}\nmemory: {}, {}; {}\nround trip: {} us at best, {} in the median\n",
         r.channels,
         if r.channels == 1 { "" } else { "s" },
+        r.transport,
         r.ops,
         r.delay_us,
         r.durable_by,
@@ -152,7 +153,7 @@ fn kills_text(r: &WireKills) -> String {
         Some(why) => format!("{} VIOLATED: {why}", r.violations),
     };
     format!(
-        "killed {} times: {} servers, {} clients, {} both; {} epochs applied, {} acknowledgements believed, {} transactions sent again; {verdict}\n",
-        r.kills, r.servers, r.clients, r.both, r.epochs, r.beliefs, r.again
+        "killed {} times over {}: {} servers, {} clients, {} both; {} epochs applied, {} acknowledgements believed, {} transactions sent again; {verdict}\n",
+        r.kills, r.transport, r.servers, r.clients, r.both, r.epochs, r.beliefs, r.again
     )
 }

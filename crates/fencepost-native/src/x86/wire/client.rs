@@ -4,21 +4,30 @@ use super::super::parent::end_with_parent;
 use super::beliefs::Beliefs;
 use super::board::Board;
 use super::frames::{answered, block, ping};
+use super::transport::{Link, Transport};
+use super::transports;
 use crate::error::NativeError;
 use crate::wire::{ClientsPlan, WireProtocol, WireRequest};
 use fencepost_kernel::{Bytes, EpochId, Ps, RemoteEpoch};
 use fencepost_programs::clients::transactions;
-use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, TcpStream};
+use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between attempts to connect.
+/// Between attempts to connect; doubled with each failure in a row up to [`LONGEST_PAUSE`] times this.
 const PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: u32 = 16;
+
+/// A client that is about to be killed waits so long for an acknowledgement at first.
+const TIMEOUT: Duration = Duration::from_millis(15);
 
 /// A connection that comes back.
 pub struct Connection {
+    transport: Arc<dyn Transport>,
     port: u16,
-    stream: Option<TcpStream>,
+    link: Option<Link>,
+    /// The message under way, one way or the other.
+    message: Vec<u8>,
     /// A client that waits longer for an acknowledgement takes the connection to be lost. Doubled with each failure in a row: a busy
     /// machine may need longer than any time fixed beforehand.
     timeout: Duration,
@@ -48,30 +57,42 @@ impl Sending<'_> {
 
 impl Connection {
     /// To a port of this machine.
-    pub fn new(port: u16, timeout: Duration, patience: Duration) -> Connection {
+    pub fn new(transport: Arc<dyn Transport>, port: u16, timeout: Duration, patience: Duration) -> Connection {
         Connection {
+            transport,
             port,
-            stream: None,
+            link: None,
+            message: Vec::new(),
             timeout,
             failures: 0,
             patience,
         }
     }
-    fn stream(&mut self) -> io::Result<&mut TcpStream> {
-        if self.stream.is_none() {
-            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(self.timeout * (1 << self.failures.min(8))))?;
-            self.stream = Some(stream);
+    fn connect(&mut self) -> io::Result<()> {
+        if self.link.is_none() {
+            self.link = Some(self.transport.connect(self.port)?);
         }
-        self.stream.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+        Ok(())
+    }
+    /// Sends the message.
+    fn send(&mut self) -> io::Result<()> {
+        let link = self.link.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        link.outgoing.send(&self.message)
+    }
+    /// Waits for an answer.
+    fn answer(&mut self) -> io::Result<Option<(u32, u32)>> {
+        let within = self.timeout * (1 << self.failures.min(8));
+        let link = self.link.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        link.incoming.receive(&mut self.message, Some(within))?;
+        answered(&self.message)
     }
     /// The time that an empty message and its answer take.
     pub fn round_trip(&mut self) -> io::Result<Duration> {
-        let stream = self.stream()?;
+        self.connect()?;
+        self.message = ping();
         let since = Instant::now();
-        ping(stream)?;
-        answered(stream)?;
+        self.send()?;
+        self.answer()?;
         Ok(since.elapsed())
     }
     /// Persists a transaction and tells `believed` of every acknowledgement; `again` is called before it is sent again. How many
@@ -93,12 +114,12 @@ impl Connection {
                 Err(why) => why,
             };
             self.failures += 1;
-            self.stream = None;
+            self.link = None;
             if since.elapsed() > self.patience {
                 return Err(NativeError::Child(format!("does not answer: {why}")));
             }
             again();
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(PAUSE * (1 << (self.failures - 1).min(31)).min(LONGEST_PAUSE));
         }
     }
     fn attempt(
@@ -108,19 +129,17 @@ impl Connection {
         believed: &mut dyn FnMut(EpochId),
         waits: &mut u64,
     ) -> io::Result<()> {
-        let stream = self.stream()?;
+        self.connect()?;
         let last = sending.epochs.len() - 1;
-        let mut bytes = Vec::new();
         for (i, epoch) in sending.epochs.iter().enumerate() {
             let ack = protocol == WireProtocol::Sync || i == last;
-            bytes.clear();
-            block(&mut bytes, sending.id(i), epoch, i == last, ack);
+            block(&mut self.message, sending.id(i), epoch, i == last, ack);
             // One message for each epoch, as one remote write each.
-            stream.write_all(&bytes)?;
+            self.send()?;
             if ack {
                 *waits += 1;
                 let expected = Some((sending.tx, i as u32));
-                if answered(stream)? != expected {
+                if self.answer()? != expected {
                     return Err(io::Error::other("the answer of something else"));
                 }
                 believed(sending.id(i));
@@ -143,9 +162,22 @@ pub fn persist(request: &WireRequest, plan: &ClientsPlan) -> Result<(), NativeEr
     end_with_parent();
     let beliefs = Beliefs::open(&plan.beliefs, request.channels)?;
     let board = Board::open(&plan.board, true)?;
+    let transport = transports::open(request.transport)?;
+    // The server may still be starting.
+    while board.port() == 0 {
+        std::thread::sleep(PAUSE);
+    }
     std::thread::scope(|s| {
         let (beliefs, board) = (&beliefs, &board);
-        let each = (0..request.channels).map(|client| s.spawn(move || one(request, plan, beliefs, board, client)));
+        let connection = || {
+            let forever = Duration::from_secs(1 << 20);
+            Connection::new(transport.clone(), plan.port, TIMEOUT, forever)
+        };
+        let start = |client| {
+            let connection = connection();
+            s.spawn(move || one(request, plan, (beliefs, board), connection, client))
+        };
+        let each = (0..request.channels).map(start);
         each.collect::<Vec<_>>()
             .into_iter()
             .try_for_each(|t| t.join().unwrap_or_else(|_| Err(NativeError::Child("panicked".into()))))
@@ -155,15 +187,13 @@ pub fn persist(request: &WireRequest, plan: &ClientsPlan) -> Result<(), NativeEr
 fn one(
     request: &WireRequest,
     plan: &ClientsPlan,
-    beliefs: &Beliefs,
-    board: &Board,
+    (beliefs, board): (&Beliefs, &Board),
+    mut connection: Connection,
     client: u8,
 ) -> Result<(), NativeError> {
     let transactions = transactions(&request.client, Bytes(0), request.seed);
     let ended = |last: EpochId| last.epoch as usize + 1 == transactions(client, last.tx).epochs.len();
     let mut tx = beliefs.last(client).map_or(0, |l| l.tx + u32::from(ended(l)));
-    let forever = Duration::from_secs(1 << 20);
-    let mut connection = Connection::new(plan.port, Duration::from_millis(15), forever);
     while !beliefs.is_full(client) {
         let transaction = transactions(client, tx);
         compute(transaction.compute);
@@ -175,6 +205,6 @@ fn one(
         tx += 1;
     }
     loop {
-        std::thread::sleep(forever);
+        std::thread::park();
     }
 }

@@ -4,10 +4,13 @@ use super::super::file::temporary_path;
 use super::beliefs::Beliefs;
 use super::processes::{Children, Process, Scratch, Site, all};
 use super::proxy::{Proxy, Troubles};
+use super::transport::Transport;
+use super::transports;
 use crate::error::NativeError;
 use crate::wire::{ClientsPlan, Noted, WireKills, WireLeft, WireProtocol, WireRequest};
 use fencepost_kernel::Stream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A process is killed at a moment within this time of the first belief.
@@ -31,12 +34,20 @@ pub fn killed(
     judge: Judge<'_>,
 ) -> Result<WireKills, NativeError> {
     let mut moments = Stream::new(seed, "kill");
-    let mut report = WireKills::default();
+    let Some(first) = requests.first() else {
+        return Ok(WireKills::default());
+    };
+    let transport = transports::open(first.transport)?;
+    let mut report = WireKills {
+        transport: transport.name(),
+        ..WireKills::default()
+    };
     for k in 0..kills {
         let episode = Episode {
             request: &requests[k as usize % requests.len()],
             protocol: [WireProtocol::Bsp, WireProtocol::Sync][k as usize / requests.len() % 2],
             children,
+            transport: &transport,
             pm,
             seed: moments.next_u64(),
         };
@@ -52,6 +63,7 @@ struct Episode<'a> {
     request: &'a WireRequest,
     protocol: WireProtocol,
     children: &'a Children<'a>,
+    transport: &'a Arc<dyn Transport>,
     pm: Option<&'a Path>,
     seed: u64,
 }
@@ -74,8 +86,9 @@ impl Episode<'_> {
             unreliable,
             seed,
         };
-        let proxy = Proxy::start(site.board.clone(), troubles)?;
+        let proxy = Proxy::start(self.transport.clone(), site.board.clone(), troubles)?;
         let mut clients = self.clients(&site, &scratch, &proxy)?;
+        site.listens(&mut server)?;
         let believed = || (0..channels).map(|c| beliefs.count(c)).sum::<u64>();
         clients.until("persisted nothing", || believed() > 0)?;
         std::thread::sleep(Duration::from_micros(moments.below(WITHIN.as_micros() as u64)));
@@ -89,11 +102,13 @@ impl Episode<'_> {
             found = judge(self.request, &site.left(all(&beliefs, channels), false)?);
             if victim == 0 {
                 server = site.server()?;
+                site.listens(&mut server)?;
                 report.servers += 1;
             } else {
                 drop(clients);
                 server = site.server()?;
                 clients = self.clients(&site, &scratch, &proxy)?;
+                site.listens(&mut server)?;
                 report.both += 1;
             }
         } else {

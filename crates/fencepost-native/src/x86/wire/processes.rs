@@ -106,9 +106,11 @@ impl<'a> Site<'a> {
     /// Starts a server on them.
     pub fn server(&self) -> Result<Process, NativeError> {
         self.board.set_port(0);
-        let mut server = Process::start((self.children.server)(self.request, &self.plan))?;
-        server.until("did not listen", || self.board.port() != 0)?;
-        Ok(server)
+        Process::start((self.children.server)(self.request, &self.plan))
+    }
+    /// Waits until `server` listens.
+    pub fn listens(&self, server: &mut Process) -> Result<(), NativeError> {
+        server.until("did not listen", || self.board.port() != 0)
     }
     /// What no process changes any more: the file. With `notes`, what servers noted.
     pub fn left(&self, beliefs: Vec<Vec<Belief>>, notes: bool) -> Result<WireLeft, NativeError> {

@@ -1,23 +1,15 @@
-//! A process between clients and server that delays what passes, loses acknowledgements and breaks connections.
+//! A thread between clients and server that delays what passes, loses acknowledgements and breaks connections. It receives whole messages
+//! and sends them on, over whatever carries them.
 
 use super::board::Board;
-use super::frames::ANSWER_BYTES;
+use super::transport::{Incoming, Link, Outgoing, Transport};
 use crate::error::NativeError;
 use fencepost_kernel::Stream;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{JoinHandle, Scope};
 use std::time::{Duration, Instant};
-
-/// A socket of this machine, and its port.
-pub fn listen() -> Result<(TcpListener, u16), NativeError> {
-    let failed = |e: io::Error| NativeError::Refused(format!("cannot listen on 127.0.0.1: {e}"));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
-    let port = listener.local_addr().map_err(failed)?.port();
-    Ok((listener, port))
-}
 
 /// What it does to connections.
 #[derive(Copy, Clone, Debug)]
@@ -40,39 +32,53 @@ struct Fate {
     lost_answer: Option<u64>,
 }
 
-/// Accepts connections until it is dropped.
+/// Accepts connections until it is dropped, which waits for those that stand: clients are to be gone before.
 pub struct Proxy {
     /// Where clients connect.
     pub port: u16,
+    transport: Arc<dyn Transport>,
     stop: Arc<AtomicBool>,
+    accepts: Option<JoinHandle<()>>,
 }
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)); // wakes it
+        let _ = self.transport.connect(self.port); // wakes it
+        if let Some(accepts) = self.accepts.take() {
+            let _ = accepts.join();
+        }
     }
 }
 
 impl Proxy {
     /// A proxy in front of whichever server `board` names when a client connects.
-    pub fn start(board: Arc<Board>, troubles: Troubles) -> Result<Proxy, NativeError> {
-        let (listener, port) = listen()?;
+    pub fn start(transport: Arc<dyn Transport>, board: Arc<Board>, troubles: Troubles) -> Result<Proxy, NativeError> {
+        let (mut listener, port) = transport.listen()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let until = stop.clone();
-        std::thread::spawn(move || {
-            let dice = Mutex::new(Stream::new(troubles.seed, "proxy"));
-            for client in listener.incoming().flatten() {
-                if until.load(Ordering::Relaxed) {
-                    return;
+        let (until, to) = (stop.clone(), transport.clone());
+        let serve = move || {
+            let mut dice = Stream::new(troubles.seed, "proxy");
+            std::thread::scope(|s| {
+                while !until.load(Ordering::Relaxed) {
+                    let Ok(client) = listener.accept() else { continue };
+                    let fate = fate(&mut dice, troubles);
+                    // Without a server the client's connection is closed, and it comes again.
+                    let port = board.port();
+                    if port != 0
+                        && let Ok(server) = to.connect(port)
+                    {
+                        join(s, client, server, fate);
+                    }
                 }
-                let fate = fate(&mut dice.lock().unwrap_or_else(PoisonError::into_inner), troubles);
-                // Without a server the client's connection is closed, and it comes again.
-                if let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, board.port())) {
-                    let _ = join(&client, &server, fate);
-                }
-            }
-        });
-        Ok(Proxy { port, stop })
+            });
+        };
+        let accepts = Some(std::thread::spawn(serve));
+        Ok(Proxy {
+            port,
+            transport,
+            stop,
+            accepts,
+        })
     }
 }
 
@@ -91,65 +97,62 @@ fn fate(dice: &mut Stream, t: Troubles) -> Fate {
     }
 }
 
-/// Copies both ways until either side ends.
-fn join(client: &TcpStream, server: &TcpStream, fate: Fate) -> io::Result<()> {
-    client.set_nodelay(true)?;
-    server.set_nodelay(true)?;
-    let (c, s) = (client.try_clone()?, server.try_clone()?);
-    let mut left = fate.breaks_after;
-    copy(c, s, fate.delay, 1 << 16, move |bytes: &mut Vec<u8>| {
-        let Some(left) = &mut left else { return true };
-        let keep = (*left).min(bytes.len() as u64);
-        bytes.truncate(keep as usize);
-        *left -= keep;
-        *left > 0
-    });
-    let (c, s) = (client.try_clone()?, server.try_clone()?);
-    let mut answers = 0;
-    copy(s, c, fate.delay, ANSWER_BYTES, move |bytes: &mut Vec<u8>| {
-        let lost = fate.lost_answer == Some(answers);
-        answers += 1;
-        if lost {
-            bytes.clear();
-        }
-        true
-    });
-    Ok(())
+/// What becomes of a message.
+enum Passes {
+    /// It goes on.
+    Whole,
+    /// It is lost.
+    Not,
+    /// The connection breaks after so many of its bytes.
+    Part(usize),
 }
 
-/// Copies one way, every piece `delay` later than it came, as `pass` changes it; ends both sides when `pass` says so or one has ended.
-fn copy(
-    mut from: TcpStream,
-    mut to: TcpStream,
+/// Passes messages both ways until either side ends.
+fn join<'s>(s: &'s Scope<'s, '_>, client: Link, server: Link, fate: Fate) {
+    let mut left = fate.breaks_after;
+    pass(s, client.incoming, server.outgoing, fate.delay, move |message| {
+        let Some(left) = &mut left else { return Passes::Whole };
+        let bytes = message.len() as u64;
+        if bytes >= *left {
+            return Passes::Part(*left as usize - 1);
+        }
+        *left -= bytes;
+        Passes::Whole
+    });
+    let mut answers = 0;
+    pass(s, server.incoming, client.outgoing, fate.delay, move |_| {
+        let lost = fate.lost_answer == Some(answers);
+        answers += 1;
+        if lost { Passes::Not } else { Passes::Whole }
+    });
+}
+
+/// Passes messages one way, each `delay` later than it came, as `passes` says. When this way ends, so does the other: halves of
+/// connections that are dropped end them.
+fn pass<'s>(
+    s: &'s Scope<'s, '_>,
+    mut from: Box<dyn Incoming>,
+    mut to: Box<dyn Outgoing>,
     delay: Duration,
-    piece: usize,
-    mut pass: impl FnMut(&mut Vec<u8>) -> bool + Send + 'static,
+    mut passes: impl FnMut(&[u8]) -> Passes + Send + 's,
 ) {
-    let (send, receive) = channel::<(Instant, Vec<u8>)>();
-    let (from_end, to_end) = (from.try_clone(), to.try_clone());
-    std::thread::spawn(move || {
-        for (due, bytes) in receive {
+    let (send, receive) = channel::<(Instant, Vec<u8>, Passes)>();
+    s.spawn(move || {
+        for (due, message, passes) in receive {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            if to.write_all(&bytes).is_err() {
-                break;
+            match passes {
+                Passes::Whole if to.send(&message).is_err() => return,
+                Passes::Whole | Passes::Not => {}
+                Passes::Part(keep) => return to.cut(&message, keep),
             }
         }
-        for side in [from_end, to_end].into_iter().flatten() {
-            let _ = side.shutdown(Shutdown::Both);
-        }
     });
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; piece];
-        loop {
-            // Answers pass one by one, so that one can be lost.
-            let got = match piece {
-                ANSWER_BYTES => from.read_exact(&mut buffer).map(|()| piece),
-                _ => from.read(&mut buffer),
-            };
-            let Ok(n @ 1..) = got else { return };
-            let mut bytes = buffer[..n].to_vec();
-            let goes_on = pass(&mut bytes);
-            if send.send((Instant::now() + delay, bytes)).is_err() || !goes_on {
+    s.spawn(move || {
+        let mut message = Vec::new();
+        while from.receive(&mut message, None).is_ok() {
+            let passes = passes(&message);
+            let ends = matches!(passes, Passes::Part(_));
+            if send.send((Instant::now() + delay, message.clone(), passes)).is_err() || ends {
                 return;
             }
         }

@@ -2,38 +2,42 @@
 
 use super::super::parent::end_with_parent;
 use super::frames::{Message, answer};
-use super::proxy::listen;
 use super::replica::{Arrival, Replica, Session};
+use super::transport::Link;
+use super::transports;
 use crate::error::NativeError;
 use crate::wire::{ServerPlan, WireRequest};
 use fencepost_kernel::planted;
-use std::io::{self, BufReader};
-use std::net::TcpStream;
+use std::io;
+use std::time::Duration;
 
 /// Serves until the process is killed, or its parent is gone.
 pub fn serve(request: &WireRequest, plan: &ServerPlan) -> Result<(), NativeError> {
     end_with_parent();
     let replica = Replica::open(request, plan)?;
-    let (listener, port) = listen()?;
+    let (mut listener, port) = transports::open(request.transport)?.listen()?;
     replica.board.set_port(port);
     std::thread::scope(|s| {
-        for stream in listener.incoming().flatten() {
-            // A connection that ends, or that does not keep to the protocol, is closed: its client connects again.
-            s.spawn(|| drop(connection(&replica, stream)));
+        let replica = &replica;
+        loop {
+            match listener.accept() {
+                // A connection that ends, or that does not keep to the protocol, is closed: its client connects again.
+                Ok(link) => drop(s.spawn(move || connection(replica, link))),
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
         }
-    });
-    Ok(())
+    })
 }
 
-fn connection(replica: &Replica, mut stream: TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut input = BufReader::with_capacity(1 << 16, stream.try_clone()?);
+fn connection(replica: &Replica, mut link: Link) -> io::Result<()> {
+    let mut message = Vec::new();
     let mut session = Session::new(replica);
     let mut held = None;
     loop {
-        let block = match Message::read(&mut input)? {
+        link.incoming.receive(&mut message, None)?;
+        let block = match Message::read(&message)? {
             Message::Ping => {
-                answer(&mut stream, None)?;
+                link.outgoing.send(&answer(None))?;
                 continue;
             }
             Message::Block(block) => block,
@@ -53,7 +57,7 @@ fn connection(replica: &Replica, mut stream: TcpStream) -> io::Result<()> {
         }
         for block in [Some(block), held.take()].into_iter().flatten() {
             match session.takes(&block) {
-                Some(Arrival::New | Arrival::Again) if block.ack => answer(&mut stream, Some(block.id))?,
+                Some(Arrival::New | Arrival::Again) if block.ack => link.outgoing.send(&answer(Some(block.id)))?,
                 Some(Arrival::New | Arrival::Again) => {}
                 Some(Arrival::Gap) | None => return Ok(()),
             }

@@ -7,6 +7,7 @@ use super::processes::{Children, Site, final_belief};
 use super::proxy::{Proxy, Troubles};
 use super::replica::durable_by;
 use super::replica::size_of_file;
+use super::transports;
 use crate::error::NativeError;
 use crate::wire::{ProtocolTimes, WireProtocol, WireRequest, WireTimes};
 use fencepost_kernel::{Bytes, EpochId};
@@ -40,11 +41,13 @@ pub fn timed(
     children: &Children<'_>,
     judge: Judge<'_>,
 ) -> Result<WireTimes, NativeError> {
+    let transport = transports::open(request.transport)?;
     let site = Site::new(request, children, pm, false)?;
     let (dram, pm_bytes) = (Bytes(4096), size_of_file(request));
     let map_sync = Mapping::new(Footprint { dram, pm: pm_bytes }, Some(&site.file))?.map_sync();
     let memory = site.file.describe(map_sync);
-    let server = site.server()?;
+    let mut server = site.server()?;
+    site.listens(&mut server)?;
     let (unreliable, seed) = (false, request.seed);
     let troubles = Troubles {
         delay,
@@ -53,15 +56,19 @@ pub fn timed(
     };
     let proxy = match delay.is_zero() {
         true => None,
-        false => Some(Proxy::start(site.board.clone(), troubles)?),
+        false => Some(Proxy::start(transport.clone(), site.board.clone(), troubles)?),
     };
     let port = proxy.as_ref().map_or_else(|| site.board.port(), |p| p.port);
-    let mut trips = pings(port)?;
+    let to = || Connection::new(transport.clone(), port, TIMEOUT, TIMEOUT);
+    let mut trips = pings(to())?;
     let barrier = Barrier::new(request.channels.into());
     let clients: Vec<Result<Client, NativeError>> = std::thread::scope(|s| {
         let barrier = &barrier;
-        let each = (0..request.channels).map(|c| s.spawn(move || client(request, ops, port, c, barrier)));
-        let each: Vec<_> = each.collect();
+        let start = |c| {
+            let connection = to();
+            s.spawn(move || client(request, ops, connection, c, barrier))
+        };
+        let each: Vec<_> = (0..request.channels).map(start).collect();
         let gone = |_| Err(NativeError::Child("panicked".into()));
         each.into_iter().map(|t| t.join().unwrap_or_else(gone)).collect()
     });
@@ -70,6 +77,7 @@ pub fn timed(
     let beliefs = clients.iter().map(|c| final_belief(c.believed)).collect();
     let mut ratios: Vec<f64> = clients.iter().flat_map(|c| c.ratios()).collect();
     Ok(WireTimes {
+        transport: transport.name(),
         sync: times(&clients, 0),
         bsp: times(&clients, 1),
         ratio: median(&mut ratios),
@@ -93,8 +101,7 @@ impl Client {
     }
 }
 
-fn pings(port: u16) -> Result<Vec<f64>, NativeError> {
-    let mut connection = Connection::new(port, TIMEOUT, TIMEOUT);
+fn pings(mut connection: Connection) -> Result<Vec<f64>, NativeError> {
     let mut once = || {
         let time = connection.round_trip();
         let time = time.map_err(|e| NativeError::Child(format!("does not answer: {e}")))?;
@@ -106,9 +113,14 @@ fn pings(port: u16) -> Result<Vec<f64>, NativeError> {
     (0..PINGS).map(|_| once()).collect()
 }
 
-fn client(request: &WireRequest, ops: u32, port: u16, client: u8, barrier: &Barrier) -> Result<Client, NativeError> {
+fn client(
+    request: &WireRequest,
+    ops: u32,
+    mut connection: Connection,
+    client: u8,
+    barrier: &Barrier,
+) -> Result<Client, NativeError> {
     let transactions = transactions(&request.client, Bytes(0), request.seed);
-    let mut connection = Connection::new(port, TIMEOUT, TIMEOUT);
     let mut out = Client {
         samples: <[Samples; 2]>::default(),
         believed: None,
