@@ -32,6 +32,23 @@ fn a_number_is_told_how_to_be_written() {
     );
 }
 
+/// What no run of clients over a network can be, as against what the machine gets wrong.
+#[test]
+fn clients_that_cannot_be_are_refused() {
+    let run = ["run", "hashmap", "-d", "net-bsp", "-m", "broi", "--ops", "5"];
+    let with = |more: &[&'static str]| [&run[..], more].concat();
+    for threads in ["0", "33", "256"] {
+        refused(&with(&["--threads", threads]), &["are clients", "from 1 to 32"]);
+    }
+    // Two latencies of 1000 ns, and the headers at 54 gigabits a second.
+    refused(
+        &with(&["--set", "network.timeout=2us"]),
+        &["`network.timeout` of 2000ns", "before an ACK"],
+    );
+    let o = fencepost(&with(&["--threads", "32"]));
+    assert_eq!(code(&o), 0, "{}", stderr(&o));
+}
+
 /// A budget that ends while the machine still runs is no verdict, and no success.
 #[test]
 fn a_budget_bounds_the_simulated_run_as_well() {

@@ -11,13 +11,15 @@ use crate::error::BadInput;
 use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{ParamValue as _, Raw};
-use fencepost_kernel::{Bytes, Transactions};
+use fencepost_kernel::{Bytes, Ps, Transactions};
 use fencepost_machine::network::Protocol;
 use fencepost_programs::About;
 use fencepost_programs::clients::{self, Workload};
 
 /// Clients of a run on a design of network persistence that does not say how many (Table IV of Hu et al., MICRO 2018).
 const CLIENTS: u8 = 4;
+/// The range of `network.clients`.
+const MOST_CLIENTS: u32 = 32;
 
 /// How clients persist on a design that is defined by it.
 pub fn protocol_of(design: &DesignInfo) -> Option<Protocol> {
@@ -54,21 +56,45 @@ pub(super) fn threads(request: &Request, machine: &MachineConfig, design: &Desig
 }
 
 /// Fills in what design and program say of the network.
-pub(super) fn connect(machine: &mut MachineConfig, request: &Request, design: &DesignInfo) {
-    let Some(protocol) = protocol_of(design) else { return };
+pub(super) fn connect(machine: &mut MachineConfig, request: &Request, design: &DesignInfo) -> Result<(), BadInput> {
+    let Some(protocol) = protocol_of(design) else {
+        return Ok(());
+    };
+    let workload = workload(&request.program);
+    if machine.spec.network.clients == 0 {
+        machine.spec.network.clients = match request.threads.filter(|_| workload.is_some()) {
+            None => CLIENTS,
+            Some(n @ 1..=MOST_CLIENTS) => n as u8,
+            Some(n) => {
+                let e = BadInput::new(format!("{n} threads: the threads of `{}` are clients", request.program));
+                return Err(e.hint(format!("from 1 to {MOST_CLIENTS} of them")));
+            }
+        };
+    }
     let network = &mut machine.spec.network;
     network.protocol = protocol;
-    let workload = workload(&request.program);
-    if network.clients == 0 {
-        let asked = request.threads.filter(|_| workload.is_some());
-        network.clients = asked.map_or(CLIENTS, |n| u8::try_from(n).unwrap_or(u8::MAX));
-    }
     if let Some(workload) = workload {
         machine.client.workload = workload;
         if network.transactions == 0 {
             network.transactions = request.ops;
         }
     }
+    Ok(())
+}
+
+/// Refuses a timeout within which no ACK can arrive even over an idle network: every transaction would be sent again for ever.
+pub(super) fn answered_in_time(machine: &MachineConfig) -> Result<(), BadInput> {
+    let network = &machine.spec.network;
+    let messages = network.duration(network.header.0 + machine.client.element.0 + network.ack.0);
+    let way = Ps(2 * network.latency.0 + messages.0);
+    if network.clients == 0 || network.timeout > way {
+        return Ok(());
+    }
+    let (timeout, way) = (network.timeout, Ps(way.0.next_multiple_of(1000)));
+    let e = BadInput::new(format!("`network.timeout` of {timeout} ends before an ACK can arrive"));
+    Err(e.hint(format!(
+        "a block and its ACK take {way} over this network, and the server's time besides"
+    )))
 }
 
 /// Whether the program of a run is what clients do: no program runs on the server.

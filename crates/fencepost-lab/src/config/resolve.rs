@@ -57,8 +57,9 @@ impl Resolved {
                 machine.apply(&setting)?;
             }
         }
-        clients::connect(&mut machine, request, design);
+        clients::connect(&mut machine, request, design)?;
         machine.validate()?;
+        clients::answered_in_time(&machine)?;
         let threads = clients::threads(request, &machine, design)?;
         let mut resolved = Resolved {
             request: Request {
