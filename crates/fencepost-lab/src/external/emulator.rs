@@ -1,6 +1,6 @@
 //! The emulator, and recovery under it: what it reads of an image is observed, whatever it is written in.
 
-use super::command::read_line;
+use super::text::{is_plain, read_line};
 use crate::error::BadInput;
 use fencepost_contract::images::Answer;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Emulator {
         let plugin = plugin(asked)?;
         plain(&plugin)?;
         let name = command.split_whitespace().next().unwrap_or_default();
-        if !super::command::is_plain(&command.replace("{}", "")) {
+        if !is_plain(&command.replace("{}", "")) {
             let found = format!("`{command}` is for a shell, and the emulator runs one program");
             return Err(
                 BadInput::new(found).hint("give a program and its arguments, without quotes, pipes or variables")

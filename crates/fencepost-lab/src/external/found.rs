@@ -2,7 +2,7 @@
 
 use super::log::Loaded;
 use super::replay::ImageId;
-use super::search::ExternalRequest;
+use super::request::ExternalRequest;
 use crate::error::LabError;
 use fencepost_contract::explore::Deviation;
 use fencepost_contract::images::ImageWitness;

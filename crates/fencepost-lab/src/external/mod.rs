@@ -12,16 +12,19 @@ mod pool;
 mod process;
 mod record;
 mod replay;
+mod request;
 mod runner;
 mod scratch;
 mod search;
 mod server;
+mod text;
 
 pub use emulator::{Emulator, check_emulator};
 pub use found::{ExternalCrash, ExternalWitness};
 pub use log::{LogRequest, LoggedRun, run_log};
 pub use record::{RecordRequest, Recorded, record};
 pub use replay::{ReplayedImage, is_image_id, replay_image};
-pub use search::{ExternalRequest, crash_log};
+pub use request::ExternalRequest;
+pub use search::crash_log;
 
 pub use command::{ReadsBy, Recover};

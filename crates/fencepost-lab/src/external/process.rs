@@ -1,9 +1,10 @@
 //! One process an image.
 
-use super::command::{ReadsBy, Recover, list, read_line};
+use super::command::{ReadsBy, Recover};
 use super::deadline::Deadlines;
 use super::emulator::observed;
 use super::image::ImageFile;
+use super::text::{list, read_line};
 use crate::error::{BadInput, LabError};
 use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;

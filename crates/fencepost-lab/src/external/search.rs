@@ -1,44 +1,26 @@
 //! The search for a crash image that the user's recovery does not survive.
 
-use super::command::{ReadsBy, Recover};
+use super::command::ReadsBy;
 use super::deadline::Deadlines;
 use super::found::{ExternalCrash, tell, write};
 use super::kept::Kept;
 use super::log::{Loaded, load};
 use super::pool::Pool;
+use super::request::ExternalRequest;
 use super::runner::Runner;
 use super::scratch::Scratch;
 use crate::error::{BadInput, LabError};
 use crate::replay_key::contract_text;
 use fencepost_contract::explore::Budget;
 use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
-use fencepost_contract::{Contract, CrashSpace};
+use fencepost_contract::CrashSpace;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Runs and time that the search for the smallest witness may take.
 const SMALLEST_RUNS: u32 = 2_000;
 const SMALLEST_TIME: Duration = Duration::from_secs(20);
-
-/// What to search.
-#[derive(Clone, Debug)]
-pub struct ExternalRequest {
-    /// The recorded log.
-    pub log: PathBuf,
-    /// Persistent memory before the recorded execution; zero if absent.
-    pub image: Option<PathBuf>,
-    /// What may become durable in which order.
-    pub contract: Contract,
-    /// Recovery and audit.
-    pub recover: Recover,
-    /// When to stop.
-    pub budget: Budget,
-    /// Images at a time.
-    pub jobs: usize,
-    /// Folder for verdicts, result and failing image: what is there already is not repeated.
-    pub output: Option<PathBuf>,
-}
 
 /// Runs the user's recovery on every crash image that the contract allows.
 ///

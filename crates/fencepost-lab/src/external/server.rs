@@ -10,9 +10,10 @@
 //! it answers any number of lines `read OFFSET LENGTH` and one line `ok` or `fail REASON`. A process that ends or takes too
 //! long fails the image, and is started again for the next.
 
-use super::command::{ReadsBy, Recover, list, read_line};
+use super::command::{ReadsBy, Recover};
 use super::deadline::{Deadlines, kill};
 use super::image::ImageFile;
+use super::text::{list, read_line};
 use crate::error::{BadInput, LabError};
 use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;

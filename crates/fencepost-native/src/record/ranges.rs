@@ -1,6 +1,6 @@
 //! What is mapped where in the recorded program.
 
-use super::View;
+use super::reads::View;
 
 /// A file, or a part of it, in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
