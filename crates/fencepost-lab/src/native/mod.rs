@@ -8,8 +8,8 @@ mod wire;
 mod wire_judge;
 
 pub use fencepost_native::{
-    Calibration, ClientsPlan, FlushWith, KillReport, MOST_CHANNELS, NativeError, RunReport, ServerPlan, Times, Variant,
-    WireKills, WireProtocol, WireTransport,
+    Calibration, ClientsPlan, FlushWith, KillReport, MOST_CHANNELS, NativeError, ProtocolTimes, RunReport, ServerPlan,
+    Times, Variant, WireKills, WireProtocol, WireTransport,
 };
 pub use machine_file::{Calibrated, Simulates, calibrate};
 pub use runs::{DESIGN, NativeRequest, killed, native, until_killed};

@@ -7,8 +7,8 @@ use crate::output::{Out, table};
 use fencepost_lab::LabError;
 use fencepost_lab::experiment::score::short;
 use fencepost_lab::native::{
-    ClientsPlan, NetChildren, NetReport, NetRow, ServerPlan, WireKills, WireProtocol, net as timed, net_clients,
-    net_killed, net_server,
+    ClientsPlan, NetChildren, NetReport, NetRow, ProtocolTimes, ServerPlan, WireKills, WireProtocol, net as timed,
+    net_clients, net_killed, net_server,
 };
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -93,11 +93,12 @@ pub fn process(command: &NativeCommand) -> Result<u8, LabError> {
 fn text(r: &NetReport) -> String {
     let (m, us) = (&r.memory, |ns: f64| short(ns / 1e3));
     let mut t = format!(
-        "{} client{} of a server process over {}, {} transactions each, {} us added each way\nan epoch is durable by: {}\nmemory: {}, {}; {}\nround trip: {} us at best, {} in the median\n",
+        "{} client{} of a server process over {}, {} transaction{} each, {} us added each way\nan epoch is durable by: {}\nmemory: {}, {}; {}\nround trip: {} us at best, {} in the median\n",
         r.channels,
         if r.channels == 1 { "" } else { "s" },
         r.transport,
         r.ops,
+        if r.ops == 1 { "" } else { "s" },
         r.delay_us,
         r.durable_by,
         m.path.display(),
@@ -106,11 +107,16 @@ fn text(r: &NetReport) -> String {
         us(r.round_trip_ns.0),
         us(r.round_trip_ns.1)
     );
+    // Few transactions of a client that mostly reads may persist nothing.
+    let persist = |t: &ProtocolTimes| match t.persisted {
+        0 => "-".into(),
+        _ => us(t.persist_ns_median),
+    };
     let row = |r: &NetRow| {
         vec![
             r.client.clone(),
-            us(r.sync.persist_ns_median),
-            us(r.bsp.persist_ns_median),
+            persist(&r.sync),
+            persist(&r.bsp),
             us(r.sync.transaction_ns),
             us(r.bsp.transaction_ns),
             short(r.saved),
