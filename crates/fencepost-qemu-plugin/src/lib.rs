@@ -11,8 +11,7 @@
 //! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
 //! where they met. Locks made of plain volatile accesses are not seen.
 //!
-//! With `image=FILE,reads=FILE` instead it notes which bytes of the image the program reads before it has stored them itself
-//! ([`observer`]).
+//! With `image=FILE,reads=FILE` instead it notes which bytes of the image the program reads before it has stored them itself.
 //!
 //! This crate, like QEMU's own plugin interface, only declares what it uses; it contains no code of QEMU.
 

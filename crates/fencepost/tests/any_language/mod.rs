@@ -4,7 +4,7 @@ mod page;
 mod reads;
 mod servers;
 
-use super::common::{code, fencepost};
+use super::common::{code, fencepost, replay_all};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -40,7 +40,9 @@ impl Folder {
             .current_dir(&self.0)
             .env("PATH", path)
             .output();
-        shell.expect("a shell")
+        let o = shell.expect("a shell");
+        replay_all(&o, &self.0);
+        o
     }
     fn must(&self, command: &str) {
         let o = self.sh(command);

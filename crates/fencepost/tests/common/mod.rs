@@ -10,9 +10,52 @@ pub fn command(args: &[&str]) -> Command {
     command.args(args).env("NO_COLOR", "1");
     command
 }
-/// Runs it with these arguments.
+/// Runs it with these arguments, and replays what it found.
 pub fn fencepost(args: &[&str]) -> Output {
-    command(args).output().expect("the command starts")
+    let o = command(args).output().expect("the command starts");
+    if args.first() != Some(&"replay") {
+        replay_all(&o, Path::new("."));
+    }
+    o
+}
+/// Replays every id that was printed, where the command ran: each must name a state that is violated again. So every id
+/// that a test of the command makes it print is replayed.
+pub fn replay_all(printed: &Output, folder: &Path) {
+    let text = String::from_utf8_lossy(&printed.stdout);
+    let mut ids = Vec::new();
+    match serde_json::from_str(&text) {
+        Ok(document) => collect_ids(&document, &mut ids),
+        Err(_) => {
+            let quoted = text.split("fencepost replay '").skip(1);
+            ids.extend(quoted.filter_map(|rest| Some(rest.split_once('\'')?.0.to_owned())));
+        }
+    }
+    let image = std::env::temp_dir().join(format!("fencepost-replayed-{}-{:p}", std::process::id(), &text));
+    for id in ids {
+        let again = command(&["replay", &id, "-o"])
+            .arg(&image)
+            .current_dir(folder)
+            .output();
+        let again = again.expect("the command starts");
+        let said = String::from_utf8_lossy(&again.stdout);
+        assert_eq!(code(&again), 1, "replay {id}: {said}{}", stderr(&again));
+    }
+    let _ = std::fs::remove_file(image);
+}
+/// The texts of all fields `replay` of a document.
+fn collect_ids(value: &Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value.as_str().filter(|_| key == "replay") {
+                    Some(id) => ids.push(id.to_owned()),
+                    None => collect_ids(value, ids),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|v| collect_ids(v, ids)),
+        _ => {}
+    }
 }
 /// Its exit code.
 pub fn code(o: &Output) -> i32 {
