@@ -32,10 +32,7 @@ pub fn replay_all(printed: &Output, folder: &Path) {
     }
     let image = std::env::temp_dir().join(format!("fencepost-replayed-{}-{:p}", std::process::id(), &text));
     for id in ids {
-        let again = command(&["replay", &id, "-o"])
-            .arg(&image)
-            .current_dir(folder)
-            .output();
+        let again = command(&["replay", &id, "-o"]).arg(&image).current_dir(folder).output();
         let again = again.expect("the command starts");
         let said = String::from_utf8_lossy(&again.stdout);
         assert_eq!(code(&again), 1, "replay {id}: {said}{}", stderr(&again));
