@@ -59,24 +59,24 @@ impl Lines {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// How many lie in the fixed place: `line(0)` to `line(fixed() - 1)`.
+    /// How many there are, if the fixed place is not full: `line(0)` to `line(n - 1)`.
     #[inline(always)]
-    pub fn fixed(&self) -> usize {
-        self.len.min(Lines::FIRST)
+    pub fn few(&self) -> Option<usize> {
+        (self.len < Lines::FIRST).then_some(self.len)
     }
     /// One of the lines in the fixed place.
     #[inline(always)]
     pub fn line(&self, i: usize) -> u64 {
         self.first[i % Lines::FIRST]
     }
-    /// Takes out the lines beyond the fixed place.
-    #[inline(always)]
-    pub fn take_rest(&mut self) -> Vec<u64> {
-        if self.len < Lines::FIRST {
-            Vec::new()
-        } else {
-            std::mem::take(&mut self.rest)
-        }
+    /// Takes out all lines, however many there are.
+    #[cold]
+    #[inline(never)]
+    pub fn take(&mut self) -> Vec<u64> {
+        let mut all = self.first[..self.len].to_vec();
+        all.append(&mut self.rest);
+        self.len = 0;
+        all
     }
     /// Forgets every line.
     #[inline(always)]
@@ -124,11 +124,10 @@ mod tests {
             let mut lines = Lines::default();
             (0..n).for_each(|i| lines.push(i));
             assert_eq!((lines.len(), lines.is_empty()), (n as usize, n == 0));
-            let mut all: Vec<u64> = (0..lines.fixed()).map(|i| lines.line(i)).collect();
-            all.extend(lines.take_rest());
-            lines.clear();
-            assert_eq!(all, (0..n).collect::<Vec<_>>());
-            assert!(lines.is_empty() && lines.is_empty());
+            assert_eq!(lines.few(), (n < 64).then_some(n as usize));
+            assert!((0..n.min(64)).all(|i| lines.line(i as usize) == i));
+            assert_eq!(lines.take(), (0..n).collect::<Vec<_>>());
+            assert!(lines.is_empty() && lines.len() == 0);
         }
     }
 }

@@ -23,13 +23,15 @@ pub use wire::{
 };
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub use x86::{Children, Judge, calibrate, flush_instruction, wire_clients, wire_killed, wire_server, wire_timed};
+pub use x86::{
+    Children, Judge, calibrate, flush_instruction, logged_stores, wire_clients, wire_killed, wire_server, wire_timed,
+};
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(test)))]
 pub use x86::{killed, run, until_killed};
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod elsewhere {
-    use crate::{Calibration, FlushWith, KillReport, NativeError, Request, RunReport};
+    use crate::{Calibration, FlushWith, KillReport, NativeError, Request, RunReport, Times};
     use crate::{ClientsPlan, ServerPlan, WireKills, WireLeft, WireRequest, WireTimes};
     use std::path::Path;
     use std::process::Command;
@@ -88,6 +90,10 @@ mod elsewhere {
     ) -> Result<WireKills, NativeError> {
         Err(NativeError::Host)
     }
+    /// Times logged stores. Refused here.
+    pub fn logged_stores(_: &[FlushWith]) -> Result<[Times; 2], NativeError> {
+        Err(NativeError::Host)
+    }
     /// Measures this machine. Refused here.
     pub fn calibrate(_: &[FlushWith]) -> Result<Calibration, NativeError> {
         Err(NativeError::Host)
@@ -95,6 +101,6 @@ mod elsewhere {
 }
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 pub use elsewhere::{
-    Children, Judge, calibrate, flush_instruction, killed, run, until_killed, wire_clients, wire_killed, wire_server,
-    wire_timed,
+    Children, Judge, calibrate, flush_instruction, killed, logged_stores, run, until_killed, wire_clients, wire_killed,
+    wire_server, wire_timed,
 };

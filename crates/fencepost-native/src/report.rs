@@ -73,13 +73,23 @@ pub struct Memory {
     pub meaning: String,
 }
 
-/// Nanoseconds per operation of one thread, over short batches.
+/// Nanoseconds of one repetition, over short batches.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Times {
     /// Fastest batch.
     pub min: f64,
     /// Median batch.
     pub median: f64,
+}
+impl Times {
+    /// Of these batches; without any, the fastest is infinite and the median 0.
+    pub fn of(mut batches: Vec<f64>) -> Times {
+        batches.sort_by(f64::total_cmp);
+        Times {
+            min: batches.first().copied().unwrap_or(f64::INFINITY),
+            median: batches.get(batches.len() / 2).copied().unwrap_or(0.0),
+        }
+    }
 }
 
 /// Instructions that persist, per operation, of the baseline.
@@ -135,6 +145,8 @@ pub struct RunReport {
     pub batch: u32,
     /// Batches per variant.
     pub batches: u32,
+    /// Pairs during which a thread was switched out; they do not count where ten others are left.
+    pub disturbed: u32,
     /// Fastest batch of the variant, in nanoseconds per operation of a thread.
     pub ns_per_op_min: f64,
     /// Median batch of the variant.
@@ -182,7 +194,7 @@ pub struct KillReport {
     pub note: &'static str,
 }
 
-/// What instructions cost on this machine, in nanoseconds; the smallest of many short batches.
+/// What instructions cost on this machine, in nanoseconds: the fastest and the median of many short batches.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// Name of the processor.
@@ -196,29 +208,38 @@ pub struct Calibration {
     /// Independent additions retired per nanosecond.
     pub adds_per_ns: f64,
     /// Data caches, nearest first: bytes, ways, and the latency of a dependent load.
-    pub caches: Vec<(u64, u32, f64)>,
+    pub caches: Vec<(u64, u32, Times)>,
     /// A dependent load that misses every cache.
-    pub memory_load: f64,
+    pub memory_load: Times,
     /// A fence with nothing to wait for.
-    pub fence: f64,
+    pub fence: Times,
     /// Store, flush, fence on one line.
-    pub pair_hot: f64,
+    pub pair_hot: Times,
     /// The same on random lines of 64 MiB.
-    pub pair_random: f64,
+    pub pair_random: Times,
     /// Store and flush without a fence, per line of a long stream.
-    pub flush_stream: f64,
+    pub flush_stream: Times,
     /// Load, flush of the clean line, fence.
-    pub flush_clean: f64,
+    pub flush_clean: Times,
     /// One non-temporal store, fence.
-    pub nt_fence: f64,
+    pub nt_fence: Times,
     /// Eight of them, a whole line, fence.
-    pub nt_line_fence: f64,
+    pub nt_line_fence: Times,
     /// A whole line without a fence, per line of a long stream.
-    pub nt_stream: f64,
+    pub nt_stream: Times,
     /// An 8-byte word of a stream of records of three words every 32 bytes.
-    pub nt_record: f64,
+    pub nt_record: Times,
     /// An uncontended lock and its release.
-    pub lock: f64,
+    pub lock: Times,
     /// Non-temporal store, fence, then so many independent additions: (additions, time).
-    pub fence_over: Vec<(u32, f64)>,
+    pub fence_over: Vec<(u32, Times)>,
+    /// Store, flush, fence, then so many independent additions: (additions, time).
+    pub flush_over: Vec<(u32, Times)>,
+    /// A transaction that changes every word of two lines under an undo log past the caches, with and without its 16 fences between log
+    /// and data.
+    pub transaction: [Times; 2],
+    /// Batches that were timed.
+    pub batches: u64,
+    /// Those of them during which the thread was switched out, which do not count.
+    pub disturbed: u64,
 }

@@ -25,6 +25,10 @@ pub(crate) fn customer(seed: u64, h: u64, n: u64) -> u64 {
 pub(crate) fn item(seed: u64, h: u64, n: u64) -> u64 {
     of_table(seed, h, n, n.next_power_of_two() / 16)
 }
+/// TPC-C's choice of a last name among `n`, from 0 (2.1.6.1, 4.3.2.3): eight of the ten bits that number the standard's 1,000.
+pub(crate) fn last_name(seed: u64, h: u64, n: u64) -> u64 {
+    of_table(seed, h, n, n.next_power_of_two() / 4)
+}
 /// The constant `c` is drawn once a run.
 fn of_table(seed: u64, h: u64, n: u64, bits: u64) -> u64 {
     let a = bits.max(1) - 1;
@@ -95,13 +99,14 @@ mod tests {
         }
         assert!(high_bits[1] > high_bits[0] * 5 / 4, "{high_bits:?}");
     }
-    /// At the standard's sizes A is 1023 and 8191 (2.1.6.1); a table of one row has that row.
+    /// At the standard's sizes A is 1023, 8191 and 255 (2.1.6.1); a table of one row has that row.
     #[test]
     fn rows_of_tpcc_are_drawn_with_the_standards_constants() {
         for h in (0..2000u64).map(|i| rng::hash(&[9, i])) {
             let c = |a: u64| below(rng::hash(&[7, a]), a + 1);
             assert_eq!(customer(7, h, 3000), non_uniform(h, 1023, c(1023), 1, 3000) - 1);
             assert_eq!(item(7, h, 100_000), non_uniform(h, 8191, c(8191), 1, 100_000) - 1);
+            assert_eq!(last_name(7, h, 1000), non_uniform(h, 255, c(255), 1, 1000) - 1);
             assert!(customer(7, h, 10) < 10 && item(7, h, 37) < 37);
             assert_eq!((customer(7, h, 1), item(7, h, 1)), (0, 0));
         }

@@ -11,11 +11,12 @@
 
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
+use crate::linked::Linked;
 use crate::oracle::{Cut, History};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Region, Runtime, Tx};
+use crate::tx::{LogStep, Runtime, Tx};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -47,7 +48,6 @@ const VALUES: u64 = 8;
 const VALUE_WORDS: u64 = 7;
 const NEXT: u64 = 64;
 const ITEM: u64 = 128;
-const REGION_LINK: u8 = 1;
 
 /// The program.
 #[derive(Clone, Debug)]
@@ -55,8 +55,7 @@ pub struct Hash {
     rt: Runtime,
     dict: Dict,
     buckets: u64,
-    table: Rows,
-    preload: Rows,
+    linked: Linked,
     locks: Locks,
     footprint: Footprint,
 }
@@ -93,7 +92,7 @@ impl Described for Hash {
             return Err(impossible::<Hash>("buckets = 0: there must be at least one"));
         }
         let mut layout = Layout::default();
-        let (table, preload) = (
+        let (heads, planted) = (
             Rows::new(&mut layout, 8, p.buckets),
             Rows::new(&mut layout, ITEM, p.preload),
         );
@@ -105,8 +104,12 @@ impl Described for Hash {
             rt,
             dict,
             buckets: p.buckets,
-            table,
-            preload,
+            linked: Linked {
+                heads,
+                planted,
+                pool,
+                next: NEXT,
+            },
             locks,
             footprint: layout.footprint(),
         })
@@ -138,15 +141,8 @@ impl Hash {
     }
     #[inline(always)]
     fn head(&self, bucket: u64) -> Addr {
-        self.table.at::<()>(bucket).addr
+        self.linked.heads.at::<()>(bucket).addr
     }
-    fn is_item(&self, at: u64) -> bool {
-        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
-    }
-    fn is_link(&self, at: u64) -> bool {
-        self.table.owns(at) || (at >= NEXT && self.is_item(at - NEXT))
-    }
-
     #[track_caller]
     #[inline(always)]
     fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, new: Toggle) -> At<M::Dep> {
@@ -159,27 +155,8 @@ impl Hash {
         let split = tx.slip(Variant::NonAtomicUpdate);
         tx.fresh(last, Val::lit(if split { 0 } else { new.value }));
         tx.fresh(item.field(NEXT), Val::lit(0));
-        tx.step();
-        tx.region(REGION_LINK, &[link.pointer(), item.pointer()]);
-        tx.update(link, item.pointer());
-        tx.step();
+        Linked::link(tx, link, item);
         last
-    }
-    #[track_caller]
-    #[inline(always)]
-    fn remove<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, item: At<M::Dep>) {
-        let mut next = tx.read(item.field(NEXT));
-        if tx.slip(Variant::SemanticMistake) {
-            next = Val::lit(0); // The mistake: the rest of the chain is cut off.
-        }
-        tx.region(REGION_LINK, &[link.pointer(), next]);
-        if tx.slip(Variant::UnflushedUnlink) {
-            tx.write_unflushed(link, next);
-        } else {
-            tx.update(link, next);
-        }
-        tx.step();
-        tx.free(item);
     }
     /// Toggles the key; returns the value found (0: none).
     #[track_caller]
@@ -200,7 +177,7 @@ impl Hash {
             tx.compute(sites::CHAIN_STEP);
             if key == wanted.key {
                 let found = tx.read(item.field(VALUES)).v;
-                self.remove(&mut tx, link, item);
+                Linked::unlink(&mut tx, link, item, NEXT);
                 tx.commit();
                 return Ok(found);
             }
@@ -218,24 +195,13 @@ impl Hash {
         }
         Ok(0)
     }
-    fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
-        let (link, to) = (region.inputs[0].v, region.inputs[1].v);
-        if region.id != REGION_LINK || !self.is_link(link) || !(to == 0 || self.is_item(to)) {
-            return Err(Violation {
-                why: "a region record names no link of the table".into(),
-                at: None,
-            });
-        }
-        m.store(At::new(Addr(link)), Val::lit(to));
-        Ok(())
-    }
     /// Walks one chain; the keys and values in it, or what is wrong with it.
     fn chain<M: Mem<Dep = ()>>(&self, m: &mut M, bucket: u64) -> Result<Vec<(u64, u64)>, Violation> {
         let mut found: Vec<(u64, u64)> = Vec::new();
         let mut item = m.load(At::new(self.head(bucket))).v;
         while item != 0 {
             let at = At::new(Addr(item));
-            if !self.is_item(item) {
+            if !self.linked.is_node(item) {
                 return Err(Violation::at(Addr(item), "a chain leads to something that is no item"));
             }
             let (key, value) = (m.load(at.field(KEY)).v, m.load(at.field(VALUES)).v);
@@ -269,7 +235,7 @@ impl Program for Hash {
 
     fn setup<M: Mem>(&self, m: &mut M) {
         for (i, (key, value)) in self.dict.preloaded().enumerate() {
-            let item = self.preload.at(i as u64);
+            let item = self.linked.planted.at(i as u64);
             let head = At::new(self.head(self.bucket(key)));
             let first = m.load(head);
             m.store(item.field(KEY), Val::lit(key));
@@ -279,7 +245,7 @@ impl Program for Hash {
         }
     }
     fn resident(&self) -> Vec<Span> {
-        vec![self.table.span(), self.preload.span()]
+        vec![self.linked.heads.span(), self.linked.planted.span()]
     }
     fn ranges(&self, thread: u32) -> Vec<Span> {
         self.rt.ranges(thread, self.resident())
@@ -303,7 +269,8 @@ impl Program for Hash {
         self.rt.recover_start()
     }
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild(m, state, |m, _, _, region| self.resume(m, region))
+        self.rt
+            .rebuild(m, state, |m, _, _, region| self.linked.resume(m, region))
     }
     fn model(&self, ops: &[OpRecord]) -> HashModel {
         let history = self.dict.history(ops, |key| self.locks.stripe(self.bucket(key)));

@@ -154,6 +154,11 @@ impl Rows {
         let base = layout.pm(row * count);
         Rows { base, row, count }
     }
+    /// The same at a multiple of `align`.
+    pub fn aligned(layout: &mut Layout, row: u64, count: u64, align: u64) -> Rows {
+        let base = layout.pm_aligned(row * count, align);
+        Rows { base, row, count }
+    }
     /// Number of rows.
     pub fn count(&self) -> u64 {
         self.count

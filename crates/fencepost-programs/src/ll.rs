@@ -11,12 +11,14 @@
 
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
+use crate::linked::Linked;
 use crate::oracle::{Cut, History};
+use crate::ordered_keys::flow;
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogStep, Region, Runtime, Tx};
+use crate::tx::{LogStep, Runtime, Tx};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -47,7 +49,6 @@ const KEY: u64 = 0;
 const NEXT: u64 = 8;
 const VALUE: u64 = 16;
 const NODE: u64 = 64;
-const REGION_LINK: u8 = 1;
 
 /// The program.
 #[derive(Clone, Debug)]
@@ -55,9 +56,8 @@ pub struct Ll {
     rt: Runtime,
     dict: Dict,
     lists: u64,
-    /// Pointers to first nodes, one a line.
-    heads: Rows,
-    preload: Rows,
+    /// Pointers to first nodes lie one a line.
+    linked: Linked,
     locks: Locks,
     footprint: Footprint,
 }
@@ -98,7 +98,7 @@ impl Described for Ll {
         }
         let mut layout = Layout::default();
         let heads = Rows::new(&mut layout, 64, p.lists);
-        let preload = Rows::new(&mut layout, NODE, p.preload);
+        let planted = Rows::new(&mut layout, NODE, p.preload);
         let blocks = u64::from(s.ops) * u64::from(p.batch);
         let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
         // A node and its predecessor's link, or one link.
@@ -108,8 +108,12 @@ impl Described for Ll {
             rt,
             dict,
             lists: p.lists,
-            heads,
-            preload,
+            linked: Linked {
+                heads,
+                planted,
+                pool,
+                next: NEXT,
+            },
             locks,
             footprint: layout.footprint(),
         })
@@ -145,24 +149,18 @@ impl Ll {
     fn list(&self, key: u64) -> u64 {
         key % self.lists
     }
-    fn is_node(&self, at: u64) -> bool {
-        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
-    }
-    fn is_link(&self, at: u64) -> bool {
-        self.heads.owns(at) || (at >= NEXT && self.is_node(at - NEXT))
-    }
     /// Toggles the key in a transaction; the value found (0: none), and where the new value's word is.
     #[track_caller]
     #[inline(always)]
     fn toggle<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle) -> (u64, Option<At<M::Dep>>) {
-        let mut link = self.heads.at(self.list(wanted.key));
+        let mut link = self.linked.heads.at(self.list(wanted.key));
         let mut node = tx.read(link).ptr();
         while node.addr.0 != 0 {
             let key = tx.read(node.field(KEY)).v;
             tx.compute(sites::CHAIN_STEP);
             if key == wanted.key {
                 let found = tx.read(node.field(VALUE)).v;
-                self.remove(tx, link, node);
+                Linked::unlink(tx, link, node, NEXT);
                 return (found, None);
             }
             if key > wanted.key {
@@ -180,27 +178,8 @@ impl Ll {
         tx.fresh(new.field(KEY), Val::lit(wanted.key));
         tx.fresh(new.field(NEXT), node.pointer());
         tx.fresh(new.field(VALUE), Val::lit(value));
-        tx.step();
-        tx.region(REGION_LINK, &[link.pointer(), new.pointer()]);
-        tx.update(link, new.pointer());
-        tx.step();
+        Linked::link(tx, link, new);
         (0, Some(new.field(VALUE)))
-    }
-    #[track_caller]
-    #[inline(always)]
-    fn remove<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>) {
-        let mut next = tx.read(node.field(NEXT));
-        if tx.slip(Variant::SemanticMistake) {
-            next = Val::lit(0); // The mistake: the rest of the list is cut off.
-        }
-        tx.region(REGION_LINK, &[link.pointer(), next]);
-        if tx.slip(Variant::UnflushedUnlink) {
-            tx.write_unflushed(link, next);
-        } else {
-            tx.update(link, next);
-        }
-        tx.step();
-        tx.free(node);
     }
     /// The transaction, under its locks: the values found, if anybody looks.
     #[track_caller]
@@ -231,21 +210,10 @@ impl Ll {
         }
         Ok(found)
     }
-    fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
-        let (link, to) = (region.inputs[0].v, region.inputs[1].v);
-        if region.id != REGION_LINK || !self.is_link(link) || !(to == 0 || self.is_node(to)) {
-            return Err(Violation {
-                why: "a region record names no link of a list".into(),
-                at: None,
-            });
-        }
-        m.store(At::new(Addr(link)), Val::lit(to));
-        Ok(())
-    }
     fn audit_list(&self, list: usize, cut: Cut) -> LlAudit {
         LlAudit {
             list,
-            link: self.heads.at::<()>(list as u64).addr.0,
+            link: self.linked.heads.at::<()>(list as u64).addr.0,
             key: 0,
             next: 0,
             cut,
@@ -271,7 +239,7 @@ impl Ll {
         let wrong = |why: &str| Violation::at(Addr(if node == 0 { s.link } else { node }), why);
         let key = match node {
             0 => u64::MAX,
-            _ if !self.is_node(node) => return Err(wrong("a link leads to something that is no node")),
+            _ if !self.linked.is_node(node) => return Err(wrong("a link leads to something that is no node")),
             _ => m.load(At::new(Addr(node + KEY))).v,
         };
         // Keys ascend, so no walk meets a node twice.
@@ -308,7 +276,7 @@ impl Program for Ll {
     fn setup<M: Mem>(&self, m: &mut M) {
         // From the last key to the first, each before what its list holds so far.
         for (i, (key, value)) in self.dict.preloaded().enumerate().rev() {
-            let (node, head) = (self.preload.at(i as u64), self.heads.at(self.list(key)));
+            let (node, head) = (self.linked.planted.at(i as u64), self.linked.heads.at(self.list(key)));
             let first = m.load(head);
             m.store(node.field(KEY), Val::lit(key));
             m.store(node.field(NEXT), first);
@@ -317,7 +285,7 @@ impl Program for Ll {
         }
     }
     fn resident(&self) -> Vec<Span> {
-        vec![self.heads.span(), self.preload.span()]
+        vec![self.linked.heads.span(), self.linked.planted.span()]
     }
     fn ranges(&self, thread: u32) -> Vec<Span> {
         self.rt.ranges(thread, self.resident())
@@ -357,7 +325,8 @@ impl Program for Ll {
         self.rt.recover_start()
     }
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild(m, state, |m, _, _, region| self.resume(m, region))
+        self.rt
+            .rebuild(m, state, |m, _, _, region| self.linked.resume(m, region))
     }
     fn model(&self, ops: &[OpRecord]) -> LlModel {
         let history = self.dict.history(ops, |key| self.list(key));
@@ -369,10 +338,6 @@ impl Program for Ll {
         self.audit_list(0, model.history.cut(crash))
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &LlModel, m: &mut M, state: LlAudit) -> Flow<LlAudit> {
-        match self.audit_step(model, m, state) {
-            Ok(Some(next)) => Flow::Next(next),
-            Ok(None) => Flow::Done(Ok(())),
-            Err(v) => Flow::Done(Err(v)),
-        }
+        flow(self.audit_step(model, m, state))
     }
 }

@@ -14,7 +14,7 @@ pub struct NativeArgs {
     #[command(subcommand)]
     pub command: Option<NativeCommand>,
     /// Program.
-    #[arg(required_unless_present = "calibrate")]
+    #[arg(required_unless_present_any = ["calibrate", "compare"])]
     pub program: Option<String>,
     /// How it runs.
     #[command(flatten)]
@@ -25,7 +25,8 @@ pub struct NativeArgs {
     /// Measure what the instructions of this CPU cost, and write a machine file that simulates it (`run -m FILE`).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "kill"])]
     pub calibrate: Option<PathBuf>,
-    /// Run the program natively and simulated on this machine, preset or file, and set the two side by side.
+    /// Run the program (sps, hash and cq if none is named) natively and simulated on this machine, preset or file, and set the two side by
+    /// side.
     #[arg(long, value_name = "MACHINE", conflicts_with_all = ["kill", "calibrate"])]
     pub compare: Option<String>,
 }

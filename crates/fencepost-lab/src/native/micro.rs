@@ -15,6 +15,8 @@ pub enum Sequence {
     Pair,
     /// Non-temporal store, sfence.
     NonTemporal,
+    /// A transaction that changes every word of two lines under an undo log past the caches, with or without the fences between them.
+    Logged(bool),
     /// A load that depends on the one before and misses every cache.
     Load,
 }
@@ -40,6 +42,7 @@ fn body(sequence: Sequence, times: u64) -> ThreadBody {
                     m.nt_store(word, Val::lit(i));
                     m.fence(Fence::Sfence);
                 }
+                Sequence::Logged(fences) => logged(m, i, fences),
                 Sequence::Load => {
                     let zero = m.load(next);
                     next = zero.map(|v| v + Addr::pm(4096 + (i + 1) * STRIDE).0).ptr();
@@ -47,6 +50,23 @@ fn body(sequence: Sequence, times: u64) -> ThreadBody {
             }
         }
     })
+}
+
+/// As the calibration executes it.
+fn logged<M: Mem>(m: &mut M, i: u64, fences: bool) {
+    let at = |offset: u64| At::new(Addr::pm(4096 + offset));
+    let (log, line) = (1 << 20, |n: u64| (2 * i + n) % 16 * 64);
+    for word in 0..16 {
+        (0..3).for_each(|w| m.nt_store(at(log + 64 + word * 32 + w * 8), Val::lit(i)));
+        if fences {
+            m.fence(Fence::Sfence);
+        }
+        m.store(at(line(word / 8) + word % 8 * 8), Val::lit(i));
+    }
+    (0..2).for_each(|n| m.flush(at(line(n)), Flush::Clwb));
+    m.fence(Fence::Sfence);
+    m.nt_store(at(log), Val::lit(i));
+    m.fence(Fence::Sfence);
 }
 
 /// Nanoseconds of one repetition on a machine, with settings besides.

@@ -13,5 +13,5 @@ pub use fencepost_native::{
 };
 pub use machine_file::{Calibrated, Simulates, calibrate};
 pub use runs::{DESIGN, NativeRequest, killed, native, until_killed};
-pub use side_by_side::{Compared, SideBySide, side_by_side};
+pub use side_by_side::{CLOSE, Compared, Comparison, SideBySide, side_by_side};
 pub use wire::{NetChildren, NetReport, NetRequest, NetRow, net, net_clients, net_killed, net_server};

@@ -6,23 +6,38 @@ use super::instructions::sfence;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::pinned::{cpus, pin};
+use super::sample::{Sampler, repeated};
 use crate::error::NativeError;
-use crate::report::{Calibration, FlushWith};
+use crate::report::{Calibration, FlushWith, Times};
 use fencepost_kernel::{Addr, Bytes, Rmw, Stream, Width};
 use fencepost_programs::layout::Footprint;
 use std::hint::black_box;
-use std::time::Instant;
 
 /// Bytes of the working set that no cache holds, and of the one that random lines are taken from.
 const LARGE: u64 = 256 << 20;
 const RANDOM: u64 = 64 << 20;
-/// Batches; the smallest counts.
-const BATCHES: u32 = 40;
+/// Lines that transactions of a log and data change in turn.
+const CHANGED: u32 = 16;
+/// Independent additions behind a fence.
+const OVER: [u32; 4] = [0, 256, 1024, 4096];
 
 /// Measures this machine, on anonymous memory; `without` some flushes.
 pub fn calibrate(without: &[FlushWith]) -> Result<Calibration, NativeError> {
+    on_memory(without, LARGE, measure)
+}
+/// A transaction of 16 logged stores, with and without the fences between log and data, on anonymous memory.
+pub fn logged_stores(without: &[FlushWith]) -> Result<[Times; 2], NativeError> {
+    on_memory(without, 2 << 20, |raw, _, _| transactions(raw, &mut Sampler::new()))
+}
+
+/// Runs `body` on a pinned thread, with accesses to `bytes` of memory, the flush, and the number of processors.
+fn on_memory<T: Send>(
+    without: &[FlushWith],
+    bytes: u64,
+    body: impl FnOnce(Raw, FlushWith, u32) -> T + Send,
+) -> Result<T, NativeError> {
     let flush = FlushWith::found(without)?;
-    let (dram, pm) = (Bytes(4096), Bytes(LARGE));
+    let (dram, pm) = (Bytes(4096), Bytes(bytes));
     let mapping = Mapping::new(Footprint { dram, pm }, None)?;
     mapping.touch();
     #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
@@ -32,7 +47,7 @@ pub fn calibrate(without: &[FlushWith]) -> Result<Calibration, NativeError> {
     std::thread::scope(|s| {
         let measured = s.spawn(|| {
             pin(&all, 0);
-            measure(raw, flush, all.len() as u32)
+            body(raw, flush, all.len() as u32)
         });
         measured.join().map_err(|_| NativeError::Child("failed".into()))
     })
@@ -42,93 +57,134 @@ fn at(offset: u64) -> Addr {
     Addr(PARTS[1] + offset % LARGE)
 }
 
-/// Nanoseconds of one call of `f`: the fastest batch of `n` calls.
-fn fastest(n: u32, mut f: impl FnMut(u32)) -> f64 {
-    let mut best = f64::INFINITY;
-    for _ in 0..BATCHES {
-        let begun = Instant::now();
-        (0..n).for_each(&mut f);
-        best = best.min(begun.elapsed().as_nanos() as f64 / f64::from(n));
-    }
-    best
-}
-
 fn measure(raw: Raw, flush: FlushWith, cores: u32) -> Calibration {
+    let mut s = Sampler::new();
+    let [empty, chain, adds_4096] = s.times([
+        repeated(|i| {
+            black_box(i);
+        }),
+        repeated(|_| {
+            let mut x = 1;
+            (0..100).for_each(|_| x = add(x));
+            black_box(x);
+        }),
+        repeated(|_| {
+            adds(4096, &mut [0; 8]);
+        }),
+    ]);
+    let net = |t: Times| Times {
+        min: (t.min - empty.min).max(0.0),
+        median: (t.median - empty.median).max(0.0),
+    };
+    let sizes = caches();
+    let mut levels = Vec::new();
+    for (i, (bytes, ways)) in sizes.iter().enumerate() {
+        // Well inside this level, well beyond the one before.
+        let inside = match sizes[..i].last() {
+            Some(before) => (before.0 * 4).min(bytes / 2),
+            None => bytes / 2,
+        };
+        levels.push((*bytes, *ways, chase(raw, &mut s, inside.min(LARGE / 4))));
+    }
+    let memory_load = chase(raw, &mut s, LARGE);
     let store = |a: Addr, v: u32| raw.store(a, v.into(), Width::B8);
     let mut random = Stream::new(1, "lines");
     let lines: Vec<Addr> = (0..4096).map(|_| at(random.below(RANDOM / 64) * 64)).collect();
     let line = |i: u32| lines[i as usize % lines.len()];
-    let empty = fastest(1000, |i| {
-        black_box(i);
-    });
-    let net = |ns: f64| (ns - empty).max(0.0);
     let pair = |a: Addr, i: u32| {
         store(a, i);
         raw.flush(a);
         sfence();
     };
     let whole_line = |i: u32| (0..8).for_each(|w| raw.nt_store(at(u64::from(i) * 64 + w * 8), w));
-    let record = |i: u32| (0..3).for_each(|w| raw.nt_store(at(u64::from(i) * 32 + w * 8), w));
-    let (ghz, adds_per_ns) = (1.0 / chain(), independent());
-    let sizes = caches();
-    let mut levels = Vec::new();
-    for (i, (bytes, ways)) in sizes.iter().enumerate() {
-        // Well inside this level, well beyond the one before.
-        let inside = sizes[..i]
-            .last()
-            .map_or(bytes / 2, |before| (before.0 * 2).max(bytes / 4));
-        levels.push((*bytes, *ways, chase(raw, inside.min(LARGE / 4))));
-    }
+    let single = [
+        repeated(|_| sfence()),
+        repeated(|i| pair(at(4096), i)),
+        repeated(|i| pair(line(i), i)),
+        repeated(|i| {
+            store(at(u64::from(i) * 64), i);
+            raw.flush(at(u64::from(i) * 64));
+        }),
+        repeated(|i| {
+            black_box(raw.load(line(i), Width::B8));
+            raw.flush(line(i));
+            sfence();
+        }),
+        repeated(|i| {
+            raw.nt_store(at(4096), i.into());
+            sfence();
+        }),
+        repeated(|i| {
+            whole_line(i);
+            sfence();
+        }),
+        repeated(whole_line),
+        repeated(|i| (0..3).for_each(|w| raw.nt_store(at(u64::from(i) * 32 + w * 8), w))),
+        repeated(|_| {
+            raw.rmw(at(8192), Rmw::Swap(1));
+            raw.store_release(at(8192), 0);
+        }),
+    ];
+    let [
+        fence,
+        pair_hot,
+        pair_random,
+        flush_stream,
+        flush_clean,
+        nt_fence,
+        nt_line_fence,
+        nt_stream,
+        record,
+        lock,
+    ] = s.times(single).map(net);
+    let fence_over = OVER.map(|n| {
+        repeated(move |i| {
+            raw.nt_store(at(4096), i.into());
+            sfence();
+            adds(n, &mut [0; 8]);
+        })
+    });
+    let flush_over = OVER.map(|n| {
+        repeated(move |i| {
+            pair(at(4096), i);
+            adds(n, &mut [0; 8]);
+        })
+    });
+    let (fence_over, flush_over) = (s.times(fence_over).map(net), s.times(flush_over).map(net));
+    let over = |times: [Times; 4]| OVER.into_iter().zip(times).collect();
+    let transaction = transactions(raw, &mut s).map(net);
     Calibration {
         cpu: name(),
         flush_instruction: flush.word(),
         cores,
-        ghz,
-        adds_per_ns,
+        ghz: 100.0 / chain.min,
+        adds_per_ns: 4096.0 / adds_4096.min,
         caches: levels,
-        memory_load: chase(raw, LARGE),
-        fence: net(fastest(1000, |_| sfence())),
-        pair_hot: net(fastest(200, |i| pair(at(4096), i))),
-        pair_random: net(fastest(200, |i| pair(line(i), i))),
-        flush_stream: net(fastest(2000, |i| {
-            store(at(u64::from(i) * 64), i);
-            raw.flush(at(u64::from(i) * 64));
-        })),
-        flush_clean: net(fastest(200, |i| {
-            black_box(raw.load(line(i), Width::B8));
-            raw.flush(line(i));
-            sfence();
-        })),
-        nt_fence: net(fastest(200, |i| {
-            raw.nt_store(at(4096), i.into());
-            sfence();
-        })),
-        nt_line_fence: net(fastest(200, |i| {
-            whole_line(i);
-            sfence();
-        })),
-        nt_stream: net(fastest(4000, whole_line)),
-        nt_record: net(fastest(4000, record)) / 3.0,
-        lock: net(fastest(500, |_| {
-            raw.rmw(at(8192), Rmw::Swap(1));
-            raw.store_release(at(8192), 0);
-        })),
-        fence_over: [0, 256, 1024, 4096].map(|n| (n, net(fence_over(raw, n)))).to_vec(),
+        memory_load,
+        fence,
+        pair_hot,
+        pair_random,
+        flush_stream,
+        flush_clean,
+        nt_fence,
+        nt_line_fence,
+        nt_stream,
+        nt_record: Times {
+            min: record.min / 3.0,
+            median: record.median / 3.0,
+        },
+        lock,
+        fence_over: over(fence_over),
+        flush_over: over(flush_over),
+        transaction,
+        batches: s.batches,
+        disturbed: s.disturbed,
     }
 }
 
-/// One of a chain of dependent additions: a clock.
-fn chain() -> f64 {
-    let mut x = 1u64;
-    fastest(20, |_| {
-        for _ in 0..1000 {
-            x = black_box_add(x);
-        }
-    }) / 1000.0
-}
-/// An addition that the compiler can neither fold nor leave out.
+/// An addition that the compiler can neither fold nor leave out. One behind the other they are a clock.
 #[inline(always)]
-fn black_box_add(mut x: u64) -> u64 {
+fn add(mut x: u64) -> u64 {
     #[allow(unsafe_code, reason = "an instruction that must stay")]
     // SAFETY: an addition of registers.
     unsafe {
@@ -141,27 +197,40 @@ fn black_box_add(mut x: u64) -> u64 {
 fn adds(n: u32, x: &mut [u64; 8]) {
     for _ in 0..n / 8 {
         for v in x.iter_mut() {
-            *v = black_box_add(*v);
+            *v = add(*v);
         }
     }
 }
-/// Independent additions per nanosecond.
-fn independent() -> f64 {
-    let mut x = [0; 8];
-    4096.0 / fastest(20, |_| adds(4096, &mut x))
+
+/// The transaction with and without its fences between log and data, in turn.
+fn transactions(raw: Raw, s: &mut Sampler) -> [Times; 2] {
+    s.times([
+        repeated(|i| transaction::<true>(raw, i)),
+        repeated(|i| transaction::<false>(raw, i)),
+    ])
 }
-/// A non-temporal store, a fence, and `n` independent additions behind it.
-fn fence_over(raw: Raw, n: u32) -> f64 {
-    let mut x = [0; 8];
-    fastest(100, |i| {
-        raw.nt_store(at(4096), i.into());
-        sfence();
-        adds(n, &mut x);
-    })
+/// Changes every word of two lines: for each a record of three words past the caches, a fence if asked for, and the store; then both
+/// lines flushed, and a commit word, each with a fence that always stays.
+#[inline(always)]
+fn transaction<const FENCES: bool>(raw: Raw, i: u32) {
+    let log = 1 << 20;
+    let line = |n: u32| u64::from((i.wrapping_mul(2) + n) % CHANGED) * 64;
+    for word in 0..16 {
+        let data = at(line(word / 8) + u64::from(word % 8) * 8);
+        (0..3).for_each(|w| raw.nt_store(at(log + 64 + u64::from(word) * 32 + w * 8), i.into()));
+        if FENCES {
+            sfence();
+        }
+        raw.store(data, i.into(), Width::B8);
+    }
+    (0..2).for_each(|n| raw.flush(at(line(n))));
+    sfence();
+    raw.nt_store(at(log), i.into());
+    sfence();
 }
 
 /// A dependent load of a random cycle through the lines of `bytes`.
-fn chase(raw: Raw, bytes: u64) -> f64 {
+fn chase(raw: Raw, s: &mut Sampler, bytes: u64) -> Times {
     let n = (bytes / 64).max(2);
     let mut order: Vec<u64> = (0..n).collect();
     let mut random = Stream::new(2, "chase");
@@ -172,8 +241,7 @@ fn chase(raw: Raw, bytes: u64) -> f64 {
     for i in 0..n {
         raw.store(at(i * 64), order[i as usize] * 64, Width::B8);
     }
-    let steps = n.clamp(2000, 20_000) as u32;
     let mut here = 0;
     (0..n.min(1 << 18)).for_each(|_| here = raw.load(at(here), Width::B8));
-    fastest(steps, |_| here = raw.load(at(here), Width::B8))
+    s.time(|_| here = raw.load(at(here), Width::B8))
 }

@@ -21,12 +21,13 @@ mod recovering;
 mod replay;
 #[cfg(not(test))]
 mod run;
+mod sample;
 mod timed;
 mod watched;
 mod wire;
 mod words;
 
-pub use calibrate::calibrate;
+pub use calibrate::{calibrate, logged_stores};
 pub use cpu::flush_instruction;
 #[cfg(not(test))]
 pub use kill::{killed, until_killed};

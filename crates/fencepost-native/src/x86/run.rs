@@ -6,10 +6,10 @@ use super::file::PmFile;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::pinned::cpus;
-use super::timed::{Plan, Round, Timed, median, times};
+use super::timed::{Plan, Round, Timed, times, undisturbed};
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
-use crate::report::{FlushWith, Memory, PerOperation, Request, RunReport, Variant};
+use crate::report::{FlushWith, Memory, PerOperation, Request, RunReport, Times, Variant};
 use fencepost_kernel::{Mode, Program};
 use fencepost_programs::{Coupling, Visit, footprint, with_program};
 
@@ -111,13 +111,15 @@ impl Run<'_> {
         cpus: u32,
     ) -> RunReport {
         let (plan, request) = (&self.plan, self.request);
+        let disturbed = rounds.iter().filter(|r| r.disturbed).count() as u32;
+        let rounds = &undisturbed(rounds, BATCHES as usize)[..];
         let baseline = times(rounds, 0, plan.batch);
         let ideal = plan.paired.then(|| times(rounds, 1, plan.batch));
         let reported = match (request.variant, ideal) {
             (Variant::Ideal, Some(ideal)) => ideal,
             _ => baseline,
         };
-        let mut gains: Vec<f64> = rounds.iter().map(|r| r[0] / r[1]).collect();
+        let gains = Times::of(rounds.iter().map(|r| r.ns[0] / r.ns[1]).collect());
         RunReport {
             program: request.program.clone(),
             variant: request.variant,
@@ -131,13 +133,14 @@ impl Run<'_> {
             ops: plan.rounds[1] * plan.batch,
             warmup: plan.rounds[0] * plan.batch,
             batch: plan.batch,
-            batches: plan.rounds[1],
+            batches: rounds.len() as u32,
+            disturbed,
             ns_per_op_min: reported.min,
             ns_per_op_median: reported.median,
             baseline,
             ideal,
             gain_min: ideal.map(|i| baseline.min / i.min),
-            gain_median: ideal.map(|_| median(&mut gains)),
+            gain_median: ideal.map(|_| gains.median),
             per_operation: per_operation(counts, u64::from(plan.total()) * u64::from(plan.threads)),
             check,
         }

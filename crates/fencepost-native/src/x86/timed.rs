@@ -3,6 +3,7 @@
 use super::choice::{BASELINE, IDEAL, Pair, WithPair};
 use super::memory::Raw;
 use super::pinned::{Meeting, on_threads, pin};
+use super::sample::Switches;
 use crate::report::Times;
 use fencepost_kernel::{Addr, Mem, Pm, Program, resident, run_batch};
 use std::hint::black_box;
@@ -27,8 +28,14 @@ impl Plan {
     }
 }
 
-/// Nanoseconds of the batches of a round, the slowest thread's: baseline, ideal.
-pub type Round = [f64; 2];
+/// Nanoseconds of the batches of a round, the slowest thread's.
+#[derive(Copy, Clone, Debug)]
+pub struct Round {
+    /// Baseline, ideal.
+    pub ns: [f64; 2],
+    /// Whether some thread was switched out meanwhile.
+    pub disturbed: bool,
+}
 
 /// Times a program on memory that is mapped and set up.
 pub struct Timed<'a> {
@@ -55,8 +62,12 @@ impl WithPair for Timed<'_> {
         };
         let times = on_threads(plan.threads, &one);
         let rounds = times[0].len();
-        let slowest = |r: usize, v: usize| times.iter().map(|t| t[r][v]).fold(0.0, f64::max);
-        (0..rounds).map(|r| [slowest(r, 0), slowest(r, 1)]).collect()
+        let slowest = |r: usize, v: usize| times.iter().map(|t| t[r].ns[v]).fold(0.0, f64::max);
+        let round = |r: usize| Round {
+            ns: [slowest(r, 0), slowest(r, 1)],
+            disturbed: times.iter().any(|t| t[r].disturbed),
+        };
+        (0..rounds).map(round).collect()
     }
 }
 
@@ -72,9 +83,9 @@ fn rounds<P: Program, Q: Pair>(program: &P, raw: Raw, plan: &Plan, t: u32, meeti
     let mut baseline = Pm::new(&mut baseline, BASELINE);
     let mut ideal = Pm::new(&mut ideal, IDEAL);
     let mut out = Vec::with_capacity(plan.rounds[1] as usize);
-    let (mut k, mut meetings) = (0, 0);
+    let (mut k, mut meetings, switches) = (0, 0, Switches::new());
     for round in 0..plan.rounds[0] + plan.rounds[1] {
-        let mut times = [0.0; 2];
+        let (mut times, mut disturbed) = ([0.0; 2], false);
         // The variant that runs first changes from round to round.
         for variant in [round % 2, 1 - round % 2] {
             if variant == 1 && !plan.paired {
@@ -83,14 +94,16 @@ fn rounds<P: Program, Q: Pair>(program: &P, raw: Raw, plan: &Plan, t: u32, meeti
             let inputs: Vec<P::Input> = (k..k + plan.batch).map(|k| program.input(t, k)).collect();
             meetings += 1;
             meeting.wait(meetings);
+            let before = switches.count();
             times[variant as usize] = match variant {
                 0 => batch(program, &mut baseline, t, k, &inputs),
                 _ => batch(program, &mut ideal, t, k, &inputs),
             };
+            disturbed |= switches.count() != before;
             k += plan.batch;
         }
         if round >= plan.rounds[0] {
-            out.push(times);
+            out.push(Round { ns: times, disturbed });
         }
     }
     out
@@ -106,16 +119,12 @@ fn batch<P: Program, M: Mem<Dep = ()>>(program: &P, pm: &mut Pm<'_, M>, t: u32, 
 
 /// Minimum and median of one variant's batches, per operation.
 pub fn times(rounds: &[Round], variant: usize, batch: u32) -> Times {
-    let mut all: Vec<f64> = rounds.iter().map(|r| r[variant] / f64::from(batch)).collect();
-    Times {
-        min: all.iter().copied().fold(f64::INFINITY, f64::min),
-        median: median(&mut all),
-    }
+    Times::of(rounds.iter().map(|r| r.ns[variant] / f64::from(batch)).collect())
 }
-/// The middle value; 0 of none.
-pub fn median(all: &mut [f64]) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or(0.0)
+/// The rounds in which every thread ran all the time; all, if there are fewer than `least` of them.
+pub fn undisturbed(rounds: &[Round], least: usize) -> Vec<Round> {
+    let kept: Vec<Round> = rounds.iter().copied().filter(|r| !r.disturbed).collect();
+    if kept.len() < least { rounds.to_vec() } else { kept }
 }
 
 #[cfg(test)]
@@ -123,9 +132,18 @@ mod tests {
     use super::*;
     #[test]
     fn minimum_and_median_are_per_operation() {
-        let rounds = [[300.0, 90.0], [100.0, 30.0], [200.0, 60.0]];
+        let rounds = [[300.0, 90.0], [100.0, 30.0], [200.0, 60.0]].map(|ns| Round { ns, disturbed: false });
         assert_eq!(times(&rounds, 0, 100), Times { min: 1.0, median: 2.0 });
         assert_eq!(times(&rounds, 1, 10), Times { min: 3.0, median: 6.0 });
+    }
+    #[test]
+    fn rounds_of_threads_that_were_switched_out_count_only_where_too_few_are_left() {
+        let rounds = [10.0, 20.0, 30.0].map(|ns| Round {
+            ns: [ns; 2],
+            disturbed: ns < 15.0,
+        });
+        let kept = |least| undisturbed(&rounds, least).len();
+        assert_eq!([kept(1), kept(2), kept(3)], [2, 2, 3]);
     }
     #[test]
     fn a_plan_counts_both_variants() {

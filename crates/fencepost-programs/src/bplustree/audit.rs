@@ -1,8 +1,7 @@
 //! The audit: a depth-first walk, one node a step, checking bounds, order, depth, leaf chain and every pair.
 
-use super::node::{COUNT, LEAF, NEXT, child_at, key_at, value_at};
-use super::{BPlusModel, BPlusTree};
-use crate::oracle::Cut;
+use super::node::{COUNT, LEAF, NEXT, Shape, child_at, key_at, value_at};
+use crate::ordered_keys::{Ascent, KeyModel, Step, get, wrong};
 use fencepost_kernel::{Addr, At, Mem, Violation, Width};
 
 /// A node on the path from the root, and the next of its children.
@@ -25,41 +24,24 @@ pub struct BPlusAudit {
     depth: Option<usize>,
     /// The leaf that must come next, once one has been seen.
     leaf: Option<u64>,
-    /// Next of the model's keys that has not been judged.
-    next: usize,
-    cut: Cut,
-}
-
-type Step = Result<Option<BPlusAudit>, Violation>;
-
-fn wrong(at: u64, why: &str) -> Violation {
-    Violation::at(Addr(at), why)
-}
-fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
-    m.load(At::new(Addr(node)).field(offset)).v
+    keys: Ascent,
 }
 
 impl BPlusAudit {
-    pub(super) fn start(cut: Cut) -> BPlusAudit {
+    pub(super) fn start(keys: Ascent) -> BPlusAudit {
         BPlusAudit {
             path: Vec::new(),
             started: false,
             depth: None,
             leaf: None,
-            next: 0,
-            cut,
+            keys,
         }
     }
-    pub(super) fn step<M: Mem<Dep = ()>>(mut self, p: &BPlusTree, model: &BPlusModel, m: &mut M) -> Step {
-        if let Some(fault) = model.history.fault() {
-            return Err(Violation {
-                why: fault.into(),
-                at: None,
-            });
-        }
+    pub(super) fn step<M: Mem<Dep = ()>>(mut self, p: &Shape, model: &KeyModel, m: &mut M) -> Step<BPlusAudit> {
+        model.sound()?;
         let target = if !self.started {
             self.started = true;
-            let root = m.load(At::new(p.root)).v;
+            let root = m.load(At::new(p.nodes.root)).v;
             Frame {
                 node: root,
                 child: 0,
@@ -76,7 +58,7 @@ impl BPlusAudit {
         Ok(Some(self))
     }
     /// The next child to look at, leaving nodes that have none left.
-    fn descend<M: Mem<Dep = ()>>(&mut self, p: &BPlusTree, m: &mut M) -> Option<Frame> {
+    fn descend<M: Mem<Dep = ()>>(&mut self, p: &Shape, m: &mut M) -> Option<Frame> {
         loop {
             let top = self.path.last_mut()?;
             let count = get(m, top.node, COUNT) & (LEAF - 1);
@@ -104,20 +86,14 @@ impl BPlusAudit {
             });
         }
     }
-    fn enter<M: Mem<Dep = ()>>(
-        &mut self,
-        p: &BPlusTree,
-        model: &BPlusModel,
-        m: &mut M,
-        f: Frame,
-    ) -> Result<(), Violation> {
-        if !p.is_node(f.node) {
+    fn enter<M: Mem<Dep = ()>>(&mut self, p: &Shape, model: &KeyModel, m: &mut M, f: Frame) -> Result<(), Violation> {
+        if !p.nodes.owns(f.node) {
             return Err(wrong(f.node, "a child pointer leads to something that is no node"));
         }
         let word = get(m, f.node, COUNT);
         let (count, leaf) = (word & (LEAF - 1), word & LEAF != 0);
         if count > p.pairs || word > (LEAF | p.pairs) {
-            return Err(wrong(f.node, "a node's count is beyond its room"));
+            return Err(wrong(f.node, "a node counts more pairs than it can hold"));
         }
         // Bounds nest strictly, so the walk cannot return to a node above: pointers cannot form a cycle without breaking this.
         if self.path.iter().any(|above| above.node == f.node) {
@@ -140,8 +116,8 @@ impl BPlusAudit {
     }
     fn leaf<M: Mem<Dep = ()>>(
         &mut self,
-        p: &BPlusTree,
-        model: &BPlusModel,
+        p: &Shape,
+        model: &KeyModel,
         m: &mut M,
         node: u64,
         count: u64,
@@ -156,49 +132,16 @@ impl BPlusAudit {
         for i in 0..count {
             let key = get(m, node, key_at(i));
             let value = m.load_n(At::new(Addr(node)).field(value_at(p.pairs, i)), Width::B4).v;
-            self.pair(model, node, key, value)?;
+            self.keys.pair(model, node, key, value)?;
         }
         Ok(())
     }
-    /// Keys ascend over the whole walk; the keys passed over are absent, this one has its value.
-    fn pair(&mut self, model: &BPlusModel, node: u64, key: u64, value: u64) -> Result<(), Violation> {
-        while let Some(k) = model.keys.get(self.next) {
-            if *k >= key {
-                break;
-            }
-            self.absent(model, *k)?;
-            self.next += 1;
-        }
-        if model.keys.get(self.next) != Some(&key) {
-            return Err(wrong(node, "a key is twice in the tree or of no operation"));
-        }
-        self.next += 1;
-        // The oracle's 0 means absent.
-        if value == 0 {
-            return Err(wrong(node, "a pair has no value"));
-        }
-        let why = "a leaf holds a value of no prefix of the operations";
-        model
-            .history
-            .observe(&mut self.cut, key, value)
-            .map_err(|_| wrong(node, why))
-    }
-    fn absent(&mut self, model: &BPlusModel, key: u64) -> Result<(), Violation> {
-        let missing = |_| Violation {
-            why: format!("key {key} is absent in no prefix of the operations"),
-            at: None,
-        };
-        model.history.observe(&mut self.cut, key, 0).map_err(missing)
-    }
-    fn finish(&mut self, model: &BPlusModel) -> Result<(), Violation> {
+    fn finish(&mut self, model: &KeyModel) -> Result<(), Violation> {
         if let Some(node) = self.leaf
             && node != 0
         {
             return Err(wrong(node, "the chain of leaves goes on beyond the last leaf"));
         }
-        for key in &model.keys[self.next..] {
-            self.absent(model, *key)?;
-        }
-        Ok(())
+        self.keys.finish(model)
     }
 }

@@ -12,8 +12,9 @@ mod node;
 pub use audit::BPlusAudit;
 
 use crate::dict::{Dict, Toggle};
-use crate::layout::{Footprint, Layout, Locks};
-use crate::oracle::History;
+use crate::layout::{Footprint, Layout, Locks, Rows};
+use crate::nodes::Nodes;
+use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
@@ -24,7 +25,7 @@ use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Width, params,
 };
-use node::{COUNT, LEAF, MOST_PAIRS, NEXT, NODE, Tree, child_at, key_at, value_at};
+use node::{COUNT, LEAF, MOST_PAIRS, NEXT, NODE, Shape, Tree, child_at, key_at, value_at};
 
 params! {
     /// Parameters of `bplustree`.
@@ -51,21 +52,10 @@ params! {
 pub struct BPlusTree {
     rt: Runtime,
     dict: Dict,
-    pairs: u64,
-    root: Addr,
-    preload: Addr,
-    preload_nodes: u64,
+    shape: Shape,
     leaves: u64,
     locks: Locks,
     footprint: Footprint,
-}
-
-/// What the oracle knows of a run.
-#[derive(Clone, Debug)]
-pub struct BPlusModel {
-    history: History,
-    /// Every key that may be in the tree, ascending.
-    keys: Vec<u64>,
 }
 
 impl Described for BPlusTree {
@@ -98,8 +88,8 @@ impl Described for BPlusTree {
         }
         let mut layout = Layout::default();
         let levels = level_sizes(p.preload, p.pairs);
-        let (leaves, preload_nodes) = (levels[0], levels.iter().sum());
-        let (root, preload) = (layout.pm(64), layout.pm_aligned(preload_nodes * NODE, NODE));
+        let (leaves, nodes) = (levels[0], levels.iter().sum());
+        let (root, planted) = (layout.pm(64), Rows::aligned(&mut layout, NODE, nodes, NODE));
         // Each split takes a node, and fills at least half of one; a chain of splits at most doubles that.
         let blocks = 8 + u64::from(s.ops) * u64::from(p.batch) * 2 * 2 / p.pairs.min(64);
         let blocks = blocks.max(u64::from(s.ops) * u64::from(p.batch) / (p.pairs / 2) * 2 + 8);
@@ -112,10 +102,10 @@ impl Described for BPlusTree {
         Ok(BPlusTree {
             rt,
             dict,
-            pairs: p.pairs,
-            root,
-            preload,
-            preload_nodes,
+            shape: Shape {
+                pairs: p.pairs,
+                nodes: Nodes { root, planted, pool },
+            },
             leaves,
             locks,
             footprint,
@@ -137,10 +127,6 @@ fn level_sizes(preload: u64, pairs: u64) -> Vec<u64> {
 }
 
 impl BPlusTree {
-    fn is_node(&self, at: u64) -> bool {
-        let end = self.preload.0 + self.preload_nodes * NODE;
-        (at >= self.preload.0 && at < end && at.is_multiple_of(NODE)) || self.rt.pool().owns(Addr(at))
-    }
     /// Toggles the operation's keys in one transaction; returns what each found.
     #[track_caller]
     #[inline(always)]
@@ -159,8 +145,8 @@ impl BPlusTree {
             let append = tx.slip(Variant::SemanticMistake);
             let mut tree = Tree {
                 tx: &mut tx,
-                root: self.root,
-                pairs: self.pairs,
+                root: self.shape.nodes.root,
+                pairs: self.shape.pairs,
             };
             let place = tree.search(*key);
             match place.found {
@@ -192,11 +178,11 @@ impl BPlusTree {
         let share = |i: u64| (below.len() as u64 * i / nodes) as usize;
         (0..nodes)
             .map(|i| {
-                let node = At::<M::Dep>::new(Addr(self.preload.0 + (used + i) * NODE));
+                let node = self.shape.nodes.planted.at::<M::Dep>(used + i);
                 let children = &below[share(i)..share(i + 1)];
                 m.store(node.field(COUNT), Val::lit(children.len() as u64 - 1));
                 for (c, (first, child)) in children.iter().enumerate() {
-                    m.store(node.field(child_at(self.pairs, c as u64)), Val::lit(*child));
+                    m.store(node.field(child_at(self.shape.pairs, c as u64)), Val::lit(*child));
                     if c > 0 {
                         m.store(node.field(key_at(c as u64 - 1)), Val::lit(*first));
                     }
@@ -210,7 +196,7 @@ impl BPlusTree {
         let share = |i: u64| (pairs.len() as u64 * i / leaves) as usize;
         (0..leaves)
             .map(|i| {
-                let leaf = At::<M::Dep>::new(Addr(self.preload.0 + i * NODE));
+                let leaf = self.shape.nodes.planted.at::<M::Dep>(i);
                 let own = &pairs[share(i)..share(i + 1)];
                 m.store(leaf.field(COUNT), Val::lit(own.len() as u64 | LEAF));
                 m.store(
@@ -219,7 +205,7 @@ impl BPlusTree {
                 );
                 for (n, (key, value)) in (0..).zip(own) {
                     m.store(leaf.field(key_at(n)), Val::lit(*key));
-                    m.store_n(leaf.field(value_at(self.pairs, n)), Val::lit(*value), Width::B4);
+                    m.store_n(leaf.field(value_at(self.shape.pairs, n)), Val::lit(*value), Width::B4);
                 }
                 (own.first().map_or(0, |p| p.0), leaf.addr.0)
             })
@@ -231,26 +217,29 @@ impl Program for BPlusTree {
     type Input = Small<Toggle, 4>;
     type Rebuild = LogStep;
     type Audit = BPlusAudit;
-    type Model = BPlusModel;
+    type Model = KeyModel;
 
     fn setup<M: Mem>(&self, m: &mut M) {
-        let sizes = level_sizes(self.dict.preload, self.pairs);
+        let sizes = level_sizes(self.dict.preload, self.shape.pairs);
         let mut level = self.plant_leaves(m, sizes[0]);
         let mut used = sizes[0];
         for nodes in &sizes[1..] {
             level = self.plant_level(m, &level, *nodes, used);
             used += nodes;
         }
-        m.store(At::new(self.root), Val::lit(level[0].1));
+        m.store(At::new(self.shape.nodes.root), Val::lit(level[0].1));
     }
     fn resident(&self) -> Vec<Span> {
         // Nodes lie leaves first: the upper levels, which every search passes, are the hottest.
-        let (inner, leaves) = (self.preload_nodes - self.leaves, self.leaves * NODE);
+        let (inner, leaves) = (self.shape.nodes.planted.count() - self.leaves, self.leaves * NODE);
         let span = |offset, len| Span {
-            at: Addr(self.preload.0 + offset),
+            at: Addr(self.shape.nodes.planted.span().at.0 + offset),
             len,
         };
-        let root = Span { at: self.root, len: 8 };
+        let root = Span {
+            at: self.shape.nodes.root,
+            len: 8,
+        };
         vec![root, span(leaves, (inner * NODE).max(1)), span(0, leaves)]
     }
     fn ranges(&self, thread: u32) -> Vec<Span> {
@@ -283,19 +272,13 @@ impl Program for BPlusTree {
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
         self.rt.rebuild_without_regions(m, state)
     }
-    fn model(&self, ops: &[OpRecord]) -> BPlusModel {
-        let history = self.dict.history(ops, |_| 0);
-        let keys = history.registers().collect();
-        BPlusModel { history, keys }
+    fn model(&self, ops: &[OpRecord]) -> KeyModel {
+        KeyModel::new(self.dict.history(ops, |_| 0))
     }
-    fn audit_start(&self, model: &BPlusModel, crash: &CrashPoint) -> BPlusAudit {
-        BPlusAudit::start(model.history.cut(crash))
+    fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> BPlusAudit {
+        BPlusAudit::start(Ascent::start(model, crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &BPlusModel, m: &mut M, state: BPlusAudit) -> Flow<BPlusAudit> {
-        match state.step(self, model, m) {
-            Ok(Some(next)) => Flow::Next(next),
-            Ok(None) => Flow::Done(Ok(())),
-            Err(v) => Flow::Done(Err(v)),
-        }
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: BPlusAudit) -> Flow<BPlusAudit> {
+        flow(state.step(&self.shape, model, m))
     }
 }

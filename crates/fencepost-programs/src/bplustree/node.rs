@@ -4,6 +4,7 @@
 //! second; then, in a leaf, values of 4 bytes, in an inner node, child pointers of 8. An inner node with `n` keys has
 //! `n + 1` children; the child at `i` holds keys below key `i` and not below key `i - 1`.
 
+use crate::nodes::Nodes;
 use crate::sites;
 use crate::tx::Tx;
 use fencepost_kernel::{Addr, At, Mem, Val, Width};
@@ -32,6 +33,15 @@ pub(super) const fn value_at(pairs: u64, i: u64) -> u64 {
 /// Offset of child `i` of an inner node.
 pub(super) const fn child_at(pairs: u64, i: u64) -> u64 {
     slots(pairs) + i * 8
+}
+
+/// The nodes of one tree.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Shape {
+    /// Pairs per node.
+    pub pairs: u64,
+    /// Which they are.
+    pub nodes: Nodes,
 }
 
 /// What a node's slots hold.

@@ -1,16 +1,8 @@
 //! The audit: one walk in the order of the keys, a node a step, checking bounds, counts, depth and every pair.
 
 use super::shape::{COUNT, LEAF, Shape};
-use crate::oracle::{Cut, History};
-use fencepost_kernel::{Addr, At, Mem, Violation};
-
-/// What the oracle knows of a run.
-#[derive(Clone, Debug)]
-pub struct BTreeModel {
-    pub(super) history: History,
-    /// Every key that may be in the tree, ascending.
-    pub(super) keys: Vec<u64>,
-}
+use crate::ordered_keys::{Ascent, KeyModel, Step, get, wrong};
+use fencepost_kernel::{At, Mem, Violation};
 
 /// A node on the path from the root, and the next of its children.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,44 +21,26 @@ pub struct BTreeAudit {
     started: bool,
     /// Depth of the leaves, once one has been seen.
     depth: Option<usize>,
-    /// Next of the model's keys that has not been judged.
-    next: usize,
-    cut: Cut,
-}
-
-fn wrong(at: u64, why: &str) -> Violation {
-    Violation::at(Addr(at), why)
-}
-fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
-    m.load(At::new(Addr(node)).field(offset)).v
+    keys: Ascent,
 }
 
 impl BTreeAudit {
-    pub(super) fn start(cut: Cut) -> BTreeAudit {
+    pub(super) fn start(keys: Ascent) -> BTreeAudit {
         BTreeAudit {
             path: Vec::new(),
             started: false,
             depth: None,
-            next: 0,
-            cut,
+            keys,
         }
     }
     /// One node; `None` at the end.
-    pub(super) fn step<M: Mem<Dep = ()>>(
-        mut self,
-        shape: &Shape,
-        model: &BTreeModel,
-        m: &mut M,
-    ) -> Result<Option<BTreeAudit>, Violation> {
-        if let Some(fault) = model.history.fault() {
-            let (why, at) = (fault.into(), None);
-            return Err(Violation { why, at });
-        }
+    pub(super) fn step<M: Mem<Dep = ()>>(mut self, shape: &Shape, model: &KeyModel, m: &mut M) -> Step<BTreeAudit> {
+        model.sound()?;
         let target = if self.started {
             self.descend(shape, model, m)?
         } else {
             self.started = true;
-            let node = m.load(At::new(shape.root)).v;
+            let node = m.load(At::new(shape.nodes.root)).v;
             Some(Frame {
                 node,
                 child: 0,
@@ -75,10 +49,7 @@ impl BTreeAudit {
             })
         };
         let Some(target) = target else {
-            for key in &model.keys[self.next..] {
-                self.absent(model, *key)?;
-            }
-            return Ok(None);
+            return self.keys.finish(model).map(|()| None);
         };
         self.enter(shape, model, m, target)?;
         Ok(Some(self))
@@ -87,7 +58,7 @@ impl BTreeAudit {
     fn descend<M: Mem<Dep = ()>>(
         &mut self,
         shape: &Shape,
-        model: &BTreeModel,
+        model: &KeyModel,
         m: &mut M,
     ) -> Result<Option<Frame>, Violation> {
         while let Some(top) = self.path.last_mut() {
@@ -106,7 +77,7 @@ impl BTreeAudit {
             if i > 0 {
                 low = get(m, node, shape.key(i - 1));
                 let value = get(m, node, shape.value(i - 1));
-                self.pair(model, node, low, value)?;
+                self.keys.pair(model, node, low, value)?;
             }
             let node = get(m, node, shape.child(i));
             return Ok(Some(Frame {
@@ -121,11 +92,11 @@ impl BTreeAudit {
     fn enter<M: Mem<Dep = ()>>(
         &mut self,
         shape: &Shape,
-        model: &BTreeModel,
+        model: &KeyModel,
         m: &mut M,
         f: Frame,
     ) -> Result<(), Violation> {
-        if !shape.is_node(f.node) {
+        if !shape.nodes.owns(f.node) {
             return Err(wrong(f.node, "a link leads to something that is no node"));
         }
         let word = get(m, f.node, COUNT);
@@ -159,33 +130,8 @@ impl BTreeAudit {
         }
         for i in 0..count {
             let (key, value) = (get(m, f.node, shape.key(i)), get(m, f.node, shape.value(i)));
-            self.pair(model, f.node, key, value)?;
+            self.keys.pair(model, f.node, key, value)?;
         }
         Ok(())
-    }
-    /// Keys ascend over the whole walk; the keys passed over are absent, this one has its value.
-    fn pair(&mut self, model: &BTreeModel, node: u64, key: u64, value: u64) -> Result<(), Violation> {
-        while let Some(k) = model.keys.get(self.next).filter(|k| **k < key) {
-            self.absent(model, *k)?;
-            self.next += 1;
-        }
-        if model.keys.get(self.next) != Some(&key) {
-            return Err(wrong(node, "a key is twice in the tree or of no operation"));
-        }
-        self.next += 1;
-        // The oracle's 0 means absent.
-        if value == 0 {
-            return Err(wrong(node, "a pair has no value"));
-        }
-        let why = "a node holds a value of no prefix of the operations";
-        let seen = model.history.observe(&mut self.cut, key, value);
-        seen.map_err(|_| wrong(node, why))
-    }
-    fn absent(&mut self, model: &BTreeModel, key: u64) -> Result<(), Violation> {
-        let missing = |_| Violation {
-            why: format!("key {key} is absent in no prefix of the operations"),
-            at: None,
-        };
-        model.history.observe(&mut self.cut, key, 0).map_err(missing)
     }
 }

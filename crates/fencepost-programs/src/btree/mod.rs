@@ -13,10 +13,12 @@ mod remove;
 mod shape;
 mod tree;
 
-pub use audit::{BTreeAudit, BTreeModel};
+pub use audit::BTreeAudit;
 
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
+use crate::nodes::Nodes;
+use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
@@ -101,10 +103,8 @@ impl Described for BTree {
             rt,
             dict,
             shape: Shape {
-                root,
                 pairs: p.pairs,
-                planted,
-                pool,
+                nodes: Nodes { root, planted, pool },
             },
             locks,
             footprint: layout.footprint(),
@@ -140,7 +140,7 @@ impl BTree {
     }
     /// Writes a subtree of the preloaded pairs; returns its address. `used` counts the nodes written.
     fn plant<M: Mem>(&self, m: &mut M, pairs: &[(u64, u64)], height: u32, used: &mut u64) -> u64 {
-        let node = self.shape.planted.at::<M::Dep>(*used);
+        let node = self.shape.nodes.planted.at::<M::Dep>(*used);
         *used += 1;
         let put = |m: &mut M, i: u64, (key, value): (u64, u64)| {
             m.store(node.field(self.shape.key(i)), Val::lit(key));
@@ -171,16 +171,16 @@ impl Program for BTree {
     type Input = Toggle;
     type Rebuild = LogStep;
     type Audit = BTreeAudit;
-    type Model = BTreeModel;
+    type Model = KeyModel;
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
         let root = self.plant(m, &pairs, height(pairs.len() as u64, self.shape.pairs), &mut 0);
-        m.store(At::new(self.shape.root), Val::lit(root));
+        m.store(At::new(self.shape.nodes.root), Val::lit(root));
     }
     fn resident(&self) -> Vec<Span> {
-        let (at, len) = (self.shape.root, 8);
-        vec![Span { at, len }, self.shape.planted.span()]
+        let (at, len) = (self.shape.nodes.root, 8);
+        vec![Span { at, len }, self.shape.nodes.planted.span()]
     }
     fn ranges(&self, thread: u32) -> Vec<Span> {
         self.rt.ranges(thread, self.resident())
@@ -204,19 +204,13 @@ impl Program for BTree {
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
         self.rt.rebuild_without_regions(m, state)
     }
-    fn model(&self, ops: &[OpRecord]) -> BTreeModel {
-        let history = self.dict.history(ops, |_| 0);
-        let keys = history.registers().collect();
-        BTreeModel { history, keys }
+    fn model(&self, ops: &[OpRecord]) -> KeyModel {
+        KeyModel::new(self.dict.history(ops, |_| 0))
     }
-    fn audit_start(&self, model: &BTreeModel, crash: &CrashPoint) -> BTreeAudit {
-        BTreeAudit::start(model.history.cut(crash))
+    fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> BTreeAudit {
+        BTreeAudit::start(Ascent::start(model, crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &BTreeModel, m: &mut M, state: BTreeAudit) -> Flow<BTreeAudit> {
-        match state.step(&self.shape, model, m) {
-            Ok(Some(next)) => Flow::Next(next),
-            Ok(None) => Flow::Done(Ok(())),
-            Err(v) => Flow::Done(Err(v)),
-        }
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: BTreeAudit) -> Flow<BTreeAudit> {
+        flow(state.step(&self.shape, model, m))
     }
 }

@@ -2,9 +2,7 @@
 //!
 //! A node is a word of count and leaf flag, then keys, then values, then children, one more than keys.
 
-use crate::layout::Rows;
-use crate::pool::Pool;
-use fencepost_kernel::Addr;
+use crate::nodes::Nodes;
 use fencepost_kernel::units::LINE_BYTES;
 
 pub(super) const COUNT: u64 = 0;
@@ -14,14 +12,10 @@ pub(super) const LEAF: u64 = 1 << 32;
 /// The nodes of one tree.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Shape {
-    /// Where the root pointer lies.
-    pub root: Addr,
     /// Most pairs of a node.
     pub pairs: u64,
-    /// Nodes that stand before the run.
-    pub planted: Rows,
-    /// Where the others come from.
-    pub pool: Pool,
+    /// Which they are.
+    pub nodes: Nodes,
 }
 
 /// Bytes of a node of `pairs` pairs.
@@ -48,10 +42,6 @@ impl Shape {
     }
     pub fn bytes(&self) -> u64 {
         node_bytes(self.pairs)
-    }
-    /// Whether a node begins at `at`.
-    pub fn is_node(&self, at: u64) -> bool {
-        self.planted.owns(at) || self.pool.owns(Addr(at))
     }
 }
 

@@ -40,14 +40,14 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
     }
     #[track_caller]
     pub fn set_root(&mut self, node: At<M::Dep>) {
-        let root = At::new(self.shape.root);
+        let root = At::new(self.shape.nodes.root);
         self.tx.protect_once(root, 8);
         self.tx.write(root, node.pointer());
     }
     #[track_caller]
     #[inline(always)]
     pub fn root(&mut self) -> At<M::Dep> {
-        self.tx.read(At::new(self.shape.root)).ptr()
+        self.tx.read(At::new(self.shape.nodes.root)).ptr()
     }
     #[track_caller]
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use super::node::{DIFF, KEY, REF, TAG, entry};
 use crate::objects::{NODE, NONE, VALUE, Values};
-use crate::oracle::{Cut, History};
+use crate::ordered_keys::{Ascent, KeyModel, Step};
 use fencepost_kernel::{Addr, At, Mem, Violation};
 
 /// An entry that is yet to be read, and what must hold of every key below it.
@@ -21,13 +21,11 @@ struct Place {
 pub struct CtreeAudit {
     /// Entries yet to be read, the leftmost last.
     places: Vec<Place>,
-    /// Next of the model's keys that has not been judged.
-    next: usize,
-    cut: Cut,
+    keys: Ascent,
 }
 
 impl CtreeAudit {
-    pub(super) fn start(root: Addr, cut: Cut) -> CtreeAudit {
+    pub(super) fn start(root: Addr, keys: Ascent) -> CtreeAudit {
         let root = Place {
             entry: root.0,
             below: 64,
@@ -36,27 +34,20 @@ impl CtreeAudit {
         };
         CtreeAudit {
             places: vec![root],
-            next: 0,
-            cut,
+            keys,
         }
     }
     /// One entry; `None` after the last.
     pub(super) fn step<M: Mem<Dep = ()>>(
         mut self,
         m: &mut M,
-        history: &History,
-        (keys, values): (&[u64], Values),
+        model: &KeyModel,
+        values: Values,
         owns: impl Fn(u64) -> bool,
-    ) -> Result<Option<CtreeAudit>, Violation> {
-        if let Some(fault) = history.fault() {
-            return Err(Violation {
-                why: fault.into(),
-                at: None,
-            });
-        }
+    ) -> Step<CtreeAudit> {
+        model.sound()?;
         let Some(place) = self.places.pop() else {
-            self.absent_before(history, keys, None)?;
-            return Ok(None);
+            return self.keys.finish(model).map(|()| None);
         };
         let at = At::new(Addr(place.entry));
         let (key, tag, to) = (
@@ -88,28 +79,10 @@ impl CtreeAudit {
                 let Some(value) = values.whole(m, At::new(Addr(to))) else {
                     return wrong("a value is not whole");
                 };
-                self.absent_before(history, keys, Some(key))?;
-                if keys.get(self.next) != Some(&key) {
-                    return wrong("a key is out of order, twice in the tree or of no operation");
-                }
-                self.next += 1;
-                if history.observe(&mut self.cut, key, value).is_err() {
-                    return wrong("a key has the value of no prefix of the operations");
-                }
+                self.keys.pair(model, place.entry, key, value)?;
             }
             _ => return wrong("an entry is not whole"),
         }
         Ok(Some(self))
-    }
-    /// Every key before this one (all, if there is none) that was passed over is absent.
-    fn absent_before(&mut self, history: &History, keys: &[u64], key: Option<u64>) -> Result<(), Violation> {
-        while let Some(passed) = keys.get(self.next).filter(|k| key.is_none_or(|key| **k < key)) {
-            history.observe(&mut self.cut, *passed, 0).map_err(|_| Violation {
-                why: format!("key {passed:#x} is absent in no prefix of the operations"),
-                at: None,
-            })?;
-            self.next += 1;
-        }
-        Ok(())
     }
 }

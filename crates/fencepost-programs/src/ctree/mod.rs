@@ -19,7 +19,7 @@ pub use audit::CtreeAudit;
 use crate::dict::Toggle;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
-use crate::oracle::History;
+use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
@@ -66,14 +66,6 @@ pub struct Ctree {
     preload: Rows,
     locks: Locks,
     footprint: Footprint,
-}
-
-/// What the oracle knows of a run.
-#[derive(Clone, Debug)]
-pub struct CtreeModel {
-    history: History,
-    /// Every key that may be in the tree, ascending.
-    keys: Vec<u64>,
 }
 
 impl Described for Ctree {
@@ -236,7 +228,7 @@ impl Program for Ctree {
     type Input = Small<Toggle, 1>;
     type Rebuild = LogStep;
     type Audit = CtreeAudit;
-    type Model = CtreeModel;
+    type Model = KeyModel;
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let mut keys: Vec<(u64, u64)> = self.inserts.preloaded().collect();
@@ -278,20 +270,14 @@ impl Program for Ctree {
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
         self.rt.rebuild_without_regions(m, state)
     }
-    fn model(&self, ops: &[OpRecord]) -> CtreeModel {
-        let history = self.inserts.history(ops);
-        let keys = history.registers().collect();
-        CtreeModel { history, keys }
+    fn model(&self, ops: &[OpRecord]) -> KeyModel {
+        KeyModel::new(self.inserts.history(ops))
     }
-    fn audit_start(&self, model: &CtreeModel, crash: &CrashPoint) -> CtreeAudit {
-        CtreeAudit::start(self.root, model.history.cut(crash))
+    fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> CtreeAudit {
+        CtreeAudit::start(self.root, Ascent::start(model, crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &CtreeModel, m: &mut M, state: CtreeAudit) -> Flow<CtreeAudit> {
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: CtreeAudit) -> Flow<CtreeAudit> {
         let owns = |at| self.owns(at);
-        match state.step(m, &model.history, (&model.keys, self.inserts.values), owns) {
-            Ok(Some(next)) => Flow::Next(next),
-            Ok(None) => Flow::Done(Ok(())),
-            Err(v) => Flow::Done(Err(v)),
-        }
+        flow(state.step(m, model, self.inserts.values, owns))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
 use crate::objects::Values;
-use crate::oracle::{Cut, History};
+use crate::oracle::Cut;
+use crate::ordered_keys::{KeyModel, Step};
 use fencepost_kernel::{Addr, At, Mem, Violation};
 
 /// State between two steps of the audit.
@@ -16,8 +17,6 @@ pub struct HashmapAudit {
     key: Option<usize>,
     cut: Cut,
 }
-
-type Step = Result<Option<HashmapAudit>, Violation>;
 
 impl HashmapAudit {
     pub(super) fn start(cut: Cut) -> HashmapAudit {
@@ -33,16 +32,10 @@ impl HashmapAudit {
         mut self,
         m: &mut M,
         (table, values): (&Table, Values),
-        history: &History,
-        keys: &[u64],
+        model: &KeyModel,
         owns: impl Fn(u64) -> bool,
-    ) -> Step {
-        if let Some(fault) = history.fault() {
-            return Err(Violation {
-                why: fault.into(),
-                at: None,
-            });
-        }
+    ) -> Step<HashmapAudit> {
+        model.sound()?;
         let root = At::new(table.root);
         let array = m.load(root.field(BUCKETS)).v;
         let Some(nbuckets) = table.buckets_at(array) else {
@@ -55,7 +48,7 @@ impl HashmapAudit {
         let Some(i) = self.key else {
             return self.chain(m, table, (array, nbuckets), owns);
         };
-        let Some(key) = keys.get(i) else {
+        let Some(key) = model.keys.get(i) else {
             let why = "the map holds a key of no operation";
             return if self.entries == 0 {
                 Ok(None)
@@ -66,7 +59,7 @@ impl HashmapAudit {
         let head = Table::bucket(array, *key, nbuckets);
         let value = find(m, head, *key, values)?;
         self.entries -= u64::from(value != 0).min(self.entries);
-        if history.observe(&mut self.cut, *key, value).is_err() {
+        if model.history.observe(&mut self.cut, *key, value).is_err() {
             let why = "a key has the value of no prefix of the operations, or is not there";
             return Err(Violation::at(head.addr, why));
         }
@@ -80,7 +73,7 @@ impl HashmapAudit {
         table: &Table,
         (array, nbuckets): (At<()>, u64),
         owns: impl Fn(u64) -> bool,
-    ) -> Step {
+    ) -> Step<HashmapAudit> {
         let count = At::new(table.root).field(COUNT);
         if self.bucket == 0 && m.load(array).v != nbuckets {
             return Err(Violation::at(array.addr, "an array of buckets is not whole"));

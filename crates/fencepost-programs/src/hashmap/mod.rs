@@ -20,7 +20,7 @@ pub use audit::HashmapAudit;
 use crate::dict::Toggle;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
-use crate::oracle::History;
+use crate::ordered_keys::{KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
@@ -72,14 +72,6 @@ pub struct Hashmap {
     preload: Rows,
     locks: Locks,
     footprint: Footprint,
-}
-
-/// What the oracle knows of a run.
-#[derive(Clone, Debug)]
-pub struct HashmapModel {
-    history: History,
-    /// Every key that may be in the map.
-    keys: Vec<u64>,
 }
 
 impl Described for Hashmap {
@@ -217,7 +209,7 @@ impl Program for Hashmap {
     type Input = Small<Toggle, 1>;
     type Rebuild = LogStep;
     type Audit = HashmapAudit;
-    type Model = HashmapModel;
+    type Model = KeyModel;
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let buckets = self.table.first::<M>(m, self.inserts.preload);
@@ -274,20 +266,14 @@ impl Program for Hashmap {
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
         self.rt.rebuild_without_regions(m, state)
     }
-    fn model(&self, ops: &[OpRecord]) -> HashmapModel {
-        let history = self.inserts.history(ops);
-        let keys = history.registers().collect();
-        HashmapModel { history, keys }
+    fn model(&self, ops: &[OpRecord]) -> KeyModel {
+        KeyModel::new(self.inserts.history(ops))
     }
-    fn audit_start(&self, model: &HashmapModel, crash: &CrashPoint) -> HashmapAudit {
+    fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> HashmapAudit {
         HashmapAudit::start(model.history.cut(crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &HashmapModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
         let owns = |at| self.owns(at);
-        match state.step(m, (&self.table, self.inserts.values), &model.history, &model.keys, owns) {
-            Ok(Some(next)) => Flow::Next(next),
-            Ok(None) => Flow::Done(Ok(())),
-            Err(v) => Flow::Done(Err(v)),
-        }
+        flow(state.step(m, (&self.table, self.inserts.values), model, owns))
     }
 }

@@ -12,14 +12,15 @@ pub use audit::RbAudit;
 
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::oracle::History;
+use crate::nodes::Nodes;
+use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{LogStep, Runtime};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
+use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
 use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};
 
 params! {
@@ -41,18 +42,9 @@ params! {
 pub struct RbTree {
     rt: Runtime,
     dict: Dict,
-    root: Addr,
-    preload: Rows,
+    nodes: Nodes,
     locks: Locks,
     footprint: Footprint,
-}
-
-/// What the oracle knows of a run.
-#[derive(Clone, Debug)]
-pub struct RbModel {
-    history: History,
-    /// Every key that may be in the tree, ascending.
-    keys: Vec<u64>,
 }
 
 impl Described for RbTree {
@@ -78,7 +70,7 @@ impl Described for RbTree {
             return Err(impossible::<RbTree>(why));
         }
         let mut layout = Layout::default();
-        let (root, preload) = (layout.pm(64), Rows::new(&mut layout, NODE, p.preload));
+        let (root, planted) = (layout.pm(64), Rows::new(&mut layout, NODE, p.preload));
         let pool = Pool::new(&mut layout, s.threads, NODE, u64::from(s.ops));
         // A rebalancing walks up the tree: at most a few stores on each of its 2 log n levels.
         let rt = Runtime::new(&mut layout, s, p.coupling, 1024, pool);
@@ -86,8 +78,7 @@ impl Described for RbTree {
         Ok(RbTree {
             rt,
             dict,
-            root,
-            preload,
+            nodes: Nodes { root, planted, pool },
             locks,
             footprint: layout.footprint(),
         })
@@ -98,9 +89,6 @@ impl Described for RbTree {
 }
 
 impl RbTree {
-    fn is_node(&self, at: u64) -> bool {
-        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
-    }
     /// Toggles the key; returns the value found (0: none).
     #[track_caller]
     #[inline(always)]
@@ -108,7 +96,7 @@ impl RbTree {
         let mut tx = self.rt.begin(pm, thread, k)?;
         let mut tree = Tree {
             tx: &mut tx,
-            root: self.root,
+            root: self.nodes.root,
             fresh: None,
         };
         let (node, parent) = tree.search(wanted.key);
@@ -146,7 +134,7 @@ impl RbTree {
             return 0;
         }
         let middle = keys.len() / 2;
-        let node = self.preload.at::<M::Dep>((from + middle) as u64);
+        let node = self.nodes.planted.at::<M::Dep>((from + middle) as u64);
         let left = self.plant(m, &keys[..middle], from, node.addr.0, depth + 1, red_at);
         let right = self.plant(
             m,
@@ -175,18 +163,21 @@ impl Program for RbTree {
     type Input = Toggle;
     type Rebuild = LogStep;
     type Audit = RbAudit;
-    type Model = RbModel;
+    type Model = KeyModel;
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let keys: Vec<(u64, u64)> = self.dict.preloaded().collect();
         // Halving keeps every level full but the last: depth `d` is incomplete when 2^d <= n+1 < 2^(d+1).
         let red_at = (keys.len() as u64 + 1).ilog2();
         let root = self.plant(m, &keys, 0, 0, 0, red_at);
-        m.store(At::new(self.root), Val::lit(root));
+        m.store(At::new(self.nodes.root), Val::lit(root));
     }
     fn resident(&self) -> Vec<Span> {
-        let root = Span { at: self.root, len: 8 };
-        vec![root, self.preload.span()]
+        let root = Span {
+            at: self.nodes.root,
+            len: 8,
+        };
+        vec![root, self.nodes.planted.span()]
     }
     fn ranges(&self, thread: u32) -> Vec<Span> {
         self.rt.ranges(thread, self.resident())
@@ -210,19 +201,13 @@ impl Program for RbTree {
     fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
         self.rt.rebuild_without_regions(m, state)
     }
-    fn model(&self, ops: &[OpRecord]) -> RbModel {
-        let history = self.dict.history(ops, |_| 0);
-        let keys = history.registers().collect();
-        RbModel { history, keys }
+    fn model(&self, ops: &[OpRecord]) -> KeyModel {
+        KeyModel::new(self.dict.history(ops, |_| 0))
     }
-    fn audit_start(&self, model: &RbModel, crash: &CrashPoint) -> RbAudit {
-        RbAudit::start(model.history.cut(crash))
+    fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> RbAudit {
+        RbAudit::start(Ascent::start(model, crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &RbModel, m: &mut M, state: RbAudit) -> Flow<RbAudit> {
-        match state.step(self, model, m) {
-            Ok(Some(next)) => Flow::Next(next),
-            Ok(None) => Flow::Done(Ok(())),
-            Err(v) => Flow::Done(Err(v)),
-        }
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: RbAudit) -> Flow<RbAudit> {
+        flow(state.step(&self.nodes, model, m))
     }
 }

@@ -11,6 +11,14 @@ pub struct TpccModel {
     pub(super) registers: Vec<u64>,
     /// Per district, the run's orders in the order of their numbers: which operation placed each.
     pub(super) orders: BTreeMap<u64, Vec<(u32, u32)>>,
+    /// Per district, the run's deliveries in the order of what they delivered, from the first order that was new before the run.
+    pub(super) deliveries: BTreeMap<u64, Vec<Delivery>>,
+}
+/// A delivery: who and when.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Delivery {
+    pub carrier: u64,
+    pub date: u64,
 }
 impl TpccModel {
     pub(super) fn cut(&self, crash: &CrashPoint) -> Cut {
@@ -25,6 +33,8 @@ pub struct TpccAudit {
     pub(super) next: usize,
     /// The orders of a district that are yet to be read: the next and the last number.
     pub(super) orders: (u64, u64),
+    /// The oldest new order of that district.
+    pub(super) oldest: u64,
     pub(super) cut: Cut,
 }
 impl TpccAudit {
@@ -32,6 +42,7 @@ impl TpccAudit {
         TpccAudit {
             next: 0,
             orders: (0, 0),
+            oldest: 0,
             cut,
         }
     }

@@ -3,8 +3,8 @@
 use super::requests::MOST_LINES;
 use super::tables::{
     C_CREDIT, C_DISCOUNT, C_LAST, D_NEXT_O_ID, D_TAX, DATA_WORDS, DIST_WORDS, DISTRICT_BYTES, I_DATA, I_NAME, I_PRICE,
-    LAST_WORDS, LINE, LINE_WORDS, LINES, NAME_WORDS, NEW_ORDER, ORDER_WORDS, S_COUNTERS, S_DATA, S_DIST, S_ORDER_CNT,
-    S_QUANTITY, S_REMOTE_CNT, S_YTD, STOCK, W_TAX, is_original,
+    LAST_WORDS, LINE, LINE_WORDS, LINES, NAME_WORDS, NEW_ORDER, O_CARRIER, ORDER_WORDS, S_COUNTERS, S_DATA, S_DIST,
+    S_ORDER_CNT, S_QUANTITY, S_REMOTE_CNT, S_YTD, STOCK, W_TAX, is_original,
 };
 use super::{NewOrder, Tpcc};
 use crate::sites;
@@ -102,7 +102,8 @@ impl Tpcc {
         let district = t.districts.at::<M::Dep>(order.district);
         let tax = tx.read(warehouse.field(W_TAX)).v + tx.read(district.field(D_TAX)).v;
         let number = tx.read(district.field(D_NEXT_O_ID));
-        let discount = self.read_customer(&mut tx, order, &mut answer);
+        let (discount, customer) = self.read_customer(&mut tx, order, &mut answer);
+        let newest = self.more.map(|more| more.newest.row(customer));
         let at = number.map(|n| order.district * t.orders_each + n);
         let (index, new_index) = (t.order_index.row(at), t.new_order_index.row(at));
 
@@ -111,6 +112,10 @@ impl Tpcc {
         tx.protect(index, 8);
         tx.protect(new_index, 8);
         tx.back_up(district, DISTRICT_BYTES);
+        if let Some(newest) = newest {
+            tx.protect(newest, 8);
+            tx.back_up(newest, 8);
+        }
         for f in lines {
             tx.protect(f.stock.field(S_QUANTITY), S_COUNTERS);
             tx.back_up(f.stock, STOCK);
@@ -123,6 +128,9 @@ impl Tpcc {
         self.insert_order(&mut tx, &placing);
         tx.write(index, block.pointer());
         tx.write(new_index, block.field(NEW_ORDER).pointer());
+        if let Some(newest) = newest {
+            tx.write(newest, block.pointer());
+        }
         let split = tx.slip(Variant::NonAtomicUpdate);
         if split {
             // The mistake: stock and lines in a transaction of their own.
@@ -145,20 +153,25 @@ impl Tpcc {
         answer.total = answer.total * (10_000 - discount) / 10_000 * (10_000 + tax) / 10_000;
         Ok(answer)
     }
-    /// Discount, name and credit of the customer.
+    /// Discount, name and credit of the customer, and its number through all districts.
     #[track_caller]
     #[inline(always)]
-    fn read_customer<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, order: &NewOrder, answer: &mut Answer) -> u64 {
+    fn read_customer<M: Mem>(
+        &self,
+        tx: &mut Tx<'_, '_, M>,
+        order: &NewOrder,
+        answer: &mut Answer,
+    ) -> (u64, Val<M::Dep>) {
         let key = self.tables.customer_key(order.district, order.customer);
         let Some(number) = self.tables.customer_index.find(tx.pm.m, key) else {
-            return 0;
+            return (0, Val::lit(0));
         };
         let customer = self.tables.customer(number);
         answer.text ^= tx.read(customer.field(C_CREDIT)).v;
         for w in 0..LAST_WORDS {
             answer.text ^= tx.read(customer.field(C_LAST + 8 * w)).v;
         }
-        tx.read(customer.field(C_DISCOUNT)).v
+        (tx.read(customer.field(C_DISCOUNT)).v, number)
     }
     /// Words of an ORDER row.
     #[inline(always)]
@@ -198,6 +211,10 @@ impl Tpcc {
         tx.fresh(block, number.map(|_| row[0]));
         for (i, word) in (0..).zip(row).skip(1) {
             tx.fresh(block.field(8 * i), Val::lit(word));
+        }
+        if self.more.is_some() {
+            // Blocks are taken once, so the word is 0 already where nobody asks who delivered.
+            tx.fresh(block.field(O_CARRIER), Val::lit(0));
         }
         tx.fresh(block.field(NEW_ORDER), number.map(|_| row[0]));
         tx.fresh(block.field(NEW_ORDER + 8), Val::lit(order.district));

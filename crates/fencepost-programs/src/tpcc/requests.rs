@@ -3,6 +3,18 @@
 use crate::draw::{below, between, customer, item};
 use fencepost_kernel::rng;
 
+fencepost_kernel::param_words! {
+    /// Which transactions run.
+    pub enum Mix {
+        /// New orders alone, as the papers have it.
+        NewOrder = "new-order",
+        /// All five in the standard's proportions (5.2.3): payments 43 %, order-status, delivery and stock-level 4 % each, else new orders.
+        Standard = "standard",
+        /// Those that write, for checks: as many payments as new orders, and 20 % deliveries.
+        Writes = "writes",
+    }
+}
+
 /// Cardinalities.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Scale {
@@ -14,6 +26,16 @@ pub(super) struct Scale {
     /// Per district, before the run.
     pub orders: u64,
     pub items: u64,
+}
+impl Scale {
+    /// The first order of a district that is not delivered before the run: the last three tenths are new (4.3.3.1).
+    pub fn first_new(&self) -> u64 {
+        self.orders - self.orders * 3 / 10
+    }
+    /// Last names in use: all of the standard's 1,000, or one a customer.
+    pub fn names(&self) -> u64 {
+        self.customers.min(1000)
+    }
 }
 
 /// Lines of the largest order.
@@ -52,6 +74,9 @@ pub struct NewOrder {
 pub(super) struct Terminal {
     pub seed: u64,
     pub threads: u32,
+    /// Operations of a thread.
+    pub ops: u64,
+    pub mix: Mix,
     pub scale: Scale,
     pub min_lines: u64,
     pub max_lines: u64,
@@ -106,6 +131,8 @@ mod tests {
         let terminal = Terminal {
             seed: 5,
             threads: 4,
+            ops: 5000,
+            mix: Mix::NewOrder,
             scale: Scale {
                 warehouses: 4,
                 districts: 10,

@@ -5,7 +5,7 @@
 //! (district, o_id), one for ORDER and one for NEW_ORDER.
 
 use super::requests::Scale;
-use crate::draw::between;
+use crate::draw::{between, last_name};
 use crate::index::HashIndex;
 use crate::layout::{Layout, Rows};
 use fencepost_kernel::{Mem, Span, Val, rng};
@@ -13,9 +13,17 @@ use fencepost_kernel::{Mem, Span, Val, rng};
 // WAREHOUSE and DISTRICT: two lines.
 const WAREHOUSE: u64 = 128;
 pub(super) const W_TAX: u64 = 8;
+pub(super) const W_YTD: u64 = 16;
+/// Name and address, of warehouses and of districts.
+pub(super) const ADDRESS: u64 = 64;
+pub(super) const ADDRESS_WORDS: u64 = 8;
+pub(super) const WAREHOUSE_BYTES: u64 = WAREHOUSE;
 const DISTRICT: u64 = 128;
 pub(super) const D_NEXT_O_ID: u64 = 8;
 pub(super) const D_TAX: u64 = 16;
+pub(super) const D_YTD: u64 = 24;
+/// The oldest order of the district that was not delivered, counted like the next: where the index of new orders begins.
+pub(super) const D_OLDEST: u64 = 32;
 pub(super) const DISTRICT_BYTES: u64 = DISTRICT;
 
 const CUSTOMER: u64 = 704;
@@ -24,6 +32,23 @@ pub(super) const C_CREDIT: u64 = 16;
 pub(super) const C_LAST: u64 = 24;
 /// Words of a name.
 pub(super) const LAST_WORDS: u64 = 2;
+pub(super) const C_BALANCE: u64 = 40;
+pub(super) const C_YTD: u64 = 48;
+pub(super) const C_PAYMENTS: u64 = 56;
+pub(super) const C_DELIVERIES: u64 = 64;
+/// The four words above.
+pub(super) const C_SUMS: u64 = 32;
+pub(super) const C_DATA: u64 = 128;
+/// Words of c_data, 500 letters, and of what a payment writes at its head.
+pub(super) const C_DATA_WORDS: usize = 62;
+pub(super) const PAID_WORDS: usize = 6;
+pub(super) const CUSTOMER_BYTES: u64 = CUSTOMER;
+/// Credit of customers whose payments are written down in their rows.
+pub(super) const BAD_CREDIT: u64 = u64::from_le_bytes(*b"BC\0\0\0\0\0\0");
+const GOOD_CREDIT: u64 = u64::from_le_bytes(*b"GC\0\0\0\0\0\0");
+
+/// A row of the history: a line of memory.
+pub(super) const HISTORY: u64 = 64;
 
 const ITEM: u64 = 128;
 pub(super) const I_PRICE: u64 = 8;
@@ -50,6 +75,12 @@ pub(super) const NEW_ORDER: u64 = 64;
 pub(super) const LINES: u64 = 128;
 pub(super) const LINE: u64 = 64;
 pub(super) const ORDER_WORDS: usize = 5;
+/// Who delivered it: 0 as long as nobody did.
+pub(super) const O_CARRIER: u64 = 40;
+/// Quantity of an order line, and in the upper half when it was delivered.
+pub(super) const OL_QUANTITY: u64 = 24;
+pub(super) const OL_AMOUNT: u64 = 32;
+pub(super) const DELIVERED_SHIFT: u32 = 32;
 pub(super) const LINE_WORDS: usize = 8;
 /// Bytes of an order with its new-order row and 15 lines.
 pub(super) const ORDER: u64 = LINES + 15 * LINE;
@@ -67,7 +98,7 @@ pub(super) struct Tables {
     pub warehouses: Rows,
     pub districts: Rows,
     pub customer_index: HashIndex,
-    customers: Rows,
+    pub customers: Rows,
     pub item_index: HashIndex,
     items: Rows,
     pub stock_index: HashIndex,
@@ -114,7 +145,7 @@ impl Tables {
     pub fn stock_key(&self, w: u64, item: u64) -> u64 {
         w << 32 | (item + 1)
     }
-    fn draw(&self, table: u64, row: u64, what: u64) -> u64 {
+    pub fn draw(&self, table: u64, row: u64, what: u64) -> u64 {
         rng::hash(&[self.seed, table, row, what])
     }
     /// Price of an item: 1 to 100, in hundredths.
@@ -198,26 +229,17 @@ impl Tables {
                 row.field(C_DISCOUNT),
                 Val::lit(between(self.draw(9, number, 0), 0, 5000)),
             );
-            let bad = self.draw(9, number, 1).is_multiple_of(10);
-            m.store(
-                row.field(C_CREDIT),
-                Val::lit(u64::from_le_bytes(if bad {
-                    *b"BC\0\0\0\0\0\0"
-                } else {
-                    *b"GC\0\0\0\0\0\0"
-                })),
-            );
-            for w in 0..LAST_WORDS {
-                m.store(
-                    row.field(C_LAST + 8 * w),
-                    Val::lit(letters(self.draw(9, number, 2 + w))),
-                );
+            let bad = self.has_bad_credit(number);
+            let credit = if bad { BAD_CREDIT } else { GOOD_CREDIT };
+            m.store(row.field(C_CREDIT), Val::lit(credit));
+            for (w, letters) in (0..).zip(last_name_text(self.last_name(number))) {
+                m.store(row.field(C_LAST + 8 * w), Val::lit(letters));
             }
         }
         // Delivered and undelivered orders of before: the last three tenths are new (4.3.3.1).
         for o in 0..self.scale.orders {
             let (block, at) = (self.orders.at(d * self.scale.orders + o), d * self.orders_each + o);
-            let lines = between(self.draw(10, at, 0), 5, 15);
+            let lines = self.first_lines(at);
             for (i, word) in (0..).zip([o + 1, d, 1 + o % self.scale.customers, 0, lines]) {
                 m.store(block.field(8 * i), Val::lit(word));
             }
@@ -226,12 +248,29 @@ impl Tables {
                 m.store(block.field(LINES + line * LINE + 8), Val::lit(d << 8 | line));
             }
             m.store(self.order_index.at(at), block.pointer());
-            if o >= self.scale.orders - self.scale.orders * 3 / 10 {
+            if o >= self.scale.first_new() {
                 m.store(block.field(NEW_ORDER), Val::lit(o + 1));
                 m.store(block.field(NEW_ORDER + 8), Val::lit(d));
                 m.store(self.new_order_index.at(at), block.field(NEW_ORDER).pointer());
             }
         }
+    }
+    /// Whether a customer, counted through all districts, has bad credit: one in ten.
+    pub fn has_bad_credit(&self, number: u64) -> bool {
+        self.draw(9, number, 1).is_multiple_of(10)
+    }
+    /// Last name of a customer (4.3.3.1): the first of a district have all names, the others are drawn.
+    pub fn last_name(&self, number: u64) -> u64 {
+        let (c, names) = (number % self.scale.customers, self.scale.names());
+        if c < names {
+            c
+        } else {
+            last_name(self.seed, self.draw(9, number, 2), names)
+        }
+    }
+    /// Lines of an order that stands before the run.
+    pub fn first_lines(&self, at: u64) -> u64 {
+        between(self.draw(10, at, 0), 5, 15)
     }
     #[inline(always)]
     pub fn customer<D: Copy + Default + Ord>(&self, number: Val<D>) -> fencepost_kernel::At<D> {
@@ -250,8 +289,24 @@ impl Tables {
     }
 }
 
+/// A last name of three syllables (4.3.2.3).
+fn last_name_text(name: u64) -> [u64; LAST_WORDS as usize] {
+    const SYLLABLES: [&str; 10] = [
+        "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
+    ];
+    let mut text = [0u8; 8 * LAST_WORDS as usize];
+    let digits = [name / 100 % 10, name / 10 % 10, name % 10];
+    let letters = digits.iter().flat_map(|d| SYLLABLES[*d as usize].bytes());
+    text.iter_mut().zip(letters).for_each(|(to, letter)| *to = letter);
+    [0, 1].map(|w| {
+        text[8 * w..8 * w + 8]
+            .iter()
+            .rev()
+            .fold(0, |word, b| word << 8 | u64::from(*b))
+    })
+}
 /// Eight letters.
-fn letters(h: u64) -> u64 {
+pub(super) fn letters(h: u64) -> u64 {
     let bytes = h.to_le_bytes().map(|b| b'a' + b % 26);
     u64::from_le_bytes(bytes)
 }

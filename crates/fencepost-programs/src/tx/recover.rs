@@ -3,10 +3,10 @@
 //! Recovery is idempotent: a log is truncated only after everything it says has been restored, so recovery cut short
 //! by another failure is simply begun again.
 
-use super::ido::{self, MAX_INPUTS, SLOT};
 use super::log_step::{LogFlow, LogStep, mark, word};
 use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
+use super::region::{self, MAX_INPUTS, SLOT};
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
 use crate::words::Scheme;
 use fencepost_kernel::planted;
@@ -281,7 +281,7 @@ impl Runtime {
     /// a power failure during recovery finds the inputs and not what recovery half overwrote.
     pub fn log_region<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, region: &Region<()>) {
         let at = Addr(self.log(thread).0 + RECORDS + (region.position % 2) * SLOT);
-        let head = ido::head(seq, region.position, region.id, region.len);
+        let head = region::head(seq, region.position, region.id, region.len);
         let mut check = fold(0, head);
         m.store(At::new(at), Val::lit(head));
         for (to, input) in (8..).step_by(8).zip(&region.inputs[..region.len]) {
@@ -321,7 +321,7 @@ fn read_region<M: Mem<Dep = ()>>(m: &mut M, at: Addr, committed: u32) -> Option<
         (head >> 8) as u8,
         (head & 0xff) as usize,
     );
-    if seq <= committed || len > MAX_INPUTS || head != ido::head(seq, position, id, len) {
+    if seq <= committed || len > MAX_INPUTS || head != region::head(seq, position, id, len) {
         return None;
     }
     let mut region = Region {

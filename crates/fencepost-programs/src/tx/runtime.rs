@@ -1,14 +1,11 @@
-//! How transactions run, fixed when a program is built; and how one begins.
+//! How transactions run, fixed when a program is built.
 
-use super::Tx;
-use super::slips::Slips;
 use crate::layout::Layout;
 use crate::pool::Pool;
 use crate::settings::Settings;
-use crate::sites;
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, Mem, Mode, Pm, Rollback, Span};
+use fencepost_kernel::{Addr, Mem, Span};
 
 /// Offset of the word that ends a transaction: undo array and iDO: last committed sequence number; redo: sequence
 /// number and record count; undo list: head of the chain.
@@ -28,7 +25,7 @@ pub(crate) const NO_LINE: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub struct Runtime {
     pub(super) scheme: Scheme,
-    coupling: Coupling,
+    pub(super) coupling: Coupling,
     pub(super) variant: Variant,
     pub(super) logs: Addr,
     pub(super) log_bytes: u64,
@@ -89,56 +86,5 @@ impl Runtime {
         };
         let all = [log, self.pool.span()].into_iter().chain(data);
         all.filter(|s| s.len > 0).collect()
-    }
-    /// Starts the only transaction of operation `k`. The locks of everything it writes are held until after its commit.
-    /// `Err`: the hardware rolled this thread back; release the locks and return it.
-    #[track_caller]
-    #[inline(always)]
-    pub fn begin<'a, 'm, M: Mem>(
-        &'a self,
-        pm: &'a mut Pm<'m, M>,
-        thread: u32,
-        k: u32,
-    ) -> Result<Tx<'a, 'm, M>, Rollback> {
-        self.begin_part(pm, thread, k, 0)
-    }
-    /// Starts transaction `part` (0 or 1) of operation `k`: only the deliberately non-atomic variants have two.
-    #[track_caller]
-    #[inline(always)]
-    pub fn begin_part<'a, 'm, M: Mem>(
-        &'a self,
-        pm: &'a mut Pm<'m, M>,
-        thread: u32,
-        k: u32,
-        part: u32,
-    ) -> Result<Tx<'a, 'm, M>, Rollback> {
-        let mode = match M::FIXED {
-            Some(build) => build.mode,
-            None => self.scheme.mode(self.coupling, &pm.dialect),
-        };
-        if mode == Mode::Hardware {
-            pm.m.tx_begin()?;
-        }
-        pm.m.compute(sites::TX_BEGIN);
-        let log = self.log(thread).0;
-        let mut tx = Tx {
-            pm,
-            rt: self,
-            mode,
-            thread,
-            seq: k * TX_PER_OP + part + 1,
-            log,
-            cursor: log + RECORDS,
-            sealed: log + RECORDS,
-            previous: 0,
-            line: NO_LINE,
-            regions: 0,
-            freed: None,
-            slips: Slips::of(self.variant),
-        };
-        if M::FIXED.is_none() {
-            tx.slip_at_begin();
-        }
-        Ok(tx)
     }
 }

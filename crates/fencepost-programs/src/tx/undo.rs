@@ -119,6 +119,10 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.record(at.field(done), bytes, Width::B8);
             done += bytes;
         }
+        if len == 8 {
+            // A word lies on one line.
+            return self.dirty(at.addr);
+        }
         let mut line = at.addr.0 / LINE_BYTES;
         while line <= (at.addr.0 + len - 1) / LINE_BYTES {
             self.dirty(Addr(line * LINE_BYTES));
@@ -260,17 +264,25 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.pm.lists.line_set.clear();
             return;
         }
-        let (mut i, n) = (0, self.pm.lists.lines.fixed());
+        self.line = NO_LINE;
+        let Some(n) = self.pm.lists.lines.few() else {
+            return self.flush_many();
+        };
+        let mut i = 0;
         while i < n {
             let line = self.pm.lists.lines.line(i);
             self.flush_line(line);
             i += 1;
         }
-        for line in self.pm.lists.lines.take_rest() {
+        self.pm.lists.lines.clear();
+    }
+    #[track_caller]
+    #[cold]
+    #[inline(never)]
+    fn flush_many(&mut self) {
+        for line in self.pm.lists.lines.take() {
             self.flush_line(line);
         }
-        self.pm.lists.lines.clear();
-        self.line = NO_LINE;
     }
     #[track_caller]
     #[inline(always)]

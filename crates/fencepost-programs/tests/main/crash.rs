@@ -43,6 +43,23 @@ fn correct_programs_survive_every_strict_prefix() {
     }
 }
 
+/// The default mix has new orders alone.
+#[test]
+fn all_transactions_of_tpcc_survive_every_strict_prefix() {
+    let about = programs().into_iter().find(|p| p.word == "tpcc").unwrap();
+    for mix in ["writes", "standard"] {
+        for scheme in about.schemes {
+            for (seed, dialect) in [(1, SO), (2, ADR), (4, HARDWARE)] {
+                let mut s = settings("tpcc", *scheme, Variant::Correct, seed);
+                s.params
+                    .push(("mix".into(), fencepost_kernel::params::Raw::Text(mix.into())));
+                let got = with_program("tpcc", &s, Strict(dialect, seed)).unwrap();
+                got.unwrap_or_else(|e| panic!("{mix} {} {}: {e}", scheme.word(), dialect.name));
+            }
+        }
+    }
+}
+
 #[test]
 fn correct_programs_survive_random_x86_states() {
     for about in programs() {

@@ -7,6 +7,7 @@ mod external;
 mod judge;
 mod lists;
 mod native;
+mod native_machine;
 mod native_net;
 mod pages;
 mod reproduce;

@@ -1,12 +1,11 @@
 //! `native`.
 
+use super::native_machine;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::native_args::{NativeArgs, NativeCommand, NativeRun};
-use crate::output::{Out, table};
+use crate::output::Out;
 use fencepost_lab::experiment::score::short;
-use fencepost_lab::native::{
-    Calibrated, Compared, KillReport, RunReport, Variant, calibrate, killed, native as run, side_by_side, until_killed,
-};
+use fencepost_lab::native::{KillReport, RunReport, Variant, killed, native as run, until_killed};
 use fencepost_lab::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,9 +14,7 @@ use std::process::{Command, Stdio};
 /// Runs it.
 pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(file) = &args.calibrate {
-        let found = calibrate(file, &args.run.without())?;
-        out.document(&found, || calibrated_text(&found))?;
-        return Ok(CLEAN);
+        return native_machine::calibrated(file, &args.run.without(), out);
     }
     match (&args.command, &args.program) {
         (Some(NativeCommand::UntilKilled { program, run, progress }), _) => {
@@ -28,9 +25,13 @@ pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
         (Some(process), _) => super::native_net::process(process),
         (None, Some(program)) => match (args.kill, &args.compare) {
             (Some(kills), _) => kill(program, &args.run, kills, out),
-            (_, Some(machine)) => compare(program, &args.run, machine, out),
+            (_, Some(machine)) => native_machine::compared(&[program], &args.run, machine, out),
             _ => time(program, &args.run, out),
         },
+        (None, None) if args.compare.is_some() => {
+            let machine = args.compare.as_deref().unwrap_or_default();
+            native_machine::compared(native_machine::PROGRAMS, &args.run, machine, out)
+        }
         (None, None) => Err(BadInput::new("name a program").hint("`fencepost list programs`").into()),
     }
 }
@@ -42,77 +43,6 @@ fn time(program: &str, args: &NativeRun, out: &Out) -> Result<u8, LabError> {
     let report = run(&args.request(program))?;
     out.document(&report, || text(&report))?;
     Ok(if report.check.violations == 0 { CLEAN } else { VIOLATION })
-}
-
-fn compare(program: &str, args: &NativeRun, machine: &str, out: &Out) -> Result<u8, LabError> {
-    let found = side_by_side(&args.request(program), machine)?;
-    out.document(&found, || {
-        let row =
-            |name: &str, c: &Compared| vec![name.to_owned(), short(c.baseline_ns), short(c.ideal_ns), short(c.gain)];
-        let rows = [row("native", &found.native), row("simulated", &found.simulated)];
-        let title = format!(
-            "{} on {}: nanoseconds per operation of {} thread{}\n",
-            found.program,
-            found.machine,
-            found.threads,
-            plural(found.threads)
-        );
-        let rest = format!("gain simulated over native: {}\n", short(found.ratio_of_gains));
-        title + &table(&["", "baseline", "ideal", "gain"], &rows) + &rest
-    })?;
-    Ok(CLEAN)
-}
-
-fn calibrated_text(c: &Calibrated) -> String {
-    let m = &c.measured;
-    let mut t = format!(
-        "{}, {}, {} cores, {} GHz, {} independent additions per ns\n",
-        m.cpu,
-        m.flush_instruction,
-        m.cores,
-        short(m.ghz),
-        short(m.adds_per_ns)
-    );
-    for (i, (bytes, ways, ns)) in m.caches.iter().enumerate() {
-        let _ = writeln!(
-            t,
-            "data cache {}: {} KiB, {ways} ways, load {} ns",
-            i + 1,
-            bytes >> 10,
-            short(*ns)
-        );
-    }
-    let rows = [
-        ("load from memory", m.memory_load),
-        ("sfence alone", m.fence),
-        ("store, flush, sfence: one line", m.pair_hot),
-        ("store, flush, sfence: random lines", m.pair_random),
-        ("store, flush: a stream of lines", m.flush_stream),
-        ("load, flush of the clean line, sfence", m.flush_clean),
-        ("movnti, sfence", m.nt_fence),
-        ("8 movnti of a line, sfence", m.nt_line_fence),
-        ("8 movnti of a line: a stream", m.nt_stream),
-        ("movnti in a stream of records", m.nt_record),
-        ("lock and unlock", m.lock),
-    ];
-    for (name, ns) in rows {
-        let _ = writeln!(t, "{name:<40} {:>7} ns", short(ns));
-    }
-    for (n, ns) in &m.fence_over {
-        let name = format!("movnti, sfence, {n} additions behind it");
-        let _ = writeln!(t, "{name:<40} {:>7} ns", short(*ns));
-    }
-    for s in &c.simulates {
-        let _ = writeln!(
-            t,
-            "simulated on the file: {:<36} {:>7} ns, measured {} ns",
-            s.what,
-            short(s.simulated),
-            short(s.measured)
-        );
-    }
-    let _ = writeln!(t, "fences: {}\nwritten: {}", c.fences, c.file.display());
-    t
 }
 
 fn kill(program: &str, args: &NativeRun, kills: u32, out: &Out) -> Result<u8, LabError> {
@@ -178,6 +108,13 @@ fn text(r: &RunReport) -> String {
         short(p.flushes),
         short(p.nt_stores)
     );
+    if r.disturbed > 0 {
+        let _ = writeln!(
+            t,
+            "{} pairs of batches in which a thread was switched out do not count",
+            r.disturbed
+        );
+    }
     let verdict = match &r.check.why {
         None => format!("recovered and audited, {} operations, clean", r.check.operations),
         Some(why) => format!("VIOLATED: {why}"),

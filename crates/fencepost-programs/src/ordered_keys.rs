@@ -1,0 +1,98 @@
+//! What the audits of search trees share: a walk meets pairs in ascending order of their keys, and each is judged against the operations.
+
+use crate::oracle::{Cut, History};
+use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, Violation};
+
+/// What the oracle knows of a run over a dictionary.
+#[derive(Clone, Debug)]
+pub struct KeyModel {
+    pub(crate) history: History,
+    /// Every key that may be in the structure, ascending.
+    pub(crate) keys: Vec<u64>,
+}
+
+/// How far a walk has judged the keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Ascent {
+    /// Next of the model's keys that has not been judged.
+    next: usize,
+    cut: Cut,
+}
+
+/// One step of a walk: the state after it, or `None` at its end.
+pub(crate) type Step<S> = Result<Option<S>, Violation>;
+
+/// What a step leads to.
+pub(crate) fn flow<S>(step: Step<S>) -> Flow<S> {
+    match step {
+        Ok(Some(next)) => Flow::Next(next),
+        Ok(None) => Flow::Done(Ok(())),
+        Err(v) => Flow::Done(Err(v)),
+    }
+}
+/// A violation that the node at `at` shows.
+pub(crate) fn wrong(at: u64, why: &str) -> Violation {
+    Violation::at(Addr(at), why)
+}
+/// A word of a node.
+pub(crate) fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
+    m.load(At::new(Addr(node)).field(offset)).v
+}
+
+impl KeyModel {
+    /// The keys of this history.
+    pub(crate) fn new(history: History) -> KeyModel {
+        let keys = history.registers().collect();
+        KeyModel { history, keys }
+    }
+    /// What contradicts itself in the run, before any crash.
+    pub(crate) fn sound(&self) -> Result<(), Violation> {
+        match self.history.fault() {
+            None => Ok(()),
+            Some(fault) => Err(Violation {
+                why: fault.into(),
+                at: None,
+            }),
+        }
+    }
+}
+
+impl Ascent {
+    /// Before the first key.
+    pub fn start(model: &KeyModel, crash: &CrashPoint) -> Ascent {
+        Ascent {
+            next: 0,
+            cut: model.history.cut(crash),
+        }
+    }
+    /// The walk meets a pair: keys ascend over the whole walk, the keys passed over are absent, and this one has its value. `at` shows it.
+    pub fn pair(&mut self, model: &KeyModel, at: u64, key: u64, value: u64) -> Result<(), Violation> {
+        self.absent_before(model, Some(key))?;
+        if model.keys.get(self.next) != Some(&key) {
+            return Err(wrong(at, "a key is out of order, twice there or of no operation"));
+        }
+        self.next += 1;
+        // The oracle's 0 means absent.
+        if value == 0 {
+            return Err(wrong(at, "a key has no value"));
+        }
+        let seen = model.history.observe(&mut self.cut, key, value);
+        seen.map_err(|_| wrong(at, "a key has the value of no prefix of the operations"))
+    }
+    /// The walk ends: the keys that it did not reach are absent.
+    pub fn finish(&mut self, model: &KeyModel) -> Result<(), Violation> {
+        self.absent_before(model, None)
+    }
+    /// Every key before this one (all, if there is none) that was passed over is absent.
+    fn absent_before(&mut self, model: &KeyModel, key: Option<u64>) -> Result<(), Violation> {
+        while let Some(passed) = model.keys.get(self.next).filter(|k| key.is_none_or(|key| **k < key)) {
+            let seen = model.history.observe(&mut self.cut, *passed, 0);
+            seen.map_err(|_| Violation {
+                why: format!("key {passed:#x} is absent in no prefix of the operations"),
+                at: None,
+            })?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
