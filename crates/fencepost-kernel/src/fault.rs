@@ -27,6 +27,7 @@
 //! its `fault` parameter, and declares both in its list of faults.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,6 +53,7 @@ static PROCESS: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 thread_local! {
     static THREAD: RefCell<Vec<Planted>> = const { RefCell::new(Vec::new()) };
+    static ASKED: RefCell<Option<BTreeSet<&'static str>>> = const { RefCell::new(None) };
 }
 
 struct Planted {
@@ -61,12 +63,13 @@ struct Planted {
 
 /// Whether the fault with this name is on in the calling thread. Use [`planted!`](crate::planted!), which also lists the fault.
 #[inline]
-pub fn on(name: &str) -> bool {
+pub fn on(name: &'static str) -> bool {
     ENABLED && ACTIVE.load(Ordering::Relaxed) != 0 && look(name)
 }
 
 #[cold]
-fn look(name: &str) -> bool {
+fn look(name: &'static str) -> bool {
+    ASKED.with_borrow_mut(|asked| asked.as_mut().map(|a| a.insert(name)));
     let everywhere = PROCESS.iter().any(|n| n == name);
     THREAD.with_borrow_mut(|faults| {
         let here = faults.iter_mut().rev().find(|f| f.name == name);
@@ -87,6 +90,10 @@ impl Faults {
     /// The faults with these names.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Faults {
         Faults(names.into_iter().map(str::to_owned).collect())
+    }
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        &self.0
     }
     /// Turns them on in the calling thread until the guard is dropped.
     #[must_use = "the faults are on while the guard lives"]
@@ -134,6 +141,17 @@ pub fn with<R>(name: &str, f: impl FnOnce() -> R) -> (R, bool) {
     (result, guard.reached())
 }
 
+/// Runs `f`, and says which planted lines this thread reached meanwhile: a fault that is not among them cannot change what `f` does.
+pub fn asked<R>(f: impl FnOnce() -> R) -> (R, BTreeSet<&'static str>) {
+    // Without a name, but it makes every planted line look.
+    let guard = Faults::default().enter();
+    let before = ASKED.with_borrow_mut(|asked| asked.replace(BTreeSet::new()));
+    let result = f();
+    drop(guard);
+    let names = ASKED.with_borrow_mut(|asked| std::mem::replace(asked, before));
+    (result, names.unwrap_or_default())
+}
+
 /// Whether the fault with this name is on: `planted!("place.what-goes-wrong", "the rule that it breaks")`. See [`mod@crate::fault`].
 #[macro_export]
 macro_rules! planted {
@@ -164,6 +182,13 @@ mod tests {
     #[test]
     fn a_fault_that_no_line_asks_about_is_reported_as_not_reached() {
         assert_eq!(with("kernel.no-such-fault", broken), (false, false));
+    }
+
+    #[test]
+    fn the_lines_that_were_reached_are_named() {
+        let ((), names) = asked(|| assert!(!broken()));
+        assert_eq!(Vec::from_iter(names), ["kernel.example"]);
+        assert!(asked(|| ()).1.is_empty());
     }
 
     #[test]

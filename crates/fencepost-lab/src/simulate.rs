@@ -83,6 +83,11 @@ fn run_machine(
     if let Some(disorder) = report.disorder {
         return Err(LabError::Internal(disorder.to_string()));
     }
+    let stale = report.counters.stale_reads;
+    if record && stale > 0 {
+        let why = format!("{stale} reads of memory missed the newest bytes, which nothing held");
+        return Err(LabError::Internal(why));
+    }
     Ok(Some(Simulated {
         report,
         stats,

@@ -55,7 +55,6 @@ impl Chains {
         self.heads.owns(at.0)
     }
     /// Follows the chain of `key`.
-    #[track_caller]
     #[inline(always)]
     pub fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> Place<M::Dep> {
         tx.compute(sites::HASH_KEY);

@@ -116,7 +116,6 @@ impl CommitStore {
         u64::from(thread) * u64::from(self.ops) + u64::from(k)
     }
     /// Record, then token. The wrong orders differ only in where the token's store stands.
-    #[track_caller]
     #[inline(always)]
     fn store<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, record: &Record) {
         let slot = self.slots.at::<M::Dep>(record.slot);
@@ -139,7 +138,6 @@ impl CommitStore {
         }
     }
     /// The mistake of `non-atomic-update`: the token vouches for a record whose value comes in a second transaction.
-    #[track_caller]
     fn store_split<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, record: &Record) -> Result<(), Rollback> {
         let slot = self.slots.at::<M::Dep>(record.slot);
         let mut tx = self.rt.begin(pm, thread, k)?;

@@ -143,7 +143,6 @@ impl Hash {
     fn head(&self, bucket: u64) -> Addr {
         self.linked.heads.at::<()>(bucket).addr
     }
-    #[track_caller]
     #[inline(always)]
     fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, new: Toggle) -> At<M::Dep> {
         let item = tx.alloc();
@@ -159,7 +158,6 @@ impl Hash {
         last
     }
     /// Toggles the key; returns the value found (0: none).
-    #[track_caller]
     #[inline(always)]
     fn toggle<M: Mem>(
         &self,

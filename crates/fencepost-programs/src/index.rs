@@ -40,7 +40,6 @@ impl HashIndex {
         m.store(self.slot(i).field(8), Val::lit(value));
     }
     /// The value of `key`, if it is there.
-    #[track_caller]
     #[inline(always)]
     pub fn find<M: Mem>(&self, m: &mut M, key: u64) -> Option<Val<M::Dep>> {
         let mut i = rng::mix(key);

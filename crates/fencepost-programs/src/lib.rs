@@ -70,6 +70,6 @@ pub mod tx;
 pub mod vacation;
 pub mod words;
 
-pub use registry::{About, Visit, footprint, programs, with_program};
+pub use registry::{About, Visit, clients_beside, footprint, programs, with_program};
 pub use settings::{Described, ProgramError, Settings};
 pub use words::{Coupling, Scheme, Variant};

@@ -150,7 +150,6 @@ impl Ll {
         key % self.lists
     }
     /// Toggles the key in a transaction; the value found (0: none), and where the new value's word is.
-    #[track_caller]
     #[inline(always)]
     fn toggle<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle) -> (u64, Option<At<M::Dep>>) {
         let mut link = self.linked.heads.at(self.list(wanted.key));
@@ -182,7 +181,6 @@ impl Ll {
         (0, Some(new.field(VALUE)))
     }
     /// The transaction, under its locks: the values found, if anybody looks.
-    #[track_caller]
     #[inline(always)]
     fn transact<M: Mem>(
         &self,

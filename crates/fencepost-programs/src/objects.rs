@@ -121,7 +121,6 @@ impl Values {
         (self.words * 8).max(BLOCK)
     }
     /// Fills a new value; the word that is written last.
-    #[track_caller]
     #[inline(always)]
     pub fn fill<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, block: At<M::Dep>, value: u64, last: u64) -> At<M::Dep> {
         let mut w = 0;

@@ -132,7 +132,6 @@ impl Pc {
         key
     }
     /// Finds the item of a key. Links and keys never change.
-    #[track_caller]
     #[inline(always)]
     fn find<M: Mem>(&self, m: &mut M, key: u64) -> At<M::Dep> {
         let mut item = m.load(self.table.at(self.bucket(key))).ptr();
@@ -146,7 +145,6 @@ impl Pc {
         }
     }
     /// Announces an update's words.
-    #[track_caller]
     #[inline(always)]
     fn announce<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, item: At<M::Dep>) {
         tx.protect(item.field(VALUE), self.params.stores * 8);
@@ -155,7 +153,6 @@ impl Pc {
         }
     }
     /// Words `from..to` of an entry.
-    #[track_caller]
     #[inline(always)]
     fn store<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, item: At<M::Dep>, value: u64, (from, to): (u64, u64)) {
         let mut w = from;
@@ -164,14 +161,12 @@ impl Pc {
             w += 1;
         }
     }
-    #[track_caller]
     #[inline(always)]
     fn vouch<M: Mem>(&self, tx: &mut Tx<'_, '_, M>) {
         if self.params.stores > 1 || self.params.batch > 1 {
             tx.backed_up();
         }
     }
-    #[track_caller]
     #[inline(always)]
     fn done<M: Mem>(&self, tx: &mut Tx<'_, '_, M>) {
         if self.params.stores > 1 || self.params.batch > 1 {
@@ -181,7 +176,6 @@ impl Pc {
         }
     }
     /// The transaction, under its locks.
-    #[track_caller]
     #[inline(always)]
     fn transact<M: Mem>(
         &self,
@@ -222,7 +216,6 @@ impl Pc {
         Ok(())
     }
     /// One update: the lock of its bucket.
-    #[track_caller]
     #[inline(always)]
     fn update_one<M: Mem>(&self, pm: &mut Pm<'_, M>, op: (u32, u32), update: Update) -> Result<(), Rollback> {
         let lock = self.locks.of(self.bucket(update.0));
@@ -236,7 +229,6 @@ impl Pc {
         pm.unlock(lock);
         result
     }
-    #[track_caller]
     #[inline(never)]
     fn update_several<M: Mem>(&self, pm: &mut Pm<'_, M>, op: (u32, u32), updates: &[Update]) -> Result<(), Rollback> {
         let stripes = self.locks.stripes(updates.iter().map(|u| self.bucket(u.0)));

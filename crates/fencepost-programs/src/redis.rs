@@ -134,7 +134,6 @@ impl Redis {
         if key <= self.params.preload { key } else { 0 }
     }
     /// Sets a key; returns where the last word of the value lies.
-    #[track_caller]
     #[inline(always)]
     fn set<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64, value: u64) -> At<M::Dep> {
         let place = self.dict.find(tx, key);
@@ -163,7 +162,6 @@ impl Redis {
         last
     }
     /// The value of a key (0: none), all of it read.
-    #[track_caller]
     #[inline(always)]
     fn get<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> u64 {
         let place = self.dict.find(tx, key);
@@ -177,7 +175,6 @@ impl Redis {
         }
         value
     }
-    #[track_caller]
     #[inline(always)]
     fn execute<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, c: Command) -> Result<Outcome, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

@@ -2,7 +2,7 @@
 
 use crate::settings::{Described, ProgramError, Settings, nearest};
 use crate::words::{Scheme, Variant};
-use fencepost_kernel::Program;
+use fencepost_kernel::{Program, Transactions};
 use fencepost_kernel::params::{Field, Raw};
 
 /// What is to be done with a program, whatever its type.
@@ -62,6 +62,13 @@ macro_rules! programs {
         pub fn footprint(word: &str, settings: &Settings) -> Result<crate::layout::Footprint, ProgramError> {
             $(if word == <$program>::WORD {
                 return Ok(<$program>::checked(settings)?.footprint());
+            })*
+            Err(unknown(word))
+        }
+        /// What clients do beside the program called `word`, if it says so.
+        pub fn clients_beside(word: &str, settings: &Settings, seed: u64) -> Result<Option<Transactions>, ProgramError> {
+            $(if word == <$program>::WORD {
+                return Ok(<$program>::checked(settings)?.clients(seed));
             })*
             Err(unknown(word))
         }

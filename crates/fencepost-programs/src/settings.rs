@@ -2,7 +2,7 @@
 
 use crate::layout::Footprint;
 use crate::words::{Scheme, Variant};
-use fencepost_kernel::Program;
+use fencepost_kernel::{Program, Transactions};
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
 
 /// Most software threads a program can be built for (a tag of one byte names the writer of a value).
@@ -145,6 +145,10 @@ pub trait Described: Program {
     /// How much memory it may touch.
     fn footprint(&self) -> Footprint;
 
+    /// What clients do that persist over a network beside it; `None`: they keep to memory of their own.
+    fn clients(&self, _seed: u64) -> Option<Transactions> {
+        None
+    }
     /// Every variant it has under `scheme`, `correct` first.
     fn variants(scheme: Scheme) -> Vec<Variant> {
         let all = [&[Variant::Correct], Variant::RUNTIME, Self::OWN_VARIANTS].concat();

@@ -130,7 +130,6 @@ impl Sps {
         entry + 1
     }
     /// One swap inside a transaction, without its second half if `half`; returns the identities that it read.
-    #[track_caller]
     #[inline(always)]
     fn swap<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, pair: Pair, half: bool) -> (u64, u64) {
         if self.params.entry.0 == 8 {
@@ -140,7 +139,6 @@ impl Sps {
         }
     }
     /// `N` words of each entry: read all, then store all.
-    #[track_caller]
     #[inline(always)]
     fn exchange<M: Mem, const N: usize>(&self, tx: &mut Tx<'_, '_, M>, pair: Pair, half: bool) -> (u64, u64) {
         let (a, b) = (self.cells.at::<M::Dep>(pair.0), self.cells.at::<M::Dep>(pair.1));
@@ -172,7 +170,6 @@ impl Sps {
         (of_a[0].v, of_b[0].v)
     }
     /// Runs the operation's transaction(s) under its locks; returns a digest of what was read, if anybody looks.
-    #[track_caller]
     #[inline(always)]
     fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, pairs: &[Pair]) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

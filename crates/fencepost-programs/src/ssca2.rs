@@ -118,7 +118,6 @@ impl Described for Ssca2 {
 }
 
 impl Ssca2 {
-    #[track_caller]
     #[inline(always)]
     fn append<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, edge: Edge) -> Result<u64, Rollback> {
         let (count, row) = (

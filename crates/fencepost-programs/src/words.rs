@@ -59,6 +59,8 @@ param_words! {
         WrongStoreOrder = "wrong-store-order",
         /// One update split into two transactions.
         NonAtomicUpdate = "non-atomic-update",
+        /// Recovery ends a redo log before it has replayed it: power that fails again meanwhile leaves half a transaction.
+        RecoveryEndsLogFirst = "recovery-ends-log-first",
         /// A mistake in the data structure's own logic, visible without any crash.
         SemanticMistake = "semantic-mistake",
         /// The old tail's next link is stored but its line is never flushed, while the tail pointer is (queue).
@@ -139,15 +141,21 @@ impl Variant {
         Variant::MisplacedFlush,
         Variant::MisplacedFence,
         Variant::WrongStoreOrder,
+        Variant::RecoveryEndsLogFirst,
     ];
     /// Whether the mistake can be made under `scheme`: redo and raw have no barrier between log and data, and a token that
     /// is written inside a logged transaction vouches for nothing until commit.
     pub fn applies(self, scheme: Scheme) -> bool {
         match self {
             Variant::MissingLogFence => !matches!(scheme, Scheme::Redo | Scheme::Raw),
+            Variant::RecoveryEndsLogFirst => scheme == Scheme::Redo,
             Variant::TokenFirst | Variant::SharedFence | Variant::FlagNeverSet => scheme == Scheme::Raw,
             _ => true,
         }
+    }
+    /// Whether only a second power failure shows it, while recovery runs.
+    pub fn needs_second_failure(self) -> bool {
+        self == Variant::RecoveryEndsLogFirst
     }
     /// Whether it stays wrong when every store persists in program order: then no design may clear it. The others are
     /// wrong only where the instruction they lack or misplace carries the order.
@@ -172,6 +180,7 @@ impl Variant {
             Variant::MisplacedFence => "the first ordering barrier precedes the stores it should follow",
             Variant::WrongStoreOrder => "commit record or link is stored before the contents",
             Variant::NonAtomicUpdate => "one update is split into two transactions",
+            Variant::RecoveryEndsLogFirst => "recovery ends a redo log before it has replayed it",
             Variant::SemanticMistake => "the data structure's own logic is wrong",
             Variant::UnflushedLink => "the old tail's link is never flushed",
             Variant::UnflushedUnlink => "the unlinking store is never flushed",

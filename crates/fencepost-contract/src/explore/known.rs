@@ -5,6 +5,7 @@ use crate::graph::NodeId;
 use fencepost_kernel::Addr;
 use fencepost_kernel::planted;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// Whether a node is durable in the crash states under consideration.
@@ -25,6 +26,8 @@ struct Slot {
     parts: Vec<Part>,
     /// Recovery's own write, with the length of the trail when it was made.
     own: Option<(u64, usize)>,
+    /// Fingerprint of how the word looks; `None` since that has changed.
+    print: Cell<Option<u128>>,
 }
 
 enum Undo {
@@ -43,6 +46,8 @@ pub struct Known {
     high: Vec<u32>,
     slots: Vec<Slot>,
     slot_of: FxHashMap<Addr, u32>,
+    /// Per location, the word that it is part of, once that was touched.
+    slot_of_part: Vec<Option<u32>>,
     trail: Vec<Undo>,
     own_writes: u32,
     executed: u32,
@@ -62,6 +67,7 @@ impl Known {
             high: vec![0; order.locations()],
             slots: Vec::new(),
             slot_of: FxHashMap::default(),
+            slot_of_part: vec![None; order.locations()],
             trail: Vec::new(),
             own_writes: 0,
             executed: 0,
@@ -83,6 +89,7 @@ impl Known {
             self.status[n as usize] = Status::Free;
             for p in order.places(n) {
                 self.high[p.part as usize] = p.version + 1;
+                self.moved(p.part);
             }
         }
         self.open.extend(self.executed..executed);
@@ -138,6 +145,7 @@ impl Known {
                 Some(Undo::Node(n)) => self.free_again(n),
                 Some(Undo::Own { slot, old }) => {
                     self.slots[slot as usize].own = old;
+                    self.slots[slot as usize].print.set(None);
                     self.own_writes -= 1;
                 }
                 None => return,
@@ -154,12 +162,14 @@ impl Known {
             for p in places {
                 let low = &mut self.low[p.part as usize];
                 *low = (*low).min(p.version);
+                self.moved(p.part);
             }
         } else {
             self.excluded -= weight;
             for p in places {
                 let high = &mut self.high[p.part as usize];
                 *high = (*high).max(p.version + 1);
+                self.moved(p.part);
             }
         }
     }
@@ -180,6 +190,7 @@ impl Known {
             for p in places {
                 let low = &mut self.low[p.part as usize];
                 *low = (*low).max(p.version + 1);
+                self.moved(p.part);
             }
             let open = planted!(
                 "explorer.include-not-closed",
@@ -210,6 +221,7 @@ impl Known {
             for p in places {
                 let high = &mut self.high[p.part as usize];
                 *high = (*high).min(p.version);
+                self.moved(p.part);
             }
             let open = planted!("explorer.exclude-not-closed", "what waits for a lost store is lost");
             self.work.extend(
@@ -249,10 +261,15 @@ impl Known {
             return *slot;
         }
         let slot = self.slots.len() as u32;
+        let parts = self.order.parts_of(at).to_vec();
+        for part in &parts {
+            self.slot_of_part[part.id as usize] = Some(slot);
+        }
         self.slots.push(Slot {
             initial: self.order.initial(at),
-            parts: self.order.parts_of(at).to_vec(),
+            parts,
             own: None,
+            print: Cell::new(None),
         });
         self.slot_of.insert(at, slot);
         slot
@@ -273,6 +290,7 @@ impl Known {
     pub fn write(&mut self, slot: u32, value: u64) {
         let at = self.trail.len();
         let old = self.slots[slot as usize].own.replace((value, at));
+        self.slots[slot as usize].print.set(None);
         self.trail.push(Undo::Own { slot, old });
         self.own_writes += 1;
     }
@@ -306,34 +324,53 @@ impl Known {
     /// where it is not. Two sets of crash states with equal views of the words a recovery still reads behave alike:
     /// both are closed, so the bounds alone say which combinations of versions are left.
     pub fn view(&self, words: &[u32]) -> u128 {
+        // A sum, of which only what has changed is worked out again: recoveries read thousands of words and differ in few.
+        words.iter().map(|s| self.print(*s)).fold(0, u128::wrapping_add)
+    }
+    /// Fingerprint of how one word looks.
+    fn print(&self, number: u32) -> u128 {
+        let slot = &self.slots[number as usize];
+        if let Some(print) = slot.print.get() {
+            return print;
+        }
         let mut h = Fingerprint::default();
-        for slot in words.iter().map(|s| &self.slots[*s as usize]) {
-            if let Some((value, _)) = slot.own {
-                h.add(0, value);
-                continue;
-            }
-            let (mut known, mut open) = (slot.initial, false);
-            for part in &slot.parts {
-                let (low, high) = self.bounds(part.id);
-                if low == high {
-                    known = known & !part.mask | self.value(*part, slot.initial, low);
-                } else {
-                    known &= !part.mask;
-                    open = true;
-                }
-            }
-            h.add(u64::from(open), known);
-            for part in slot.parts.iter().filter(|_| open) {
-                let (low, high) = self.bounds(part.id);
-                let bounds = if low == high {
-                    0
-                } else {
-                    u64::from(high) << 32 | u64::from(low)
-                };
-                h.add(2, bounds);
+        h.add(3, u64::from(number));
+        match slot.own {
+            Some((value, _)) => h.add(0, value),
+            None => self.look(slot, &mut h),
+        }
+        h.add(4, u64::from(number));
+        slot.print.set(Some(h.0));
+        h.0
+    }
+    /// How a word looks that recovery has not written.
+    fn look(&self, slot: &Slot, h: &mut Fingerprint) {
+        let (mut known, mut open) = (slot.initial, false);
+        for part in &slot.parts {
+            let (low, high) = self.bounds(part.id);
+            if low == high {
+                known = known & !part.mask | self.value(*part, slot.initial, low);
+            } else {
+                known &= !part.mask;
+                open = true;
             }
         }
-        h.0
+        h.add(u64::from(open), known);
+        for part in slot.parts.iter().filter(|_| open) {
+            let (low, high) = self.bounds(part.id);
+            let bounds = if low == high {
+                0
+            } else {
+                u64::from(high) << 32 | u64::from(low)
+            };
+            h.add(2, bounds);
+        }
+    }
+    /// The bounds of a location have changed: its word looks different.
+    fn moved(&self, part: u32) {
+        if let Some(slot) = self.slot_of_part[part as usize] {
+            self.slots[slot as usize].print.set(None);
+        }
     }
 }
 

@@ -61,8 +61,7 @@ impl<K: Eq + Hash> Memo<K> {
         let groups = self.groups.entry(key).or_default();
         match groups.iter_mut().find(|g| g.set == set) {
             Some(group) => {
-                // In the group's own order, in which it is asked for.
-                group.clean.insert(known.view(&group.words));
+                group.clean.insert(known.view(words));
             }
             None => groups.push(Group {
                 set,

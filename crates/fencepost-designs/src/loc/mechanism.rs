@@ -287,6 +287,12 @@ impl Design for Loc {
     fn stats(&self) -> &'static [StatInfo] {
         stats::COUNTERS
     }
+    fn broken_rule(&self) -> Option<String> {
+        match &self.store {
+            Store::Log(Some(log)) => log.broken().cloned(),
+            _ => None,
+        }
+    }
     fn explain(&self, hart: HartId) -> Option<String> {
         let running = self.txs.active(hart).map(|k| format!("transaction {k} runs; "));
         let full = match &self.store {

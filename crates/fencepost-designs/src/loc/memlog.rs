@@ -65,8 +65,8 @@ pub struct MemLog {
     next: u64,
     /// Slots never used so far; the rest of the area follows in turn.
     fresh: u64,
-    /// Slots below the durable head, in the order in which they were used.
-    free: VecDeque<u64>,
+    /// Slots below the durable head, with the groups that they held, in the order in which they were used.
+    free: VecDeque<(u64, u64)>,
     /// Groups that are over, with their slots: free once the durable head has passed them.
     over: VecDeque<(u64, u64)>,
     /// Lines of the newest group that the controller has not taken.
@@ -80,6 +80,10 @@ pub struct MemLog {
     head: Head,
     head_write: Option<(WriteId, u64)>,
     head_stale: bool,
+    /// Where the durable head says that the log begins.
+    durable_start: u64,
+    /// A slot was written whose group the durable head still holds for valid.
+    broken: Option<String>,
 }
 
 impl MemLog {
@@ -101,7 +105,13 @@ impl MemLog {
             head: Head { start: 1, first: 1 },
             head_write: None,
             head_stale: false,
+            durable_start: 1,
+            broken: None,
         }
+    }
+    /// A rule of the log that was broken.
+    pub fn broken(&self) -> Option<&String> {
+        self.broken.as_ref()
     }
     /// Groups that the area holds.
     pub fn capacity(&self) -> u64 {
@@ -179,7 +189,15 @@ impl MemLog {
                 self.fresh += 1;
                 self.fresh - 1
             }
-            false => self.free.pop_front().expect("there is space"),
+            false => {
+                let (held, slot) = self.free.pop_front().expect("there is space");
+                if held >= self.durable_start {
+                    let start = self.durable_start;
+                    let why = || format!("group {sid} overwrites group {held}, and the durable head begins at {start}");
+                    self.broken.get_or_insert_with(why);
+                }
+                slot
+            }
         };
         let plain = |words| LineData { words, by: [None; 8] };
         let (meta, more) = encode(sid, content);
@@ -227,8 +245,9 @@ impl MemLog {
     pub fn durable(&mut self, cx: &mut dyn Cx, id: WriteId) -> Durable {
         if let Some((_, start)) = self.head_write.filter(|h| h.0 == id) {
             self.head_write = None;
+            self.durable_start = start;
             let passed = self.over.partition_point(|g| g.0 < start);
-            self.free.extend(self.over.drain(..passed).map(|g| g.1));
+            self.free.extend(self.over.drain(..passed));
             return Durable::Head;
         }
         let sid = self.writes.remove(&id);
@@ -262,7 +281,7 @@ impl MemLog {
             "loc.slot-reused-early",
             "a log slot is used again only after the head that passed it is durable"
         ) {
-            true => self.free.extend(over.map(|g| g.1)),
+            true => self.free.extend(over),
             false => self.over.extend(over),
         }
         let start = self.groups.front().map_or(self.next, |g| g.sid);

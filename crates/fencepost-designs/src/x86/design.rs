@@ -52,6 +52,8 @@ pub struct TwoPaths<P> {
     paths: Paths,
     policy: P,
     harts_per_core: u8,
+    /// A store performed while its core's pointers were being reset.
+    store_during_reset: bool,
 }
 /// x86 with asynchronous DRAM refresh; also the hardware of `x86-ideal`.
 pub type X86 = TwoPaths<Unordered>;
@@ -69,6 +71,7 @@ impl<P> TwoPaths<P> {
             paths,
             policy,
             harts_per_core: shape.harts.div_ceil(shape.cores.max(1)),
+            store_during_reset: false,
         }
     }
 }
@@ -95,8 +98,11 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
         self.policy.may_access(&mut self.paths, cx, hart, line, access)
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, _: Access, _: &LineData, meta: &mut u32) {
+    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, _: &LineData, meta: &mut u32) {
         if line.is_persistent() {
+            if a == Access::Store && self.paths.wcb(cx.core_of(hart)).wrapping() {
+                self.store_during_reset = true;
+            }
             self.paths.stored(cx, hart);
             self.policy.stored(&self.paths, cx.core_of(hart), line, meta);
         }
@@ -135,6 +141,10 @@ impl<P: Policy> Design for TwoPaths<P> {
     }
     fn histograms(&self) -> &'static [StatInfo] {
         self.policy.histograms()
+    }
+    fn broken_rule(&self) -> Option<String> {
+        let why = "a store to persistent memory performed while the pointers were being reset: no tag stands for it";
+        self.store_during_reset.then(|| why.to_owned())
     }
     fn explain(&self, hart: HartId) -> Option<String> {
         let core = CoreId(hart.0 / self.harts_per_core.max(1));

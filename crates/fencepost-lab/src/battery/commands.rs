@@ -1,25 +1,25 @@
-//! The commands that a user has for checking, as data: `run --check`, `crash`, `replay`.
+//! The commands that a user has for checking, as a list: `run --check`, `crash`, `replay`, `reproduce`, `native net`.
 //!
-//! [`commands`] lists them for [`super::planted`]: every program on every design, correct programs and deliberate mistakes under
-//! several contracts, and the replay of what `crash` printed. Random programs run on machines of three sizes: with small caches,
-//! with caches of a few lines, and with every queue, the log and the design at their smallest besides.
+//! [`commands`] is the same list for every planted fault of [`super::planted`]: every program on every design, clients over networks that
+//! lose messages, correct programs and deliberate mistakes under several contracts, the replay of what `crash` printed, and the rules that
+//! reproductions test. Random programs run on machines of three sizes: with small caches, with caches of a few lines, and with every
+//! queue, the log and the design at their smallest besides.
 
-use super::product;
+use super::command::Command;
+use super::{product, remote};
 use crate::config::Resolved;
+use crate::config::clients::protocol_of;
 use crate::config::machine::MachineConfig;
 use crate::config::presets::{Kind, names};
-use crate::crash::{CrashRequest, Grain, crash};
-use crate::error::LabError;
-use crate::replay::replay;
+use crate::crash::{CrashRequest, Grain};
 use crate::request::Request;
-use crate::result::Check;
-use crate::run::run_resolved;
+use crate::semantics::breaks::rules;
 use crate::variants::sizes;
 use fencepost_contract::ContractKind;
 use fencepost_designs::{DesignInfo, all as designs};
+use fencepost_programs::clients::Workload;
 use fencepost_programs::{About, Scheme, Variant, programs};
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 /// Random programs run on each design, each on another machine.
 const ROUNDS: usize = 40;
@@ -44,6 +44,19 @@ const QUEUES_OF_ONE: [&str; 8] = [
     "pm.controller.read_queue=1",
     "machine.log_area=1KiB",
 ];
+/// Rounds of clients on each design that serves them.
+const CLIENT_ROUNDS: usize = 24;
+/// Rounds of programs on media where the design cannot keep its promise: they must go on being convicted, and for the same reason.
+const UNSOUND_ROUNDS: usize = 4;
+/// Networks, from a perfect one to one that loses messages, ACKs and clients.
+const NETWORKS: [&[&str]; 6] = [
+    &["network.latency=5ns"],
+    &["network.lost_acks=300", "network.timeout=20us"],
+    &["network.broken=150", "network.timeout=20us", "network.channels=1"],
+    &["network.crash_after=5", "network.latency=50ns"],
+    &["network.lost_acks=200", "network.broken=100", "network.timeout=9us", "network.latency=400ns"],
+    &["network.channels=1", "network.latency=50ns"],
+];
 /// Contracts under which programs are explored: each is about other instructions.
 const CONTRACTS: [ContractKind; 4] = [
     ContractKind::Px86,
@@ -51,134 +64,6 @@ const CONTRACTS: [ContractKind; 4] = [
     ContractKind::Rcbsp,
     ContractKind::StrictSc,
 ];
-
-/// What a command says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing is wrong.
-    Clean,
-    /// Crash states break; whether the persist order was one that the contract allows.
-    Violated(Option<bool>),
-    /// The simulator or the checker found a defect of its own, and says which.
-    Defect(String),
-    /// The command refuses.
-    Refused(String),
-}
-impl Outcome {
-    /// Whether this is another verdict than without a fault.
-    pub(super) fn differs(&self, without: &Outcome) -> bool {
-        match (self, without) {
-            (Outcome::Defect(_), Outcome::Defect(_)) | (Outcome::Refused(_), Outcome::Refused(_)) => false,
-            (a, b) => a != b,
-        }
-    }
-}
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Clean => f.write_str("clean"),
-            Outcome::Violated(Some(false)) => f.write_str("violated, and the contract too"),
-            Outcome::Violated(_) => f.write_str("violated"),
-            Outcome::Defect(why) => write!(f, "defect: {why}"),
-            Outcome::Refused(why) => write!(f, "refused: {why}"),
-        }
-    }
-}
-
-/// A command of a user.
-#[derive(Clone)]
-pub enum Command {
-    /// `run PROGRAM --check`.
-    Run(&'static DesignInfo, Request),
-    /// `crash PROGRAM`.
-    Crash(CrashRequest),
-    /// `replay` of what that `crash` printed.
-    Replay(CrashRequest),
-}
-impl Command {
-    /// Runs it in this thread.
-    pub fn outcome(&self) -> Outcome {
-        let run = || match self {
-            Command::Run(info, request) => {
-                let check = Resolved::with_design(request, info).and_then(|r| run_resolved(&r));
-                check.map(|r| r.check.map_or(Outcome::Clean, |c| of_check(&c)))
-            }
-            Command::Crash(request) => crash(request).map(|c| {
-                if c.violated() {
-                    Outcome::Violated(None)
-                } else {
-                    Outcome::Clean
-                }
-            }),
-            Command::Replay(request) => crash(request).and_then(|c| {
-                let id = c.witness.map(|w| w.replay).unwrap_or_default();
-                let again = replay(&id)?;
-                Ok(if again.witness.is_some() {
-                    Outcome::Violated(None)
-                } else {
-                    Outcome::Clean
-                })
-            }),
-        };
-        match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(e @ LabError::Internal(_))) => Outcome::Defect(e.to_string()),
-            Ok(Err(e)) => Outcome::Refused(e.to_string()),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-                Outcome::Defect(format!("panics: {}", text.unwrap_or("?")))
-            }
-        }
-    }
-}
-fn of_check(c: &Check) -> Outcome {
-    match c.violated() {
-        true => Outcome::Violated(c.conforms),
-        false => Outcome::Clean,
-    }
-}
-impl fmt::Display for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let r = match self {
-            Command::Run(_, r) => r,
-            Command::Crash(c) | Command::Replay(c) => &c.request,
-        };
-        let threads = r.threads.unwrap_or(1);
-        match self {
-            Command::Run(..) => {
-                write!(f, "run {} -d {} -m {}", r.program, r.design, r.machine)?;
-                if let Some(media) = &r.media {
-                    write!(f, " --media {media}")?;
-                }
-                write!(f, " --check --warmup 0 --seed {}", r.seed)?;
-                if !r.ack_every {
-                    f.write_str(" --ack end")?;
-                }
-            }
-            Command::Crash(c) | Command::Replay(c) => {
-                write!(
-                    f,
-                    "crash {} --contract {}",
-                    r.program,
-                    c.contract.as_deref().unwrap_or("-")
-                )?;
-                if let Some(variant) = &r.variant {
-                    write!(f, " --variant {variant}")?;
-                }
-            }
-        }
-        if let Some(log) = &r.log {
-            write!(f, " --log {log}")?;
-        }
-        write!(f, " --threads {threads} --ops {}", r.ops)?;
-        r.sets.iter().try_for_each(|s| write!(f, " --set {s}"))?;
-        match self {
-            Command::Replay(_) => f.write_str(", then replay"),
-            _ => Ok(()),
-        }
-    }
-}
 
 /// The sizes of machine and design in a round.
 fn sizes_of(request: &mut Request, info: &DesignInfo, round: usize, l2: bool) {
@@ -242,14 +127,51 @@ fn explored(
         budget: Some("300".into()),
         schedules: Some(u64::from(threads)),
         doubt: None,
-        recovery_fails: variant.is_none(),
+        recovery_fails: variant.is_none_or(Variant::needs_second_failure),
         line_order: None,
         grain: Grain::Word,
     }
 }
 
-/// Every command, those on the simulated hardware first.
-pub fn commands() -> (Vec<Command>, Vec<Command>) {
+/// Clients of a round on a design with a network port: the network loses what it may lose, and where clients are not all that the
+/// design is for, a random program runs beside them.
+fn clients(d: usize, round: usize) -> Option<Command> {
+    let info = &designs()[d];
+    let alone = protocol_of(info).is_some() && round % 4 != 3;
+    if !alone && !remote::serves(info) {
+        return None;
+    }
+    let program = match alone {
+        true => Workload::WORDS[round % Workload::WORDS.len()],
+        false => "random",
+    };
+    let Command::Run(info, mut request) = on_design(d, program, round, true)? else {
+        return None;
+    };
+    request.threads = Some(4);
+    let network = NETWORKS[round % NETWORKS.len()].iter();
+    request.sets.extend(network.map(|s| (*s).to_owned()));
+    request.sets.push("client.compute=100ns".to_owned());
+    if !alone {
+        request.sets.push(format!("network.clients={}", 1 + round % 3));
+        request.sets.push("network.transactions=4".to_owned());
+    }
+    Some(Command::Run(info, request))
+}
+
+/// Processes that serve clients over TCP and are killed; `program` is the command, if it is built.
+fn processes(program: &Path) -> Vec<Command> {
+    let kinds = ["hashmap", "ctree", "ycsb"];
+    let args = |kind| vec!["native", "net", kind, "--kill", "2", "--seed", "5"];
+    match program.exists() {
+        true => kinds.map(|k| Command::Process(program.to_owned(), args(k))).to_vec(),
+        false => Vec::new(),
+    }
+}
+
+/// Every command; families take turns, so that each comes early. `program` is where the command that starts processes of its own is
+/// built, if it is.
+pub fn commands(program: &Path) -> Vec<Command> {
     let n = designs().len();
     let mut runs = Vec::new();
     let others: Vec<&str> = programs().iter().map(|p| p.word).filter(|p| *p != "random").collect();
@@ -261,7 +183,22 @@ pub fn commands() -> (Vec<Command>, Vec<Command>) {
             runs.extend(each.filter_map(|(d, p)| on_design(d, p, round, true)));
         }
     }
-    runs.extend((0..n).filter_map(|d| on_design(d, "sps", 0, false)));
+    let unsound = |round| ["sps", "random"].into_iter().flat_map(move |p| (0..n).filter_map(move |d| on_design(d, p, round, false)));
+    let served = |round| (0..n).filter_map(move |d| clients(d, round));
+    let families = [
+        runs,
+        explorations(),
+        (0..CLIENT_ROUNDS).flat_map(served).collect(),
+        rules().into_iter().map(Command::Rule).collect(),
+        (0..UNSOUND_ROUNDS).flat_map(unsound).collect(),
+    ];
+    let mut all = in_turn(families);
+    all.extend(processes(program));
+    all
+}
+
+/// The explorations and replays.
+fn explorations() -> Vec<Command> {
     let mut crashes = Vec::new();
     for about in &programs() {
         for contract in CONTRACTS {
@@ -281,5 +218,23 @@ pub fn commands() -> (Vec<Command>, Vec<Command>) {
             }
         }
     }
-    (runs, crashes)
+    crashes
+}
+
+/// One of each list after the other, until all are used up.
+fn in_turn<T, const N: usize>(lists: [Vec<T>; N]) -> Vec<T> {
+    let mut lists = lists.map(Vec::into_iter);
+    let mut all = Vec::new();
+    loop {
+        let before = all.len();
+        all.extend(lists.iter_mut().filter_map(Iterator::next));
+        if all.len() == before {
+            return all;
+        }
+    }
+}
+
+#[test]
+fn families_take_turns() {
+    assert_eq!(in_turn([vec![1, 2, 3], vec![], vec![7]]), [1, 7, 2, 3]);
 }

@@ -6,6 +6,7 @@
 //! here names a design. The test suite runs a [sample](Extent::sample) in which every design meets every program, every
 //! machine and every medium; `cargo run -p xtask -- battery --full` runs the whole product.
 
+pub mod command;
 pub mod commands;
 pub mod declared;
 pub mod faults;

@@ -3,16 +3,16 @@
 use crate::config::clients::protocol_of;
 use fencepost_contract::replica;
 use fencepost_designs::{DesignInfo, MachineShape};
-use fencepost_kernel::{Addr, Ps, RemoteEpoch, Stream, Transaction, Transactions, rng};
+use fencepost_kernel::{Addr, Ps, Stream, Transactions};
 use fencepost_machine::RunReport;
 use fencepost_machine::network::{NetworkSpec, Protocol};
-use std::rc::Rc;
+use fencepost_programs::random;
 
 /// The first line of random programs, which clients write too.
 const FIRST: u64 = 4096;
 
 /// Whether a design serves clients that persist by any protocol.
-fn serves(info: &DesignInfo) -> bool {
+pub(super) fn serves(info: &DesignInfo) -> bool {
     let shape = MachineShape {
         channels: 1,
         ..MachineShape::default()
@@ -50,23 +50,7 @@ pub(super) fn shares_words(seed: u64) -> bool {
 
 /// What the clients of a seed do: epochs of some words of the program's lines.
 pub(super) fn transactions(seed: u64, lines: u64) -> Transactions {
-    Rc::new(move |client, tx| {
-        let mut dice = Stream::new(rng::hash(&[seed, client.into(), tx.into()]), "clients");
-        let mut epoch = |e: u64| {
-            // The random program uses the first words of a line.
-            let first = if shares_words(seed) { dice.below(4) } else { 4 };
-            let words = 1 + dice.below(8 - first);
-            let line = dice.below(lines);
-            let value = |i| 1 << 63 | (u64::from(client) + 1) << 48 | u64::from(tx) << 32 | e << 16 | i;
-            RemoteEpoch {
-                at: Addr::pm(FIRST + 64 * line + 8 * first),
-                words: (0..words).map(value).collect(),
-            }
-        };
-        let epochs = (0..3).map(&mut epoch).collect();
-        let compute = Ps::from_ns(dice.below(400));
-        Transaction { compute, epochs }
-    })
+    random::transactions(seed, (Addr::pm(FIRST), lines), shares_words(seed))
 }
 
 /// Whether every client's epochs took effect in their order and once; where nobody else stores to their words, that the replica

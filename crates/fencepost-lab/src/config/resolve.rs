@@ -102,6 +102,12 @@ impl Resolved {
     }
     /// What the clients of this run do, if it has any.
     pub fn clients(&self) -> Option<Transactions> {
+        if self.machine.spec.network.clients > 0 && !self.is_replication() {
+            let beside = fencepost_programs::clients_beside(self.about.word, &self.program, self.request.seed);
+            if let Ok(Some(own)) = beside {
+                return Some(own);
+            }
+        }
         let local = fencepost_programs::footprint(self.about.word, &self.program);
         let behind = local.ok().filter(|_| !self.is_replication()).map_or(Bytes(0), |f| f.pm);
         clients::transactions(&self.machine, behind, self.request.seed)

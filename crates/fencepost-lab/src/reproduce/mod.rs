@@ -15,6 +15,7 @@ use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Job, Runs};
+use crate::experiment::kinds::Kind;
 use crate::experiment::score::{Evidence, Row, Verdict, score};
 use crate::experiment::scoreboard::{tally_by_kind, to_csv};
 use crate::experiment::spec::{self, Experiment};
@@ -126,7 +127,7 @@ pub fn reproduce(
         implied,
         diagnostics,
         counts: counts(&rows),
-        unexpected: unexpected(&experiment, runs),
+        unexpected: unexpected(&experiment, runs, &rows),
         rows,
         worth,
     })
@@ -154,8 +155,9 @@ fn counts(rows: &[Row]) -> BTreeMap<&'static str, BTreeMap<&'static str, usize>>
         .collect()
 }
 
-/// Violations of designs that keep their promise, and designs that had to be convicted and were not.
-fn unexpected(e: &Experiment, runs: &Runs) -> Vec<String> {
+/// Violations of designs that keep their promise, designs that had to be convicted and were not, and rules that the mechanism
+/// itself breaks.
+fn unexpected(e: &Experiment, runs: &Runs, rows: &[Row]) -> Vec<String> {
     let mut out = Vec::new();
     let mut convicted: BTreeMap<&String, bool> = BTreeMap::new();
     for (cell, r) in &runs.by_cell {
@@ -177,5 +179,7 @@ fn unexpected(e: &Experiment, runs: &Runs) -> Vec<String> {
             .filter(|c| !c.1)
             .map(|c| format!("{} is not crash-consistent and was not convicted", c.0)),
     );
+    let broken = (rows.iter()).filter(|r| r.kind == Kind::Rule && r.verdict == Verdict::Miss);
+    out.extend(broken.map(|r| format!("the rule of {} is broken: {}", r.id, r.note)));
     out
 }

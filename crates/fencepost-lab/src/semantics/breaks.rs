@@ -82,6 +82,16 @@ pub fn attempt(check: &'static str, fault: &'static str) -> Option<Tried> {
     })
 }
 
+/// Checks that decide a claim about a rule without any run of an experiment: a mechanism that misses one is broken.
+pub fn rules() -> Vec<&'static str> {
+    use crate::experiment::kinds::{Kind, of};
+    let rule = |name: &&str| claims_of(name).iter().any(|id| of(id) == Kind::Rule);
+    let runs = crate::experiment::runs::Runs::default();
+    let checks = super::checks();
+    let holds = |name: &&'static str| matches!(checks.run(name, &runs), Some(Ok(_)));
+    checks.names().filter(rule).filter(holds).collect()
+}
+
 /// Claims that a check decides.
 fn claims_of(check: &str) -> Vec<String> {
     use crate::experiment::rule::{Rule, Rules};

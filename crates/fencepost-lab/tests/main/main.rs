@@ -1,4 +1,4 @@
-//! Tests of the lab on whole runs: the battery of every design, the toy design of `docs/extending.md`, and what is special to
+//! Tests of the lab on whole runs: the battery of every design, the toy design of `docs/extending.md`, planted faults, and what is special to
 //! two families.
 
 mod battery;
@@ -6,4 +6,5 @@ mod common;
 mod extending;
 mod loc;
 mod measuring;
+mod planted;
 mod x86;

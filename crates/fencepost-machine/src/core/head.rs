@@ -197,6 +197,10 @@ impl HardwareThread {
             Lookup::Hit(way) => {
                 let id = self.head_id();
                 self.observed(out, op, id);
+                if let Some(r) = out.recorder() {
+                    r.order.acquire(self.id, id);
+                    r.order.load(self.id, id, op.addr);
+                }
                 out.performed(self.id, op.addr.line(), way, Access::Load);
                 Act::Done(Answer {
                     value: out.word(op.addr),
@@ -268,9 +272,16 @@ impl HardwareThread {
             store = before;
         }
         let (id, in_order) = (self.head_id(), out.shape().stores_in_order);
+        if let Some(r) = out.recorder() {
+            match op.kind {
+                OpKind::Lock => r.order.acquire(self.id, id),
+                OpKind::StoreRelease => r.order.release(self.id, id),
+                _ => {}
+            }
+        }
         if let Some(r) = out.recorder().filter(|_| reads) {
             let addr = op.addr.word();
-            r.order.fence(self.id, id, in_order, false);
+            r.order.atomic(self.id, id, addr, in_order);
             r.read(self.id, id, op.dep, TraceKind::Rmw { addr, from, store });
         }
         if op.kind == OpKind::Lock {

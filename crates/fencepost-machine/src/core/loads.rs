@@ -19,11 +19,12 @@ impl HardwareThread {
         let (addr, dep) = (h.window[at].op.addr, h.window[at].op.dep);
         let skips = planted!("core.forwarding-left-out", "a load sees the stores of its own thread");
         if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {
-            let (deps, forwarded) = ([dep, store.op.dep], store.op);
+            let (deps, forwarded, from) = ([dep, store.op.dep], store.op, store.id);
             let op = h.window[at].op;
             self.check_forwarded(out, &op, &forwarded);
             if let Some(r) = out.recorder() {
                 r.forwarded(self.id, id, deps);
+                r.order.forwarded(self.id, id, addr, from);
             }
             let ready = out.now() + out.shape().l1_latency;
             self.complete_load(out, at, ready);
@@ -79,7 +80,7 @@ impl HardwareThread {
         }
         self.observed(out, &op, id);
         if let Some(r) = out.recorder() {
-            r.order.load(self.id, id);
+            r.order.load(self.id, id, op.addr);
         }
         out.performed(self.id, op.addr.line(), way, Access::Load);
         self.complete_load(out, at, ready);

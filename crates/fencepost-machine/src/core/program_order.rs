@@ -2,7 +2,8 @@
 //!
 //! The trace lists events in the order in which they took effect, and a contract takes that order for granted. Whether it is
 //! one that the core may choose is a question of its own: stores to one word perform in program order, under TSO all stores
-//! do, nothing passes a fence that orders it, and a release follows everything before it.
+//! do, nothing passes a fence that orders it, a release follows everything before it, nothing after an acquire precedes it, and a
+//! load reads what the youngest older store of its thread to its word left, or something newer.
 
 use fencepost_kernel::{Addr, HartId, LineAddr};
 use rustc_hash::FxHashMap;
@@ -37,7 +38,26 @@ struct Newest {
     fence: u32,
     release: u32,
     words: FxHashMap<Addr, u32>,
+    /// Per word: the store of the thread whose value, or a newer one, some loads read, and the youngest of them.
+    reads: FxHashMap<Addr, Vec<(u32, u32)>>,
     flushes: FxHashMap<LineAddr, u32>,
+}
+
+impl Newest {
+    /// Load `id` read what the thread's store `from` left in a word, or something newer.
+    fn read(&mut self, word: Addr, from: u32, id: u32) {
+        let reads = self.reads.entry(word).or_default();
+        match reads.last_mut().filter(|r| r.0 == from) {
+            Some(last) => last.1 = last.1.max(id),
+            None => reads.push((from, id)),
+        }
+    }
+    /// Whether a load younger than store `id`, which performs, read something older.
+    fn overlooked(&mut self, word: Addr, id: u32) -> bool {
+        let Some(reads) = self.reads.get_mut(&word) else { return false };
+        reads.retain(|r| r.1 > id);
+        reads.iter().any(|r| r.0 < id)
+    }
 }
 
 /// Watches the order in which operations perform.
@@ -69,6 +89,8 @@ impl ProgramOrder {
         let flush = n.flushes.get(&addr.line()).copied().unwrap_or(0);
         let (store, fence, release) = (n.store, n.fence, n.release);
         n.store = store.max(id);
+        let in_time = !n.overlooked(addr.word(), id);
+        self.must(in_time, thread, id, "a younger load of its word did not see a store");
         self.must(
             id > word,
             thread,
@@ -90,10 +112,26 @@ impl ProgramOrder {
             "a store performs after a younger store",
         );
     }
-    /// Load `id` performs in the cache.
-    pub fn load(&mut self, thread: HartId, id: u32) {
+    /// Load `id` of a word performs in the cache.
+    pub fn load(&mut self, thread: HartId, id: u32, addr: Addr) {
         let n = self.of(thread);
         n.load = n.load.max(id);
+        let from = n.words.get(&addr.word()).copied().unwrap_or(0);
+        n.read(addr.word(), from, id);
+    }
+    /// Load `id` of a word takes its value from the queued store `from` of its thread.
+    pub fn forwarded(&mut self, thread: HartId, id: u32, addr: Addr, from: u32) {
+        self.of(thread).read(addr.word(), from, id);
+    }
+    /// Atomic `id` performs on a word; `in_order`: not before every older store has performed.
+    pub fn atomic(&mut self, thread: HartId, id: u32, addr: Addr, in_order: bool) {
+        self.fence(thread, id, in_order, false);
+        self.of(thread).words.insert(addr.word(), id);
+    }
+    /// Acquire `id` takes effect.
+    pub fn acquire(&mut self, thread: HartId, id: u32) {
+        let load = self.of(thread).load;
+        self.must(load < id, thread, id, "an acquire takes effect after a younger load");
     }
     /// Flush `id` takes effect.
     pub fn flush(&mut self, thread: HartId, id: u32, line: LineAddr) {
@@ -139,7 +177,7 @@ mod tests {
         let relaxed = after(|o, t| {
             o.store(t, 2, Addr(8), false);
             o.store(t, 1, Addr(72), false);
-            o.load(t, 9);
+            o.load(t, 9, Addr(16));
             o.fence(t, 5, true, false);
             o.store(t, 7, Addr(8), false);
             o.store(t, 6, Addr(72), false);
@@ -177,8 +215,30 @@ mod tests {
         );
         assert_eq!(
             after(|o, t| {
-                o.load(t, 4);
+                o.load(t, 4, Addr(8));
                 o.fence(t, 3, true, true)
+            }),
+            Some(3)
+        );
+        let sees = |from, store| {
+            after(|o, t| {
+                o.forwarded(t, 6, Addr(8), from);
+                o.load(t, 7, Addr(72));
+                o.store(t, store, Addr(8), false);
+            })
+        };
+        assert_eq!([sees(3, 4), sees(3, 3), sees(3, 8)], [Some(4), None, None]);
+        assert_eq!(
+            after(|o, t| {
+                o.load(t, 4, Addr(8));
+                o.store(t, 3, Addr(8), false)
+            }),
+            Some(3)
+        );
+        assert_eq!(
+            after(|o, t| {
+                o.load(t, 4, Addr(8));
+                o.acquire(t, 3)
             }),
             Some(3)
         );

@@ -128,7 +128,6 @@ fn level_sizes(preload: u64, pairs: u64) -> Vec<u64> {
 
 impl BPlusTree {
     /// Toggles the operation's keys in one transaction; returns what each found.
-    #[track_caller]
     #[inline(always)]
     fn toggle<M: Mem>(
         &self,

@@ -70,18 +70,15 @@ pub(super) struct Place<D> {
 }
 
 impl<M: Mem> Tree<'_, '_, '_, M> {
-    #[track_caller]
     fn count(&mut self, node: At<M::Dep>) -> (u64, bool) {
         let word = self.tx.read(node.field(COUNT)).v;
         (word & (LEAF - 1), word & LEAF != 0)
     }
-    #[track_caller]
     fn set_count(&mut self, node: At<M::Dep>, count: u64, leaf: bool) {
         self.tx
             .write(node.field(COUNT), Val::lit(count | if leaf { LEAF } else { 0 }));
     }
     /// Index of the first of `count` keys that is not below `key` (`after`: that is above it).
-    #[track_caller]
     fn find(&mut self, node: At<M::Dep>, count: u64, key: u64, after: bool) -> u64 {
         let (mut low, mut high) = (0, count);
         while low < high {
@@ -97,7 +94,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         low
     }
     /// Walks down to the leaf of `key`; with `split`, splits every full node on the way, so that the leaf has room.
-    #[track_caller]
     fn descend(&mut self, key: u64, split: bool) -> At<M::Dep> {
         let mut node = self.tx.read(At::new(self.root)).ptr();
         if split && self.count(node).0 == self.pairs {
@@ -119,7 +115,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Finds `key` without changing anything.
-    #[track_caller]
     pub fn search(&mut self, key: u64) -> Place<M::Dep> {
         let leaf = self.descend(key, false);
         let (count, _) = self.count(leaf);
@@ -129,7 +124,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         Place { leaf, index, found }
     }
     /// Inserts a pair; returns the address of its value. `append` is the semantic mistake: the pair goes to the end.
-    #[track_caller]
     pub fn insert(&mut self, key: u64, value: u64, append: bool) -> At<M::Dep> {
         let leaf = self.descend(key, true);
         let (count, _) = self.count(leaf);
@@ -146,7 +140,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         at
     }
     /// Removes the pair at `index` of `leaf`. Leaves may become empty; they stay in the tree.
-    #[track_caller]
     pub fn remove(&mut self, leaf: At<M::Dep>, index: u64) {
         let (count, _) = self.count(leaf);
         self.announce(leaf, index, count, Slot::Value);
@@ -156,7 +149,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.set_count(leaf, count - 1, true);
     }
     /// Logs the part of a node that a shift from `index` will change, and its count, as whole objects.
-    #[track_caller]
     fn announce(&mut self, node: At<M::Dep>, index: u64, end: u64, slot: Slot) {
         self.tx.protect(node.field(COUNT), 8);
         self.tx.protect(node.field(key_at(index)), (end - index).max(1) * 8);
@@ -170,7 +162,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.tx.protect(node.field(from), (to - from).max(8));
     }
     /// Makes room at `index`: keys and slots from there move up by one (a child's slot is right of its key).
-    #[track_caller]
     fn shift_up(&mut self, node: At<M::Dep>, index: u64, count: u64, slot: Slot) {
         self.announce(node, index, count + 1, slot);
         for i in (index..count).rev() {
@@ -178,12 +169,10 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Copies key `from` with its slot (the value, or the child right of the key) to `to`, in this node.
-    #[track_caller]
     fn move_pair(&mut self, node: At<M::Dep>, from: u64, to: u64, slot: Slot, with_key: bool) {
         self.copy_pair((node, from), (node, to), slot, with_key, false);
         self.tx.compute(sites::PAIR_MOVE);
     }
-    #[track_caller]
     fn copy_pair(&mut self, from: (At<M::Dep>, u64), to: (At<M::Dep>, u64), slot: Slot, with_key: bool, fresh: bool) {
         let (width, of) = match slot {
             Slot::Value => (Width::B4, value_at(self.pairs, from.1)),
@@ -200,7 +189,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
             self.put(to.0.field(key_at(to.1)), key, Width::B8, fresh);
         }
     }
-    #[track_caller]
     fn put(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width, fresh: bool) {
         if fresh {
             self.tx.fresh_n(at, v, width)
@@ -209,7 +197,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Puts a new root above a full one and splits the old; returns the new root.
-    #[track_caller]
     fn grow(&mut self, old: At<M::Dep>) -> At<M::Dep> {
         let root = self.tx.alloc();
         self.tx.fresh(root.field(COUNT), Val::lit(0));
@@ -220,7 +207,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         root
     }
     /// Splits `child`, the full child at `index` of `parent` (which has room); returns the key that now separates the halves.
-    #[track_caller]
     fn split_child(&mut self, parent: At<M::Dep>, count: u64, index: u64, child: At<M::Dep>) -> u64 {
         let (full, leaf) = self.count(child);
         let (right, half) = (self.tx.alloc(), full / 2);

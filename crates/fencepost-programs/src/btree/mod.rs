@@ -117,7 +117,6 @@ impl Described for BTree {
 
 impl BTree {
     /// Toggles the key; returns the value found (0: none).
-    #[track_caller]
     #[inline(always)]
     fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, wanted: Toggle) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

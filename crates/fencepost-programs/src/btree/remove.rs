@@ -6,7 +6,6 @@ use fencepost_kernel::{At, Mem};
 
 impl<M: Mem> Tree<'_, '_, '_, M> {
     /// Removes a key that is in the tree.
-    #[track_caller]
     pub fn remove(&mut self, key: u64) {
         let mut node = self.root();
         loop {
@@ -33,7 +32,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Moves the pairs behind `i` down by one and counts one less.
-    #[track_caller]
     fn close_gap(&mut self, node: At<M::Dep>, i: u64, count: u64, leaf: bool) {
         for from in i + 1..count {
             let pair = self.pair(node, from);
@@ -41,7 +39,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
         self.set_count(node, count - 1, leaf);
     }
-    #[track_caller]
     fn take_last(&mut self, mut node: At<M::Dep>) -> Pair<M::Dep> {
         loop {
             let (count, leaf) = self.count(node);
@@ -53,7 +50,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
             node = self.fill(node, count, count);
         }
     }
-    #[track_caller]
     fn take_first(&mut self, mut node: At<M::Dep>) -> Pair<M::Dep> {
         loop {
             let (count, leaf) = self.count(node);
@@ -66,7 +62,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// The child at `i`, after it was given a pair if it had only the fewest.
-    #[track_caller]
     fn fill(&mut self, node: At<M::Dep>, count: u64, i: u64) -> At<M::Dep> {
         let (child, fewest) = (self.child(node, i), self.shape.fewest());
         if self.count(child).0 > fewest {
@@ -89,7 +84,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.merge(node, count, if i < count { i } else { i - 1 })
     }
     /// The pair above goes down to the front of the child, the left sibling's last takes its place.
-    #[track_caller]
     fn borrow_from_left(&mut self, node: At<M::Dep>, i: u64, left: At<M::Dep>, child: At<M::Dep>) {
         let ((given, leaf), (count, _)) = (self.count(left), self.count(child));
         self.open_gap(child, 0, count);
@@ -109,7 +103,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.set_count(child, count + 1, leaf);
     }
     /// The pair above goes down to the end of the child, the right sibling's first takes its place.
-    #[track_caller]
     fn borrow_from_right(&mut self, node: At<M::Dep>, i: u64, child: At<M::Dep>, right: At<M::Dep>) {
         let ((given, leaf), (count, _)) = (self.count(right), self.count(child));
         let above = self.pair(node, i);
@@ -128,7 +121,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.set_count(child, count + 1, leaf);
     }
     /// Joins the children at `i` and `i + 1` with the pair between them; returns the joined node. A root without pairs goes.
-    #[track_caller]
     fn merge(&mut self, node: At<M::Dep>, count: u64, i: u64) -> At<M::Dep> {
         let (left, right) = (self.child(node, i), self.child(node, i + 1));
         let ((low, leaf), (high, _)) = (self.count(left), self.count(right));

@@ -22,13 +22,11 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         let fresh = Small::new(0);
         Tree { tx, shape, fresh }
     }
-    #[track_caller]
     #[inline(always)]
     pub fn get(&mut self, node: At<M::Dep>, offset: u64) -> Val<M::Dep> {
         self.tx.read(node.field(offset))
     }
     /// Stores a word of a node; a node that is not new is logged whole at its first change.
-    #[track_caller]
     #[inline(always)]
     pub fn set(&mut self, node: At<M::Dep>, offset: u64, v: Val<M::Dep>) {
         if self.fresh.as_slice().contains(&node.addr.0) {
@@ -38,50 +36,41 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
             self.tx.write(node.field(offset), v);
         }
     }
-    #[track_caller]
     pub fn set_root(&mut self, node: At<M::Dep>) {
         let root = At::new(self.shape.nodes.root);
         self.tx.protect_once(root, 8);
         self.tx.write(root, node.pointer());
     }
-    #[track_caller]
     #[inline(always)]
     pub fn root(&mut self) -> At<M::Dep> {
         self.tx.read(At::new(self.shape.nodes.root)).ptr()
     }
-    #[track_caller]
     #[inline(always)]
     pub fn count(&mut self, node: At<M::Dep>) -> (u64, bool) {
         let word = self.get(node, COUNT).v;
         (word & (LEAF - 1), word & LEAF != 0)
     }
-    #[track_caller]
     pub fn set_count(&mut self, node: At<M::Dep>, count: u64, leaf: bool) {
         self.set(node, COUNT, Val::lit(count | if leaf { LEAF } else { 0 }));
     }
-    #[track_caller]
     #[inline(always)]
     pub fn child(&mut self, node: At<M::Dep>, i: u64) -> At<M::Dep> {
         let at = self.shape.child(i);
         self.get(node, at).ptr()
     }
-    #[track_caller]
     pub fn set_child(&mut self, node: At<M::Dep>, i: u64, child: At<M::Dep>) {
         self.set(node, self.shape.child(i), child.pointer());
     }
-    #[track_caller]
     pub fn pair(&mut self, node: At<M::Dep>, i: u64) -> Pair<M::Dep> {
         let key = self.get(node, self.shape.key(i));
         (key, self.get(node, self.shape.value(i)))
     }
-    #[track_caller]
     pub fn set_pair(&mut self, node: At<M::Dep>, i: u64, pair: Pair<M::Dep>) {
         self.set(node, self.shape.key(i), pair.0);
         self.set(node, self.shape.value(i), pair.1);
         self.tx.compute(sites::PAIR_MOVE);
     }
     /// Index of the first of `count` keys that is not below `key`, and whether it is that key.
-    #[track_caller]
     #[inline(always)]
     pub fn find(&mut self, node: At<M::Dep>, count: u64, key: u64) -> (u64, bool) {
         let (mut low, mut high) = (0, count);
@@ -101,7 +90,6 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         (low, false)
     }
     /// The value of `key`, if it is there.
-    #[track_caller]
     #[inline(always)]
     pub fn search(&mut self, key: u64) -> Option<u64> {
         let mut node = self.root();
@@ -119,7 +107,6 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
     }
     /// Inserts a pair whose key is absent; returns where its value lies. `append` is the mistake of logic: the pair goes to the
     /// end of its leaf.
-    #[track_caller]
     pub fn insert(&mut self, key: u64, value: u64, append: bool) -> At<M::Dep> {
         let mut node = self.root();
         if self.count(node).0 == self.shape.pairs {
@@ -146,7 +133,6 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         }
     }
     /// Moves the pairs from `i` on up by one.
-    #[track_caller]
     pub fn open_gap(&mut self, node: At<M::Dep>, i: u64, count: u64) {
         for from in (i..count).rev() {
             let pair = self.pair(node, from);
@@ -154,7 +140,6 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         }
     }
     /// Puts a new root above a full one and splits that; returns the new root.
-    #[track_caller]
     fn grow(&mut self, old: At<M::Dep>) -> At<M::Dep> {
         let root = self.tx.alloc();
         self.fresh.push(root.addr.0);
@@ -164,7 +149,6 @@ impl<'t, 'a, 'm, M: Mem> Tree<'t, 'a, 'm, M> {
         root
     }
     /// Splits the full child at `i` of a node that is not full: the upper half becomes a new node, the middle pair goes up.
-    #[track_caller]
     fn split(&mut self, parent: At<M::Dep>, count: u64, i: u64, child: At<M::Dep>) {
         let (right, half) = (self.tx.alloc(), self.shape.pairs / 2);
         self.fresh.push(right.addr.0);

@@ -162,7 +162,6 @@ impl Cq {
         self.preload.owns(at) || self.rt.pool().owns(Addr(at))
     }
 
-    #[track_caller]
     #[inline(always)]
     fn insert<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, value: u64) -> Result<Outcome, Rollback> {
         let lock = At::new(self.locks.addr(1));
@@ -179,7 +178,6 @@ impl Cq {
         })
     }
     /// The transaction of an insert: the new node.
-    #[track_caller]
     #[inline(always)]
     fn append<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, value: u64) -> Result<At<M::Dep>, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;
@@ -209,7 +207,6 @@ impl Cq {
         Ok(node)
     }
 
-    #[track_caller]
     #[inline(always)]
     fn delete<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let lock = At::new(self.locks.addr(0));
@@ -221,7 +218,6 @@ impl Cq {
         result
     }
     /// The transaction of a delete: the first node becomes the dummy, unless there is none before `newest`.
-    #[track_caller]
     #[inline(always)]
     fn unlink<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, newest: u64) -> Result<Outcome, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

@@ -119,7 +119,6 @@ impl Ctree {
         self.preload.owns(at) || self.rt.pool().owns(Addr(at))
     }
     /// The entry where the search for `key` ends: at a leaf, or before the first node that tells bits below `above` apart.
-    #[track_caller]
     #[inline(always)]
     fn search<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64, above: Option<u64>) -> At<M::Dep> {
         let mut at = At::new(self.root);
@@ -135,7 +134,6 @@ impl Ctree {
         at
     }
     /// Inserts a key: the last word of its value.
-    #[track_caller]
     #[inline(always)]
     fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, last: u64, wrong_bit: bool) -> At<M::Dep> {
         let leaf = self.search(tx, new.key, None);
@@ -178,7 +176,6 @@ impl Ctree {
         last
     }
     /// The transaction, under the lock.
-    #[track_caller]
     #[inline(always)]
     fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, keys: &[Toggle]) -> Result<(), Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

@@ -162,7 +162,6 @@ impl Echo {
         At::new(Addr(self.clients.0 + number * (SLOT_VALUE + self.params.value.0)))
     }
     /// Keeps a request in the client's own store; a get leaves a slot without a key.
-    #[track_caller]
     #[inline(always)]
     fn stage<M: Mem>(&self, m: &mut M, thread: u32, i: u32, request: &Request) {
         let slot = self.slot(thread, i);
@@ -177,7 +176,6 @@ impl Echo {
         m.compute(sites::ROW);
     }
     /// What the client's own store has of a key among its first `used` slots (0: nothing).
-    #[track_caller]
     #[inline(always)]
     fn own<M: Mem>(&self, m: &mut M, thread: u32, used: u32, key: u64) -> u64 {
         for i in (0..used).rev() {
@@ -190,7 +188,6 @@ impl Echo {
         0
     }
     /// The newest version of a key in the master.
-    #[track_caller]
     #[inline(always)]
     fn get<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, key: u64) -> Result<u64, Rollback> {
         let lock = self.locks.of(self.master.bucket(key));
@@ -204,7 +201,6 @@ impl Echo {
         result
     }
     /// Merges the client's store into the master; how many puts it held.
-    #[track_caller]
     #[inline(always)]
     fn merge<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<u64, Rollback> {
         let mut puts = Small::<(u64, u64, At<M::Dep>), 8>::new((0, 0, At::new(Addr(0))));
@@ -226,7 +222,6 @@ impl Echo {
         self.locks.unlock_all(pm, stripes.as_slice());
         result.map(|()| puts.len() as u64)
     }
-    #[track_caller]
     #[inline(always)]
     fn merge_locked<M: Mem>(
         &self,

@@ -79,7 +79,6 @@ impl Master {
         self.index.bucket(key)
     }
     /// Adds a version to a key. `fresh` holds the entries made in this transaction. Returns where the value begins.
-    #[track_caller]
     #[inline(always)]
     pub fn put<M: Mem>(
         &self,
@@ -131,7 +130,6 @@ impl Master {
         version.field(VALUE)
     }
     /// The identity of a key's newest version (0: no such key); its value is read.
-    #[track_caller]
     #[inline(always)]
     pub fn get<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, key: u64) -> u64 {
         let place = self.index.find(tx, key);

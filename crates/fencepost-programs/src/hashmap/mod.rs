@@ -129,7 +129,6 @@ impl Hashmap {
         self.preload.owns(at) || self.rt.pool().owns(Addr(at))
     }
     /// Inserts a key. The last word of its value, and how long its chain is now if it grew.
-    #[track_caller]
     #[inline(always)]
     fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, new: Toggle, last: u64, forgets: bool) -> (At<M::Dep>, u64) {
         let buckets = tx.read(At::new(self.table.root).field(BUCKETS)).ptr();
@@ -163,7 +162,6 @@ impl Hashmap {
         (last, chain + 1)
     }
     /// A new value for a key that is there.
-    #[track_caller]
     fn replace<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, entry: At<M::Dep>, new: Toggle, last: u64) -> At<M::Dep> {
         let at = entry.field(VALUE_AT + 8);
         let old = tx.read(at).ptr();
@@ -175,7 +173,6 @@ impl Hashmap {
         last
     }
     /// The transaction, under the lock; the longest chain that it left.
-    #[track_caller]
     #[inline(always)]
     fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, keys: &[Toggle]) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

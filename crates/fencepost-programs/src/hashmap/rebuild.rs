@@ -8,7 +8,6 @@ use fencepost_kernel::{Addr, At, Mem, Pm, Rollback, Val};
 
 impl Hashmap {
     /// Grows the map if a chain of this length asks for it. Rare, so out of line.
-    #[track_caller]
     #[inline(never)]
     pub(super) fn grow<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, chain: u64) -> Result<(), Rollback> {
         let old = pm.m.load(At::new(self.table.root).field(BUCKETS)).ptr();
@@ -22,7 +21,6 @@ impl Hashmap {
         Ok(())
     }
     /// The same as part of the transaction that inserted.
-    #[track_caller]
     pub(super) fn grow_within<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, chain: u64) {
         let old = tx.read(At::new(self.table.root).field(BUCKETS)).ptr();
         let (nbuckets, count) = (tx.read(old).v, tx.read(At::new(self.table.root).field(COUNT)).v);
@@ -37,7 +35,6 @@ impl Hashmap {
         (chain > LONG || count > 2 * nbuckets).then_some(new)
     }
     /// Moves every entry to an array twice as long.
-    #[track_caller]
     fn move_all<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, old: At<M::Dep>, nbuckets: u64, new: At<M::Dep>) {
         if tx.announces() {
             self.announce(tx, old, nbuckets);
@@ -63,7 +60,6 @@ impl Hashmap {
         tx.write(At::new(self.table.root).field(BUCKETS), new.pointer());
     }
     /// Announces every link ahead of all stores, so that the records share one barrier.
-    #[track_caller]
     fn announce<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, old: At<M::Dep>, nbuckets: u64) {
         tx.protect(At::new(self.table.root).field(BUCKETS), 8);
         for i in 0..nbuckets {

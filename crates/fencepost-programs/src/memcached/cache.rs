@@ -66,13 +66,11 @@ pub(super) struct Shard<'t, 'a, 'm, M: Mem> {
 }
 
 impl<M: Mem> Shard<'_, '_, '_, M> {
-    #[track_caller]
     #[inline(always)]
     fn get(&mut self, object: At<M::Dep>, field: u64) -> Val<M::Dep> {
         self.tx.read(object.field(field))
     }
     /// Stores a word of a list or an item, which is logged with its whole header.
-    #[track_caller]
     #[inline(always)]
     fn set(&mut self, object: At<M::Dep>, field: u64, v: Val<M::Dep>) {
         if object.addr.0 == self.fresh {
@@ -83,7 +81,6 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         }
     }
     /// Redirects a link of a chain: a bucket, or the first word of an item.
-    #[track_caller]
     #[inline(always)]
     fn set_link(&mut self, link: At<M::Dep>, to: Val<M::Dep>) {
         if self.places.table.is_head(link.addr) {
@@ -94,13 +91,11 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         }
     }
     /// Where a key is.
-    #[track_caller]
     #[inline(always)]
     pub fn find(&mut self, key: u64) -> Place<M::Dep> {
         self.places.table.find(self.tx, key)
     }
     /// Reads the value of an item; its first word.
-    #[track_caller]
     #[inline(always)]
     pub fn value(&mut self, item: At<M::Dep>) -> u64 {
         let words = self.get(item, SIZE).v;
@@ -113,7 +108,6 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
     }
     /// Makes an item of this key the newest of its shard, in the place of the key's old one; evicts the oldest if there are too many
     /// then. Returns where the value's last word lies.
-    #[track_caller]
     pub fn store(&mut self, key: u64, value: u64, words: u64) -> At<M::Dep> {
         let place = self.find(key);
         let replaces = place.found();
@@ -142,12 +136,10 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         item.field(VALUE + (words - 1) * 8)
     }
     /// Moves an item to the front of the list.
-    #[track_caller]
     pub fn touch(&mut self, item: At<M::Dep>) {
         self.unlink(item);
         self.make_newest(item);
     }
-    #[track_caller]
     fn evict(&mut self) {
         let oldest = self.get(self.list, OLDEST).ptr();
         let key = self.get(oldest, KEY).v;
@@ -155,7 +147,6 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         self.forget(&place);
     }
     /// Takes an item out of chain and list and returns its block.
-    #[track_caller]
     fn forget(&mut self, place: &Place<M::Dep>) {
         let next = self.get(place.entry, NEXT);
         self.set_link(place.link, next);
@@ -165,7 +156,6 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
         }
         self.tx.free(place.entry);
     }
-    #[track_caller]
     fn unlink(&mut self, item: At<M::Dep>) {
         let (newer, older) = (self.get(item, NEWER), self.get(item, OLDER));
         match newer.v {
@@ -177,7 +167,6 @@ impl<M: Mem> Shard<'_, '_, '_, M> {
             _ => self.set(older.ptr(), NEWER, newer),
         }
     }
-    #[track_caller]
     fn make_newest(&mut self, item: At<M::Dep>) {
         let (list, first) = (self.list, self.get(self.list, NEWEST));
         let change = self.get(list, CHANGES).map(|n| n + 1);

@@ -196,7 +196,6 @@ impl Memcached {
         }
         shards
     }
-    #[track_caller]
     #[inline(always)]
     fn serve<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, request: Request) -> Result<Outcome, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

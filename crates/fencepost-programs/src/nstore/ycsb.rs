@@ -128,14 +128,12 @@ impl Ycsb {
         key
     }
     /// Writes the fields from word `from` on.
-    #[track_caller]
     #[inline(always)]
     fn write<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, tuple: At<M::Dep>, from: u64, to: u64, value: u64) {
         tx.protect(tuple.field(FIELDS + from * 8), (to - from) * 8);
         (from..to).for_each(|w| tx.write(tuple.field(FIELDS + w * 8), Val::lit(value)));
         tx.compute(sites::ROW);
     }
-    #[track_caller]
     #[inline(always)]
     fn execute<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, request: Request) -> Result<Outcome, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

@@ -6,6 +6,8 @@
 //! reads. Where the hardware has transactions, an operation is one transaction, which may abort itself once; a line then has a
 //! word of each thread's own and one that all write under a lock.
 //!
+//! Clients that persist over a network beside it write other words of the same lines.
+//!
 //! There is no structure to keep sound: what judges a run is its persist order against the design's contract. Recovery does
 //! nothing. The audit demands that every word holds a value that was stored there; that an acknowledged operation that flushed
 //! and fenced all its stores is not lost; and of transactions that memory shows a prefix of them.
@@ -13,6 +15,7 @@
 //! Used to hold designs to their contracts; in no paper.
 
 mod audit;
+mod clients;
 mod statements;
 
 use crate::layout::{Footprint, Layout, Locks};
@@ -20,11 +23,12 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::words::{Scheme, Variant};
 pub use audit::RandomAudit;
+pub use clients::{CLIENT_WORD, transactions};
 use audit::{COMMITTED, Model, SEALED};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Fence, Flow, Flush, Logging, Mem, OpRecord, Outcome, Pm, Program, Rmw, Rollback, Span, Val,
+    Addr, At, CrashPoint, Fence, Flow, Flush, Logging, Mem, OpRecord, Outcome, Pm, Program, Rmw, Rollback, Span, Transactions, Val,
 };
 pub use statements::RandomParams;
 use statements::{LOCKS, Plan, Statement, VOLATILE_LINES, value};
@@ -96,10 +100,15 @@ impl Described for Random {
     fn footprint(&self) -> Footprint {
         self.footprint
     }
+    /// On the program's own lines, of which it must leave the last words alone.
+    fn clients(&self, seed: u64) -> Option<Transactions> {
+        let Plan { params, persistent, .. } = &self.plan;
+        let free = u64::from(params.words) <= CLIENT_WORD;
+        free.then(|| transactions(seed, (*persistent, params.lines.into()), false))
+    }
 }
 
 impl Random {
-    #[track_caller]
     fn execute<M: Mem>(&self, pm: &mut Pm<'_, M>, statement: Statement, unique: u64) {
         let fresh = Val::lit(unique);
         match statement {
@@ -132,21 +141,32 @@ impl Random {
                 _ => pm.order(),
             },
             Statement::Swap(a) => drop(pm.m.rmw(At::new(a), Rmw::Swap(unique))),
+            // No word ever holds the number of a statement that stores nothing.
+            Statement::Probe(a) => {
+                let never = Rmw::Cas {
+                    expect: unique,
+                    new: unique,
+                };
+                let _: Val<M::Dep> = pm.m.rmw(At::new(a), never);
+            }
             Statement::Release(a) => pm.m.store_release(At::new(a), fresh),
             Statement::Acquire(a) => drop(pm.m.load_acquire(At::new(a))),
-            Statement::Critical { lock, at } => {
+            Statement::Critical { lock, at, bare } => {
                 let lock = At::new(self.locks.addr(lock));
                 pm.lock(lock);
                 pm.m.store(At::new(at), fresh);
                 pm.persist(At::new(at), 8);
-                pm.order();
-                pm.unlock(lock);
+                if bare {
+                    pm.m.unlock(lock);
+                } else {
+                    pm.order();
+                    pm.unlock(lock);
+                }
             }
             Statement::Compute => pm.m.compute(sites::TREE_STEP),
         }
     }
     /// Statements one after the other; sometimes everything they stored is then flushed and fenced.
-    #[track_caller]
     fn plain<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Outcome {
         if let Some(range) = self.plan.rebound(thread, k) {
             pm.release(range);
@@ -173,7 +193,6 @@ impl Random {
         }
     }
     /// One hardware transaction, aborted once where it is to be.
-    #[track_caller]
     fn transaction<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32) -> Result<Outcome, Rollback> {
         let tx = self.plan.transaction(thread, k);
         let lock = At::new(self.locks.addr(0));

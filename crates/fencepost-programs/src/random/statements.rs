@@ -62,12 +62,14 @@ pub enum Statement {
     FullFence,
     /// Exchanges a word atomically.
     Swap(Addr),
+    /// A compare-and-swap that fails: it takes the line for itself and stores nothing.
+    Probe(Addr),
     /// Store-release of a volatile word.
     Release(Addr),
     /// Load-acquire of a volatile word.
     Acquire(Addr),
-    /// Stores a word under a lock.
-    Critical { lock: u64, at: Addr },
+    /// Stores a word under a lock; `bare`: released without the fences of the design's idiom.
+    Critical { lock: u64, at: Addr, bare: bool },
     /// Some other work.
     Compute,
 }
@@ -79,7 +81,7 @@ impl Statement {
             Store(a) | Persist(a) | NtStore(a) | Swap(a) | Release(a) => Some(a),
             Copy { to, .. } => Some(to),
             Critical { at, .. } => Some(at),
-            Load(_) | Flush(..) | Order | Durable | FullFence | Acquire(_) | Compute => None,
+            Load(_) | Probe(_) | Flush(..) | Order | Durable | FullFence | Acquire(_) | Compute => None,
         };
         to.into_iter()
     }
@@ -228,12 +230,14 @@ impl Plan {
             (5, 0) => Statement::FullFence,
             (5, 1) => Statement::Durable,
             (5, _) => Statement::Order,
-            (_, 0..2) => Statement::Swap(self.any_word(dice)),
+            (_, 0) => Statement::Swap(self.any_word(dice)),
+            (_, 1) => Statement::Probe(self.any_word(dice)),
             (_, 2..4) => Statement::Release(self.volatile_word(dice)),
             (_, 4..6) => Statement::Acquire(self.volatile_word(dice)),
-            _ => Statement::Critical {
+            (_, n) => Statement::Critical {
                 lock: dice.below(LOCKS),
                 at: self.persistent_word(dice),
+                bare: n % 2 == 0,
             },
         }
     }

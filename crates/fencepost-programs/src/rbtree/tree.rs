@@ -24,12 +24,10 @@ pub(super) struct Tree<'t, 'a, 'm, M: Mem> {
 }
 
 impl<M: Mem> Tree<'_, '_, '_, M> {
-    #[track_caller]
     #[inline(always)]
     pub fn get(&mut self, node: Val<M::Dep>, field: u64) -> Val<M::Dep> {
         self.tx.read(node.ptr().field(field))
     }
-    #[track_caller]
     #[inline(always)]
     pub fn set(&mut self, node: Val<M::Dep>, field: u64, v: Val<M::Dep>) {
         let at = node.ptr().field(field);
@@ -40,29 +38,24 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
             self.tx.write(at, v);
         }
     }
-    #[track_caller]
     #[inline(always)]
     pub fn root(&mut self) -> Val<M::Dep> {
         self.tx.read(At::new(self.root))
     }
-    #[track_caller]
     #[inline(always)]
     fn set_root(&mut self, v: Val<M::Dep>) {
         self.tx.protect_once(At::new(self.root), 8);
         self.tx.write(At::new(self.root), v);
     }
-    #[track_caller]
     #[inline(always)]
     fn is_red(&mut self, node: Val<M::Dep>) -> bool {
         node.v != 0 && self.get(node, COLOUR).v == RED
     }
-    #[track_caller]
     #[inline(always)]
     fn paint(&mut self, node: Val<M::Dep>, colour: u64) {
         self.set(node, COLOUR, Val::lit(colour));
     }
     /// The node with `key` (null if absent) and the last node on the way to it (null at the root).
-    #[track_caller]
     #[inline(always)]
     pub fn search(&mut self, key: u64) -> (Val<M::Dep>, Val<M::Dep>) {
         let (mut node, mut parent) = (self.root(), Val::lit(0));
@@ -78,7 +71,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         (node, parent)
     }
     /// Makes `new` the child of `parent` where `old` was (the root if `parent` is null).
-    #[track_caller]
     fn replace_child(&mut self, parent: Val<M::Dep>, old: Val<M::Dep>, new: Val<M::Dep>) {
         if parent.v == 0 {
             self.set_root(new);
@@ -88,7 +80,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Rotates `x` down on side `side` (`LEFT`: to the left); its child on the other side takes its place.
-    #[track_caller]
     fn rotate(&mut self, x: Val<M::Dep>, side: u64) {
         let other = LEFT + RIGHT - side;
         let y = self.get(x, other);
@@ -105,7 +96,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.replace_child(parent, x, y);
     }
     /// Links the fresh node below `parent` and, unless `forget_balance`, restores the invariants.
-    #[track_caller]
     pub fn link(&mut self, node: Val<M::Dep>, key: u64, parent: Val<M::Dep>, forget_balance: bool) {
         if parent.v == 0 {
             self.set_root(node);
@@ -117,7 +107,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
             self.balance_insertion(node);
         }
     }
-    #[track_caller]
     fn balance_insertion(&mut self, mut node: Val<M::Dep>) {
         loop {
             self.tx.compute(sites::REBALANCE);
@@ -156,7 +145,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// Unlinks `node` and restores the invariants.
-    #[track_caller]
     pub fn unlink(&mut self, node: Val<M::Dep>) {
         let (left, right, parent) = (self.get(node, LEFT), self.get(node, RIGHT), self.get(node, PARENT));
         // `gap`: the subtree that takes the place of the node that physically leaves; `above`: its parent afterwards.
@@ -204,7 +192,6 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
     }
     /// `node` (perhaps null, child of `parent`) carries one black too few.
-    #[track_caller]
     fn balance_deletion(&mut self, mut node: Val<M::Dep>, mut parent: Val<M::Dep>) {
         while parent.v != 0 && !self.is_red(node) {
             self.tx.compute(sites::REBALANCE);

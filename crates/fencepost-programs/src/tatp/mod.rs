@@ -117,7 +117,6 @@ impl Described for Tatp {
 
 impl Tatp {
     /// One transaction that only stores: these stores, at most six.
-    #[track_caller]
     #[inline(always)]
     fn change<M: Mem, const N: usize>(
         &self,
@@ -157,7 +156,6 @@ impl Tatp {
         Ok(())
     }
     /// Announces every word that will change, and backs up the rows.
-    #[track_caller]
     #[inline(always)]
     fn announce<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, stores: &[Change<M::Dep>]) {
         let mut last = 0;
@@ -170,7 +168,6 @@ impl Tatp {
         }
         tx.backed_up();
     }
-    #[track_caller]
     #[inline(always)]
     fn update_location<M: Mem>(
         &self,
@@ -199,7 +196,6 @@ impl Tatp {
         result.map(|()| if M::OBSERVED { wrote(s.v) } else { Outcome::default() })
     }
     /// Every other transaction. Out of line: none of them is part of the default mix.
-    #[track_caller]
     #[inline(never)]
     fn other<M: Mem>(&self, pm: &mut Pm<'_, M>, op: (u32, u32), request: &Request) -> Result<Outcome, Rollback> {
         let s = match *request {
@@ -220,7 +216,6 @@ impl Tatp {
         pm.unlock(lock);
         result
     }
-    #[track_caller]
     fn locked<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
@@ -271,13 +266,11 @@ impl Tatp {
         }
     }
     /// A transaction that found nothing to change.
-    #[track_caller]
     fn nothing<M: Mem>(&self, pm: &mut Pm<'_, M>, op: (u32, u32)) -> Result<Outcome, Rollback> {
         self.rt.begin(pm, op.0, op.1)?.commit();
         Ok(Outcome::default())
     }
     /// The transactions that only read.
-    #[track_caller]
     fn read<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, s: Val<M::Dep>, request: &Request) -> u64 {
         let t = &self.tables;
         match *request {

@@ -39,7 +39,6 @@ pub(super) struct Answer {
 
 impl Tpcc {
     /// Finds the rows of every line, unless an item does not exist.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn find<M: Mem>(&self, m: &mut M, order: &NewOrder) -> Option<[Found<M::Dep>; MOST_LINES]> {
         let none = At::new(Addr(0));
@@ -63,7 +62,6 @@ impl Tpcc {
         Some(found)
     }
     /// Takes the locks of the lines, a shared one once: they ascend.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn lock<M: Mem>(&self, pm: &mut Pm<'_, M>, lines: &[Found<M::Dep>]) {
         let mut last = u64::MAX;
@@ -74,7 +72,6 @@ impl Tpcc {
             }
         }
     }
-    #[track_caller]
     #[inline(always)]
     pub(super) fn unlock<M: Mem>(&self, pm: &mut Pm<'_, M>, lines: &[Found<M::Dep>]) {
         let mut last = u64::MAX;
@@ -86,7 +83,6 @@ impl Tpcc {
         }
     }
     /// The transaction, under its locks.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn transact<M: Mem>(
         &self,
@@ -154,7 +150,6 @@ impl Tpcc {
         Ok(answer)
     }
     /// Discount, name and credit of the customer, and its number through all districts.
-    #[track_caller]
     #[inline(always)]
     fn read_customer<M: Mem>(
         &self,
@@ -203,7 +198,6 @@ impl Tpcc {
             line.quantity * price,
         ]
     }
-    #[track_caller]
     #[inline(always)]
     fn insert_order<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, placing: &Placing<'_, M::Dep>) {
         let Placing { order, block, number } = *placing;
@@ -221,7 +215,6 @@ impl Tpcc {
         tx.compute(sites::ROW);
     }
     /// One line: item, stock, order line.
-    #[track_caller]
     #[inline(always)]
     fn sell<M: Mem>(
         &self,
@@ -285,7 +278,6 @@ impl Tpcc {
 }
 
 /// Reads i_data or s_data.
-#[track_caller]
 #[inline(always)]
 fn text<M: Mem>(tx: &mut Tx<'_, '_, M>, at: At<M::Dep>) -> [u64; DATA_WORDS] {
     let mut words = [0; DATA_WORDS];

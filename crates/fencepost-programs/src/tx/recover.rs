@@ -8,7 +8,7 @@ use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
 use super::region::{self, MAX_INPUTS, SLOT};
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
-use crate::words::Scheme;
+use crate::words::{Scheme, Variant};
 use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
 
@@ -125,6 +125,9 @@ impl Runtime {
                 if seq <= applied {
                     next
                 } else {
+                    if self.variant == Variant::RecoveryEndsLogFirst {
+                        mark(m, log, APPLIED, u64::from(seq));
+                    }
                     LogFlow::Next(LogStep::Replay {
                         thread,
                         seq,

@@ -155,7 +155,6 @@ impl Vacation {
         TABLES * self.params.relations + customer
     }
     /// The customer's record, made if it is not there; and whether it was made.
-    #[track_caller]
     #[inline(always)]
     fn ensure_customer<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, customer: u64) -> (At<M::Dep>, bool) {
         let place = self.customers.find(tx, customer);
@@ -169,7 +168,6 @@ impl Vacation {
         tx.update(place.link, entry.pointer());
         (entry, true)
     }
-    #[track_caller]
     #[inline(always)]
     fn enter<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, customer: (At<M::Dep>, bool), wish: &Wish, cost: Val<M::Dep>) {
         let (list, made) = (customer.0.field(LIST), customer.1);
@@ -184,7 +182,6 @@ impl Vacation {
             tx.update(list, entry.pointer());
         }
     }
-    #[track_caller]
     #[inline(always)]
     fn reserve<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, wish: &Wish) -> Result<Outcome, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

@@ -65,7 +65,6 @@ impl Tables {
         50 + 10 * self.drawn(row, 2)
     }
     /// The reservation of a row, by a search in its table's tree.
-    #[track_caller]
     #[inline(always)]
     pub fn find<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, table: u64, id: u64) -> At<M::Dep> {
         let mut node = tx.read(self.roots.at(table)).ptr();

@@ -56,7 +56,8 @@ fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool 
     }
     variant.wrong_everywhere()
         || match (variant, model) {
-            (Correct, _) | (_, Model::Strict) => false,
+            // One power failure does not show it.
+            (Correct | RecoveryEndsLogFirst, _) | (_, Model::Strict) => false,
             (MissingPcommit, m) => m == Model::Device,
             (MissingCommit | MisplacedCommit, m) => m == Model::Commit,
             (MissingFence | MisplacedFence | MissingLogFence | SharedFence, _) => true,

@@ -149,7 +149,6 @@ impl Tpcc {
             }
         }
     }
-    #[track_caller]
     #[inline(always)]
     fn new_order<M: Mem>(
         &self,
@@ -200,7 +199,6 @@ impl Tpcc {
         let (kind, words) = (ORDERED_ITEMS, [number.v, 0, 0]);
         Ok(Outcome { kind, words })
     }
-    #[track_caller]
     #[inline(always)]
     fn insert_line<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, t: &Transaction, i: u64, l: &Line) {
         let s = &self.schema;
@@ -216,7 +214,6 @@ impl Tpcc {
         }
         tx.compute(sites::ROW);
     }
-    #[track_caller]
     #[inline(always)]
     fn take_from_stock<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, t: &Transaction, l: &Line) {
         let stock = self.schema.stocks.at::<M::Dep>(self.schema.stock(l));
@@ -236,7 +233,6 @@ impl Tpcc {
         }
         tx.compute(sites::ROW);
     }
-    #[track_caller]
     #[inline(always)]
     fn payment<M: Mem>(
         &self,

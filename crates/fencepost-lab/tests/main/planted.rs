@@ -1,0 +1,91 @@
+//! A deliberate mistake of recovery, and planted faults of every part, against the commands that users have.
+
+use fencepost_kernel::fault;
+use fencepost_lab::request::Request;
+use fencepost_lab::battery::command::{Command, Outcome};
+use fencepost_lab::crash::{CrashOutcome, CrashRequest, Grain, LineOrder, crash};
+use fencepost_lab::designs;
+
+fn redo(program: &str, variant: &str, recovery_fails: bool) -> CrashOutcome {
+    let request = Request {
+        program: program.into(),
+        threads: Some(1),
+        ops: 3,
+        log: Some("redo".into()),
+        variant: Some(variant.into()),
+        ..Request::default()
+    };
+    let asked = CrashRequest {
+        request,
+        contract: Some("px86".into()),
+        budget: Some("2000".into()),
+        schedules: Some(1),
+        doubt: None,
+        recovery_fails,
+        line_order: Some(LineOrder::Fifo),
+        grain: Grain::Word,
+    };
+    crash(&asked).expect("a possible exploration")
+}
+
+/// A redo log that recovery ends before it has replayed it: one power failure never shows it, a second one does.
+#[test]
+fn a_recovery_that_cannot_be_repeated_is_convicted() {
+    for program in ["sps", "rbtree"] {
+        let found = |variant, fails| redo(program, variant, fails).violated();
+        assert!(!found("recovery-ends-log-first", false), "{program}");
+        assert!(found("recovery-ends-log-first", true), "{program}");
+        assert!(!found("correct", true), "{program}");
+    }
+}
+
+fn run(program: &str, design: &str, variant: Option<&str>, seed: u64, sets: &[&str]) -> Command {
+    let info = designs().iter().find(|d| d.name == design).expect("a design");
+    let request = Request {
+        program: program.into(),
+        design: design.into(),
+        media: Some("pwq".into()),
+        threads: Some(4),
+        ops: 12,
+        warmup: 0,
+        seed,
+        check: true,
+        log: variant.map(|_| "redo".into()),
+        variant: variant.map(str::to_owned),
+        sets: sets.iter().map(|s| (*s).to_owned()).collect(),
+        ..Request::default()
+    };
+    Command::Run(info, request)
+}
+
+#[test]
+fn a_checked_run_lets_power_fail_during_recovery() {
+    let said = |variant| run("sps", "so-adr", Some(variant), 1, &[]).outcome();
+    assert_eq!(said("correct"), Outcome::Clean);
+    assert_eq!(said("recovery-ends-log-first"), Outcome::Violated(Some(true)));
+}
+
+/// Each of these once showed in no command, for want of a rule or of a program that brings the situation about.
+#[test]
+fn what_once_escaped_is_convicted() {
+    let caches: &[&str] = &["l1.size=256B", "l1.ways=2", "llc.size=512B", "llc.ways=2"];
+    let pointers = &["design.pointer_bits=1", "design.wcb_entries=2"];
+    let clients = &["network.clients=3", "network.transactions=4"];
+    for (name, design, sets) in [
+        ("core.forwarding-left-out", "so", caches),
+        ("core.forwards-older-store", "so", caches),
+        ("core.release-overtakes", "delegated", caches),
+        ("hierarchy.dirt-lost-on-transfer", "broi", caches),
+        ("loc.slot-reused-early", "loc-wal", &["machine.log_area=1KiB"]),
+        ("themis.store-during-wrap", "themis", pointers),
+        ("delegated.remote-unordered", "delegated", clients),
+    ] {
+        let convicts = |seed| {
+            let command = run("random", design, None, seed, sets);
+            assert_eq!(command.outcome(), Outcome::Clean, "{name}: {command}");
+            let (faulty, reached) = fault::with(name, || command.outcome());
+            reached && matches!(faulty, Outcome::Violated(_) | Outcome::Defect(_))
+        };
+        assert!((1..=12).any(convicts), "{name}");
+    }
+}
