@@ -2,8 +2,8 @@
 
 use crate::settings::{Described, ProgramError, Settings, nearest};
 use crate::words::{Scheme, Variant};
-use fencepost_kernel::{Program, Transactions};
 use fencepost_kernel::params::{Field, Raw};
+use fencepost_kernel::{Program, Transactions};
 
 /// What is to be done with a program, whatever its type.
 pub trait Visit {

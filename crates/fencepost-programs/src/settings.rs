@@ -2,8 +2,8 @@
 
 use crate::layout::Footprint;
 use crate::words::{Scheme, Variant};
-use fencepost_kernel::{Program, Transactions};
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
+use fencepost_kernel::{Program, Transactions};
 
 /// Most software threads a program can be built for (a tag of one byte names the writer of a value).
 pub const MAX_THREADS: u32 = 254;

@@ -98,7 +98,9 @@ impl Command {
             }
             Command::Process(program, args) => {
                 let mut child = std::process::Command::new(program);
-                child.args(args).env("FENCEPOST_FAULT", fault::current().names().join(","));
+                child
+                    .args(args)
+                    .env("FENCEPOST_FAULT", fault::current().names().join(","));
                 child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
                 let done = child.status().map_err(|e| LabError::Internal(e.to_string()))?;
                 Ok(match done.code() {

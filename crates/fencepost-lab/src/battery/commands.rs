@@ -54,7 +54,12 @@ const NETWORKS: [&[&str]; 6] = [
     &["network.lost_acks=300", "network.timeout=20us"],
     &["network.broken=150", "network.timeout=20us", "network.channels=1"],
     &["network.crash_after=5", "network.latency=50ns"],
-    &["network.lost_acks=200", "network.broken=100", "network.timeout=9us", "network.latency=400ns"],
+    &[
+        "network.lost_acks=200",
+        "network.broken=100",
+        "network.timeout=9us",
+        "network.latency=400ns",
+    ],
     &["network.channels=1", "network.latency=50ns"],
 ];
 /// Contracts under which programs are explored: each is about other instructions.
@@ -183,7 +188,11 @@ pub fn commands(program: &Path) -> Vec<Command> {
             runs.extend(each.filter_map(|(d, p)| on_design(d, p, round, true)));
         }
     }
-    let unsound = |round| ["sps", "random"].into_iter().flat_map(move |p| (0..n).filter_map(move |d| on_design(d, p, round, false)));
+    let unsound = |round| {
+        ["sps", "random"]
+            .into_iter()
+            .flat_map(move |p| (0..n).filter_map(move |d| on_design(d, p, round, false)))
+    };
     let served = |round| (0..n).filter_map(move |d| clients(d, round));
     let families = [
         runs,

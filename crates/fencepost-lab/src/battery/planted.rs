@@ -124,7 +124,9 @@ impl Bench {
             tried.reached |= known.asked.is_some();
             tried.commands += 1;
             let began = Instant::now();
-            let Some(outcome) = faulty(command, name, left) else { break };
+            let Some(outcome) = faulty(command, name, left) else {
+                break;
+            };
             if outcome.differs(&known.without) {
                 tried.convicted = Some((command.to_string(), outcome));
                 break;

@@ -1,10 +1,10 @@
 //! A deliberate mistake of recovery, and planted faults of every part, against the commands that users have.
 
 use fencepost_kernel::fault;
-use fencepost_lab::request::Request;
 use fencepost_lab::battery::command::{Command, Outcome};
 use fencepost_lab::crash::{CrashOutcome, CrashRequest, Grain, LineOrder, crash};
 use fencepost_lab::designs;
+use fencepost_lab::request::Request;
 
 fn redo(program: &str, variant: &str, recovery_fails: bool) -> CrashOutcome {
     let request = Request {

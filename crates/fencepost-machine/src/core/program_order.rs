@@ -54,7 +54,9 @@ impl Newest {
     }
     /// Whether a load younger than store `id`, which performs, read something older.
     fn overlooked(&mut self, word: Addr, id: u32) -> bool {
-        let Some(reads) = self.reads.get_mut(&word) else { return false };
+        let Some(reads) = self.reads.get_mut(&word) else {
+            return false;
+        };
         reads.retain(|r| r.1 > id);
         reads.iter().any(|r| r.0 < id)
     }

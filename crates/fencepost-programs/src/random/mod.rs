@@ -23,12 +23,13 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::words::{Scheme, Variant};
 pub use audit::RandomAudit;
-pub use clients::{CLIENT_WORD, transactions};
 use audit::{COMMITTED, Model, SEALED};
+pub use clients::{CLIENT_WORD, transactions};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Fence, Flow, Flush, Logging, Mem, OpRecord, Outcome, Pm, Program, Rmw, Rollback, Span, Transactions, Val,
+    Addr, At, CrashPoint, Fence, Flow, Flush, Logging, Mem, OpRecord, Outcome, Pm, Program, Rmw, Rollback, Span,
+    Transactions, Val,
 };
 pub use statements::RandomParams;
 use statements::{LOCKS, Plan, Statement, VOLATILE_LINES, value};
