@@ -13,8 +13,8 @@ use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{ParamValue as _, Raw};
 use fencepost_kernel::{Bytes, Ps, Transactions};
 use fencepost_machine::network::Protocol;
-use fencepost_programs::About;
 use fencepost_programs::clients::{self, Workload};
+use fencepost_programs::{About, Settings, clients_beside, footprint};
 
 /// Clients of a run on a design of network persistence that does not say how many (Table IV of Hu et al., MICRO 2018).
 const CLIENTS: u8 = 4;
@@ -102,8 +102,21 @@ pub(super) fn is_replication(design: &DesignInfo, program: &str) -> bool {
     protocol_of(design).is_some() && workload(program).is_some()
 }
 
-/// What the clients of a machine do, if it has any; `behind`: how much persistent memory a local program uses.
-pub(super) fn transactions(machine: &MachineConfig, behind: Bytes, seed: u64) -> Option<Transactions> {
-    let any = machine.spec.network.clients > 0;
-    any.then(|| clients::transactions(&machine.client, behind, seed))
+/// What the clients of a machine do, if it has any: what the local program says, or transactions behind its memory.
+pub(super) fn transactions(
+    machine: &MachineConfig,
+    local: Option<(&str, &Settings)>,
+    seed: u64,
+) -> Option<Transactions> {
+    if machine.spec.network.clients == 0 {
+        return None;
+    }
+    if let Some((program, settings)) = local
+        && let Ok(Some(own)) = clients_beside(program, settings, seed)
+    {
+        return Some(own);
+    }
+    let behind = local.and_then(|(program, settings)| footprint(program, settings).ok());
+    let behind = behind.map_or(Bytes(0), |f| f.pm);
+    Some(clients::transactions(&machine.client, behind, seed))
 }

@@ -11,7 +11,7 @@ use crate::error::{BadInput, LabError};
 use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{Field, ParamError, Raw};
-use fencepost_kernel::{Bytes, Dialect, Transactions};
+use fencepost_kernel::{Dialect, Transactions};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::{CacheSpec, MachineSpec, StoreOrder};
 use fencepost_programs::About;
@@ -102,15 +102,12 @@ impl Resolved {
     }
     /// What the clients of this run do, if it has any.
     pub fn clients(&self) -> Option<Transactions> {
-        if self.machine.spec.network.clients > 0 && !self.is_replication() {
-            let beside = fencepost_programs::clients_beside(self.about.word, &self.program, self.request.seed);
-            if let Ok(Some(own)) = beside {
-                return Some(own);
-            }
-        }
-        let local = fencepost_programs::footprint(self.about.word, &self.program);
-        let behind = local.ok().filter(|_| !self.is_replication()).map_or(Bytes(0), |f| f.pm);
-        clients::transactions(&self.machine, behind, self.request.seed)
+        let local = (self.about.word, &self.program);
+        clients::transactions(
+            &self.machine,
+            Some(local).filter(|_| !self.is_replication()),
+            self.request.seed,
+        )
     }
     /// Whether the program is what clients do: no program runs on the server.
     pub fn is_replication(&self) -> bool {
