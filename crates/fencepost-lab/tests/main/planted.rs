@@ -39,12 +39,12 @@ fn a_recovery_that_cannot_be_repeated_is_convicted() {
     }
 }
 
-fn run(program: &str, design: &str, variant: Option<&str>, seed: u64, sets: &[&str]) -> Command {
+fn run(program: &str, (design, media): (&str, &str), variant: Option<&str>, seed: u64, sets: &[&str]) -> Command {
     let info = designs().iter().find(|d| d.name == design).expect("a design");
     let request = Request {
         program: program.into(),
         design: design.into(),
-        media: Some("pwq".into()),
+        media: Some(media.into()),
         threads: Some(4),
         ops: 12,
         warmup: 0,
@@ -60,7 +60,7 @@ fn run(program: &str, design: &str, variant: Option<&str>, seed: u64, sets: &[&s
 
 #[test]
 fn a_checked_run_lets_power_fail_during_recovery() {
-    let said = |variant| run("sps", "so-adr", Some(variant), 1, &[]).outcome();
+    let said = |variant| run("sps", ("so-adr", "pwq"), Some(variant), 1, &[]).outcome();
     assert_eq!(said("correct"), Outcome::Clean);
     assert_eq!(said("recovery-ends-log-first"), Outcome::Violated(Some(true)));
 }
@@ -70,18 +70,18 @@ fn a_checked_run_lets_power_fail_during_recovery() {
 fn what_once_escaped_is_convicted() {
     let caches: &[&str] = &["l1.size=256B", "l1.ways=2", "llc.size=512B", "llc.ways=2"];
     let pointers = &["design.pointer_bits=1", "design.wcb_entries=2"];
-    let clients = &["network.clients=3", "network.transactions=4"];
-    for (name, design, sets) in [
-        ("core.forwarding-left-out", "so", caches),
-        ("core.forwards-older-store", "so", caches),
-        ("core.release-overtakes", "delegated", caches),
-        ("hierarchy.dirt-lost-on-transfer", "broi", caches),
-        ("loc.slot-reused-early", "loc-wal", &["machine.log_area=1KiB"]),
-        ("themis.store-during-wrap", "themis", pointers),
-        ("delegated.remote-unordered", "delegated", clients),
+    let clients = &["network.clients=3", "network.transactions=4", "program.random.lines=3"];
+    for (name, place, sets) in [
+        ("core.forwarding-left-out", ("so", "pwq"), caches),
+        ("core.forwards-older-store", ("so", "pwq"), caches),
+        ("core.release-overtakes", ("delegated", "pwq"), caches),
+        ("hierarchy.dirt-lost-on-transfer", ("broi", "pwq"), caches),
+        ("loc.slot-reused-early", ("loc-wal", "pwq"), &["machine.log_area=1KiB"]),
+        ("themis.store-during-wrap", ("themis", "pwq"), pointers),
+        ("delegated.remote-unordered", ("delegated", "pcm"), clients),
     ] {
         let convicts = |seed| {
-            let command = run("random", design, None, seed, sets);
+            let command = run("random", place, None, seed, sets);
             assert_eq!(command.outcome(), Outcome::Clean, "{name}: {command}");
             let (faulty, reached) = fault::with(name, || command.outcome());
             reached && matches!(faulty, Outcome::Violated(_) | Outcome::Defect(_))
