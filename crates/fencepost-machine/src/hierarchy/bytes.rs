@@ -28,15 +28,21 @@ impl Hierarchy {
         self.held.as_ref()?.stale.as_ref()
     }
     /// What a cache holds of a line, as far as its bytes are kept.
+    #[inline]
     pub(super) fn words(&self, level: Level, line: LineAddr) -> Option<Words> {
         self.held.as_ref()?.lines.get(&(level_key(level), line)).copied()
     }
     /// What a core's private caches hold of a line: the L1 before the L2.
+    #[inline]
     pub(super) fn private_words(&self, core: CoreId, line: LineAddr) -> Option<Words> {
+        if !self.keeps_bytes() {
+            return None;
+        }
         let in_l1 = self.cores[core.index()].l1.find(line).is_some();
         self.words(if in_l1 { Level::L1(core) } else { Level::L2(core) }, line)
     }
     /// Bytes arrive in a cache. Does nothing while none are kept.
+    #[inline]
     pub(super) fn set_words(&mut self, level: Level, line: LineAddr, words: Option<Words>) {
         if let (Some(held), Some(words)) = (&mut self.held, words) {
             held.lines.insert((level_key(level), line), words);
@@ -44,6 +50,9 @@ impl Hierarchy {
     }
     /// A core's private caches agree on the bytes of a line: the first level's.
     pub(super) fn agree(&mut self, core: CoreId, line: LineAddr) -> Option<Words> {
+        if !self.keeps_bytes() {
+            return None;
+        }
         let words = self.private_words(core, line);
         self.set_words(Level::L1(core), line, words);
         self.set_words(Level::L2(core), line, words);
@@ -56,13 +65,13 @@ impl Hierarchy {
     }
     /// Bytes on their way to memory pass the second level, where the first holds nothing newer.
     pub(super) fn pass_second(&mut self, core: CoreId, line: LineAddr, words: Option<Words>) {
-        if self.cores[core.index()].l1.find(line).is_none() {
+        if self.keeps_bytes() && self.cores[core.index()].l1.find(line).is_none() {
             self.set_words(Level::L2(core), line, words);
         }
     }
     /// Bytes on their way to memory pass the shared cache: a copy there takes them over.
     pub(super) fn pass_shared(&mut self, line: LineAddr, words: Option<Words>) {
-        if self.llc.tags.find(line).is_some() {
+        if self.keeps_bytes() && self.llc.tags.find(line).is_some() {
             self.set_words(Level::Llc, line, words);
         }
     }
@@ -115,9 +124,9 @@ impl Hierarchy {
         for ((_, line), words) in &mut held.lines {
             *words = newest(*line).words;
         }
-        for m in self.cores.iter_mut().flat_map(|c| &mut c.misses).flatten() {
+        for m in self.cores.iter_mut().flat_map(|c| c.misses.iter_mut()) {
             // Also what memory is still being asked for: a roll-back takes effect everywhere at once.
-            m.words = m.fill.map(|_| newest(m.line).words);
+            m.words = m.fill.map(|_| Box::new(newest(m.line).words));
         }
     }
 }

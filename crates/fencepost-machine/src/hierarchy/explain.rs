@@ -17,7 +17,7 @@ impl Hierarchy {
             }
         }
         for (i, c) in self.cores.iter().enumerate() {
-            for m in c.misses.iter().flatten() {
+            for m in c.misses.iter() {
                 let state = if m.granted {
                     "granted, waits for data"
                 } else {

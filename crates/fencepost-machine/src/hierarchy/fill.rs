@@ -11,9 +11,8 @@ use fencepost_kernel::{CoreId, LineAddr};
 impl Hierarchy {
     /// Installs the line of a miss. `None` if the write-back buffer is full; the fill is tried again when it is not.
     pub fn fill(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) -> Option<Arrived> {
-        let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
-        let m = m.expect("a filled miss is open");
-        let (line, fill, words) = (m.line, m.fill, m.words);
+        let m = &self.cores[core.index()].misses[miss];
+        let (line, fill, words) = (m.line, m.fill, m.words.as_deref().copied());
         if let Some(f) = fill {
             if !self.free_ways(out, core, line) {
                 self.charge_miss(core, miss, Cause::WbbFull);
@@ -21,7 +20,7 @@ impl Hierarchy {
                 return None;
             }
             // A copy that the L1 has already may have been stored to since the request was granted.
-            let here = self.cores[core.index()].l1.find(line).is_some();
+            let here = self.keeps_bytes() && self.cores[core.index()].l1.find(line).is_some();
             let words = self.words(Level::L1(core), line).filter(|_| here).or(words);
             let c = &mut self.cores[core.index()];
             if let Some(l2) = c.l2.as_mut() {
@@ -35,8 +34,7 @@ impl Hierarchy {
             self.set_words(Level::L1(core), line, words);
             self.set_words(Level::L2(core), line, words);
         }
-        let m = self.cores[core.index()].misses[usize::from(miss)].take();
-        let m = m.expect("still open");
+        let m = self.cores[core.index()].misses.close(miss);
         self.counters.miss_time += out.now() - m.since;
         if m.drop_copies {
             // Nobody holds the line now, and whoever queued up behind it asks after the store has performed.

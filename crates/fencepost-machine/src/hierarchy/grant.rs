@@ -21,9 +21,7 @@ impl Hierarchy {
     /// Handles a request at its grant.
     pub fn grant(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
         let me = Behind::Miss(core, miss);
-        let m = self.cores[core.index()].misses[usize::from(miss)]
-            .as_ref()
-            .expect("a granted miss is open");
+        let m = &self.cores[core.index()].misses[miss];
         let (line, exclusive, drop_copies, by) = (m.line, m.exclusive, m.drop_copies, m.waiters[0].hart());
         if self.bus.lines.wait(line, me) {
             return;
@@ -92,10 +90,8 @@ impl Hierarchy {
             Source::Llc => self.words(Level::Llc, line),
             Source::Memory => None,
         };
-        let m = self.cores[core.index()].misses[usize::from(miss)]
-            .as_mut()
-            .expect("still open");
-        m.words = words;
+        let m = &mut self.cores[core.index()].misses[miss];
+        m.words = words.map(Box::new);
         m.granted = true;
         m.kind = kind;
         m.fill = (!drop_copies).then_some(fill);
@@ -134,9 +130,7 @@ impl Hierarchy {
         miss: u8,
         own: Option<(State, bool, u32)>,
     ) -> bool {
-        let m = self.cores[core.index()].misses[usize::from(miss)]
-            .as_ref()
-            .expect("still open");
+        let m = &self.cores[core.index()].misses[miss];
         let (line, exclusive) = (m.line, m.exclusive);
         let mut words = self.private_words(core, line);
         let keeps = self.keeps_bytes();
@@ -161,11 +155,9 @@ impl Hierarchy {
             _ => None,
         };
         let Some(fill) = fill else { return false };
-        let m = self.cores[core.index()].misses[usize::from(miss)]
-            .as_mut()
-            .expect("still open");
+        let m = &mut self.cores[core.index()].misses[miss];
         m.granted = true;
-        m.words = words;
+        m.words = words.map(Box::new);
         m.fill = Some(fill);
         self.bus.lines.set_busy(line);
         let now = out.now();

@@ -61,6 +61,10 @@ impl Lines {
     /// The line's data has arrived: who waited behind it, oldest first, to be handed back to [`Lines::put_back`].
     pub fn set_free(&mut self, line: LineAddr) -> Option<(u32, VecDeque<Behind>)> {
         let index = std::mem::take(&mut self.lines.entry(line).queue).checked_sub(1)?;
+        if self.queues[index as usize].is_empty() {
+            self.free.push(index);
+            return None;
+        }
         Some((index, std::mem::take(&mut self.queues[index as usize])))
     }
     /// Takes back an emptied queue.

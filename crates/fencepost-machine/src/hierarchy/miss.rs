@@ -51,7 +51,7 @@ impl Hierarchy {
         waiter: Waiter,
     ) {
         let c = &mut self.cores[core.index()];
-        if let Some(m) = c.misses.iter_mut().flatten().find(|m| m.line == line) {
+        if let Some(m) = c.misses.of(line) {
             // A store that joins a read finds a shared line at the fill and asks again.
             if exclusive && !m.granted {
                 m.exclusive = true;
@@ -59,13 +59,13 @@ impl Hierarchy {
             m.waiters.push(waiter);
             return;
         }
-        let Some(free) = c.misses.iter().position(Option::is_none) else {
+        let Some(free) = c.misses.free() else {
             c.starved.push_back(waiter);
             return;
         };
         let mut waiters = c.spare.pop().unwrap_or_default();
         waiters.push(waiter);
-        c.misses[free] = Some(Miss {
+        let miss = Miss {
             line,
             exclusive,
             drop_copies,
@@ -77,15 +77,16 @@ impl Hierarchy {
             since: out.now(),
             from: None,
             words: None,
-        });
-        self.request_bus(out, core, free as u8);
+        };
+        c.misses.open(free, line, miss);
+        self.request_bus(out, core, free);
     }
 
     fn request_bus(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
         let l2 = self.spec.l2.as_ref().map_or(Ps::ZERO, |c| c.latency);
         let asked = out.now() + self.spec.l1.latency + l2;
         let c = &self.cores[core.index()];
-        let m = c.misses[usize::from(miss)].as_ref().expect("a requested miss is open");
+        let m = &c.misses[miss];
         // A private second level with enough permission answers without the bus.
         let private =
             c.l2.as_ref()
@@ -119,7 +120,7 @@ impl Hierarchy {
     /// [`Step::Starved`] is to be scheduled after it.
     pub fn next_starved(&mut self, core: CoreId) -> Option<Waiter> {
         let c = &mut self.cores[core.index()];
-        match c.misses.iter().any(Option::is_none) {
+        match c.misses.has_free() {
             true => c.starved.pop_front(),
             false => None,
         }
@@ -127,7 +128,7 @@ impl Hierarchy {
 
     /// What the loads that wait for a miss are charged for from now on.
     pub(super) fn charge_miss(&mut self, core: CoreId, miss: u8, cause: Cause) {
-        let Some(m) = self.cores[core.index()].misses[usize::from(miss)].as_mut() else {
+        let Some(m) = self.cores[core.index()].misses.get_mut(miss) else {
             return;
         };
         m.cause = cause;

@@ -35,16 +35,20 @@ impl Hierarchy {
         let mut i = 0;
         while i < self.doors[side as usize].outgoing.len() {
             let door = &mut self.doors[side as usize];
-            let write = door.outgoing[i].write;
             let passes = planted!(
                 "hierarchy.write-overtakes-write",
                 "writes of one line reach their controller in order"
             );
-            if !passes && door.outgoing[..i].iter().any(|w| w.write.line == write.line) {
+            let (line, queue) = (door.outgoing[i].write.line, door.outgoing[i].write.queue);
+            if !passes && door.outgoing[..i].iter().any(|w| w.write.line == line) {
                 i += 1;
                 continue;
             }
-            let Some(id) = out.push_write(side, write) else {
+            let pushed = match out.takes_none(side, line, queue) {
+                true => None,
+                false => out.push_write(side, door.outgoing[i].write),
+            };
+            let Some(id) = pushed else {
                 door.outgoing[i].refused = true;
                 i += 1;
                 continue;
@@ -53,7 +57,7 @@ impl Hierarchy {
             // Also without anyone to tell yet: a clean that finds the line on its way completes when it arrives.
             door.under_way.push(UnderWay {
                 id,
-                line: write.line,
+                line,
                 notify: gone.notify,
             });
         }

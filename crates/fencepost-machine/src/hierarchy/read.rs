@@ -26,8 +26,8 @@ impl Hierarchy {
             let Some((core, miss)) = self.bus.starved_reads.pop_front() else {
                 return;
             };
-            let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
-            let (by, line) = m.map(|m| (m.waiters[0].hart(), m.line)).expect("open");
+            let m = &self.cores[core.index()].misses[miss];
+            let (by, line) = (m.waiters[0].hart(), m.line);
             self.below_caches(out, core, miss, by, line);
         }
     }
@@ -47,7 +47,7 @@ impl Hierarchy {
             true => out.read_from(self, line),
             false => line,
         };
-        if let Some(m) = self.cores[core.index()].misses[usize::from(miss)].as_mut() {
+        if let Some(m) = self.cores[core.index()].misses.get_mut(miss) {
             m.from = Some(from);
         }
         let outgoing = &self.doors[Side::of(line) as usize].outgoing;
@@ -68,9 +68,9 @@ impl Hierarchy {
 
     /// What will arrive for a miss, where bytes are kept.
     pub(super) fn set_miss_words(&mut self, core: CoreId, miss: u8, words: Option<Words>) {
-        let keeps = self.keeps_bytes();
-        if let Some(m) = self.cores[core.index()].misses[usize::from(miss)].as_mut() {
-            m.words = words.filter(|_| keeps);
+        let words = words.filter(|_| self.keeps_bytes()).map(Box::new);
+        if let Some(m) = self.cores[core.index()].misses.get_mut(miss) {
+            m.words = words;
         }
     }
 
@@ -90,8 +90,7 @@ impl Hierarchy {
     pub fn send_read(&mut self, out: &mut impl Outside, side: Side, what: ReadFor) {
         let line = match what {
             ReadFor::Miss(core, miss) => {
-                let m = self.cores[core.index()].misses[usize::from(miss)].as_ref();
-                let m = m.expect("a reading miss is open");
+                let m = &self.cores[core.index()].misses[miss];
                 m.from.unwrap_or(m.line)
             }
             ReadFor::Design(slot) => self.design_reads[slot as usize].expect("a read under way is known").0,
@@ -128,10 +127,9 @@ impl Hierarchy {
                 self.bus.reads -= 1;
                 self.counters.memory_reads[side as usize] += 1;
                 out.schedule(back, Step::Fill(core, miss));
-                let m = self.cores[core.index()].misses[usize::from(miss)].as_mut();
-                let m = m.expect("open");
-                m.words = m.words.or(answer);
-                let (line, words) = (m.line, m.words);
+                let m = &mut self.cores[core.index()].misses[miss];
+                m.words = m.words.take().or(answer.map(Box::new));
+                let (line, words) = (m.line, m.words.as_deref().copied());
                 self.insert_llc(out, line, (false, 0), words);
                 self.read_starved(out);
             }

@@ -2,6 +2,7 @@
 
 use super::held::{Held, Words};
 use super::lines::{Behind, Lines};
+use super::registers::MissRegisters;
 use super::tags::{State, Tags, WayRef};
 use crate::seam::{Cause, CleanKind, Hooks, Level, Snoop, Way, Why, Write, WriteId};
 use crate::spec::{BusSpec, CacheSpec, MachineSpec};
@@ -109,7 +110,7 @@ pub(super) struct Miss {
     /// Where memory is read, when the line's newest bytes are not at home.
     pub from: Option<LineAddr>,
     /// The bytes that arrive, where bytes are kept.
-    pub words: Option<Words>,
+    pub words: Option<Box<Words>>,
 }
 
 /// What a granted miss installs when its data arrives.
@@ -136,7 +137,7 @@ pub(super) struct Departure {
 pub(super) struct Private {
     pub l1: Tags,
     pub l2: Option<Tags>,
-    pub misses: Vec<Option<Miss>>,
+    pub misses: MissRegisters<Miss>,
     /// Lists of waiters of past misses, for misses to come.
     pub spare: Vec<Vec<Waiter>>,
     /// Accesses that found no free miss register.
@@ -264,7 +265,7 @@ impl Hierarchy {
         let private = || Private {
             l1: Tags::new(&spec.l1),
             l2: spec.l2.as_ref().map(Tags::new),
-            misses: vec![None; spec.l1.mshrs as usize],
+            misses: MissRegisters::new(spec.l1.mshrs as usize),
             spare: Vec::new(),
             starved: VecDeque::new(),
             write_back: VecDeque::new(),

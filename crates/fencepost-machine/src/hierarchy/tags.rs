@@ -1,5 +1,6 @@
 //! A set-associative tag array with least-recently-used replacement.
 
+use super::prints::Prints;
 use crate::seam::Way;
 use crate::spec::CacheSpec;
 use fencepost_kernel::LineAddr;
@@ -53,6 +54,8 @@ impl Key {
 
 #[derive(Copy, Clone, Debug)]
 struct Slot {
+    key: Option<Key>,
+    /// When it was used last, counted in uses.
     used: u64,
     meta: u32,
     state: State,
@@ -85,13 +88,18 @@ impl Evicted {
     }
 }
 
+/// Ways of a set that are compared one by one.
+const FEW: usize = 4;
+
 /// The tag array of one cache.
 #[derive(Clone, Debug)]
 pub struct Tags {
-    keys: Vec<Option<Key>>,
+    prints: Prints,
     slots: Vec<Slot>,
     ways: usize,
     mask: u64,
+    /// Bits of a line's number that choose its set.
+    set_bits: u32,
     clock: u64,
 }
 
@@ -100,35 +108,51 @@ impl Tags {
     pub fn new(spec: &CacheSpec) -> Tags {
         let (ways, sets) = (spec.ways as usize, spec.sets() as usize);
         let empty = Slot {
+            key: None,
             used: 0,
             meta: 0,
             state: State::Shared,
             dirty: false,
         };
         Tags {
-            keys: vec![None; ways * sets],
+            prints: Prints::new(ways, sets),
             slots: vec![empty; ways * sets],
             ways,
             mask: sets as u64 - 1,
+            set_bits: sets.trailing_zeros(),
             clock: 0,
         }
     }
-    fn set(&self, line: LineAddr) -> std::ops::Range<usize> {
-        let first = (line.0 & self.mask) as usize * self.ways;
-        first..first + self.ways
+    /// The first way of a line's set.
+    #[inline]
+    fn first(&self, line: LineAddr) -> usize {
+        (line.0 & self.mask) as usize * self.ways
+    }
+    #[inline]
+    fn print(&self, line: LineAddr) -> u8 {
+        Prints::of(line.0 >> self.set_bits)
     }
     /// The way that holds the current version of `line`.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<WayRef> {
-        let (set, key) = (self.set(line), Some(Key::new(line, false)));
-        let first = set.start;
-        let hit = self.keys[set].iter().position(|k| *k == key);
-        hit.map(|i| WayRef((first + i) as u32))
+        let (first, key) = (self.first(line), Some(Key::new(line, false)));
+        let hit = match self.ways {
+            // Of so few ways the tags themselves are quicker to compare.
+            ..=FEW => {
+                let set = &self.slots[first..first + self.ways];
+                set.iter().position(|s| s.key == key).map(|way| first + way)
+            }
+            _ => {
+                let print = self.print(line);
+                self.prints.find(first, print, |way| self.slots[way].key == key)
+            }
+        };
+        hit.map(|way| WayRef(way as u32))
     }
     /// The way that holds the frozen version of `line` named by `meta`.
     pub fn find_frozen(&self, line: LineAddr, meta: u32) -> Option<WayRef> {
-        let (mut set, key) = (self.set(line), Some(Key::new(line, true)));
-        let found = set.find(|i| self.keys[*i] == key && self.slots[*i].meta == meta);
+        let (first, key) = (self.first(line), Some(Key::new(line, true)));
+        let found = (first..first + self.ways).find(|i| self.slots[*i].key == key && self.slots[*i].meta == meta);
         found.map(|i| WayRef(i as u32))
     }
     /// Marks a way as used now.
@@ -166,12 +190,13 @@ impl Tags {
     }
     /// Turns a way into a frozen version; loads no longer see it.
     pub fn freeze(&mut self, way: WayRef) {
-        let key = &mut self.keys[way.0 as usize];
+        let key = &mut self.slots[way.0 as usize].key;
         *key = key.map(|k| Key::new(k.line(), true));
+        self.prints.freeze(way.0 as usize);
     }
     fn taken(&self, i: usize) -> Option<Evicted> {
         let s = &self.slots[i];
-        self.keys[i].map(|k| Evicted {
+        s.key.map(|k| Evicted {
             line: k.line(),
             state: s.state,
             dirty: s.dirty,
@@ -186,7 +211,8 @@ impl Tags {
     /// Empties a way.
     pub fn remove(&mut self, way: WayRef) -> Option<Evicted> {
         let gone = self.taken(way.0 as usize);
-        self.keys[way.0 as usize] = None;
+        self.slots[way.0 as usize].key = None;
+        self.prints.clear(way.0 as usize);
         gone
     }
     /// Empties the way that holds `line`, if any.
@@ -195,84 +221,41 @@ impl Tags {
     }
     /// What must leave before `line` can be inserted: nothing if it is present or its set has a free way.
     pub fn victim(&self, line: LineAddr) -> Option<WayRef> {
-        let set = self.set(line);
-        if self.keys[set.clone()].contains(&None) || self.find(line).is_some() {
+        let first = self.first(line);
+        if self.prints.empty(first).is_some() || self.find(line).is_some() {
             return None;
         }
-        // Frozen versions leave only when the whole set is frozen.
-        set.min_by_key(|i| (self.keys[*i].is_some_and(Key::frozen), self.slots[*i].used))
-            .map(|i| WayRef(i as u32))
+        let set = self.slots[first..first + self.ways].iter().enumerate();
+        let oldest = match self.prints.any_frozen(first) {
+            false => set.min_by_key(|(_, s)| s.used),
+            // Frozen versions leave only when the whole set is frozen.
+            true => set.min_by_key(|(_, s)| (s.key.is_some_and(Key::frozen), s.used)),
+        };
+        oldest.map(|(i, _)| WayRef((first + i) as u32))
     }
     /// Inserts `line` into a free way of its set (or its present way) and returns the way. The caller has freed one.
     pub fn insert(&mut self, line: LineAddr, state: State, dirty: bool, meta: u32) -> WayRef {
-        let free = || {
-            self.set(line)
-                .find(|i| self.keys[*i].is_none())
-                .map(|i| WayRef(i as u32))
-        };
-        let way = self
-            .find(line)
-            .or_else(free)
+        let present = self.find(line).map(|w| w.0 as usize);
+        let way = present
+            .or_else(|| self.prints.empty(self.first(line)))
             .expect("the caller frees a way before inserting");
-        self.keys[way.0 as usize] = Some(Key::new(line, false));
+        self.prints.fill(way, self.print(line));
         self.clock += 1;
-        self.slots[way.0 as usize] = Slot {
+        self.slots[way] = Slot {
+            key: Some(Key::new(line, false)),
             used: self.clock,
             meta,
             state,
             dirty,
         };
-        way
+        WayRef(way as u32)
     }
     /// Every dirty line, in array order.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        (0..self.keys.len())
-            .filter(|i| self.slots[*i].dirty)
-            .filter_map(|i| self.keys[i].map(Key::line))
+        let dirty = self.slots.iter().filter(|s| s.dirty);
+        dirty.filter_map(|s| s.key.map(Key::line))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fencepost_kernel::{Bytes, Ps};
-    fn two_way() -> Tags {
-        Tags::new(&CacheSpec {
-            size: Bytes(64 * 2 * 4),
-            ways: 2,
-            latency: Ps(1),
-            mshrs: 1,
-            writeback_buffer: 1,
-        })
-    }
-    #[test]
-    fn the_least_recently_used_way_is_the_victim() {
-        let mut t = two_way();
-        let (a, b, c) = (LineAddr(0), LineAddr(4), LineAddr(8)); // one set
-        t.insert(a, State::Exclusive, false, 0);
-        assert_eq!(t.victim(b), None);
-        t.insert(b, State::Modified, true, 7);
-        let w = t.find(a).unwrap();
-        t.touch(w);
-        let v = t.victim(c).unwrap();
-        let gone = t.remove(v).unwrap();
-        assert_eq!((gone.line, gone.dirty, gone.meta), (b, true, 7));
-        t.insert(c, State::Shared, false, 0);
-        assert!(t.find(a).is_some() && t.find(b).is_none() && t.find(c).is_some());
-    }
-    #[test]
-    fn frozen_versions_are_invisible_and_leave_last() {
-        let mut t = two_way();
-        let (a, b) = (LineAddr(0), LineAddr(4));
-        let w = t.insert(a, State::Modified, true, 1);
-        t.freeze(w);
-        assert_eq!(t.find(a), None);
-        t.insert(a, State::Modified, true, 2);
-        assert_eq!(t.meta(t.find(a).unwrap()), 2);
-        assert_eq!(
-            t.remove(t.victim(b).unwrap()).map(|e| (e.frozen, e.meta)),
-            Some((false, 2))
-        );
-        assert!(t.find_frozen(a, 1).is_some());
-    }
-}
+mod tests;

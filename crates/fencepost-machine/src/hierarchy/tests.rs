@@ -58,6 +58,9 @@ impl Outside for Fake {
         self.at(self.now + write.delay, Next::Write(side, id));
         Some(id)
     }
+    fn takes_none(&mut self, _: Side, _: LineAddr, _: u8) -> bool {
+        self.full
+    }
     fn push_read(&mut self, side: Side, id: u64, _: LineAddr) -> bool {
         self.at(self.now + MEDIA, Next::Read(side, id));
         true

@@ -25,7 +25,7 @@ impl Outside for World<'_> {
     fn now(&self) -> Ps {
         self.sys.now()
     }
-    #[inline]
+    #[inline(always)] // which event it is, is known where it is scheduled
     fn schedule(&mut self, at: Ps, step: Step) {
         self.sys.events.schedule(at, Ev::Hierarchy(step));
     }
@@ -37,6 +37,9 @@ impl Outside for World<'_> {
         let (id, now) = (self.sys.new_write_id(), self.sys.now());
         let pushed = self.sys.port(side).controller.push_write(now, id, write);
         pushed.is_ok().then_some(id)
+    }
+    fn takes_none(&mut self, side: Side, line: LineAddr, queue: u8) -> bool {
+        self.sys.port(side).controller.takes_none(line, queue)
     }
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool {
         let now = self.sys.now();

@@ -1,15 +1,17 @@
 //! The memory controller: its parts, and the requests it takes.
 
+use super::channels::Channels;
 use super::contents::Contents;
 use super::drain::Drain;
 use super::map::{AddressMap, Location};
 use super::module::Module;
 use super::partition::RangeRegisters;
-use super::schedule::{ChannelScheduler, Request, RowState, Scheduler, sooner};
+use super::schedule::{ChannelScheduler, Request, RowState, Scheduler};
 use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError, WritePolicy};
 use super::stats::MemStats;
-use super::timed::insert;
+use super::timed::{NEVER, first, insert};
 use super::timing::{Delays, Direction};
+use super::watermarks::Watermarks;
 use super::writes::{Refusal, Slot, Writes};
 use super::{CommandRecord, ReadId};
 use crate::seam::{QueuePlan, Write, WriteId};
@@ -42,7 +44,7 @@ pub struct Controller {
     pub(super) writes: Writes,
     /// Say what queue a write takes, where the design has them.
     pub(super) ranges: Option<RangeRegisters>,
-    pub(super) channels: Vec<ChannelScheduler>,
+    pub(super) channels: Channels,
     /// The design's own scheduler of writes; first ready, first come, first served without.
     pub(super) scheduler: Option<Box<dyn Scheduler>>,
     /// Pushed writes that have not arrived, by time of arrival.
@@ -59,10 +61,9 @@ pub struct Controller {
     pub(super) opened: Vec<u8>,
     /// Queues that refused a write because of an older one to its line, in whatever queue.
     pub(super) line_refused: Vec<bool>,
-    /// High and low mark of every write queue.
-    pub(super) watermarks: Vec<(u16, u16)>,
-    pub(super) above_high_watermark: bool,
-    pub(super) below_low_watermark: bool,
+    /// Whether any queue did.
+    pub(super) any_line_refused: bool,
+    pub(super) watermarks: Watermarks,
     pub(super) drains: Vec<Drain>,
     pub(super) drain_check: Option<Ps>,
     /// The earliest time at which anything is due; kept up to date by everything that changes it.
@@ -89,12 +90,6 @@ impl Controller {
         let ordered_issue = plan.ordered_issue && media.writes != WritePolicy::Buffered;
         let plan = &QueuePlan { ordered_issue, ..*plan };
         let writes = Writes::new(plan, spec.write_queue, durable_on_accept, spec.coalesce);
-        let watermarks = |queue| {
-            let capacity = u32::from(writes.capacity(queue));
-            let high = (capacity * u32::from(spec.drain_high)).div_ceil(100).max(1) as u16;
-            let low = (capacity * u32::from(spec.drain_low) / 100) as u16;
-            (high, low.min(high - 1))
-        };
         Ok(Controller {
             delays: Delays::new(media),
             map: AddressMap::new(media),
@@ -102,7 +97,7 @@ impl Controller {
             durable_region,
             accept_is_durable: durable_on_accept,
             answers_on_accept: durable_on_accept,
-            channels: (0..media.channels).map(|i| ChannelScheduler::new(media, i)).collect(),
+            channels: Channels::new(media),
             scheduler: None,
             transit: VecDeque::with_capacity(64),
             returning: VecDeque::with_capacity(usize::from(spec.read_queue)),
@@ -114,9 +109,8 @@ impl Controller {
             write_refused: vec![false; usize::from(writes.queues())],
             opened: Vec::new(),
             line_refused: vec![false; usize::from(writes.queues())],
-            watermarks: (0..writes.queues()).map(watermarks).collect(),
-            above_high_watermark: false,
-            below_low_watermark: true,
+            any_line_refused: false,
+            watermarks: Watermarks::new(spec, (0..writes.queues()).map(|q| writes.capacity(q))),
             drains: Vec::new(),
             drain_check: None,
             next: None,
@@ -162,7 +156,7 @@ impl Controller {
             self.stats.forwarded += 1;
             let at = now + self.spec.static_latency;
             self.forwarded.push_back((at, (id, line)));
-            self.next = sooner(self.next, Some(at));
+            self.act_by(at);
             return Ok(());
         }
         if self.reads_in_use >= self.spec.read_queue {
@@ -175,9 +169,10 @@ impl Controller {
             c.asked(id, line);
         }
         let at = self.map.locate(line);
-        let channel = &mut self.channels[usize::from(at.channel)];
-        channel.push(&self.delays, now, Direction::Read, request(id.0, line, at, now), true);
-        self.next = sooner(self.next, channel.wake);
+        let (delays, asked) = (&self.delays, request(id.0, line, at, now));
+        let pushed = |c: &mut ChannelScheduler| c.push(delays, now, Direction::Read, asked, true);
+        let (_, wake) = self.channels.act(at.channel.into(), pushed);
+        self.act_by(wake);
         Ok(())
     }
     /// Sends a write. It holds an entry of its queue, and counts in its epoch, from now on; it arrives
@@ -191,19 +186,32 @@ impl Controller {
         let (queue, delay) = (write.queue, write.delay);
         let slot = match self.writes.push(id, write) {
             Ok(slot) => slot,
-            Err(refusal) => {
-                self.write_refused[usize::from(queue)] = true;
-                self.line_refused[usize::from(queue)] |= refusal == Refusal::SameLine;
-                self.stats.refused += 1;
-                return Err(refusal);
-            }
+            Err(refusal) => return Err(self.refuse(queue, refusal)),
         };
         let at = self.arrival(now + delay, slot);
         insert(&mut self.transit, at, slot);
-        self.next = sooner(self.next, Some(at));
+        self.act_by(at);
         self.follow_epochs(now);
-        self.watermarks(now);
+        self.follow_fill(now, queue);
         Ok(())
+    }
+    /// Whether the queue of a line takes no write at all now. If so this is a refusal, as that of a write would be.
+    pub fn takes_none(&mut self, line: LineAddr, queue: u8) -> bool {
+        let queue = self.ranges.as_ref().map_or(queue, |r| r.route(line));
+        let Some(refusal) = self.writes.takes_none(queue) else {
+            return false;
+        };
+        self.refuse(queue, refusal);
+        true
+    }
+    fn refuse(&mut self, queue: u8, refusal: Refusal) -> Refusal {
+        self.write_refused[usize::from(queue)] = true;
+        if refusal == Refusal::SameLine {
+            self.line_refused[usize::from(queue)] = true;
+            self.any_line_refused = true;
+        }
+        self.stats.refused += 1;
+        refusal
     }
     fn arrival(&self, at: Ps, slot: Slot) -> Ps {
         let (write, older) = (self.writes.write(slot), self.writes.older(slot));
@@ -237,20 +245,23 @@ impl Controller {
     pub fn next_event(&self) -> Option<Ps> {
         self.next
     }
+    /// Something is due at `at`.
+    #[inline]
+    pub(super) fn act_by(&mut self, at: Ps) {
+        if at < self.next.unwrap_or(NEVER) {
+            self.next = Some(at);
+        }
+    }
     /// Works out [`Controller::next_event`]. Only time that passes can make it later; what comes in makes it at most sooner.
     pub(super) fn look_ahead(&mut self) {
-        let mut next = self.drain_check;
-        for channel in &self.channels {
-            next = sooner(next, channel.wake);
-        }
-        next = sooner(next, self.transit.front().map(|x| x.0));
-        next = sooner(next, self.storing.front().map(|x| x.0));
-        next = sooner(next, self.returning.front().map(|x| x.0));
-        next = sooner(next, self.forwarded.front().map(|x| x.0));
+        let queues = first(&self.transit).min(first(&self.storing));
+        let reads = first(&self.returning).min(first(&self.forwarded));
+        let mut next = queues.min(reads).min(self.drain_check.unwrap_or(NEVER));
+        next = next.min(self.channels.next());
         if let Some(m) = &self.module {
-            next = sooner(next, m.next_event());
+            next = next.min(m.next_event());
         }
-        self.next = next;
+        self.next = (next < NEVER).then_some(next);
     }
 }
 

@@ -31,8 +31,6 @@ pub struct Queue {
     epochs: VecDeque<EpochState>,
     /// The epoch whose writes may issue.
     pub issuing: Option<Epoch>,
-    /// It changed since anybody asked.
-    pub changed: bool,
 }
 
 impl Queue {
@@ -48,7 +46,6 @@ impl Queue {
             open_used: false,
             epochs: VecDeque::with_capacity(usize::from(capacity)),
             issuing: None,
-            changed: false,
         }
     }
     /// Closes the open epoch if any write joined it; the epoch now open.
@@ -115,14 +112,13 @@ impl Queue {
             self.epochs.pop_front();
         }
     }
-    /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes.
-    pub fn find_issuing(&mut self, ordered_issue: bool) {
+    /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes. Whether that changed.
+    pub fn find_issuing(&mut self, ordered_issue: bool) -> bool {
         let oldest = match ordered_issue {
             true => self.epochs.iter().find(|e| e.unissued > 0),
             false => self.epochs.front(),
         };
         let oldest = oldest.map(|e| e.epoch);
-        self.changed |= self.issuing != oldest;
-        self.issuing = oldest;
+        std::mem::replace(&mut self.issuing, oldest) != oldest
     }
 }

@@ -8,6 +8,7 @@
 //! Where papers differ, a small interface stands: [`Scheduler`] (which request next), [`RangeRegisters`] (which queue
 //! takes a write), [`FlowControl`] (when a write may leave for the memory module).
 
+mod channels;
 mod contents;
 mod controller;
 mod drain;
@@ -28,6 +29,7 @@ mod timed;
 mod timing;
 mod trace;
 mod view;
+mod watermarks;
 mod writes;
 
 pub use controller::{Controller, ReadQueueFull};

@@ -12,6 +12,7 @@
 use super::flow::FlowControl;
 use super::partition::{RangeRegisters, RegisterWrite};
 use super::schedule::sooner;
+use super::timed::{NEVER, first};
 use super::writes::Slot;
 use crate::seam::Write;
 use fencepost_kernel::{Bytes, Ps};
@@ -76,9 +77,9 @@ pub struct Module {
 
 impl Module {
     /// When something can happen.
-    pub(super) fn next_event(&self) -> Option<Ps> {
-        let news = self.news.front().map(|x| x.0);
-        sooner(sooner(self.wake, news), self.crossing.front().map(|x| x.0))
+    pub(super) fn next_event(&self) -> Ps {
+        let arrivals = first(&self.news).min(first(&self.crossing));
+        arrivals.min(self.wake.unwrap_or(NEVER))
     }
     /// A write arrived in the controller's queue, or what may leave changed.
     pub(super) fn look(&mut self, now: Ps) {

@@ -5,7 +5,6 @@ use super::controller::Controller;
 use super::flow::{Entries, FlowControl};
 use super::module::{Crossing, Module, ModuleSpec};
 use super::partition::RegisterWrite;
-use super::schedule::sooner;
 use super::spec::SpecError;
 use super::timed::{due, insert};
 use super::writes::Slot;
@@ -107,9 +106,19 @@ impl Controller {
             return;
         }
         let (m, writes) = (&*m, &self.writes);
+        // Queues of which none may leave, a bit each: of many waiting writes most are of the same few queues.
+        let mut closed = [0u64; 4];
         let may_leave = |slot: &Slot| {
-            let write = writes.write(*slot);
-            m.flow.may_send(write.queue) && writes.may_leave(*slot)
+            let queue = writes.write(*slot).queue;
+            let (word, bit) = (usize::from(queue / 64), 1 << (queue % 64));
+            if closed[word] & bit != 0 {
+                return false;
+            }
+            if !m.flow.may_send(queue) {
+                closed[word] |= bit;
+                return false;
+            }
+            writes.may_leave(*slot)
         };
         let Some(index) = m.waiting.iter().position(may_leave) else {
             return;
@@ -131,7 +140,7 @@ impl Controller {
         self.stats.module_writes += 1;
         self.writes.leave(slot);
         self.slot_free(queue, out);
-        self.watermarks(now);
+        self.follow_fill(now, queue);
         self.follow_epochs(now);
     }
     /// A write is in the module: in its queue for the medium, or about to be parked.
@@ -239,7 +248,8 @@ impl Controller {
             let leaves = now.max(m.link_free);
             insert(&mut m.crossing, leaves + m.transfer, Crossing::Register(write));
             m.link_free = leaves + m.slot;
-            self.next = sooner(self.next, m.next_event());
+            let at = m.next_event();
+            self.act_by(at);
         }
     }
     /// A read of data reached the module; what the module knows arrives with it.
@@ -263,10 +273,9 @@ impl Controller {
     fn query_module(&mut self, now: Ps) {
         if let Some(m) = &mut self.module
             && m.flow.wants_query()
-            && let Some(channel) = self.channels.first_mut()
         {
             self.stats.module_queries += 1;
-            let arrives = channel.query(&self.delays, now);
+            let (arrives, _) = self.channels.act(0, |channel| channel.query(&self.delays, now));
             m.flow.read_reached(arrives, true);
             insert(&mut m.news, arrives, ());
         }

@@ -46,6 +46,8 @@ pub struct RangeRegisters {
     each: usize,
     /// Ranges of queue 1, 2 and so on, in the order in which they were written.
     queues: Vec<Vec<LineRange>>,
+    /// All of them with their queues, the lowest queue first.
+    all: Vec<(LineRange, u8)>,
 }
 
 impl RangeRegisters {
@@ -54,6 +56,7 @@ impl RangeRegisters {
         RangeRegisters {
             each,
             queues: vec![Vec::with_capacity(each); usize::from(queues.saturating_sub(1))],
+            all: Vec::new(),
         }
     }
     /// The queue of a line.
@@ -63,14 +66,21 @@ impl RangeRegisters {
                 true => r.holds(line) && line.0 != r.first.0 + r.count - 1,
                 false => r.holds(line),
             };
-        let holder = self.queues.iter().position(|q| q.iter().any(holds));
-        holder.map_or(0, |q| q as u8 + 1)
+        self.all.iter().find(|(r, _)| holds(r)).map_or(0, |(_, queue)| *queue)
+    }
+    /// The registers changed.
+    fn line_up(&mut self) {
+        self.all.clear();
+        for (ranges, queue) in self.queues.iter().zip(1..) {
+            self.all.extend(ranges.iter().map(|r| (*r, queue)));
+        }
     }
     /// Writes a range into a free register of a queue from 1 on.
     pub fn bind(&mut self, queue: u8, range: LineRange) -> Result<(), NoFreeRegister> {
         let registers = queue.checked_sub(1).and_then(|q| self.queues.get_mut(usize::from(q)));
         let registers = registers.filter(|r| r.len() < self.each).ok_or(NoFreeRegister)?;
         registers.push(range);
+        self.line_up();
         Ok(())
     }
     /// Clears the register of a queue that holds exactly this range; false if none does.
@@ -83,6 +93,7 @@ impl RangeRegisters {
             return false;
         };
         registers.remove(i);
+        self.line_up();
         true
     }
     /// Does what a special write says; false where it cannot be done.

@@ -1,7 +1,7 @@
 //! What happens in a controller at one moment, in order.
 
 use super::controller::{Controller, request};
-use super::schedule::{ChannelScheduler, Context, Issued, Scheduler, sooner};
+use super::schedule::{ChannelScheduler, Context, Issued, Scheduler};
 use super::spec::SlotFreed;
 use super::timed::{due, insert};
 use super::timing::Direction;
@@ -35,19 +35,17 @@ impl Controller {
             self.run_module(now, out);
         }
         self.answer_drains(out);
-        for channel in 0..self.channels.len() {
-            if self.channels[channel].wake.is_some_and(|w| w <= now) {
-                self.run_channel(channel, now, out);
-            }
+        let mut from = 0;
+        while let Some(channel) = self.channels.due(from, now) {
+            self.run_channel(channel, now, out);
+            from = channel + 1;
         }
     }
     /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
     fn run_channel(&mut self, index: usize, now: Ps, out: &mut Vec<MemEvent>) {
-        let (channel, mut cx) = self.channel(index);
-        let mut busy = channel.begin(now, &mut cx);
+        let mut busy = self.channel(index, |channel, cx| channel.begin(now, cx));
         while busy {
-            let (channel, mut cx) = self.channel(index);
-            let issued = channel.step(now, &mut cx);
+            let issued = self.channel(index, |channel, cx| channel.step(now, cx));
             busy = issued.is_some();
             match issued {
                 Some(Issued::Column(Direction::Read, request, done)) => {
@@ -62,18 +60,20 @@ impl Controller {
             }
         }
     }
-    fn channel(&mut self, index: usize) -> (&mut ChannelScheduler, Context<'_>) {
-        let cx = Context {
+    /// Lets a channel act, with what it looks at besides its own state.
+    #[inline]
+    fn channel<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler, &mut Context<'_>) -> R) -> R {
+        let mut cx = Context {
             delays: &self.delays,
             spec: &self.spec,
             queues: &self.writes,
-            above_high_watermark: self.above_high_watermark,
-            below_low_watermark: self.below_low_watermark,
+            above_high_watermark: self.watermarks.above_high(),
+            below_low_watermark: self.watermarks.below_low(),
             scheduler: self.scheduler.as_deref_mut(),
             commands: self.commands.as_mut(),
             stats: &mut self.stats,
         };
-        (&mut self.channels[index], cx)
+        self.channels.act(index, |channel| act(channel, &mut cx)).0
     }
     /// The data of a write goes to the medium, which has stored it at `stored`.
     fn write_issued(&mut self, now: Ps, slot: Slot, stored: Ps, out: &mut Vec<MemEvent>) {
@@ -86,7 +86,7 @@ impl Controller {
         self.follow_epochs(now);
         if free {
             self.slot_free(queue, out);
-            self.watermarks(now);
+            self.follow_fill(now, queue);
         }
         insert(&mut self.storing, stored, slot);
     }
@@ -100,9 +100,9 @@ impl Controller {
         let bank = at.channel * self.banks_per_channel + at.bank;
         tell(scheduler, bank, self.writes.id(slot), write);
         let decided = now + scheduler.delay();
-        for channel in &mut self.channels {
-            channel.reconsider(&self.delays, decided);
-            self.next = sooner(self.next, channel.wake);
+        for channel in 0..self.channels.len() {
+            let (_, wake) = self.channels.act(channel, |c| c.reconsider(&self.delays, decided));
+            self.act_by(wake);
         }
     }
     fn finish_reads(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
@@ -136,7 +136,7 @@ impl Controller {
             Arrival::Merged => {
                 self.stats.coalesced += 1;
                 self.slot_free(write.queue, out);
-                self.watermarks(now);
+                self.follow_fill(now, write.queue);
             }
             Arrival::Queued => {
                 self.tell_scheduler(now, slot, |s, bank, id, write| s.arrived(now, bank, id, write));
@@ -152,17 +152,17 @@ impl Controller {
         let line = self.writes.write(slot).line;
         let at = self.map.locate(line);
         let eligible = self.writes.eligible(slot);
-        let channel = &mut self.channels[usize::from(at.channel)];
-        channel.push(
+        let (delays, asked, decides) = (
             &self.delays,
-            now,
-            Direction::Write,
             request(slot.into(), line, at, now),
-            eligible,
+            self.scheduler.is_some(),
         );
-        if self.scheduler.is_some() {
-            channel.reconsider(&self.delays, now);
-        }
+        self.channels.act(at.channel.into(), |channel| {
+            channel.push(delays, now, Direction::Write, asked, eligible);
+            if decides {
+                channel.reconsider(delays, now);
+            }
+        });
     }
     /// The medium has stored a write: every id merged into it is released, the bytes are recorded once.
     fn stored(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
@@ -195,7 +195,7 @@ impl Controller {
         self.leave_module(now, slot, queue);
         self.slot_free(queue, out);
         self.line_free(out);
-        self.watermarks(now);
+        self.follow_fill(now, queue);
         self.follow_epochs(now);
     }
     /// After the queues changed: looks whether other epochs may issue.
@@ -211,18 +211,17 @@ impl Controller {
     }
     /// Other writes than before may issue.
     fn eligibility_changed(&mut self, now: Ps) {
-        self.channels.iter_mut().for_each(|c| c.writes.all_changed());
+        self.channels.writes_changed();
         self.wake_channels(now);
         if let Some(m) = &mut self.module {
             m.look(now);
-            self.next = sooner(self.next, m.next_event());
+            let at = m.next_event();
+            self.act_by(at);
         }
     }
     fn wake_channels(&mut self, now: Ps) {
-        for channel in self.channels.iter_mut().filter(|c| !c.is_empty()) {
-            channel.wake(&self.delays, now);
-            self.next = sooner(self.next, channel.wake);
-        }
+        let wake = self.channels.wake(&self.delays, now);
+        self.act_by(wake);
     }
     pub(super) fn slot_free(&mut self, queue: u8, out: &mut Vec<MemEvent>) {
         if std::mem::take(&mut self.write_refused[usize::from(queue)])
@@ -236,22 +235,18 @@ impl Controller {
     }
     /// A write is in the medium: a queue that refused a younger one to its line may take it.
     fn line_free(&mut self, out: &mut Vec<MemEvent>) {
+        if !std::mem::take(&mut self.any_line_refused) {
+            return;
+        }
         for queue in 0..self.writes.queues() {
             if std::mem::take(&mut self.line_refused[usize::from(queue)]) {
                 self.slot_free(queue, out);
             }
         }
     }
-    /// Recomputes the fill marks; a change may turn every channel.
-    pub(super) fn watermarks(&mut self, now: Ps) {
-        let (mut high, mut low) = (false, true);
-        for (queue, marks) in self.watermarks.iter().enumerate() {
-            let used = self.writes.used(queue as u8);
-            high |= used >= marks.0;
-            low &= used <= marks.1;
-        }
-        if (high, low) != (self.above_high_watermark, self.below_low_watermark) {
-            (self.above_high_watermark, self.below_low_watermark) = (high, low);
+    /// An entry of a queue was taken or freed: where that changes what the fill marks say, it may turn every channel.
+    pub(super) fn follow_fill(&mut self, now: Ps, queue: u8) {
+        if self.watermarks.set(queue, self.writes.used(queue)) {
             self.wake_channels(now);
         }
     }

@@ -18,7 +18,7 @@ impl Controller {
     }
     /// Whether a bank is opening or closing a row, or storing a write, at `now`.
     pub fn bank_busy(&self, now: Ps, bank: u16) -> bool {
-        let channel = &self.channels[usize::from(bank / self.banks_per_channel)];
+        let channel = self.channels.get((bank / self.banks_per_channel).into());
         channel.channel.ready_at(usize::from(bank % self.banks_per_channel)) > now
     }
     /// Writes sent to a queue and not yet in the medium.

@@ -91,6 +91,8 @@ pub struct Writes {
     pub(super) durable_on_accept: bool,
     coalesce: bool,
     accepted: u64,
+    /// Other epochs than before may issue.
+    epochs_moved: bool,
 }
 
 impl Writes {
@@ -113,20 +115,18 @@ impl Writes {
             durable_on_accept,
             coalesce,
             accepted: 0,
+            epochs_moved: false,
         }
     }
 
     /// Reserves an entry for a write that is on its way. Its epoch holds it from now on; an epoch number below the
     /// active one joins the active one.
     pub fn push(&mut self, id: WriteId, mut write: Write) -> Result<Slot, Refusal> {
+        if let Some(refusal) = self.takes_none(write.queue) {
+            return Err(refusal);
+        }
         let older = self.newest.get(&write.line).copied();
         let q = &self.queues[usize::from(write.queue)];
-        if !q.gate_open {
-            return Err(Refusal::Gated);
-        }
-        if q.used >= q.capacity {
-            return Err(Refusal::Full);
-        }
         if let Some(e) = &mut write.epoch {
             *e = (*e).max(q.active());
             if !self.durable_on_accept && self.could_deadlock(older, write.queue, *e) {
@@ -138,7 +138,7 @@ impl Writes {
         q.total += 1;
         if let Some(e) = write.epoch {
             q.join(e);
-            q.find_issuing(self.ordered_issue);
+            self.epochs_moved |= q.find_issuing(self.ordered_issue);
         }
         let slot = self.take_entry(id, write, older);
         if let Some(o) = older {
@@ -146,6 +146,15 @@ impl Writes {
         }
         self.newest.insert(write.line, slot);
         Ok(slot)
+    }
+    /// Why a queue takes no write at all, if it does not.
+    #[inline]
+    pub fn takes_none(&self, queue: u8) -> Option<Refusal> {
+        let q = &self.queues[usize::from(queue)];
+        match q.gate_open {
+            false => Some(Refusal::Gated),
+            true => (q.used >= q.capacity).then_some(Refusal::Full),
+        }
     }
     /// Whether an older write to the line would wait for the new one's epoch.
     fn could_deadlock(&self, mut older: Option<Slot>, queue: u8, epoch: Epoch) -> bool {
@@ -239,7 +248,7 @@ impl Writes {
             let epoch = e.write.epoch;
             let q = &mut self.queues[usize::from(e.write.queue)];
             q.leave(epoch, unissued);
-            q.find_issuing(self.ordered_issue);
+            self.epochs_moved |= q.find_issuing(self.ordered_issue);
         }
     }
     /// Gives the entry's place in the queue back; false if that had happened before.
@@ -287,9 +296,7 @@ impl Writes {
     }
     /// Whether other epochs than at the last call may issue.
     pub fn epochs_moved(&mut self) -> bool {
-        self.queues
-            .iter_mut()
-            .fold(false, |any, q| std::mem::take(&mut q.changed) | any)
+        std::mem::take(&mut self.epochs_moved)
     }
     /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.
     pub fn issue(&mut self, slot: Slot, free_slot: bool) {
@@ -302,7 +309,7 @@ impl Writes {
         let q = &mut self.queues[queue];
         if in_epoch {
             q.issued(epoch);
-            q.find_issuing(self.ordered_issue);
+            self.epochs_moved |= q.find_issuing(self.ordered_issue);
         }
     }
     /// The medium has stored an issued write. The entry can still be read until [`Writes::finish`].

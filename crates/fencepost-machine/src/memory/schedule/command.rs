@@ -1,6 +1,7 @@
 //! First ready: which bank's next request has the command bus.
 
 use super::{BankQueues, Handle};
+use crate::memory::timed::NEVER;
 use crate::memory::timing::{Channel, Delays, Direction};
 use fencepost_kernel::Ps;
 
@@ -44,41 +45,58 @@ fn each(mut mask: u64, mut f: impl FnMut(usize)) {
     }
 }
 
-/// When the earliest bank of a mask is itself ready.
-#[inline]
-fn earliest(queues: &BankQueues, banks: u64) -> Ps {
-    let mut earliest = Ps(u64::MAX);
-    each(banks, |bank| earliest = earliest.min(queues.ready(bank)));
-    earliest
-}
-
-/// The first in rank so far.
-#[derive(Copy, Clone)]
-struct First {
+/// The candidate that is first at the earliest clock edge at which there is one.
+struct Candidate {
+    now: Ps,
+    /// When the first candidates can go, and the clock edge at which they do.
+    at: Ps,
+    edge: Ps,
+    /// The first in rank of those that can go at that edge.
     rank: u64,
-    bank: Option<usize>,
+    bank: usize,
 }
-impl First {
-    const NONE: First = First {
-        rank: u64::MAX,
-        bank: None,
-    };
-    /// Considers the banks of a mask that are themselves ready at `time`.
+impl Candidate {
+    fn none(now: Ps) -> Candidate {
+        Candidate {
+            now,
+            at: NEVER,
+            edge: NEVER,
+            rank: u64::MAX,
+            bank: 0,
+        }
+    }
+    fn is_due(&self) -> bool {
+        self.at <= self.now
+    }
+    /// A bank whose command can go at `time`; what could have gone before can go now.
     #[inline]
-    fn consider(&mut self, queues: &BankQueues, banks: u64, time: Ps) {
-        each(banks, |bank| {
-            if queues.ready(bank) <= time {
-                let rank = queues.choice(bank).rank;
-                if self.bank.is_none() || rank < self.rank {
-                    *self = First { rank, bank: Some(bank) };
-                }
+    fn consider(&mut self, delays: &Delays, time: Ps, bank: usize, rank: u64) {
+        let time = time.max(self.now);
+        if time < self.at {
+            self.at = time;
+            let edge = if time > self.now { delays.edge(time) } else { time };
+            if edge < self.edge {
+                (self.edge, self.rank, self.bank) = (edge, rank, bank);
+                return;
             }
+        }
+        if time <= self.edge && rank < self.rank {
+            (self.rank, self.bank) = (rank, bank);
+        }
+    }
+    /// Considers the banks of a mask, for which buses, group and rank are ready at `shared`.
+    #[inline]
+    fn consider_all(&mut self, delays: &Delays, queues: &BankQueues, banks: u64, shared: Ps) {
+        each(banks, |bank| {
+            self.consider(delays, queues.ready(bank).max(shared), bank, queues.choice(bank).rank);
         });
     }
 }
 
 /// Chooses among the next requests of some banks: the first in rank whose row is open (in banks of the first mask) and
 /// ready; else the first for which a row can be opened or closed (in banks of the second).
+///
+/// One pass over the banks finds who goes now or, if nobody can, who does at the earliest clock edge.
 pub fn pick(
     (channel, delays): (&Channel, &Delays),
     queues: &BankQueues,
@@ -87,68 +105,56 @@ pub fn pick(
     banks: (u64, u64),
 ) -> Pick {
     let (hits, misses) = (queues.hits() & banks.0, queues.misses() & banks.1);
-    let least = match direction {
-        Direction::Read => Ps::ZERO,
-        Direction::Write => channel.write_buffer_free(),
-    };
-    let column_at = |group| channel.columns_at(group, direction).max(least);
-    let column = |time: Ps| {
-        let mut first = First::NONE;
-        for (g, banks) in channel.groups().enumerate() {
-            if hits & banks != 0 && column_at(g) <= time {
-                first.consider(queues, hits & banks, time);
-            }
-        }
-        first.bank.map(|bank| (queues.choice(bank).handle, Command::Column))
-    };
-    let mut at = Ps(u64::MAX);
-    for (g, banks) in channel.groups().enumerate() {
-        if hits & banks != 0 {
-            at = at.min(earliest(queues, hits & banks).max(column_at(g)));
-        }
-    }
-    if at <= now {
-        let now = column(now);
-        return Pick { now, ..Pick::default() };
-    }
-    let mut precharges = 0;
-    each(misses, |bank| precharges |= u64::from(channel.precharges(bank)) << bank);
-    let activates = misses & !precharges;
-    let row = |time: Ps| {
-        let mut first = First::NONE;
-        if channel.next_command <= time {
-            first.consider(queues, precharges, time);
-        }
-        for (g, banks) in channel.groups().enumerate() {
-            if activates & banks != 0 && channel.activates_at(g) <= time {
-                first.consider(queues, activates & banks, time);
-            }
-        }
-        let command = |bank: usize| match precharges >> bank & 1 {
-            0 => Command::Activate,
-            _ => Command::Precharge,
+    let mut column = Candidate::none(now);
+    if hits != 0 {
+        let least = match direction {
+            Direction::Read => Ps::ZERO,
+            Direction::Write => channel.write_buffer_free(),
         };
-        first.bank.map(|bank| (queues.choice(bank).handle, command(bank)))
-    };
-    if precharges != 0 {
-        at = at.min(earliest(queues, precharges).max(channel.next_command));
-    }
-    for (g, banks) in channel.groups().enumerate() {
-        if activates & banks != 0 {
-            at = at.min(earliest(queues, activates & banks).max(channel.activates_at(g)));
+        for (g, banks) in channel.groups().enumerate() {
+            if hits & banks != 0 {
+                let shared = channel.columns_at(g, direction).max(least);
+                column.consider_all(delays, queues, hits & banks, shared);
+            }
         }
     }
-    if at <= now {
-        let now = row(now);
+    let order = |bank: usize, command| Some((queues.choice(bank).handle, command));
+    if column.is_due() {
+        let now = order(column.bank, Command::Column);
         return Pick { now, ..Pick::default() };
     }
-    if hits | misses == 0 {
+    let mut row = Candidate::none(now);
+    let precharges = misses & channel.closes_first();
+    row.consider_all(delays, queues, precharges, channel.next_command);
+    let activates = misses & !precharges;
+    if activates != 0 {
+        for (g, banks) in channel.groups().enumerate() {
+            if activates & banks != 0 {
+                row.consider_all(delays, queues, activates & banks, channel.activates_at(g));
+            }
+        }
+    }
+    let for_row = match precharges >> row.bank & 1 {
+        0 => Command::Activate,
+        _ => Command::Precharge,
+    };
+    if row.is_due() {
+        let now = order(row.bank, for_row);
+        return Pick { now, ..Pick::default() };
+    }
+    let at = column.at.min(row.at);
+    if at == NEVER {
         return Pick::default();
     }
-    let edge = delays.edge(at);
     Pick {
         now: None,
         wake: Some(at),
-        then: column(edge).or_else(|| row(edge)),
+        then: match column.edge <= row.edge {
+            true => order(column.bank, Command::Column),
+            false => order(row.bank, for_row),
+        },
     }
 }
+
+#[cfg(test)]
+mod tests;

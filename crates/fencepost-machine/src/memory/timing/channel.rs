@@ -52,6 +52,8 @@ struct Group {
 pub struct Channel {
     /// Banks, rank by rank.
     pub banks: Vec<Bank>,
+    /// Banks with an open row, a bit each.
+    open: u64,
     ranks: Vec<Rank>,
     groups: Vec<Group>,
     buffered: bool,
@@ -108,6 +110,7 @@ impl Channel {
             groups: (0..ranks * groups).map(of_group).collect(),
             buffered: m.writes == WritePolicy::Buffered,
             banks: all,
+            open: 0,
             next_command: Ps::ZERO,
             refreshes: RefreshTimer::new(m.t_refi, ranks),
             buffer: WriteBuffer {
@@ -149,6 +152,11 @@ impl Channel {
     #[inline]
     pub fn precharges(&self, bank: usize) -> bool {
         self.banks[bank].row.is_some() && !self.buffered
+    }
+    /// The banks in which another row needs a precharge first, a bit each.
+    #[inline]
+    pub fn closes_first(&self) -> u64 {
+        if self.buffered { 0 } else { self.open }
     }
     /// Earliest time of a column command to any bank of a group, as far as buses, group and rank are concerned.
     #[inline]
@@ -200,6 +208,7 @@ impl Channel {
     /// Opens `row` at `now`.
     pub fn activate(&mut self, t: &Delays, now: Ps, bank: usize, row: u64) {
         self.next_command = now + t.clock;
+        self.open |= 1 << bank;
         let b = &mut self.banks[bank];
         b.row = Some(row);
         b.hits = 0;
@@ -219,6 +228,7 @@ impl Channel {
     /// Closes the row of `bank` at `now`.
     pub fn precharge(&mut self, t: &Delays, now: Ps, bank: usize) {
         self.next_command = now + t.clock;
+        self.open &= !(1 << bank);
         self.banks[bank].close(t, now);
     }
     /// Reads or writes the open row of `bank` at `now`; with the closed-page policy the row is precharged after. Answers
@@ -257,6 +267,7 @@ impl Channel {
             Direction::Write => self.spread_write(t, now, rank, group),
         }
         if t.page.precharges_after_access() {
+            self.open &= !(1 << bank);
             let b = &mut self.banks[bank];
             b.close(t, b.next_precharge);
         }
@@ -316,6 +327,7 @@ impl Channel {
     }
     fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> Ps {
         let per_rank = self.banks.len() / self.ranks.len();
+        self.open &= !((u64::MAX >> (64 - per_rank)) << (rank * per_rank));
         let banks = &mut self.banks[rank * per_rank..(rank + 1) * per_rank];
         let mut start = due;
         for b in banks.iter_mut() {

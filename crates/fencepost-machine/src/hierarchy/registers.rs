@@ -1,0 +1,108 @@
+//! The miss registers of a core's private caches.
+
+use fencepost_kernel::LineAddr;
+use std::ops::{Index, IndexMut};
+
+/// No line has this number.
+const NONE: LineAddr = LineAddr(u64::MAX);
+
+/// Miss registers, with what is known of the miss in each. The lines of all lie side by side, because every miss looks for its
+/// own among them.
+pub(super) struct MissRegisters<M> {
+    lines: Vec<LineAddr>,
+    misses: Vec<Option<M>>,
+    open: usize,
+}
+
+impl<M> MissRegisters<M> {
+    /// So many free registers.
+    pub fn new(registers: usize) -> MissRegisters<M> {
+        MissRegisters {
+            lines: vec![NONE; registers],
+            misses: (0..registers).map(|_| None).collect(),
+            open: 0,
+        }
+    }
+    /// The miss of a line, if one is open.
+    #[inline]
+    pub fn of(&mut self, line: LineAddr) -> Option<&mut M> {
+        if self.open == 0 {
+            return None;
+        }
+        let register = self.lines.iter().position(|l| *l == line)?;
+        self.misses[register].as_mut()
+    }
+    /// The first free register.
+    #[inline]
+    pub fn free(&self) -> Option<u8> {
+        match self.has_free() {
+            true => self.lines.iter().position(|l| *l == NONE).map(|i| i as u8),
+            false => None,
+        }
+    }
+    /// Whether a register is free.
+    #[inline]
+    pub fn has_free(&self) -> bool {
+        self.open < self.lines.len()
+    }
+    /// A free register takes the miss of a line.
+    pub fn open(&mut self, register: u8, line: LineAddr, miss: M) {
+        let register = usize::from(register);
+        self.lines[register] = line;
+        self.misses[register] = Some(miss);
+        self.open += 1;
+    }
+    /// Frees the register of an open miss.
+    pub fn close(&mut self, register: u8) -> M {
+        let register = usize::from(register);
+        self.lines[register] = NONE;
+        self.open -= 1;
+        self.misses[register].take().expect("the miss is open")
+    }
+    /// The miss in a register, if it is in use.
+    #[inline]
+    pub fn get_mut(&mut self, register: u8) -> Option<&mut M> {
+        self.misses[usize::from(register)].as_mut()
+    }
+    /// Every open miss.
+    pub fn iter(&self) -> impl Iterator<Item = &M> {
+        self.misses.iter().flatten()
+    }
+    /// Every open miss, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut M> {
+        self.misses.iter_mut().flatten()
+    }
+}
+
+/// The miss in a register that is in use.
+impl<M> Index<u8> for MissRegisters<M> {
+    type Output = M;
+    #[inline]
+    fn index(&self, register: u8) -> &M {
+        self.misses[usize::from(register)].as_ref().expect("the miss is open")
+    }
+}
+impl<M> IndexMut<u8> for MissRegisters<M> {
+    #[inline]
+    fn index_mut(&mut self, register: u8) -> &mut M {
+        self.misses[usize::from(register)].as_mut().expect("the miss is open")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_register_is_found_by_its_line_until_it_is_closed() {
+        let mut registers = MissRegisters::new(2);
+        for (line, miss) in [(LineAddr(7), 'a'), (LineAddr(9), 'b')] {
+            let free = registers.free().unwrap();
+            registers.open(free, line, miss);
+        }
+        assert_eq!(registers.of(LineAddr(9)).copied(), Some('b'));
+        assert_eq!(registers.free(), None);
+        assert_eq!((registers.close(0), registers.free()), ('a', Some(0)));
+        assert_eq!((registers.of(LineAddr(7)).is_none(), registers[1]), (true, 'b'));
+    }
+}

@@ -1,0 +1,105 @@
+//! The tag array against a list of lines in the order of their last use.
+
+use super::*;
+use fencepost_kernel::{Bytes, Ps};
+fn two_way() -> Tags {
+    Tags::new(&CacheSpec {
+        size: Bytes(64 * 2 * 4),
+        ways: 2,
+        latency: Ps(1),
+        mshrs: 1,
+        writeback_buffer: 1,
+    })
+}
+#[test]
+fn the_least_recently_used_way_is_the_victim() {
+    let mut t = two_way();
+    let (a, b, c) = (LineAddr(0), LineAddr(4), LineAddr(8)); // one set
+    t.insert(a, State::Exclusive, false, 0);
+    assert_eq!(t.victim(b), None);
+    t.insert(b, State::Modified, true, 7);
+    let w = t.find(a).unwrap();
+    t.touch(w);
+    let v = t.victim(c).unwrap();
+    let gone = t.remove(v).unwrap();
+    assert_eq!((gone.line, gone.dirty, gone.meta), (b, true, 7));
+    t.insert(c, State::Shared, false, 0);
+    assert!(t.find(a).is_some() && t.find(b).is_none() && t.find(c).is_some());
+}
+#[test]
+fn frozen_versions_are_invisible_and_leave_last() {
+    let mut t = two_way();
+    let (a, b) = (LineAddr(0), LineAddr(4));
+    let w = t.insert(a, State::Modified, true, 1);
+    t.freeze(w);
+    assert_eq!(t.find(a), None);
+    t.insert(a, State::Modified, true, 2);
+    assert_eq!(t.meta(t.find(a).unwrap()), 2);
+    assert_eq!(
+        t.remove(t.victim(b).unwrap()).map(|e| (e.frozen, e.meta)),
+        Some((false, 2))
+    );
+    assert!(t.find_frozen(a, 1).is_some());
+}
+
+/// What a way of the reference holds: set, line, mark, frozen; the way used last stands last.
+type Held = (u64, LineAddr, u32, bool);
+
+#[test]
+fn a_cache_is_a_list_of_lines_in_the_order_of_their_last_use() {
+    let mut rng = fencepost_kernel::rng::Stream::new(4, "tags");
+    for ways in [1, 4, 8, 11, 16] {
+        let spec = CacheSpec {
+            size: Bytes(64 * 4 * u64::from(ways)),
+            ways,
+            latency: Ps(1),
+            mshrs: 1,
+            writeback_buffer: 1,
+        };
+        let (mut tags, mut list) = (Tags::new(&spec), Vec::<Held>::new());
+        for step in 0..4000u32 {
+            // Several lines of a set share a byte.
+            let line = LineAddr(rng.below(4) + 4 * (rng.below(6) + 128 * rng.below(6)));
+            let at = |list: &[Held]| list.iter().position(|h| h.1 == line && !h.3);
+            match rng.below(8) {
+                0 => {
+                    let gone = at(&list).map(|i| list.remove(i));
+                    assert_eq!(tags.take(line).map(|g| g.meta), gone.map(|g| g.2));
+                }
+                1 if at(&list).is_some() => {
+                    let w = tags.find(line).unwrap();
+                    tags.freeze(w);
+                    let i = at(&list).unwrap();
+                    list[i].3 = true;
+                }
+                2 | 3 if at(&list).is_some() => {
+                    let w = tags.find(line).unwrap();
+                    tags.touch(w);
+                    let used = list.remove(at(&list).unwrap());
+                    list.push(used);
+                }
+                _ => {
+                    let set = line.0 % 4;
+                    let full = list.iter().filter(|h| h.0 == set).count() == ways as usize;
+                    let oldest = |frozen| list.iter().position(|h| h.0 == set && h.3 == frozen);
+                    let leaves = match full && at(&list).is_none() {
+                        true => oldest(false).or(oldest(true)),
+                        false => None,
+                    };
+                    let victim = tags.victim(line);
+                    assert_eq!(victim.is_some(), leaves.is_some());
+                    if let (Some(w), Some(i)) = (victim, leaves) {
+                        let (gone, held) = (tags.remove(w).unwrap(), list.remove(i));
+                        assert_eq!((gone.line, gone.meta, gone.frozen), (held.1, held.2, held.3));
+                    }
+                    tags.insert(line, State::Shared, false, step);
+                    let before = at(&list).map(|i| list.remove(i));
+                    assert!(before.is_none_or(|b| b.1 == line));
+                    list.push((set, line, step, false));
+                }
+            }
+            let found = tags.find(line).map(|w| tags.meta(w));
+            assert_eq!(found, at(&list).map(|i| list[i].2));
+        }
+    }
+}
