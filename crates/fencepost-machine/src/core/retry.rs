@@ -6,14 +6,17 @@ use super::state::{HardwareThread, Refused};
 impl HardwareThread {
     /// Asks the design again about everything it refused to this thread.
     pub fn ask_again(&mut self, out: &mut impl Outside) {
-        for r in std::mem::take(&mut self.refused) {
-            match r {
+        // What is refused again goes into the other list, so that neither has to be made anew.
+        std::mem::swap(&mut self.refused, &mut self.asked_again);
+        for i in 0..self.asked_again.len() {
+            match self.asked_again[i] {
                 Refused::Head => self.head(out),
                 Refused::Load(id) => self.load(out, id),
                 Refused::Stores => self.retry_stores(out),
             }
         }
-        if out.blocked(self.id).is_none() {
+        self.asked_again.clear();
+        if !self.blocked_loads.is_empty() && out.blocked(self.id).is_none() {
             for id in std::mem::take(&mut self.blocked_loads) {
                 self.load(out, id);
             }

@@ -68,6 +68,8 @@ pub(crate) struct HardwareThread {
     pub head_wait: Option<(Cause, Ps)>,
     /// Refused by the design; to be asked again after a kick.
     pub refused: Vec<Refused>,
+    /// What is being asked again; empty in between.
+    pub asked_again: Vec<Refused>,
     /// Loads that found the L1 blocked.
     pub blocked_loads: Vec<u32>,
     /// Where time went.
@@ -159,6 +161,7 @@ impl HardwareThread {
             held_up: None,
             head_wait: None,
             refused: Vec::new(),
+            asked_again: Vec::new(),
             blocked_loads: Vec::new(),
             account: Account::default(),
             instructions: 0,

@@ -13,6 +13,8 @@ use fencepost_kernel::{CoreId, EventQueue, HartId, Ps};
 pub(crate) enum Ev {
     /// A hardware thread's turn.
     Thread(HartId, Turn),
+    /// A load that found no free miss register starts over; behind it, the next access of its core that found none.
+    LoadAgain(HartId, u32),
     /// A step of the hierarchy.
     Hierarchy(Step),
     /// A memory controller can make progress.
@@ -48,6 +50,7 @@ const DELIVER: u8 = 17;
 const ACK: u8 = 18;
 const LINE: u8 = 19;
 const DURABLE: u8 = 20;
+const LOAD_AGAIN: u8 = 21;
 
 impl Packed {
     #[inline(always)]
@@ -59,6 +62,7 @@ impl Packed {
         match ev {
             Ev::Thread(h, Turn::Dispatch) => Packed::new(DISPATCH, h.0, 0, 0),
             Ev::Thread(h, Turn::Load(id)) => Packed::new(LOAD, h.0, id, 0),
+            Ev::LoadAgain(h, id) => Packed::new(LOAD_AGAIN, h.0, id, 0),
             Ev::Thread(h, Turn::Stores) => Packed::new(STORES, h.0, 0, 0),
             Ev::Thread(h, Turn::Head) => Packed::new(HEAD, h.0, 0, 0),
             Ev::Hierarchy(Step::Grant(core, miss)) => Packed::new(GRANT, core.0, u32::from(miss), 0),
@@ -93,6 +97,7 @@ impl Packed {
             DISPATCH => Ev::Thread(hart, Turn::Dispatch),
             LOAD => Ev::Thread(hart, Turn::Load(which)),
             STORES => Ev::Thread(hart, Turn::Stores),
+            LOAD_AGAIN => Ev::LoadAgain(hart, which),
             HEAD => Ev::Thread(hart, Turn::Head),
             GRANT => Ev::Hierarchy(Step::Grant(core, which as u8)),
             FILL => Ev::Hierarchy(Step::Fill(core, which as u8)),
@@ -150,6 +155,7 @@ mod tests {
         let events = [
             Ev::Thread(hart, Turn::Dispatch),
             Ev::Thread(hart, Turn::Load(u32::MAX)),
+            Ev::LoadAgain(hart, 77),
             Ev::Thread(hart, Turn::Stores),
             Ev::Thread(hart, Turn::Head),
             Ev::Hierarchy(Step::Grant(core, 255)),

@@ -43,13 +43,18 @@ impl Machine {
         self.serve_starved(core);
     }
 
-    /// The oldest access that found no miss register starts over, if one is free now.
-    fn serve_starved(&mut self, core: CoreId) {
+    /// The oldest access that found no miss register starts over, if one is free now. Where it does not take the register after
+    /// all, the next one may.
+    pub(super) fn serve_starved(&mut self, core: CoreId) {
         let Some(waiter) = self.rest.hier.next_starved(core) else {
             return;
         };
-        self.threads[waiter.hart().index()].start_over(&mut self.rest, waiter);
         let now = self.rest.sys.now();
+        if let Waiter::Load(hart, id) = waiter {
+            // Its turn comes next, and one event does for both.
+            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, id));
+        }
+        self.threads[waiter.hart().index()].start_over(&mut self.rest, waiter);
         self.rest.sys.events.schedule(now, Ev::Hierarchy(Step::Starved(core)));
     }
 
@@ -73,11 +78,13 @@ impl Machine {
     }
 
     /// Loads that wait in the hierarchy are charged for what it says.
-    #[inline]
+    #[inline(always)]
     pub(super) fn charge_loads(&mut self) {
-        if !self.rest.hier.has_charges() {
-            return;
+        if self.rest.hier.has_charges() {
+            self.hand_charges_on();
         }
+    }
+    fn hand_charges_on(&mut self) {
         for (hart, id, cause) in self.rest.hier.take_charges() {
             self.threads[hart.index()].charge_load(id, cause);
         }

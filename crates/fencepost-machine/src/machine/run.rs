@@ -11,10 +11,35 @@ use std::time::Instant;
 /// Events after which a run with a deadline looks at the host's clock.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// Events at one moment beyond which the machine is taken to be going round in circles.
+/// Events at one moment beyond which the machine is taken to be going round in circles; seen at the next look.
 const LIVELOCK: u64 = 4_000_000;
 /// The same for events over which no thread commits anything and nothing becomes durable.
 const NO_PROGRESS: u64 = 8_000_000;
+
+/// What a look now and then saw last, to find a machine that goes round in circles.
+#[derive(Default)]
+struct Progress {
+    now: Ps,
+    moved_at: u64,
+    done: u64,
+    done_at: u64,
+}
+impl Progress {
+    /// After so many events, with so much done: why the machine is stuck, if it is.
+    fn look(&mut self, now: Ps, events: u64, done: u64) -> Option<&'static str> {
+        if done != self.done {
+            (self.done, self.done_at) = (done, events);
+        }
+        if now != self.now {
+            (self.now, self.moved_at) = (now, events);
+        }
+        if events - self.moved_at > LIVELOCK {
+            return Some("time stands still: the same requests are refused over and over");
+        }
+        let circles = events - self.done_at > NO_PROGRESS;
+        circles.then_some("nothing commits and nothing becomes durable: the same is asked over and over")
+    }
+}
 
 impl Machine {
     /// Runs to the end of every thread, then drains the design.
@@ -35,9 +60,9 @@ impl Machine {
             self.rest.schedule(Ps::ZERO, t.id, Turn::Dispatch);
         }
         self.start_network();
-        let (mut events, mut here, mut at) = (0, 0, Ps::ZERO);
+        let mut events = 0;
         let (mut drained, mut end) = (false, None);
-        let (mut done, mut done_at) = (0, 0);
+        let mut progress = Progress::default();
         loop {
             if self.rest.sys.unfinished == 0 && self.network_finished() {
                 end.get_or_insert_with(|| self.threads.iter().filter_map(|h| h.finished).max().unwrap_or_default());
@@ -56,20 +81,9 @@ impl Machine {
                 if deadline.is_some_and(|d| Instant::now() > d) {
                     return Err(RunError::OutOfTime);
                 }
-                if done != self.done() {
-                    (done, done_at) = (self.done(), events);
-                } else if events - done_at > NO_PROGRESS {
-                    return Err(self
-                        .stuck("nothing commits and nothing becomes durable: the same is asked over and over")
-                        .into());
+                if let Some(why) = progress.look(now, events, self.done()) {
+                    return Err(self.stuck(why).into());
                 }
-            }
-            here = if now == at { here + 1 } else { 0 };
-            at = now;
-            if here > LIVELOCK {
-                return Err(self
-                    .stuck("time stands still: the same requests are refused over and over")
-                    .into());
             }
             self.handle(ev);
             self.after();
@@ -101,9 +115,15 @@ impl Machine {
         Ok(self.report(end, events))
     }
 
+    #[inline(always)] // unpacking an event and telling what it is become one step
     fn handle(&mut self, ev: Ev) {
         match ev {
             Ev::Thread(hart, turn) => self.turn(hart, turn),
+            Ev::LoadAgain(hart, id) => {
+                self.turn(hart, Turn::Load(id));
+                self.after();
+                self.serve_starved(self.rest.sys.spec.core_of(hart));
+            }
             Ev::Hierarchy(step) => self.hierarchy_step(step),
             Ev::Memory(side) => {
                 let now = self.rest.sys.now();
@@ -143,8 +163,11 @@ impl Machine {
     fn follow_up(&mut self) {
         while self.rest.sys.kicked != 0 {
             let kicked = std::mem::take(&mut self.rest.sys.kicked);
-            for h in (0..self.threads.len()).filter(|h| kicked >> h & 1 == 1) {
-                self.threads[h].ask_again(&mut self.rest);
+            let threads = 1u64.checked_shl(self.threads.len() as u32);
+            let mut harts = kicked & threads.map_or(u64::MAX, |t| t - 1);
+            while harts != 0 {
+                self.threads[harts.trailing_zeros() as usize].ask_again(&mut self.rest);
+                harts &= harts - 1;
                 self.check_warm_up();
             }
             self.resume_ports(kicked);

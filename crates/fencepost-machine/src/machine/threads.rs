@@ -45,7 +45,7 @@ impl Outside for Rest {
     fn hooks(&self) -> Hooks {
         self.hooks
     }
-    #[inline]
+    #[inline(always)] // which event it is, is known where it is scheduled
     fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn) {
         self.sys.events.schedule(at, Ev::Thread(hart, turn));
     }
