@@ -31,7 +31,6 @@ impl Linked {
         self.heads.owns(at) || (at >= self.next && self.is_node(at - self.next))
     }
     /// Lets `link` lead to a new node, whose words are written.
-    #[track_caller]
     #[inline(always)]
     pub fn link<M: Mem>(tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>) {
         tx.step();
@@ -40,7 +39,6 @@ impl Linked {
         tx.step();
     }
     /// Takes the node that `link` leads to, whose own link is at `next`, out of its chain.
-    #[track_caller]
     #[inline(always)]
     pub fn unlink<M: Mem>(tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, node: At<M::Dep>, next: u64) {
         let mut next = tx.read(node.field(next));

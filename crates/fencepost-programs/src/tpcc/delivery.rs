@@ -30,7 +30,6 @@ struct Found<D> {
 }
 
 impl Tpcc {
-    #[track_caller]
     pub(super) fn deliver<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
@@ -74,7 +73,6 @@ impl Tpcc {
         })
     }
     /// The oldest new order of a district, if it has one.
-    #[track_caller]
     fn oldest<M: Mem>(&self, m: &mut M, d: u64) -> Option<Found<M::Dep>> {
         let t = &self.tables;
         let district = t.districts.at::<M::Dep>(d);
@@ -97,7 +95,6 @@ impl Tpcc {
             customer: customer.map(|c| d * t.scale.customers + c - 1),
         })
     }
-    #[track_caller]
     fn deliver_locked<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
@@ -136,7 +133,6 @@ impl Tpcc {
         tx.commit();
         Ok(())
     }
-    #[track_caller]
     fn announce_delivery<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, f: &Found<M::Dep>) {
         let customer = self.tables.customer(f.customer);
         tx.protect(f.index, 8);

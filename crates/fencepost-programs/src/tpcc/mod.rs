@@ -208,7 +208,6 @@ impl Described for Tpcc {
 }
 
 impl Tpcc {
-    #[track_caller]
     #[inline(always)]
     fn new_order<M: Mem>(
         &self,
@@ -238,7 +237,6 @@ impl Tpcc {
         })
     }
     /// Every other transaction. Out of line: none of them is part of the default mix.
-    #[track_caller]
     #[inline(never)]
     fn other<M: Mem>(
         &self,

@@ -51,7 +51,6 @@ impl More {
         district << 32 | (name + 1)
     }
     /// Finds the customer in the middle of those of a district that have a last name (2.5.2.2), numbered through all districts.
-    #[track_caller]
     #[inline(always)]
     pub fn find_by_name<M: Mem>(&self, m: &mut M, district: u64, name: u64) -> Option<Val<M::Dep>> {
         let place = self.name_index.find(m, Self::name_key(district, name))?;

@@ -25,7 +25,6 @@ struct Paid<D> {
 
 impl Tpcc {
     /// Finds a customer of a district, numbered through all districts.
-    #[track_caller]
     pub(super) fn find_customer<M: Mem>(&self, m: &mut M, more: &More, district: u64, who: Who) -> Option<Val<M::Dep>> {
         match who {
             Who::Number(c) => self
@@ -35,7 +34,6 @@ impl Tpcc {
             Who::Name(name) => more.find_by_name(m, district, name),
         }
     }
-    #[track_caller]
     pub(super) fn pay<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
@@ -67,7 +65,6 @@ impl Tpcc {
             words: [customer.v + 1, 0, 0],
         })
     }
-    #[track_caller]
     fn pay_locked<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
@@ -138,7 +135,6 @@ impl Tpcc {
     }
 }
 
-#[track_caller]
 fn announce_customer<M: Mem>(tx: &mut Tx<'_, '_, M>, customer: At<M::Dep>, bad: bool) {
     tx.protect(customer.field(C_BALANCE), C_SUMS);
     if bad {

@@ -24,7 +24,6 @@ fn read(answer: u64) -> Outcome {
 }
 
 impl Tpcc {
-    #[track_caller]
     pub(super) fn order_status<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
@@ -63,7 +62,6 @@ impl Tpcc {
         result.map(read)
     }
     /// Reads what is committed (2.8.2.3): stock is read a row at a time, each under its lock.
-    #[track_caller]
     pub(super) fn stock_level<M: Mem>(
         &self,
         pm: &mut Pm<'_, M>,
