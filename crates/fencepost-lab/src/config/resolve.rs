@@ -102,12 +102,8 @@ impl Resolved {
     }
     /// What the clients of this run do, if it has any.
     pub fn clients(&self) -> Option<Transactions> {
-        let local = (self.about.word, &self.program);
-        clients::transactions(
-            &self.machine,
-            Some(local).filter(|_| !self.is_replication()),
-            self.request.seed,
-        )
+        let local = (!self.is_replication()).then_some((self.about.word, &self.program));
+        clients::transactions(&self.machine, local, self.request.seed)
     }
     /// Whether the program is what clients do: no program runs on the server.
     pub fn is_replication(&self) -> bool {
