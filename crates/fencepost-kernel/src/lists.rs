@@ -127,7 +127,7 @@ mod tests {
             assert_eq!(lines.few(), (n < 64).then_some(n as usize));
             assert!((0..n.min(64)).all(|i| lines.line(i as usize) == i));
             assert_eq!(lines.take(), (0..n).collect::<Vec<_>>());
-            assert!(lines.is_empty() && lines.len() == 0);
+            assert_eq!((lines.is_empty(), lines.len()), (true, 0));
         }
     }
 }
