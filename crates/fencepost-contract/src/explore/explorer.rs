@@ -99,7 +99,7 @@ impl<'s> Explorer<'s> {
         self
     }
     /// Paranoid mode: runs one in `n` merged continuations nevertheless, and reports a violation found there as
-    /// [`ExploreError::UnsoundMerge`]. For recoveries whose `cut` marks or step states may have forgotten something.
+    /// [`super::ExploreError::UnsoundMerge`]. For recoveries whose `cut` marks or step states may have forgotten something.
     pub fn doubt_one_merge_in(mut self, n: u64) -> Self {
         self.rules.doubt.one_in = Some(n.max(1));
         self

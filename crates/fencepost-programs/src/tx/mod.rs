@@ -19,8 +19,8 @@
 //! write-set first has `g = 1`: a swap takes three barriers under synchronous ordering (records; data; commit), the last of which
 //! also makes the operation durable. Log records on the non-temporal path need no flush.
 //!
-//! **Three orderings, never confused.** Records before the data they protect is [`Pm::log_to_data`] (what Themis makes
-//! free); data before commit record, node before splice and commit before the next transaction is [`Pm::order`];
+//! **Three orderings, never confused.** Records before the data they protect is [`fencepost_kernel::Pm::log_to_data`] (what Themis makes
+//! free); data before commit record, node before splice and commit before the next transaction is [`fencepost_kernel::Pm::order`];
 //! durability at the end is implied by the last `order` where the dialect says so, or bought by `--ack every`.
 //!
 //! **Why recovery is right.** *Undo*: every record is durable before any data it protects (log-to-data), so walking
@@ -46,7 +46,7 @@
 //! `library-array`, `library-list`: a call for each store; an entry of type, thread, size, address, old value, sequence number and
 //! check; one entry an address, checks of capacity, lines to flush kept as a set.
 //!
-//! **What is compiled.** A back end that names its build ([`Mem::FIXED`]) gets code without any of the other modes, without the
+//! **What is compiled.** A back end that names its build ([`fencepost_kernel::Mem::FIXED`]) gets code without any of the other modes, without the
 //! deliberate mistakes and without outcomes: those instructions are what is counted and run natively. Everywhere else the mode is
 //! chosen when a transaction begins.
 //!

@@ -52,7 +52,7 @@ impl Runtime {
             backups: false,
         }
     }
-    /// The program's hand-ordered form keeps backups ([`Tx::back_up`]), which recovery restores.
+    /// The program's hand-ordered form keeps backups ([`super::Tx::back_up`]), which recovery restores.
     pub fn with_backups(self) -> Runtime {
         Runtime { backups: true, ..self }
     }
