@@ -8,8 +8,7 @@
 //! only lists its children stands in no circle with them. A parent that has code of its own which names a child's item, re-exported
 //! or not, is in a circle with the child as soon as the child names something that the parent defines.
 //!
-//! A circle is a strongly connected component of more than one file. How many files of each crate stand in circles is recorded in
-//! `circles.txt`; the number may only fall, `circles --write` lowers it, and a crate that is not listed has none.
+//! A circle is a strongly connected component of more than one file. No crate has one.
 
 use crate::source_text::{Module, modules};
 use crate::sources::root;
@@ -20,7 +19,7 @@ use std::fs;
 pub type Circles = Vec<BTreeMap<String, BTreeSet<String>>>;
 
 /// Who uses whom, by file.
-fn uses(modules: &[Module]) -> BTreeMap<&str, BTreeSet<&str>> {
+pub fn uses(modules: &[Module]) -> BTreeMap<&str, BTreeSet<&str>> {
     let by_path: BTreeMap<&[String], &Module> = modules.iter().map(|m| (&m.path[..], m)).collect();
     let mut edges: BTreeMap<&str, BTreeSet<&str>> = modules.iter().map(|m| (&m.file[..], BTreeSet::new())).collect();
     for module in modules {
@@ -104,48 +103,12 @@ pub fn all() -> std::io::Result<BTreeMap<String, Circles>> {
     Ok(out)
 }
 
-fn recorded() -> BTreeMap<String, usize> {
-    let text = fs::read_to_string(root().join("xtask/circles.txt")).unwrap_or_default();
-    let entries = text.lines().filter_map(|l| l.split_once(' '));
-    entries
-        .map(|(name, n)| (name.to_owned(), n.trim().parse().unwrap_or(0)))
-        .collect()
-}
-
-#[cfg(test)]
-/// Crates with more files in circles than recorded: name, number, recorded number.
-fn worse() -> std::io::Result<Vec<(String, usize, usize)>> {
-    let recorded = recorded();
-    let now = all()?.into_iter().map(|(name, circles)| {
-        let (files, limit) = (
-            circles.iter().map(BTreeMap::len).sum(),
-            recorded.get(&name).copied().unwrap_or(0),
-        );
-        (name, files, limit)
-    });
-    Ok(now.filter(|(_, files, limit)| files > limit).collect())
-}
-
-/// Lowers the recorded numbers to today's; never raises one.
-pub fn write() -> std::io::Result<()> {
-    let now = all()?;
-    let mut text = String::new();
-    for (name, limit) in recorded() {
-        let files = now.get(&name).map_or(0, |c| c.iter().map(BTreeMap::len).sum());
-        if files.min(limit) > 0 {
-            text.push_str(&format!("{name} {}\n", files.min(limit)));
-        }
-    }
-    fs::write(root().join("xtask/circles.txt"), text)
-}
-
 #[test]
-fn no_crate_has_more_files_in_circles_than_recorded() {
-    let worse = worse().expect("readable sources");
-    assert!(
-        worse.is_empty(),
-        "{worse:?} (crate, files in circles, recorded): `cargo run -p xtask -- circles` shows them"
-    );
+fn no_crate_has_files_in_circles() {
+    let found: Vec<_> = (all().expect("readable sources").into_iter())
+        .filter(|(_, circles)| !circles.is_empty())
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[cfg(test)]

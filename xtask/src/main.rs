@@ -1,13 +1,15 @@
 //! Development tasks.
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
-//! an exploration; `digests` compares what a list of
-//! runs yields with what was recorded; `faults` lists the faults that can be planted; `rules` breaks every rule of a scoreboard by one. The tests of this package fail when a page
-//! is out of date, when a crate imports what its layer forbids, when files come to depend on each other in a circle, or when a
-//! file grows out of hand. `circles` shows the circles that are left.
+//! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
+//! be planted, with `--run` who convicts them; `rules` breaks every rule of a scoreboard by one; `circles` shows files that
+//! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
+//! imports what stands above it, when files come to depend on each other in a circle, or when a file grows out of hand.
 
 mod battery;
 mod circles;
+#[cfg(test)]
+mod components;
 mod convict;
 mod digests;
 mod faults;
@@ -62,13 +64,6 @@ fn main() -> ExitCode {
             }
         },
         ["circles"] => circles(),
-        ["circles", "--write"] => match circles::write() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(e) => {
-                eprintln!("cannot write the numbers: {e}");
-                ExitCode::from(2)
-            }
-        },
         ["battery", ref rest @ ..] => battery::command(rest),
         ["rules"] => rules::command(None),
         ["rules", check] => rules::command(Some(check)),
@@ -82,7 +77,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | circles [--write]"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | circles"
             );
             ExitCode::from(2)
         }

@@ -1,4 +1,4 @@
-//! Requests per second of one host core that a memory controller simulates, by medium and load.
+//! Requests per second of one host core that a memory controller simulates, by medium and load; `-- trace [N]` runs only the bare traces, of N requests.
 
 use fencepost_kernel::{LineAddr, LineData, Ps, Stream, WriteCause};
 use fencepost_machine::memory::{Controller, ControllerSpec, MediaSpec, ReadId, TraceOp, run_trace, trace_controller};
@@ -46,10 +46,10 @@ fn run(media: &MediaSpec, sequential: u64, per_step: u64) -> f64 {
     REQUESTS as f64 / start.elapsed().as_secs_f64()
 }
 
-/// A million requests back to back, seven of ten reads: millions of cycles, and of requests per second of the host.
-fn trace(spec: &ControllerSpec, random: bool) -> (f64, f64) {
+/// Requests back to back, seven of ten reads: millions of cycles, and of requests per second of the host.
+fn trace(spec: &ControllerSpec, random: bool, length: u64) -> (f64, f64) {
     let mut rng = Stream::new(1, "trace");
-    let requests: Vec<_> = (0..REQUESTS)
+    let requests: Vec<_> = (0..length)
         .map(|i| {
             let op = if rng.chance(7, 10) {
                 TraceOp::Read
@@ -62,14 +62,20 @@ fn trace(spec: &ControllerSpec, random: bool) -> (f64, f64) {
     let media = MediaSpec::preset("ddr4-2400").expect("known name");
     let start = Instant::now();
     let r = run_trace(spec, &media, requests).expect("valid preset");
-    let rate = REQUESTS as f64 / start.elapsed().as_secs_f64();
+    let rate = length as f64 / start.elapsed().as_secs_f64();
     (r.cycles as f64 / 1e6, rate / 1e6)
 }
 
 fn main() {
+    let mut words = std::env::args().skip_while(|a| a != "trace");
+    let only_traces = words.next().is_some();
+    let requests = words.next().and_then(|n| n.parse().ok()).unwrap_or(REQUESTS);
     for (what, random) in [("random", true), ("streaming", false)] {
-        let (cycles, rate) = trace(&trace_controller(), random);
+        let (cycles, rate) = trace(&trace_controller(), random, requests);
         println!("ddr4-2400, {what} trace: {cycles:.2} M cycles, {rate:.2} M requests a second");
+    }
+    if only_traces {
+        return;
     }
     println!(
         "{:12} {:>14} {:>14} {:>14}",

@@ -6,17 +6,17 @@
 //!
 //! # Components
 //!
-//! Each owns its state, asks the rest of the machine through one trait (`Outside`) and is tested alone. Imports point down:
+//! Each owns its state, asks the rest of the machine through one trait (`Outside`) and is tested alone. Imports point down this list:
 //!
 //! | module | what it is | asks |
 //! |---|---|---|
 //! | `machine` | composition, event loop, report | |
 //! | `core` | hardware threads: dispatch, reorder buffer, store queue, fences, commit | `core::Outside` |
-//! | `frontend` | program threads as coroutines that hand over operations | |
 //! | `hierarchy` | private and shared caches, miss registers, write-back buffers, bus, cleans | `hierarchy::Outside` |
+//! | [`seam`] | what a design may be asked, and what it may do | |
+//! | `frontend` | program threads as coroutines that hand over operations | |
 //! | [`network`] | clients, links, the server's adapter | `network::Outside` |
 //! | [`memory`] | controllers, scheduling, bank timing, media | |
-//! | [`seam`] | what a design may be asked, and what it may do | |
 //!
 //! # One store, from the program to the persist log
 //!

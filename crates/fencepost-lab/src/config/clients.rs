@@ -12,14 +12,12 @@ use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{ParamValue as _, Raw};
 use fencepost_kernel::{Bytes, Ps, Transactions};
-use fencepost_machine::network::Protocol;
+use fencepost_machine::network::{MOST_CLIENTS, Protocol};
 use fencepost_programs::clients::{self, Workload};
 use fencepost_programs::{About, Settings, clients_beside, footprint};
 
 /// Clients of a run on a design of network persistence that does not say how many (Table IV of Hu et al., MICRO 2018).
 const CLIENTS: u8 = 4;
-/// The range of `network.clients`.
-const MOST_CLIENTS: u32 = 32;
 
 /// How clients persist on a design that is defined by it.
 pub fn protocol_of(design: &DesignInfo) -> Option<Protocol> {
@@ -64,7 +62,7 @@ pub(super) fn connect(machine: &mut MachineConfig, request: &Request, design: &D
     if machine.spec.network.clients == 0 {
         machine.spec.network.clients = match request.threads.filter(|_| workload.is_some()) {
             None => CLIENTS,
-            Some(n @ 1..=MOST_CLIENTS) => n as u8,
+            Some(n) if (1..=MOST_CLIENTS.into()).contains(&n) => n as u8,
             Some(n) => {
                 let e = BadInput::new(format!("{n} threads: the threads of `{}` are clients", request.program));
                 return Err(e.hint(format!("from 1 to {MOST_CLIENTS} of them")));

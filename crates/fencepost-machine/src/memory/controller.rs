@@ -6,6 +6,7 @@ use super::drain::Drain;
 use super::map::{AddressMap, Location};
 use super::module::Module;
 use super::partition::RangeRegisters;
+use super::request::{QueuePlan, Write, WriteId};
 use super::schedule::{ChannelScheduler, Request, RowState, Scheduler};
 use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError, WritePolicy};
 use super::stats::MemStats;
@@ -14,7 +15,6 @@ use super::timing::{Delays, Direction};
 use super::watermarks::Watermarks;
 use super::writes::{Refusal, Slot, Writes};
 use super::{CommandRecord, ReadId};
-use crate::seam::{QueuePlan, Write, WriteId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{Image, LineAddr, LineData, Ps};
 use std::collections::VecDeque;
@@ -66,8 +66,10 @@ pub struct Controller {
     pub(super) watermarks: Watermarks,
     pub(super) drains: Vec<Drain>,
     pub(super) drain_check: Option<Ps>,
+    /// When the first of what stands in queues by time (`transit`, `returning`, `forwarded`, `storing`) is due.
+    pub(super) queues_due: Ps,
     /// The earliest time at which anything is due; kept up to date by everything that changes it.
-    pub(super) next: Option<Ps>,
+    pub(super) next: Ps,
     pub(super) module: Option<Module>,
     pub(super) commands: Option<Vec<CommandRecord>>,
     pub(super) contents: Option<Box<Contents>>,
@@ -113,7 +115,8 @@ impl Controller {
             watermarks: Watermarks::new(spec, (0..writes.queues()).map(|q| writes.capacity(q))),
             drains: Vec::new(),
             drain_check: None,
-            next: None,
+            queues_due: NEVER,
+            next: NEVER,
             module: None,
             commands: None,
             contents: None,
@@ -156,7 +159,7 @@ impl Controller {
             self.stats.forwarded += 1;
             let at = now + self.spec.static_latency;
             self.forwarded.push_back((at, (id, line)));
-            self.act_by(at);
+            self.queue_due_by(at);
             return Ok(());
         }
         if self.reads_in_use >= self.spec.read_queue {
@@ -190,7 +193,7 @@ impl Controller {
         };
         let at = self.arrival(now + delay, slot);
         insert(&mut self.transit, at, slot);
-        self.act_by(at);
+        self.queue_due_by(at);
         self.follow_epochs(now);
         self.follow_fill(now, queue);
         Ok(())
@@ -243,25 +246,34 @@ impl Controller {
     /// change anything.
     #[inline]
     pub fn next_event(&self) -> Option<Ps> {
-        self.next
+        (self.next < NEVER).then_some(self.next)
     }
     /// Something is due at `at`.
     #[inline]
     pub(super) fn act_by(&mut self, at: Ps) {
-        if at < self.next.unwrap_or(NEVER) {
-            self.next = Some(at);
-        }
+        self.next = self.next.min(at);
+    }
+    /// Something in a queue by time is due at `at`.
+    #[inline]
+    pub(super) fn queue_due_by(&mut self, at: Ps) {
+        self.queues_due = self.queues_due.min(at);
+        self.act_by(at);
+    }
+    /// Works out when the first of what stands in queues by time is due, after some of it was.
+    #[inline]
+    pub(super) fn look_at_queues(&mut self) {
+        let writes = first(&self.transit).min(first(&self.storing));
+        let reads = first(&self.returning).min(first(&self.forwarded));
+        self.queues_due = writes.min(reads);
     }
     /// Works out [`Controller::next_event`]. Only time that passes can make it later; what comes in makes it at most sooner.
     pub(super) fn look_ahead(&mut self) {
-        let queues = first(&self.transit).min(first(&self.storing));
-        let reads = first(&self.returning).min(first(&self.forwarded));
-        let mut next = queues.min(reads).min(self.drain_check.unwrap_or(NEVER));
+        let mut next = self.queues_due.min(self.drain_check.unwrap_or(NEVER));
         next = next.min(self.channels.next());
         if let Some(m) = &self.module {
             next = next.min(m.next_event());
         }
-        self.next = (next < NEVER).then_some(next);
+        self.next = next;
     }
 }
 

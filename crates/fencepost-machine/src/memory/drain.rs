@@ -1,6 +1,6 @@
 //! A drain that somebody waits for.
 
-use crate::seam::DrainScope;
+use super::request::DrainScope;
 
 /// Somebody waits for writes to be in the medium.
 #[derive(Copy, Clone, Debug)]

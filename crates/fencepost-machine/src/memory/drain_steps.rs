@@ -4,8 +4,8 @@ use super::MemEvent;
 use super::controller::Controller;
 use super::drain::Drain;
 use super::partition::RegisterWrite;
+use super::request::{DrainScope, Epoch};
 use super::schedule::sooner;
-use crate::seam::{DrainScope, Epoch};
 use fencepost_kernel::{Ps, planted};
 
 impl Controller {
@@ -25,7 +25,7 @@ impl Controller {
             remaining,
         });
         self.drain_check = sooner(self.drain_check, Some(now));
-        self.next = sooner(self.next, Some(now));
+        self.act_by(now);
     }
     /// A write of `queue`, `accepted` in this place, is in the medium (or has become part of an older one).
     pub(super) fn count_drains(&mut self, queue: u8, accepted: u64) {
@@ -83,7 +83,7 @@ impl Controller {
         if open && self.write_refused[usize::from(queue)] {
             self.opened.push(queue);
         }
-        self.next = sooner(self.next, Some(now));
+        self.queue_due_by(now);
     }
     /// Whether a queue holds no write, none on its way to it either; what went on to the module does not count.
     pub fn queue_is_empty(&self, queue: u8) -> bool {

@@ -1,6 +1,6 @@
 //! One write queue: its fill, and its epochs.
 
-use crate::seam::Epoch;
+use super::request::Epoch;
 use std::collections::VecDeque;
 
 #[derive(Copy, Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Memory controllers and media: a component of its own that knows neither caches nor designs.
 //!
 //! [`MediaSpec`] says what the medium is (geometry and timing), [`ControllerSpec`] how the controller uses it, a
-//! design's [`QueuePlan`](crate::seam::QueuePlan) how its write queue is divided. [`Controller`] does the work: bounded
+//! design's [`QueuePlan`] how its write queue is divided. [`Controller`] does the work: bounded
 //! queues, epochs and same-line order (`writes`), the next request of every bank ([`Scheduler`]) and
 //! the commands for it (`schedule`), bank, rank and bus timing, row policy and refresh (`timing`).
 //!
@@ -21,6 +21,7 @@ mod module;
 mod module_steps;
 mod partition;
 mod preset;
+mod request;
 mod schedule;
 mod spec;
 mod stats;
@@ -38,15 +39,15 @@ pub use map::{AddressMap, Location};
 pub use module::ModuleSpec;
 pub use partition::{LineRange, NoFreeRegister, RangeRegisters, RegisterWrite};
 pub use preset::{Mark, MediaPreset, Origin};
+pub use request::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 pub use schedule::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 pub use spec::{
     ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, WritePolicy,
 };
 pub use stats::MemStats;
-pub use trace::{TraceError, TraceOp, TraceResult, parse_request, run_trace, trace_controller};
+pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};
 pub use writes::Refusal;
 
-use crate::seam::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
 
 /// A read under way; chosen by whoever asks.

@@ -11,10 +11,10 @@
 
 use super::flow::FlowControl;
 use super::partition::{RangeRegisters, RegisterWrite};
+use super::request::Write;
 use super::schedule::sooner;
 use super::timed::{NEVER, first};
 use super::writes::Slot;
-use crate::seam::Write;
 use fencepost_kernel::{Bytes, Ps};
 use std::collections::VecDeque;
 

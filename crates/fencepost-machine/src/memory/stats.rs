@@ -1,6 +1,6 @@
 //! What a controller counts.
 
-use crate::seam::StatInfo;
+use fencepost_kernel::stats::StatInfo;
 
 macro_rules! stats {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[doc = $doc:expr])* $field:ident : $unit:literal),* $(,)? }) => {

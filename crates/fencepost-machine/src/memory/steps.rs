@@ -1,26 +1,41 @@
 //! What happens in a controller at one moment, in order.
 
 use super::controller::{Controller, request};
-use super::schedule::{ChannelScheduler, Context, Issued, Scheduler};
+use super::request::{Write, WriteId};
+use super::schedule::{ChannelScheduler, Context, Scheduler};
 use super::spec::SlotFreed;
-use super::timed::{due, insert};
+use super::timed::{NEVER, due, insert};
 use super::timing::Direction;
 use super::writes::{Arrival, Slot};
 use super::{MemEvent, ReadId};
-use crate::seam::{Write, WriteId};
 use fencepost_kernel::Ps;
 use fencepost_kernel::planted;
 
 impl Controller {
     /// Does everything that is due up to `now` and appends what happened to `out`, in order.
     pub fn advance(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
-        while let Some(t) = self.next.filter(|t| *t <= now) {
-            self.step(t, out);
+        while self.next <= now && self.next < NEVER {
+            self.step(self.next, out);
             self.look_ahead();
         }
     }
     /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
     fn step(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
+        if self.queues_due <= now || self.module.is_some() {
+            self.step_queues(now, out);
+            self.look_at_queues();
+        }
+        if self.drain_check.is_some() || !self.drains.is_empty() {
+            self.answer_drains(out);
+        }
+        let mut from = 0;
+        while let Some(channel) = self.channels.due(from, now) {
+            self.run_channel(channel, now, out);
+            from = channel + 1;
+        }
+    }
+    /// What stands in queues by time, and the module.
+    fn step_queues(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         self.finish_reads(now, out);
         while let Some(queue) = self.opened.pop() {
             self.slot_free(queue, out);
@@ -34,30 +49,21 @@ impl Controller {
         if self.module.is_some() {
             self.run_module(now, out);
         }
-        self.answer_drains(out);
-        let mut from = 0;
-        while let Some(channel) = self.channels.due(from, now) {
-            self.run_channel(channel, now, out);
-            from = channel + 1;
-        }
     }
     /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
     fn run_channel(&mut self, index: usize, now: Ps, out: &mut Vec<MemEvent>) {
-        let mut busy = self.channel(index, |channel, cx| channel.begin(now, cx));
-        while busy {
-            let issued = self.channel(index, |channel, cx| channel.step(now, cx));
-            busy = issued.is_some();
-            match issued {
-                Some(Issued::Column(Direction::Read, request, done)) => {
-                    let read = (ReadId(request.key), request.line);
-                    insert(&mut self.returning, done + self.spec.static_latency, read);
-                    self.read_reached_module(done);
+        let mut transfer = self.channel(index, |channel, cx| channel.begin(now, cx));
+        while let Some(t) = transfer {
+            match t.direction {
+                Direction::Read => {
+                    let (at, id) = (t.done + self.spec.static_latency, ReadId(t.request.key));
+                    insert(&mut self.returning, at, (id, t.request.line));
+                    self.queue_due_by(at);
+                    self.read_reached_module(t.done);
                 }
-                Some(Issued::Column(Direction::Write, request, stored)) => {
-                    self.write_issued(now, request.key as Slot, stored, out);
-                }
-                Some(Issued::RowCommand) | None => {}
+                Direction::Write => self.write_issued(now, t.request.key as Slot, t.done, out),
             }
+            transfer = self.channel(index, |channel, cx| channel.go_on(now, cx));
         }
     }
     /// Lets a channel act, with what it looks at besides its own state.
@@ -89,6 +95,7 @@ impl Controller {
             self.follow_fill(now, queue);
         }
         insert(&mut self.storing, stored, slot);
+        self.queue_due_by(stored);
     }
     /// Tells the design's scheduler what happened to a write; every channel waits for its decision.
     fn tell_scheduler(&mut self, now: Ps, slot: Slot, tell: impl FnOnce(&mut dyn Scheduler, u16, WriteId, &Write)) {

@@ -1,8 +1,8 @@
 //! Drives a controller with a bare request stream, for comparison with other memory simulators.
 
+use super::request::{QueuePlan, Write, WriteId};
 use super::{Controller, ControllerSpec, MediaSpec, ReadId, SpecError};
-use crate::seam::{QueuePlan, Write, WriteId};
-use fencepost_kernel::{Addr, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{LineAddr, LineData, Ps, WriteCause};
 
 /// Kind of a traced request.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -11,41 +11,6 @@ pub enum TraceOp {
     Read,
     /// Write of a line.
     Write,
-}
-
-/// Why a line of a request file cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected \"R 0xADDRESS\" or \"W 0xADDRESS\", found \"{found}\"")]
-pub struct TraceError {
-    /// The line.
-    pub found: String,
-}
-
-/// Reads one line of a request file: `R 0x1f40` or `W 8000`, hexadecimal with the prefix, decimal without. Blank lines
-/// and comments (`#`) are `None`.
-pub fn parse_request(line: &str) -> Result<Option<(TraceOp, LineAddr)>, TraceError> {
-    let text = line.split('#').next().unwrap_or("").trim();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let fail = || TraceError {
-        found: line.trim().chars().take(60).collect(),
-    };
-    let mut words = text.split_whitespace();
-    let op = match words.next() {
-        Some("R" | "r") => TraceOp::Read,
-        Some("W" | "w") => TraceOp::Write,
-        _ => return Err(fail()),
-    };
-    let address = words.next().ok_or_else(fail)?;
-    let address = match address.strip_prefix("0x").or_else(|| address.strip_prefix("0X")) {
-        Some(hex) => u64::from_str_radix(hex, 16),
-        None => address.parse(),
-    };
-    match (address, words.next()) {
-        (Ok(a), None) => Ok(Some((op, Addr(a).line()))),
-        _ => Err(fail()),
-    }
 }
 
 /// What a request stream took.

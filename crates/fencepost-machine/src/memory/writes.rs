@@ -7,7 +7,7 @@
 //! controller. [`Writes::push`] refuses the few combinations in which the first two could wait for each other.
 
 use super::epochs::Queue;
-use crate::seam::{Epoch, QueuePlan, Write, WriteId};
+use super::request::{Epoch, QueuePlan, Write, WriteId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
 use rustc_hash::FxHashMap;

@@ -27,7 +27,7 @@ use client::{Client, Doing, Message};
 use fencepost_kernel::{EpochId, Ps, ReplicaEvent, Stream, Transactions, planted};
 pub(crate) use outside::{Outside, Step};
 use server::{Adapter, Arrival, Channel, Pending, Range, Seen};
-pub use spec::{NetworkSpec, Protocol};
+pub use spec::{MOST_CLIENTS, NetworkSpec, Protocol};
 use std::collections::VecDeque;
 
 /// What the network leaves behind.

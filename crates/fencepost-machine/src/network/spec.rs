@@ -13,11 +13,14 @@ fencepost_kernel::param_words! {
     }
 }
 
+/// Client nodes of a network at most.
+pub const MOST_CLIENTS: u8 = 32;
+
 params! {
     /// The network through which clients persist on this machine. Without clients there is none.
     pub struct NetworkSpec {
         /// Client nodes; 0: no network (designs of network persistence then take 4).
-        #[range(0..=32)]
+        #[range(0..=MOST_CLIENTS)]
         clients: u8 = 0,
         /// Connections to the server; clients are spread over them. Each keeps its messages in order and feeds a remote persist
         /// buffer.

@@ -1,4 +1,4 @@
-//! Bare request streams: closed-form cycle counts, and the format of request files.
+//! Bare request streams: closed-form cycle counts.
 
 use fencepost_kernel::{Bytes, LineAddr, Ps, Stream};
 use fencepost_machine::memory::*;
@@ -98,16 +98,4 @@ fn a_bad_medium_is_refused() {
         ..ddr3()
     };
     assert!(run_trace(&trace_controller(), &bad, []).is_err());
-}
-
-#[test]
-fn request_lines() {
-    let ok = |s: &str| parse_request(s).unwrap();
-    assert_eq!(ok("R 0x1f40"), Some((TraceOp::Read, LineAddr(0x1f40 / 64))));
-    assert_eq!(ok("  w 128 # comment"), Some((TraceOp::Write, LineAddr(2))));
-    assert_eq!((ok(""), ok("# only"), ok("   ")), (None, None, None));
-    for bad in ["X 0x10", "R", "R zz", "R 0x", "R -1", "R 1 2", "R 0x10000000000000000"] {
-        let e = parse_request(bad).unwrap_err().to_string();
-        assert!(e.contains(bad) && e.contains("expected"), "{e}");
-    }
 }

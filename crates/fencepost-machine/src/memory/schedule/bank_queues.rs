@@ -1,6 +1,7 @@
 //! Queued requests of one direction on one channel, by bank and age, with the choice of each bank kept ready.
 
 use super::choice::{Choice, Handle};
+use crate::memory::timed::NEVER;
 use crate::memory::timing::{Channel, Direction};
 use fencepost_kernel::{LineAddr, Ps};
 use std::collections::VecDeque;
@@ -33,6 +34,16 @@ pub struct Request {
     pub found: RowState,
 }
 
+/// The banks of a mask.
+#[inline]
+pub fn each(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bank = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bank < 64).then_some(bank)
+    })
+}
+
 /// Index of a request while it is queued.
 type Node = u16;
 
@@ -50,7 +61,7 @@ struct Queued {
 struct Bank {
     head: Option<Node>,
     tail: Option<Node>,
-    choice: Choice,
+    choice: Handle,
 }
 
 /// Requests of one direction, oldest first in every bank.
@@ -67,8 +78,12 @@ pub struct BankQueues {
     stale: u64,
     hits: u64,
     misses: u64,
+    /// Banks whose choice is known to be ready for its command; time only moves on.
+    ripe: u64,
     /// By bank: when the bank itself is ready for the command that its choice needs.
     ready: [Ps; 64],
+    /// By bank: the rank of its choice.
+    ranks: [u64; 64],
     /// In order of arrival; requests that left are dropped when they come to the front.
     arrivals: VecDeque<(Node, u64)>,
     len: usize,
@@ -81,10 +96,7 @@ impl BankQueues {
         let empty = Bank {
             head: None,
             tail: None,
-            choice: Choice {
-                handle: Handle(0),
-                rank: 0,
-            },
+            choice: Handle(0),
         };
         BankQueues {
             direction,
@@ -96,7 +108,9 @@ impl BankQueues {
             stale: 0,
             hits: 0,
             misses: 0,
+            ripe: 0,
             ready: [Ps::ZERO; 64],
+            ranks: [0; 64],
             arrivals: VecDeque::with_capacity(64),
             len: 0,
             order: 0,
@@ -208,16 +222,20 @@ impl BankQueues {
         self.stale = u64::MAX;
     }
 
-    /// Brings the choices up to date: `choose` is asked about every bank for which something changed, with its
+    /// Brings the choices up to date at `now`: `choose` is asked about every bank for which something changed, with its
     /// requests from the oldest on.
-    pub fn choose(&mut self, channel: &Channel, mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>) {
+    pub fn choose(
+        &mut self,
+        channel: &Channel,
+        now: Ps,
+        mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
+    ) {
         let mut stale = std::mem::take(&mut self.stale);
         self.hits &= !stale;
         self.misses &= !stale;
+        self.ripe &= !stale;
         stale &= self.occupied;
-        while stale != 0 {
-            let bank = stale.trailing_zeros() as usize;
-            stale &= stale - 1;
+        for bank in each(stale) {
             let requests = BankRequests {
                 nodes: &self.nodes,
                 next: self.banks[bank].head,
@@ -225,7 +243,8 @@ impl BankQueues {
             let Some(choice) = choose(bank, requests) else {
                 continue;
             };
-            self.banks[bank].choice = choice;
+            self.banks[bank].choice = choice.handle;
+            self.ranks[bank & 63] = choice.rank;
             let row = self.nodes[usize::from(choice.handle.0)].request.row;
             if self.any_row || channel.banks[bank].row == Some(row) {
                 self.hits |= 1 << bank;
@@ -235,6 +254,18 @@ impl BankQueues {
                 self.ready[bank & 63] = channel.bank_row_at(bank);
             }
         }
+        for bank in each((self.hits | self.misses) & !self.ripe) {
+            self.ripe |= u64::from(self.ready(bank) <= now) << bank;
+        }
+    }
+    /// When the first of some banks with choices is itself ready; zero if one was already when the choices were last
+    /// brought up to date.
+    #[inline]
+    pub fn earliest(&self, banks: u64) -> Ps {
+        if banks & self.ripe != 0 {
+            return Ps::ZERO;
+        }
+        each(banks).fold(NEVER, |t, bank| t.min(self.ready(bank)))
     }
     /// Banks whose next request wants the open row.
     pub fn hits(&self) -> u64 {
@@ -246,22 +277,24 @@ impl BankQueues {
     }
     /// Banks whose row was opened for their next request.
     pub fn opened(&self) -> u64 {
-        let (mut hits, mut opened) = (self.hits, 0);
-        while hits != 0 {
-            let bank = hits.trailing_zeros() as usize;
-            hits &= hits - 1;
-            let request = &self.nodes[usize::from(self.banks[bank].choice.handle.0)].request;
-            opened |= u64::from(request.found != RowState::Hit) << bank;
-        }
-        opened
+        each(self.hits).fold(0, |opened, bank| {
+            let request = &self.nodes[usize::from(self.banks[bank].choice.0)].request;
+            opened | u64::from(request.found != RowState::Hit) << bank
+        })
     }
     /// When a bank with a choice is itself ready for the command that this needs; the buses may not be.
     #[inline]
     pub fn ready(&self, bank: usize) -> Ps {
         self.ready[bank & 63]
     }
+    /// The rank of the choice of a bank.
+    #[inline]
+    pub fn rank(&self, bank: usize) -> u64 {
+        self.ranks[bank & 63]
+    }
     /// The choice of a bank in [`BankQueues::hits`] or [`BankQueues::misses`].
-    pub fn choice(&self, bank: usize) -> Choice {
+    #[inline]
+    pub fn choice(&self, bank: usize) -> Handle {
         self.banks[bank].choice
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bank_queues::{BankQueues, BankRequests, Request};
 use super::command::{Command, Pick, pick, sooner};
-use super::context::{Context, Issued};
+use super::context::{Context, Transfer};
 use super::turn::{Fill, Turn};
 use super::{FrFcfs, Handle, OpenRow, Waiting};
 use crate::memory::spec::{MediaSpec, WritePolicy};
@@ -133,22 +133,35 @@ impl ChannelScheduler {
         queue.hits() | queue.misses()
     }
 
-    /// Whether the channel has a command slot at `now`; does the refreshes that fell due before it. To be asked before
-    /// the first [`ChannelScheduler::step`] of a moment.
-    pub fn begin(&mut self, now: Ps, cx: &mut Context<'_>) -> bool {
+    /// Issues what can issue at `now`, if the command bus is free, up to a transfer; else finds out when to look again.
+    pub fn begin(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Transfer> {
         if self.is_empty() {
             self.wake = None;
-            return false;
+            return None;
+        }
+        if self.plan.is_some() && self.wake == Some(now) {
+            return self.go_on(now, cx);
         }
         let edge = cx.delays.edge(now.max(self.channel.next_command));
         if edge > now {
             self.wake = Some(edge);
-            return false;
+            return None;
         }
+        // A refresh that fell due before has been done.
         if self.channel.next_refresh().is_some_and(|t| t <= now) {
             self.refresh(now, cx);
         }
-        true
+        self.go_on(now, cx)
+    }
+    /// The same after a transfer at `now`.
+    pub fn go_on(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Transfer> {
+        while let Some((direction, handle, command)) = self.next_command(now, cx) {
+            let transfer = self.issue(now, direction, handle, command, cx);
+            if transfer.is_some() {
+                return transfer;
+            }
+        }
+        None
     }
     fn refresh(&mut self, now: Ps, cx: &mut Context<'_>) {
         let (commands, channel) = (&mut cx.commands, self.number);
@@ -168,12 +181,11 @@ impl ChannelScheduler {
         self.reads.all_changed();
         self.writes.all_changed();
     }
-    /// Issues a command, if one can issue at `now`; else finds out when to look again.
-    pub fn step(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Issued> {
-        if let Some((direction, handle, command)) = self.plan.take()
-            && self.wake == Some(now)
-        {
-            return Some(self.issue(now, direction, handle, command, cx));
+    /// The command to issue at `now`; without one, finds out when to look again.
+    fn next_command(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<(Direction, Handle, Command)> {
+        let plan = self.plan.take();
+        if plan.is_some() && self.wake == Some(now) {
+            return plan;
         }
         let before = self.turn.mode;
         let fill = Fill {
@@ -189,7 +201,7 @@ impl ChannelScheduler {
         }
         let (direction, p) = self.choose(now, cx);
         if let Some((handle, command)) = p.now {
-            return Some(self.issue(now, direction, handle, command, cx));
+            return Some((direction, handle, command));
         }
         // A refresh changes what is worth waiting for, so look again when one falls due.
         let due = self.channel.next_refresh();
@@ -287,7 +299,7 @@ impl ChannelScheduler {
         if direction == Direction::Read {
             let oldest_first = |r: BankRequests<'_>, bank| FrFcfs::choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
             self.reads
-                .choose(channel, |bank, requests| oldest_first(requests, bank));
+                .choose(channel, now, |bank, requests| oldest_first(requests, bank));
             return pick(medium, &self.reads, direction, now, banks);
         }
         let queues = cx.queues;
@@ -299,7 +311,7 @@ impl ChannelScheduler {
             ..open(bank)
         };
         let Some(scheduler) = &mut cx.scheduler else {
-            self.writes.choose(channel, |bank, requests| {
+            self.writes.choose(channel, now, |bank, requests| {
                 let requests = requests.filter(|r| may_issue(r.2.key as Slot));
                 FrFcfs::choose(&open(bank), requests.map(|r| (r.0, r.2.row, r.1)))
             });
@@ -312,7 +324,7 @@ impl ChannelScheduler {
                 ..Pick::default()
             };
         }
-        self.writes.choose(channel, |bank, requests| {
+        self.writes.choose(channel, now, |bank, requests| {
             let requests = requests.filter(|r| may_issue(r.2.key as Slot));
             let mut offered = requests.map(|(handle, order, r)| Waiting::of_write(queues, handle, order, r));
             scheduler.next(now, &open(bank), &mut offered)

@@ -1,5 +1,6 @@
 //! First ready: which bank's next request has the command bus.
 
+use super::bank_queues::each;
 use super::{BankQueues, Handle};
 use crate::memory::timed::NEVER;
 use crate::memory::timing::{Channel, Delays, Direction};
@@ -36,67 +37,48 @@ pub fn sooner(a: Option<Ps>, b: Option<Ps>) -> Option<Ps> {
     }
 }
 
-/// Calls `f` with every bank of a mask.
+/// When the first of some banks is ready, with what the banks of its group share and what all wait for.
 #[inline]
-fn each(mut mask: u64, mut f: impl FnMut(usize)) {
-    while mask != 0 {
-        f(mask.trailing_zeros() as usize & 63);
-        mask &= mask - 1;
+fn earliest(queues: &BankQueues, wanted: u64, groups: &[u64], shared: &[Ps], all: Ps) -> Ps {
+    let mut at = NEVER;
+    for (banks, ready) in groups.iter().zip(shared) {
+        let of_group = wanted & banks;
+        if of_group != 0 {
+            at = at.min(queues.earliest(of_group).max(*ready));
+        }
     }
+    at.max(all)
 }
 
-/// The candidate that is first at the earliest clock edge at which there is one.
-struct Candidate {
-    now: Ps,
-    /// When the first candidates can go, and the clock edge at which they do.
-    at: Ps,
-    edge: Ps,
-    /// The first in rank of those that can go at that edge.
-    rank: u64,
-    bank: usize,
+/// The banks of the groups that are ready at `at`.
+#[inline]
+fn able(groups: &[u64], shared: &[Ps], at: Ps) -> u64 {
+    let ready = groups
+        .iter()
+        .zip(shared)
+        .map(|(banks, t)| if *t <= at { *banks } else { 0 });
+    ready.fold(0, |able, banks| able | banks)
 }
-impl Candidate {
-    fn none(now: Ps) -> Candidate {
-        Candidate {
-            now,
-            at: NEVER,
-            edge: NEVER,
-            rank: u64::MAX,
-            bank: 0,
-        }
+
+/// The first in rank of some banks that are themselves ready at `at`.
+#[inline]
+fn first_in_rank(queues: &BankQueues, wanted: u64, at: Ps) -> usize {
+    let (mut rank, mut first) = (u64::MAX, 0);
+    for bank in each(wanted) {
+        let earlier = (queues.ready(bank) <= at) & (queues.rank(bank) < rank);
+        (rank, first) = if earlier {
+            (queues.rank(bank), bank)
+        } else {
+            (rank, first)
+        };
     }
-    fn is_due(&self) -> bool {
-        self.at <= self.now
-    }
-    /// A bank whose command can go at `time`; what could have gone before can go now.
-    #[inline]
-    fn consider(&mut self, delays: &Delays, time: Ps, bank: usize, rank: u64) {
-        let time = time.max(self.now);
-        if time < self.at {
-            self.at = time;
-            let edge = if time > self.now { delays.edge(time) } else { time };
-            if edge < self.edge {
-                (self.edge, self.rank, self.bank) = (edge, rank, bank);
-                return;
-            }
-        }
-        if time <= self.edge && rank < self.rank {
-            (self.rank, self.bank) = (rank, bank);
-        }
-    }
-    /// Considers the banks of a mask, for which buses, group and rank are ready at `shared`.
-    #[inline]
-    fn consider_all(&mut self, delays: &Delays, queues: &BankQueues, banks: u64, shared: Ps) {
-        each(banks, |bank| {
-            self.consider(delays, queues.ready(bank).max(shared), bank, queues.choice(bank).rank);
-        });
-    }
+    first
 }
 
 /// Chooses among the next requests of some banks: the first in rank whose row is open (in banks of the first mask) and
 /// ready; else the first for which a row can be opened or closed (in banks of the second).
 ///
-/// One pass over the banks finds who goes now or, if nobody can, who does at the earliest clock edge.
+/// Finds the earliest time first, and then who goes at it (or, if nobody can go now, at its clock edge).
 pub fn pick(
     (channel, delays): (&Channel, &Delays),
     queues: &BankQueues,
@@ -105,53 +87,60 @@ pub fn pick(
     banks: (u64, u64),
 ) -> Pick {
     let (hits, misses) = (queues.hits() & banks.0, queues.misses() & banks.1);
-    let mut column = Candidate::none(now);
+    let (groups, columns) = (channel.shared().groups(), channel.shared().columns(direction));
+    let first_column = |at| {
+        let bank = first_in_rank(queues, hits & able(groups, columns, at), at);
+        Some((queues.choice(bank), Command::Column))
+    };
+    let mut column = NEVER;
     if hits != 0 {
         let least = match direction {
             Direction::Read => Ps::ZERO,
             Direction::Write => channel.write_buffer_free(),
         };
-        for (g, banks) in channel.groups().enumerate() {
-            if hits & banks != 0 {
-                let shared = channel.columns_at(g, direction).max(least);
-                column.consider_all(delays, queues, hits & banks, shared);
-            }
+        column = earliest(queues, hits, groups, columns, least.max(channel.next_command));
+        if column <= now {
+            return Pick {
+                now: first_column(now),
+                ..Pick::default()
+            };
         }
     }
-    let order = |bank: usize, command| Some((queues.choice(bank).handle, command));
-    if column.is_due() {
-        let now = order(column.bank, Command::Column);
-        return Pick { now, ..Pick::default() };
-    }
-    let mut row = Candidate::none(now);
-    let precharges = misses & channel.closes_first();
-    row.consider_all(delays, queues, precharges, channel.next_command);
-    let activates = misses & !precharges;
-    if activates != 0 {
-        for (g, banks) in channel.groups().enumerate() {
-            if activates & banks != 0 {
-                row.consider_all(delays, queues, activates & banks, channel.activates_at(g));
-            }
-        }
-    }
-    let for_row = match precharges >> row.bank & 1 {
-        0 => Command::Activate,
-        _ => Command::Precharge,
+    let closes = misses & channel.closes_first();
+    let (opens, activates) = (misses & !closes, channel.shared().activates());
+    let first_row = |at| {
+        let bank = first_in_rank(queues, closes | opens & able(groups, activates, at), at);
+        let command = match closes >> bank & 1 {
+            0 => Command::Activate,
+            _ => Command::Precharge,
+        };
+        Some((queues.choice(bank), command))
     };
-    if row.is_due() {
-        let now = order(row.bank, for_row);
-        return Pick { now, ..Pick::default() };
+    let mut row = NEVER;
+    if closes != 0 {
+        row = queues.earliest(closes).max(channel.next_command);
     }
-    let at = column.at.min(row.at);
+    if opens != 0 {
+        row = row.min(earliest(queues, opens, groups, activates, channel.next_command));
+    }
+    if row <= now {
+        return Pick {
+            now: first_row(now),
+            ..Pick::default()
+        };
+    }
+    let at = column.min(row);
     if at == NEVER {
         return Pick::default();
     }
+    let edge = delays.edge(at);
     Pick {
         now: None,
         wake: Some(at),
-        then: match column.edge <= row.edge {
-            true => order(column.bank, Command::Column),
-            false => order(row.bank, for_row),
+        then: if column <= edge {
+            first_column(edge)
+        } else {
+            first_row(edge)
         },
     }
 }

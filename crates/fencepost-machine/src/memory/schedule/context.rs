@@ -1,4 +1,4 @@
-//! What a channel is given for a step, and what it answers.
+//! What a channel is given when it acts, and what it answers.
 
 use super::Scheduler;
 use super::bank_queues::Request;
@@ -29,10 +29,12 @@ pub struct Context<'a> {
     pub stats: &'a mut MemStats,
 }
 
-/// What a channel did in a step.
-pub enum Issued {
-    /// A command that moves no data.
-    RowCommand,
-    /// A line crosses the bus; it has arrived (read) or is stored (write) at this time.
-    Column(Direction, Request, Ps),
+/// A line crosses the bus.
+pub struct Transfer {
+    /// Which way.
+    pub direction: Direction,
+    /// For whom.
+    pub request: Request,
+    /// When it has arrived (read) or is stored (write).
+    pub done: Ps,
 }

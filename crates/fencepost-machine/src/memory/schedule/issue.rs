@@ -4,14 +4,14 @@ use super::Handle;
 use super::bank_queues::{Request, RowState};
 use super::channel::ChannelScheduler;
 use super::command::Command;
-use super::context::{Context, Issued};
+use super::context::{Context, Transfer};
 use crate::memory::timing::Direction;
 use crate::memory::{CommandKind, CommandRecord};
 use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
 
 impl ChannelScheduler {
-    /// Issues `command` for a queued request.
+    /// Issues `command` for a queued request; answers what a column command transfers.
     pub(super) fn issue(
         &mut self,
         now: Ps,
@@ -19,7 +19,7 @@ impl ChannelScheduler {
         handle: Handle,
         command: Command,
         cx: &mut Context<'_>,
-    ) -> Issued {
+    ) -> Option<Transfer> {
         let r = self.queue(direction).request(handle);
         let (bank, row) = (usize::from(r.bank), r.row);
         match command {
@@ -45,17 +45,21 @@ impl ChannelScheduler {
         let issued = match command {
             Command::Precharge => {
                 self.channel.precharge(cx.delays, now, bank);
-                Issued::RowCommand
+                None
             }
             Command::Activate => {
                 self.channel.activate(cx.delays, now, bank, row);
-                Issued::RowCommand
+                None
             }
             Command::Column => {
                 let done = self.channel.column(cx.delays, now, bank, direction);
                 let r = self.queue(direction).remove(handle);
                 self.count(direction, &r, cx);
-                Issued::Column(direction, r, done)
+                Some(Transfer {
+                    direction,
+                    request: r,
+                    done,
+                })
             }
         };
         self.reads.bank_changed(bank);

@@ -13,11 +13,11 @@ pub use bank_queues::{BankQueues, Request, RowState};
 pub use channel::ChannelScheduler;
 pub use choice::{Choice, Handle, OpenRow};
 pub use command::sooner;
-pub use context::{Context, Issued};
+pub use context::Context;
 pub use fr_fcfs::FrFcfs;
 
 use super::writes::{Slot, Writes};
-use crate::seam::{Write, WriteId};
+use crate::memory::{Write, WriteId};
 use fencepost_kernel::{LineAddr, Ps};
 use std::fmt::Debug;
 
@@ -61,7 +61,7 @@ impl<'a> Waiting<'a> {
 /// The channel decides when: it issues a column command as soon as the open row is the right one and ready, else
 /// the commands that open the row, and serves the banks that are ready together by [`Choice::rank`]. The queues
 /// decide what may go at all: a write is offered when no older write to its line waits and its epoch has its turn
-/// (unless [`QueuePlan::scheduler_orders`](crate::seam::QueuePlan::scheduler_orders)).
+/// (unless [`QueuePlan::scheduler_orders`](crate::memory::QueuePlan::scheduler_orders)).
 ///
 /// [`FrFcfs`] serves reads always, and writes unless the design supplies a scheduler of its own
 /// ([`Design::scheduler`](crate::seam::Design::scheduler)); one object then serves all channels.

@@ -1,7 +1,8 @@
-//! Banks, bank groups, ranks and buses of one channel.
+//! Banks, ranks and buses of one channel.
 
 use super::delays::{Delays, Direction};
 use super::refresh::RefreshTimer;
+use super::shared::SharedTimes;
 use crate::memory::spec::{MediaSpec, WritePolicy};
 use fencepost_kernel::Ps;
 use std::collections::VecDeque;
@@ -13,38 +14,12 @@ pub struct Bank {
     pub row: Option<u64>,
     /// Column accesses since the row was opened.
     pub hits: u16,
-    /// Its rank, and its bank group counted over all ranks.
-    rank: u8,
+    /// Its bank group, counted over all ranks.
     group: u8,
     next_activate: Ps,
     next_precharge: Ps,
     next_read: Ps,
     next_write: Ps,
-}
-
-/// Earliest times shared by several banks (a bank group, a rank).
-#[derive(Clone, Debug, Default)]
-struct Shared {
-    next_activate: Ps,
-    next_read: Ps,
-    next_write: Ps,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Rank {
-    shared: Shared,
-    /// Times from which the next four activates are allowed, oldest at `faw_at`.
-    faw: [Ps; 4],
-    faw_at: usize,
-}
-
-/// A bank group of a rank.
-#[derive(Clone, Debug)]
-struct Group {
-    times: Shared,
-    rank: u8,
-    /// Its banks, a bit each.
-    banks: u64,
 }
 
 /// Timing state of one channel.
@@ -54,8 +29,9 @@ pub struct Channel {
     pub banks: Vec<Bank>,
     /// Banks with an open row, a bit each.
     open: u64,
-    ranks: Vec<Rank>,
-    groups: Vec<Group>,
+    ranks: usize,
+    /// What the banks of a group wait for together.
+    shared: SharedTimes,
     buffered: bool,
     /// Earliest next command: the command bus takes one per clock.
     pub next_command: Ps,
@@ -93,23 +69,14 @@ impl Channel {
     pub fn new(m: &MediaSpec) -> Channel {
         let (ranks, banks, groups) = (m.ranks, m.banks, m.bank_groups);
         let of_bank = |b: u16| Bank {
-            rank: (b / banks) as u8,
             group: (b / banks * groups + b % groups) as u8,
             ..Bank::default()
         };
-        let all: Vec<Bank> = (0..ranks * banks).map(of_bank).collect();
-        let of_group = |g: u16| Group {
-            times: Shared::default(),
-            rank: (g / groups) as u8,
-            banks: (0..all.len())
-                .filter(|b| u16::from(all[*b].group) == g)
-                .fold(0, |m, b| m | 1 << b),
-        };
         Channel {
-            ranks: vec![Rank::default(); usize::from(ranks)],
-            groups: (0..ranks * groups).map(of_group).collect(),
+            ranks: ranks.into(),
+            shared: SharedTimes::new(m),
             buffered: m.writes == WritePolicy::Buffered,
-            banks: all,
+            banks: (0..ranks * banks).map(of_bank).collect(),
             open: 0,
             next_command: Ps::ZERO,
             refreshes: RefreshTimer::new(m.t_refi, ranks),
@@ -126,8 +93,8 @@ impl Channel {
     /// Earliest time of a column command to the open row of `bank`.
     pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
         let group = usize::from(self.banks[bank].group);
-        self.bank_column_at(bank, direction)
-            .max(self.columns_at(group, direction))
+        let shared = self.shared.columns(direction)[group].max(self.next_command);
+        self.bank_column_at(bank, direction).max(shared)
     }
     /// Earliest time of a column command to the open row of `bank`, as far as the bank alone is concerned.
     #[inline]
@@ -158,40 +125,18 @@ impl Channel {
     pub fn closes_first(&self) -> u64 {
         if self.buffered { 0 } else { self.open }
     }
-    /// Earliest time of a column command to any bank of a group, as far as buses, group and rank are concerned.
+    /// What the banks of a group share; every command also waits for [`Channel::next_command`].
     #[inline]
-    pub fn columns_at(&self, group: usize, direction: Direction) -> Ps {
-        let (g, r) = (
-            &self.groups[group].times,
-            &self.ranks[usize::from(self.groups[group].rank)],
-        );
-        let t = match direction {
-            Direction::Read => g.next_read.max(r.shared.next_read),
-            Direction::Write => g.next_write.max(r.shared.next_write),
-        };
-        t.max(self.next_command)
-    }
-    /// Earliest time of an activate in any bank of a group, as far as buses, group and rank are concerned.
-    #[inline]
-    pub fn activates_at(&self, group: usize) -> Ps {
-        let (g, r) = (
-            &self.groups[group].times,
-            &self.ranks[usize::from(self.groups[group].rank)],
-        );
-        let shared = g.next_activate.max(r.shared.next_activate).max(r.faw[r.faw_at & 3]);
-        shared.max(self.next_command)
-    }
-    /// Banks of every group, a bit each.
-    pub fn groups(&self) -> impl Iterator<Item = u64> {
-        self.groups.iter().map(|g| g.banks)
+    pub fn shared(&self) -> &SharedTimes {
+        &self.shared
     }
     /// Earliest time of the command that brings another row closer to being open in `bank`.
     pub fn row_at(&self, bank: usize) -> Ps {
         let shared = match self.precharges(bank) {
-            true => self.next_command,
-            false => self.activates_at(usize::from(self.banks[bank].group)),
+            true => Ps::ZERO,
+            false => self.shared.activates()[usize::from(self.banks[bank].group)],
         };
-        self.bank_row_at(bank).max(shared)
+        self.bank_row_at(bank).max(shared).max(self.next_command)
     }
     /// From when on the module takes data of another write, whatever its bank.
     pub fn write_buffer_free(&self) -> Ps {
@@ -215,15 +160,10 @@ impl Channel {
         b.next_read = now + t.activate_to_column;
         b.next_write = now + t.activate_to_column;
         b.next_precharge = now + t.activate_to_precharge;
-        let (rank, group) = (usize::from(b.rank), usize::from(b.group));
-        self.groups[group].times.next_activate = now + t.activate_near;
         if t.buffered {
-            self.banks[bank].next_activate = now + t.activate_to_column;
+            b.next_activate = now + t.activate_to_column;
         }
-        let r = &mut self.ranks[rank];
-        r.shared.next_activate = now + t.activate_far;
-        r.faw[r.faw_at] = now + t.four_activates;
-        r.faw_at = (r.faw_at + 1) % 4;
+        self.shared.activated(t, now, b.group.into());
     }
     /// Closes the row of `bank` at `now`.
     pub fn precharge(&mut self, t: &Delays, now: Ps, bank: usize) {
@@ -236,7 +176,7 @@ impl Channel {
     pub fn column(&mut self, t: &Delays, now: Ps, bank: usize, direction: Direction) -> Ps {
         self.next_command = now + t.clock;
         let b = &mut self.banks[bank];
-        let (rank, group) = (usize::from(b.rank), usize::from(b.group));
+        let group = usize::from(b.group);
         b.hits = b.hits.saturating_add(1);
         let done = match direction {
             Direction::Read => {
@@ -263,8 +203,8 @@ impl Channel {
             }
         };
         match direction {
-            Direction::Read => self.spread_read(t, now, rank, group),
-            Direction::Write => self.spread_write(t, now, rank, group),
+            Direction::Read => self.shared.read(t, now, group),
+            Direction::Write => self.shared.written(t, now, group),
         }
         if t.page.precharges_after_access() {
             self.open &= !(1 << bank);
@@ -276,35 +216,11 @@ impl Channel {
     /// A read that the module answers without a bank, at the first clock edge from `now` on at which the buses are free;
     /// answers when its data has arrived.
     pub fn query(&mut self, t: &Delays, now: Ps) -> Ps {
-        let bus = self.ranks.first().map_or(Ps::ZERO, |r| r.shared.next_read);
-        let at = t.edge(now.max(bus).max(self.next_command));
+        let at = t.edge(now.max(self.shared.query()).max(self.next_command));
         self.next_command = at + t.clock;
-        let group = self.banks.first().map_or(0, |b| usize::from(b.group));
-        self.spread_read(t, at, 0, group);
+        self.shared
+            .read(t, at, self.banks.first().map_or(0, |b| b.group.into()));
         at + t.read_data
-    }
-    /// What a read at `now` means for the column commands of the whole channel.
-    fn spread_read(&mut self, t: &Delays, now: Ps, rank: usize, group: usize) {
-        for (i, r) in self.ranks.iter_mut().enumerate() {
-            let gap = if i == rank { t.column_far } else { t.column_rank };
-            r.shared.next_read = r.shared.next_read.max(now + gap);
-            r.shared.next_write = r.shared.next_write.max(now + t.read_to_write);
-        }
-        self.groups[group].times.next_read = now + t.column_near;
-    }
-    /// What a write at `now` means for the column commands of the whole channel.
-    fn spread_write(&mut self, t: &Delays, now: Ps, rank: usize, group: usize) {
-        for (i, r) in self.ranks.iter_mut().enumerate() {
-            let (write, read) = match i == rank {
-                true => (t.column_far, t.write_to_read_far),
-                false => (t.column_rank, t.write_to_read_rank),
-            };
-            r.shared.next_write = r.shared.next_write.max(now + write);
-            r.shared.next_read = r.shared.next_read.max(now + read);
-        }
-        let g = &mut self.groups[group].times;
-        g.next_write = now + t.column_near;
-        g.next_read = g.next_read.max(now + t.write_to_read_near);
     }
 
     /// Performs every refresh that fell due up to `now` and tells when each began, with the first bank of its rank;
@@ -316,7 +232,7 @@ impl Channel {
         let mut done = 0;
         while let Some((rank, due, stands_for)) = self.refreshes.take(now) {
             let start = self.refresh_rank(t, rank, due);
-            began(start, rank * self.banks.len() / self.ranks.len());
+            began(start, rank * self.banks.len() / self.ranks);
             done += stands_for;
         }
         done
@@ -326,7 +242,7 @@ impl Channel {
         self.refreshes.next()
     }
     fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> Ps {
-        let per_rank = self.banks.len() / self.ranks.len();
+        let per_rank = self.banks.len() / self.ranks;
         self.open &= !((u64::MAX >> (64 - per_rank)) << (rank * per_rank));
         let banks = &mut self.banks[rank * per_rank..(rank + 1) * per_rank];
         let mut start = due;

@@ -4,6 +4,7 @@ mod channel;
 mod delays;
 mod refresh;
 mod row_policy;
+mod shared;
 
 pub use channel::Channel;
 pub use delays::{Delays, Direction};

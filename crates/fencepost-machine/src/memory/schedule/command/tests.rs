@@ -17,7 +17,7 @@ fn all(
     let numbers = 0..channel.banks.len();
     let (hits, misses) = (queues.hits() & banks.0, queues.misses() & banks.1);
     let of = |mask: u64| numbers.clone().filter(move |b| mask >> b & 1 == 1);
-    let rank = |bank: usize| queues.choice(bank).rank;
+    let rank = |bank: usize| queues.rank(bank);
     let least = match direction {
         Direction::Read => Ps::ZERO,
         Direction::Write => channel.write_buffer_free(),
@@ -68,7 +68,7 @@ fn one_pass_finds_what_a_literal_reading_finds() {
                     };
                     queues.push(request, &channel, true);
                 }
-                queues.choose(&channel, |_, requests| {
+                queues.choose(&channel, now, |_, requests| {
                     let (handle, rank, _) = requests.min_by_key(|r| r.1)?;
                     Some(Choice { handle, rank })
                 });
@@ -78,7 +78,7 @@ fn one_pass_finds_what_a_literal_reading_finds() {
                 };
                 let list = all(&channel, &queues, direction, banks);
                 let picked = pick((&channel, &delays), &queues, direction, now, banks);
-                let named = |(command, bank): (Command, usize)| (queues.choice(bank).handle, command);
+                let named = |(command, bank): (Command, usize)| (queues.choice(bank), command);
                 let wake = list.iter().map(|c| c.3).min().filter(|_| first(&list, now).is_none());
                 assert_eq!(picked.now, first(&list, now).map(named), "{word} {step}");
                 assert_eq!(picked.wake, wake, "{word} {step}");
