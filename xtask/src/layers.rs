@@ -16,11 +16,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["fencepost-machine", "fencepost-contract", "fencepost-kernel"],
     ),
     ("fencepost-native", &["fencepost-programs", "fencepost-kernel"]),
+    (
+        "fencepost-harness",
+        &[
+            "fencepost-programs",
+            "fencepost-contract",
+            "fencepost-machine",
+            "fencepost-kernel",
+        ],
+    ),
     ("fencepost-qemu-plugin", &["fencepost-native"]),
     (
         "fencepost-lab",
         &[
             "fencepost-designs",
+            "fencepost-harness",
             "fencepost-native",
             "fencepost-contract",
             "fencepost-programs",

@@ -9,10 +9,11 @@ use crate::replication;
 use crate::result::{Check, Witness};
 use crate::simulate::{build_design, contract_of, warning};
 use fencepost_contract::explore::{
-    AnyOracle, BrokenPrefix, Budget, Explorer, Oracle, PrefixCheck, PrefixReport, ReplayId, Subject, Verdict,
+    AnyOracle, BrokenPrefix, Budget, Explorer, PrefixCheck, PrefixReport, ReplayId, Subject, Verdict,
 };
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
-use fencepost_kernel::{Image, Program, Trace, WriteCause};
+use fencepost_harness::AnyProgram;
+use fencepost_kernel::{Image, Trace, WriteCause};
 use fencepost_machine::RunReport;
 use fencepost_machine::seam::Design;
 use std::collections::BTreeMap;
@@ -112,12 +113,9 @@ pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
 }
 
 /// Examines the crash points of a recorded run and its conformance.
-pub fn check<P: Program>(resolved: &Resolved, program: &P, report: &RunReport) -> Result<Check, LabError> {
-    let oracle = Oracle::new(program, &recorded(report)?.ops);
-    check_with(resolved, &oracle, P::RACES, report)
-}
-fn check_with(resolved: &Resolved, oracle: &dyn AnyOracle, races: bool, report: &RunReport) -> Result<Check, LabError> {
+pub fn check(resolved: &Resolved, program: &dyn AnyProgram, report: &RunReport) -> Result<Check, LabError> {
     let trace = recorded(report)?;
+    let (oracle, races) = (&*program.oracle(&trace.ops), program.races());
     let found = prefixes(resolved, oracle, report, None)?;
     let mut flight = None;
     if found.broken.is_none() {

@@ -6,13 +6,12 @@ use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::replay_key::{ReplayKey, grain_bytes, line_order_name};
 use crate::request::Request;
-use crate::simulate::{contract_of, simulate_until};
+use crate::simulate::{contract_of, program_of, simulate_until};
 pub use fencepost_contract::explore::Budget;
-use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, Oracle, ProgramRun, Report, Verdict};
+use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, ProgramRun, Report, Verdict};
 use fencepost_contract::{Contract, ContractKind};
 pub use fencepost_contract::{Grain, LineOrder};
-use fencepost_kernel::Program;
-use fencepost_programs::Visit;
+use fencepost_harness::AnyProgram;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -190,8 +189,7 @@ pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
         recovery_fails: c.recovery_fails,
         simulated: contract.is_none(),
     };
-    fencepost_programs::with_program(resolved.program_word(), &resolved.program, explore)
-        .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
+    explore.run(&*program_of(&resolved)?)
 }
 
 /// The request with the design whose dialect applies, and the contract if one was named.
@@ -248,9 +246,8 @@ impl Explore<'_> {
         (check, run)
     }
 }
-impl Visit for Explore<'_> {
-    type Out = Result<CrashOutcome, LabError>;
-    fn visit<P: Program>(self, program: P) -> Self::Out {
+impl Explore<'_> {
+    fn run(self, program: &dyn AnyProgram) -> Result<CrashOutcome, LabError> {
         let begun = Instant::now();
         let until = match self.budget {
             Budget::Time(t) => Some(begun + t),
@@ -260,10 +257,10 @@ impl Visit for Explore<'_> {
             true => {
                 // Half of the time at most is for the simulated run: the contract has more to say.
                 let half = until.map(|t| begun + (t - begun) / 2);
-                match simulate_until(self.resolved, &program, true, half)? {
+                match simulate_until(self.resolved, program, true, half)? {
                     Some(s) => {
-                        let oracle = Oracle::new(&program, &recorded(&s.report)?.ops);
-                        Some((prefixes(self.resolved, &oracle, &s.report, half)?, s.report))
+                        let oracle = program.oracle(&recorded(&s.report)?.ops);
+                        Some((prefixes(self.resolved, &*oracle, &s.report, half)?, s.report))
                     }
                     None => None,
                 }
@@ -274,7 +271,7 @@ impl Visit for Explore<'_> {
         if let Budget::Time(t) = check.budget {
             check.budget = Budget::Time(t.saturating_sub(begun.elapsed()));
         }
-        let report = check.program(&program, run).map_err(refuse)?;
+        let report = program.crash_check(&check, run).map_err(refuse)?;
         let mut out = self.outcome(&report);
         let again = log.as_ref().and_then(|l| l.0.again);
         out.during_recovery = DuringRecovery::of(report.again, again);
@@ -292,8 +289,6 @@ impl Visit for Explore<'_> {
         }
         Ok(out)
     }
-}
-impl Explore<'_> {
     fn outcome(&self, r: &Report) -> CrashOutcome {
         CrashOutcome {
             program: self.resolved.request.program.clone(),

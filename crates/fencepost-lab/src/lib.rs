@@ -36,7 +36,6 @@ pub mod run;
 pub mod semantics;
 pub mod simulate;
 pub mod source;
-pub mod steady;
 pub mod store;
 pub mod variants;
 

@@ -6,10 +6,9 @@ use crate::crash::{Explore, refuse};
 use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::replay_key::{ReplayKey, What, contract_from};
-use crate::simulate::simulate;
-use fencepost_contract::explore::{Budget, Oracle, ReplayId};
-use fencepost_kernel::Program;
-use fencepost_programs::Visit;
+use crate::simulate::{program_of, simulate};
+use fencepost_contract::explore::{Budget, ReplayId};
+use fencepost_harness::AnyProgram;
 use serde::Serialize;
 
 /// What a replayed crash state turned out to be.
@@ -35,8 +34,7 @@ pub fn replay(id: &str) -> Result<Replayed, LabError> {
         what: &key.what,
         id,
     };
-    let witness = fencepost_programs::with_program(resolved.program_word(), &resolved.program, again)
-        .map_err(|e| LabError::from(BadInput::new(e.to_string())))??;
+    let witness = again.run(&*program_of(&resolved)?)?;
     let verdict = if witness.is_some() { "violated" } else { "clean" };
     Ok(Replayed {
         id: id.into(),
@@ -51,9 +49,8 @@ struct Again<'a> {
     what: &'a What,
     id: &'a str,
 }
-impl Visit for Again<'_> {
-    type Out = Result<Option<CrashWitness>, LabError>;
-    fn visit<P: Program>(self, program: P) -> Self::Out {
+impl Again<'_> {
+    fn run(self, program: &dyn AnyProgram) -> Result<Option<CrashWitness>, LabError> {
         match self.what {
             What::Cut(name) => {
                 let explore = Explore {
@@ -66,16 +63,16 @@ impl Visit for Again<'_> {
                     simulated: false,
                 };
                 let (check, run) = explore.check();
-                let found = check.replay_program(&program, run, self.id).map_err(refuse)?;
+                let found = program.replay(&check, run, self.id).map_err(refuse)?;
                 Ok(found.witness.as_ref().map(|w| cut_witness(w, "contract cut")))
             }
             What::Flight(name) => {
                 contract_from(name)?;
-                let s = simulate(self.resolved, &program, true)?;
+                let s = simulate(self.resolved, program, true)?;
                 let mut witness =
                     Err(BadInput::new("the replay id names writes in flight, and the run has none").into());
-                let oracle = Oracle::new(&program, &recorded(&s.report)?.ops);
-                in_flight(self.resolved, &oracle, &s.report, |explorer, recovery| {
+                let oracle = program.oracle(&recorded(&s.report)?.ops);
+                in_flight(self.resolved, &*oracle, &s.report, |explorer, recovery| {
                     let found = explorer.replay(recovery, self.id);
                     let found = found.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
                     witness = Ok(found.witness.as_ref().map(|w| cut_witness(w, "writes in flight")));
@@ -84,14 +81,14 @@ impl Visit for Again<'_> {
                 witness
             }
             What::Prefix { events, digest } => {
-                let s = simulate(self.resolved, &program, true)?;
+                let s = simulate(self.resolved, program, true)?;
                 if s.report.log.digest() as u32 != *digest {
                     let other = "the replay id belongs to another run: the persist log differs (another version?)";
                     return Err(BadInput::new(other).into());
                 }
                 let second = ReplayId::decode_again(self.id).map_err(|e| BadInput::new(e.to_string()))?;
-                let oracle = Oracle::new(&program, &recorded(&s.report)?.ops);
-                let broken = replay_prefix(self.resolved, &oracle, &s.report, *events, second.as_ref())?;
+                let oracle = program.oracle(&recorded(&s.report)?.ops);
+                let broken = replay_prefix(self.resolved, &*oracle, &s.report, *events, second.as_ref())?;
                 Ok(broken.map(|b| prefix_witness(self.resolved, &b, &s.report)))
             }
         }

@@ -10,9 +10,7 @@ pub use crate::outcome::{FENCE_DISTANCE, machine_counters};
 use crate::replicated;
 use crate::request::Request;
 use crate::result::RunResult;
-use crate::simulate::simulate;
-use fencepost_kernel::Program;
-use fencepost_programs::Visit;
+use crate::simulate::{program_of, simulate};
 
 /// Resolves and runs a request.
 pub fn run(request: &Request) -> Result<RunResult, LabError> {
@@ -31,8 +29,13 @@ pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
     if resolved.is_replication() {
         return replicated::run(resolved);
     }
-    fencepost_programs::with_program(resolved.program_word(), &resolved.program, Simulate { resolved })
-        .map_err(|e| LabError::from(BadInput::new(e.to_string())))?
+    let program = program_of(resolved)?;
+    let simulated = simulate(resolved, &*program, request.check)?;
+    let checked = match request.check {
+        true => Some(check(resolved, &*program, &simulated.report)?),
+        false => None,
+    };
+    Ok(result(resolved, &simulated, checked))
 }
 
 /// What identifies the run of an experiment's job. The key also covers what is checked.
@@ -50,22 +53,6 @@ pub fn key(job: &Job) -> Result<Identity, LabError> {
         digest,
         config: resolved.to_toml(true),
     })
-}
-
-struct Simulate<'a> {
-    resolved: &'a Resolved,
-}
-impl Visit for Simulate<'_> {
-    type Out = Result<RunResult, LabError>;
-    fn visit<P: Program>(self, program: P) -> Self::Out {
-        let request = &self.resolved.request;
-        let simulated = simulate(self.resolved, &program, request.check)?;
-        let checked = match request.check {
-            true => Some(check(self.resolved, &program, &simulated.report)?),
-            false => None,
-        };
-        Ok(result(self.resolved, &simulated, checked))
-    }
 }
 
 #[cfg(test)]
@@ -104,5 +91,51 @@ mod tests {
             ..asked(3, Some(1))
         };
         assert!(run(&checked).is_err());
+    }
+
+    /// Swaps of entries that fit the caches many times over, on a machine of few threads.
+    fn swaps(warmup: u32, check: bool) -> RunResult {
+        let request = Request {
+            program: "sps".into(),
+            design: "volatile".into(),
+            threads: Some(4),
+            ops: 50,
+            warmup,
+            sets: vec!["program.entries=400".into()],
+            check,
+            ..Request::default()
+        };
+        run(&request).expect("a valid request")
+    }
+    #[test]
+    fn resident_data_is_in_the_caches_when_measuring_begins() {
+        assert_eq!(swaps(5, false).pm_reads, 0);
+        // 400 entries of a line each, of which 200 swaps in a cold run touch more than half.
+        assert!(swaps(0, false).pm_reads > 200);
+    }
+    #[test]
+    fn every_thread_is_measured_over_the_operations_asked_for() {
+        for warmup in [1, 7] {
+            assert_eq!(swaps(warmup, false).ops, 4 * 50);
+        }
+    }
+    #[test]
+    fn checking_changes_nothing_that_is_simulated() {
+        for design in ["volatile", "so", "themis"] {
+            let request = |check| Request {
+                program: "cq".into(),
+                design: design.into(),
+                ops: 20,
+                check,
+                ..Request::default()
+            };
+            let [plain, checked] = [false, true].map(|c| run(&request(c)).expect("a valid request"));
+            assert_eq!(
+                (plain.log_digest, plain.time_ps),
+                (checked.log_digest, checked.time_ps),
+                "{design}"
+            );
+            assert!(checked.check.is_some());
+        }
     }
 }

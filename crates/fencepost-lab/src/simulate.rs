@@ -3,13 +3,12 @@
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::host::{Spent, Stopwatch};
-use crate::steady::WarmUp;
 use fencepost_contract::ContractKind;
-use fencepost_contract::explore::{RecordError, Recorder, Schedule};
 use fencepost_designs::Environment;
-use fencepost_kernel::{Dialect, Image, Logging, Pm, Program, Ps, run_thread};
+use fencepost_harness::{AnyProgram, Run, any_program};
+use fencepost_kernel::Ps;
 use fencepost_machine::seam::{Design, StatInfo};
-use fencepost_machine::{Machine, RunError, RunReport, ThreadBody, Workload};
+use fencepost_machine::{Machine, RunError, RunReport, Workload};
 use fencepost_programs::sites;
 use std::time::Instant;
 
@@ -25,39 +24,42 @@ pub struct Simulated {
     pub spent: Spent,
 }
 
+/// The program of a resolved request.
+pub fn program_of(resolved: &Resolved) -> Result<Box<dyn AnyProgram>, LabError> {
+    any_program(resolved.program_word(), &resolved.program).map_err(|e| BadInput::new(e.to_string()).into())
+}
+
 /// Builds the initial memory, the threads and the machine, and runs it.
-pub fn simulate<P: Program>(resolved: &Resolved, program: &P, record: bool) -> Result<Simulated, LabError> {
+pub fn simulate(resolved: &Resolved, program: &dyn AnyProgram, record: bool) -> Result<Simulated, LabError> {
     let done = simulate_until(resolved, program, record, None)?;
     done.ok_or_else(|| LabError::Internal("a run without a deadline was given up".into()))
 }
 
 /// The same with a deadline on the host's clock; `None` if it passed first.
-pub fn simulate_until<P: Program>(
+pub fn simulate_until(
     resolved: &Resolved,
-    program: &P,
-    record: bool,
-    deadline: Option<Instant>,
-) -> Result<Option<Simulated>, LabError> {
-    let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
-    let free = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?.dram.0;
-    let threads = (0..resolved.threads).map(|t| body(resolved, program, t, free));
-    run_machine(resolved, initial(program)?, threads.collect(), record, deadline)
-}
-
-/// Runs the threads of a program, whatever it is, on the machine: compiled once and not for each program.
-fn run_machine(
-    resolved: &Resolved,
-    initial: Image,
-    threads: Vec<ThreadBody>,
+    program: &dyn AnyProgram,
     record: bool,
     deadline: Option<Instant>,
 ) -> Result<Option<Simulated>, LabError> {
     let r = &resolved.request;
+    let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
+    let size = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
+    let run = Run {
+        dialect: resolved.dialect(),
+        threads: resolved.threads,
+        warm_up: r.warmup,
+        ops: resolved.program.ops,
+        ack_every: r.ack_every,
+        cache: resolved.machine.spec.llc.size.0,
+        free: size.dram.0,
+    };
+    let initial = program.initial().map_err(|e| LabError::Internal(e.to_string()))?;
     let design = build_design(resolved)?;
     let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
         initial,
-        threads,
+        threads: (0..resolved.threads).map(|t| program.body(run, t)).collect(),
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
         warm_up: r.warmup.into(),
         record,
@@ -100,52 +102,6 @@ fn run_machine(
 pub fn build_design(resolved: &Resolved) -> Result<Box<dyn Design>, LabError> {
     let built = (resolved.design.build)(&resolved.design_settings, resolved.shape());
     built.map_err(|e| BadInput::new(e.to_string()).into())
-}
-
-/// Memory after the program's setup.
-fn initial<P: Program>(program: &P) -> Result<Image, LabError> {
-    let recording = Recorder::new(Schedule::default()).setup(|m| program.setup(m)).run();
-    recording
-        .map(|r| r.initial)
-        .map_err(|e: RecordError| LabError::Internal(e.to_string()))
-}
-
-/// What a thread of a bare run does: its operations (each acknowledged if `how.1`), without warm-up, then one explicit drain that
-/// acknowledges them all.
-pub fn thread_body<P: Program>(program: &P, dialect: Dialect, how: (u32, bool), thread: u32) -> ThreadBody {
-    let (program, (ops, ack_every)) = (program.clone(), how);
-    Box::new(move |m| {
-        let mut pm = Pm::new(m, dialect);
-        pm.ack_every = ack_every;
-        run_thread(&program, &mut pm, thread, 0, ops);
-        if dialect.logging != Logging::None {
-            pm.durable();
-            fencepost_kernel::Mem::ack(pm.m, ops - 1);
-        }
-    })
-}
-
-/// What one thread runs: its operations, then one explicit drain that acknowledges them all.
-fn body<P: Program>(resolved: &Resolved, program: &P, thread: u32, free: u64) -> ThreadBody {
-    let (program, dialect) = (program.clone(), resolved.dialect());
-    let (ops, ack_every) = (resolved.program.ops, resolved.request.ack_every);
-    let cache = resolved.machine.spec.llc.size.0;
-    let warm_up = WarmUp::new(
-        &program,
-        (thread, resolved.threads),
-        resolved.request.warmup,
-        cache,
-        free,
-    );
-    Box::new(move |m| {
-        let mut pm = Pm::new(m, dialect);
-        pm.ack_every = ack_every;
-        warm_up.run(&program, &mut pm, ops);
-        if dialect.logging != Logging::None {
-            pm.durable();
-            fencepost_kernel::Mem::ack(pm.m, ops - 1);
-        }
-    })
 }
 
 /// A machine that gets stuck is our defect, unless the run asked for a fault of the mechanism.

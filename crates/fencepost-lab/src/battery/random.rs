@@ -3,11 +3,11 @@
 use super::found::Found;
 use super::remote;
 use crate::config::shape_of;
-use crate::simulate::thread_body;
 use fencepost_contract::explore::{Oracle, check_prefixes};
 use fencepost_contract::{ConformReport, ContractKind, Demands, conform};
 use fencepost_designs::info::{Values, raw};
 use fencepost_designs::{DesignInfo, Environment};
+use fencepost_harness::thread_body;
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Bytes, Image, Ps, Stream, TraceKind};
 use fencepost_machine::memory::DurableAt;

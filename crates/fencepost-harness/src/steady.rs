@@ -73,8 +73,6 @@ impl WarmUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Request;
-    use crate::run::run;
     use fencepost_kernel::{Dialect, Fence, Flush, Image, Rmw, Val, Width};
     use fencepost_programs::{Settings, Visit, programs, with_program};
     use std::collections::BTreeSet;
@@ -186,52 +184,6 @@ mod tests {
                 .0;
             let [read, declared] = with_program(about.word, &settings, WarmsUp(free)).expect("small sizes");
             assert_eq!(read, declared, "{}", about.word);
-        }
-    }
-
-    /// Swaps of entries that fit the caches many times over, on a machine of few threads.
-    fn swaps(warmup: u32, check: bool) -> crate::result::RunResult {
-        let request = Request {
-            program: "sps".into(),
-            design: "volatile".into(),
-            threads: Some(4),
-            ops: 50,
-            warmup,
-            sets: vec!["program.entries=400".into()],
-            check,
-            ..Request::default()
-        };
-        run(&request).expect("a valid request")
-    }
-    #[test]
-    fn resident_data_is_in_the_caches_when_measuring_begins() {
-        assert_eq!(swaps(5, false).pm_reads, 0);
-        // 400 entries of a line each, of which 200 swaps in a cold run touch more than half.
-        assert!(swaps(0, false).pm_reads > 200);
-    }
-    #[test]
-    fn every_thread_is_measured_over_the_operations_asked_for() {
-        for warmup in [1, 7] {
-            assert_eq!(swaps(warmup, false).ops, 4 * 50);
-        }
-    }
-    #[test]
-    fn checking_changes_nothing_that_is_simulated() {
-        for design in ["volatile", "so", "themis"] {
-            let request = |check| Request {
-                program: "cq".into(),
-                design: design.into(),
-                ops: 20,
-                check,
-                ..Request::default()
-            };
-            let [plain, checked] = [false, true].map(|c| run(&request(c)).expect("a valid request"));
-            assert_eq!(
-                (plain.log_digest, plain.time_ps),
-                (checked.log_digest, checked.time_ps),
-                "{design}"
-            );
-            assert!(checked.check.is_some());
         }
     }
 }

@@ -1,0 +1,60 @@
+//! A program whatever it is.
+
+use crate::threads::{Run, steady_body};
+use fencepost_contract::explore::{
+    AnyOracle, CheckError, CrashCheck, Oracle, ProgramRun, RecordError, Recorder, Replayed, Report, Schedule,
+};
+use fencepost_kernel::{Image, OpRecord, Program};
+use fencepost_machine::ThreadBody;
+use fencepost_programs::{ProgramError, Settings, Visit, with_program};
+
+/// A program with its settings.
+pub trait AnyProgram {
+    /// Whether its threads race by design.
+    fn races(&self) -> bool;
+    /// Memory after the program's setup.
+    fn initial(&self) -> Result<Image, RecordError>;
+    /// What a thread of the simulated machine runs.
+    fn body(&self, run: Run, thread: u32) -> ThreadBody;
+    /// Recovery and audit of an execution with these operations, sorted by stamp ([`fencepost_kernel::Trace::ops`]).
+    fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a>;
+    /// Explores the crash states of its executions ([`CrashCheck::program`]).
+    fn crash_check(&self, check: &CrashCheck, run: ProgramRun) -> Result<Report, CheckError>;
+    /// Runs recovery again on the crash state that a witness names ([`CrashCheck::replay_program`]).
+    fn replay(&self, check: &CrashCheck, run: ProgramRun, id: &str) -> Result<Replayed, CheckError>;
+}
+
+impl<P: Program> AnyProgram for P {
+    fn races(&self) -> bool {
+        P::RACES
+    }
+    fn initial(&self) -> Result<Image, RecordError> {
+        let recording = Recorder::new(Schedule::default()).setup(|m| self.setup(m)).run();
+        recording.map(|r| r.initial)
+    }
+    fn body(&self, run: Run, thread: u32) -> ThreadBody {
+        steady_body(self, run, thread)
+    }
+    fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a> {
+        Box::new(Oracle::new(self, ops))
+    }
+    fn crash_check(&self, check: &CrashCheck, run: ProgramRun) -> Result<Report, CheckError> {
+        check.program(self, run)
+    }
+    fn replay(&self, check: &CrashCheck, run: ProgramRun, id: &str) -> Result<Replayed, CheckError> {
+        check.replay_program(self, run, id)
+    }
+}
+
+struct Boxed;
+impl Visit for Boxed {
+    type Out = Box<dyn AnyProgram>;
+    fn visit<P: Program>(self, program: P) -> Self::Out {
+        Box::new(program)
+    }
+}
+
+/// A program of the registry. Settings that it cannot run with are refused.
+pub fn any_program(word: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
+    with_program(word, settings, Boxed)
+}
