@@ -1,5 +1,5 @@
-//! Floor 1: what a persist-ordering design promises, whether a recorded execution kept the promise, and what a
-//! power failure may leave behind under it.
+//! What a persist-ordering design promises, whether a recorded execution kept the promise, and what a power failure may
+//! leave behind under it.
 //!
 //! A *contract* turns an execution ([`fencepost_kernel::Trace`]) into a [`CrashSpace`]: a persist-order graph over
 //! the execution's stores ([`PersistGraph`]) plus, for every moment at which the power may fail, the stores that

@@ -180,12 +180,12 @@ impl PersistBuffer {
         Some(e)
     }
     /// Entry `seq` of another core has drained: what depends on it learns the epochs it drained into.
-    pub fn tell(&mut self, owner: PortId, seq: Seq, (floor, after_fence): (Epoch, Epoch)) {
+    pub fn tell(&mut self, owner: PortId, seq: Seq, (earliest, after_fence): (Epoch, Epoch)) {
         let own = [&mut self.accum, &mut self.inherited.deps];
         let mut later = false;
         for deps in self.entries.iter_mut().map(|e| &mut e.deps).chain(own) {
             match deps.newest_of(owner) {
-                Some(s) if s == seq => deps.raise(floor, after_fence),
+                Some(s) if s == seq => deps.raise(earliest, after_fence),
                 Some(s) => later |= s > seq,
                 None => {}
             }

@@ -25,14 +25,14 @@ pub type Drained = [u64];
 pub struct Deps {
     newest: Vec<(PortId, Seq)>,
     /// Merging epochs only: the earliest epoch that a persist with these dependences may join.
-    pub floor: Epoch,
+    pub earliest: Epoch,
     /// Merging epochs only: the earliest epoch that may follow a FENCE with these dependences.
     pub after_fence: Epoch,
 }
 impl Deps {
     /// Merging epochs: raises the epochs.
-    pub fn raise(&mut self, floor: Epoch, after_fence: Epoch) {
-        self.floor = self.floor.max(floor);
+    pub fn raise(&mut self, earliest: Epoch, after_fence: Epoch) {
+        self.earliest = self.earliest.max(earliest);
         self.after_fence = self.after_fence.max(after_fence);
     }
     /// Adds a dependence; per core the newer replaces the older.
@@ -58,7 +58,7 @@ impl Deps {
     /// Forgets everything.
     pub fn reset(&mut self) {
         self.newest.clear();
-        self.floor = Epoch::default();
+        self.earliest = Epoch::default();
         self.after_fence = Epoch::default();
     }
     /// Moves the contents out and leaves nothing behind.

@@ -39,10 +39,10 @@ impl Delegated {
         let Some(head) = self.front.tracker.ports[port.index()].entries.front() else {
             return false;
         };
-        let (seq, floor, after_fence) = (head.seq, head.deps.floor, head.deps.after_fence);
+        let (seq, earliest, after_fence) = (head.seq, head.deps.earliest, head.deps.after_fence);
         let raise = match &head.kind {
             Kind::Persist { line, data, hart, .. } => {
-                let epoch = self.persist_epoch(cx, port, floor);
+                let epoch = self.persist_epoch(cx, port, earliest);
                 let write = Write {
                     line: *line,
                     data: *data,
@@ -56,26 +56,26 @@ impl Delegated {
                     return false;
                 }
                 self.front.tracker.merge.as_mut().zip(epoch).map(|(merge, e)| {
-                    merge.persisted(port, floor, e);
+                    merge.persisted(port, earliest, e);
                     (e, Epoch(e.0 + 1))
                 })
             }
             Kind::Fence { sets } => {
                 let sets = *sets;
-                self.close_epoch(cx, port, (floor, after_fence), sets)
+                self.close_epoch(cx, port, (earliest, after_fence), sets)
             }
         };
         self.front.tracker.drop_head(port, raise);
         self.front.fence_left(cx, port, seq, false);
         true
     }
-    fn persist_epoch(&self, cx: &dyn Cx, port: PortId, floor: Epoch) -> Option<Epoch> {
+    fn persist_epoch(&self, cx: &dyn Cx, port: PortId, earliest: Epoch) -> Option<Epoch> {
         if cx.durable_on_accept() {
             return None;
         }
         Some(match &self.front.tracker.merge {
             None => cx.open_epoch(QUEUE),
-            Some(merge) => merge.persist_epoch(port, floor, cx.active_epoch(QUEUE)),
+            Some(merge) => merge.persist_epoch(port, earliest, cx.active_epoch(QUEUE)),
         })
     }
     /// A FENCE drains: the epoch rule. Answers what its dependents learn.

@@ -28,23 +28,23 @@ impl Merge {
             slots: slots.max(1),
         }
     }
-    /// The epoch that a persist joins whose dependences allow `floor`.
-    pub fn persist_epoch(&self, owner: PortId, floor: Epoch, active: Epoch) -> Epoch {
-        self.pointer[owner.index()].max(floor).max(active)
+    /// The epoch that a persist joins whose dependences allow `earliest`.
+    pub fn persist_epoch(&self, owner: PortId, earliest: Epoch, active: Epoch) -> Epoch {
+        self.pointer[owner.index()].max(earliest).max(active)
     }
-    /// The persist has joined `epoch`; later entries of the core may not fall behind its `floor`.
-    pub fn persisted(&mut self, owner: PortId, floor: Epoch, epoch: Epoch) {
+    /// The persist has joined `epoch`; later entries of the core may not fall behind its `earliest`.
+    pub fn persisted(&mut self, owner: PortId, earliest: Epoch, epoch: Epoch) {
         let pointer = &mut self.pointer[owner.index()];
-        *pointer = (*pointer).max(floor);
+        *pointer = (*pointer).max(earliest);
         self.last_persist[owner.index()] = Some(epoch);
     }
     /// A FENCE with these raised epochs has drained; its sets linger. Answers the core's new pointer.
     pub fn fence(&mut self, owner: PortId, raised: (Epoch, Epoch), active: Epoch, sets: &AccessSets) -> Epoch {
         let own = self.last_persist[owner.index()].map_or(Epoch(0), |e| Epoch(e.0 + 1));
-        let (floor, after_fence) = raised;
+        let (earliest, after_fence) = raised;
         let others = Epoch(active.0 + 1);
         let pointer = self.pointer[owner.index()]
-            .max(floor)
+            .max(earliest)
             .max(after_fence)
             .max(own)
             .max(others);

@@ -32,7 +32,7 @@ impl Tracker {
     /// Whether a core still passes on dependences it received.
     pub(super) fn passes_on(&self, owner: PortId, active: Epoch) -> bool {
         let deps = &self.ports[owner.index()].inherited.deps;
-        deps.floor > active || !deps.clear_of(&self.drained)
+        deps.earliest > active || !deps.clear_of(&self.drained)
     }
 
     /// A bus request of core `by` is granted: collects dependences from every other port, whether or not its cache
@@ -76,10 +76,10 @@ impl Tracker {
         let port = &self.ports[by.index()];
         let (accum, inherited) = (&port.accum, &port.inherited);
         let ordered = accum
-            .floor
+            .earliest
             .min(Epoch(accum.after_fence.0.saturating_sub(past(Epoch(0), line).0)));
         match (self.forward, inherited.recording) {
-            (true, true) => ordered.min(inherited.deps.floor),
+            (true, true) => ordered.min(inherited.deps.earliest),
             (true, false) => Epoch(0),
             (false, _) => ordered,
         }
@@ -133,7 +133,7 @@ impl Tracker {
                 .filter(|d| d.0 != by)
                 .map(|(c, s)| (c, s, true)),
         );
-        let epoch = inherited.deps.floor;
+        let epoch = inherited.deps.earliest;
         self.ports[by.index()].accum.raise(epoch, past(epoch, probe.line()));
         self.ports[by.index()].inherited.deps.raise(epoch, Epoch::default());
     }

@@ -105,7 +105,7 @@ impl Tracker {
             self.replace_handed(owner, line);
         }
         let port = &mut self.ports[owner.index()];
-        let unordered = port.accum.clear_of(&self.drained) && port.accum.floor <= active;
+        let unordered = port.accum.clear_of(&self.drained) && port.accum.earliest <= active;
         let may_join = unordered || self.fault == Fault::CoalesceWithDependences;
         if let Some((held, by)) = port.joinable(line).filter(|_| may_join) {
             (*held, *by) = (*data, hart);
@@ -211,7 +211,7 @@ impl Tracker {
         }
     }
     /// The oldest entry of a core has drained: every port drops its id. With merging epochs, what depended on it learns
-    /// the epoch (`floor`, and where a FENCE of the dependent leads, `after_fence`).
+    /// the epoch (`earliest`, and where a FENCE of the dependent leads, `after_fence`).
     pub fn drop_head(&mut self, owner: PortId, raise: Option<(Epoch, Epoch)>) -> Option<Kind> {
         let entry = self.ports[owner.index()].pop()?;
         self.drained[owner.index()] = entry.seq.0;
@@ -223,9 +223,9 @@ impl Tracker {
         for waiting in PortId::all_in(self.waiting) {
             self.look_at_head(waiting);
         }
-        if let Some((floor, after_fence)) = raise {
+        if let Some((earliest, after_fence)) = raise {
             for port in self.ports.iter_mut().filter(|p| p.names >> owner.0 & 1 == 1) {
-                port.tell(owner, entry.seq, (floor, after_fence));
+                port.tell(owner, entry.seq, (earliest, after_fence));
             }
         }
         Some(entry.kind)

@@ -186,7 +186,7 @@ fn pointer_storage(_: &Runs) -> Result<String, String> {
             .iter()
             .flat_map(|b| &b.items)
             .find(|i| i.what.starts_with("tail pointers"));
-        let found = tags.ok_or("no tail pointers on the bill")?.bits as f64 / 8192.0;
+        let found = tags.ok_or("no tail pointers among the storage costs")?.bits as f64 / 8192.0;
         if found != kib {
             return Err(format!("{bits} bits: {found} KB instead of {kib}"));
         }
