@@ -3,10 +3,13 @@
 use super::lines::Behind;
 use super::outside::Outside;
 use super::state::{Arrived, Hierarchy};
-use super::tags::State;
+use super::tags::{Spot, State, WayRef};
 use crate::seam::{Cause, Level};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, LineAddr};
+
+/// A way, and whether the line is there already.
+type Place = (WayRef, bool);
 
 impl Hierarchy {
     /// Installs the line of a miss. `None` if the write-back buffer is full; the fill is tried again when it is not.
@@ -14,22 +17,31 @@ impl Hierarchy {
         let m = &self.cores[core.index()].misses[miss];
         let (line, fill, words) = (m.line, m.fill, m.words.as_deref().copied());
         if let Some(f) = fill {
-            if !self.free_ways(out, core, line) {
+            let Some((in_l1, in_l2)) = self.free_ways(out, core, line) else {
                 self.charge_miss(core, miss, Cause::WbbFull);
                 self.cores[core.index()].stuck_fills.push(miss);
                 return None;
-            }
+            };
             // A copy that the L1 has already may have been stored to since the request was granted.
-            let here = self.keeps_bytes() && self.cores[core.index()].l1.find(line).is_some();
+            let here = self.keeps_bytes() && in_l1.1;
             let words = self.words(Level::L1(core), line).filter(|_| here).or(words);
             let c = &mut self.cores[core.index()];
-            if let Some(l2) = c.l2.as_mut() {
-                let (was, meta) = l2.find(line).map_or((false, 0), |w| (l2.dirty(w), l2.meta(w)));
-                l2.insert(line, f.state, was, meta);
+            if let (Some(l2), Some((way, here))) = (c.l2.as_mut(), in_l2) {
+                let (was, meta) = if here {
+                    (l2.dirty(way), l2.meta(way))
+                } else {
+                    (false, 0)
+                };
+                l2.put(way, line, f.state, was, meta);
             }
-            let (was, meta) = c.l1.find(line).map_or((false, 0), |w| (c.l1.dirty(w), c.l1.meta(w)));
+            let (way, here) = in_l1;
+            let (was, meta) = if here {
+                (c.l1.dirty(way), c.l1.meta(way))
+            } else {
+                (false, 0)
+            };
             let state = if was || f.dirty { State::Modified } else { f.state };
-            c.l1.insert(line, state, was || f.dirty, if was { meta } else { f.meta });
+            c.l1.put(way, line, state, was || f.dirty, if was { meta } else { f.meta });
             self.bus.lines.add_holder(line, core);
             self.set_words(Level::L1(core), line, words);
             self.set_words(Level::L2(core), line, words);
@@ -68,44 +80,59 @@ impl Hierarchy {
         self.bus.lines.put_back(index, queue);
     }
 
-    /// Frees a way for `line` in the core's private caches; false if the write-back buffer has no entry for a victim.
-    fn free_ways(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) -> bool {
+    /// The ways for `line` in the core's private caches, first and second level, made free where the line is not there yet (the
+    /// second word says whether it is). `None` if the write-back buffer has no entry for a victim.
+    fn free_ways(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) -> Option<(Place, Option<Place>)> {
         let free = |m: &Hierarchy| {
             let c = &m.cores[core.index()];
             !m.hooks.holds || c.write_back.len() < m.spec.l1.writeback_buffer as usize
         };
-        if let Some(victim) = self.cores[core.index()].l1.victim(line) {
-            if !free(self) {
-                return false;
-            }
-            if let Some(gone) = self.cores[core.index()].l1.remove(victim) {
-                self.leave_l1(out, core, gone);
-            }
-        }
-        let victim = self.cores[core.index()].l2.as_ref().and_then(|l2| l2.victim(line));
-        if let Some(victim) = victim {
-            if !free(self) {
-                return false;
-            }
-            let c = &mut self.cores[core.index()];
-            if let Some(mut gone) = c.l2.as_mut().and_then(|l2| l2.remove(victim)) {
-                // The second level includes the first.
-                if let Some(above) = c.l1.take(gone.line)
-                    && above.dirty
-                    && !planted!(
-                        "hierarchy.second-level-forgets-first",
-                        "a victim of the second level takes newer bytes of the first along"
-                    )
-                {
-                    gone.dirty = true;
-                    gone.meta = above.meta;
-                    let words = self.words(Level::L1(core), gone.line);
-                    self.set_words(Level::L2(core), gone.line, words);
+        let in_l1 = match self.cores[core.index()].l1.spot(line) {
+            Spot::Here(way) => (way, true),
+            Spot::Free(way) => (way, false),
+            Spot::Full(victim) => {
+                if !free(self) {
+                    return None;
                 }
-                self.leave_l2(out, core, gone);
+                if let Some(gone) = self.cores[core.index()].l1.remove(victim) {
+                    self.leave_l1(out, core, gone);
+                }
+                (victim, false)
             }
+        };
+        let in_l2 = match self.cores[core.index()].l2.as_ref().map(|l2| l2.spot(line)) {
+            None => return Some((in_l1, None)),
+            Some(Spot::Here(way)) => (way, true),
+            Some(Spot::Free(way)) => (way, false),
+            Some(Spot::Full(victim)) => {
+                if !free(self) {
+                    return None;
+                }
+                self.expel_l2(out, core, victim);
+                (victim, false)
+            }
+        };
+        Some((in_l1, Some(in_l2)))
+    }
+    /// A way of the second level is emptied, and with it the first level's copy: the second level includes the first.
+    fn expel_l2(&mut self, out: &mut impl Outside, core: CoreId, victim: WayRef) {
+        let c = &mut self.cores[core.index()];
+        let Some(mut gone) = c.l2.as_mut().and_then(|l2| l2.remove(victim)) else {
+            return;
+        };
+        if let Some(above) = c.l1.take(gone.line)
+            && above.dirty
+            && !planted!(
+                "hierarchy.second-level-forgets-first",
+                "a victim of the second level takes newer bytes of the first along"
+            )
+        {
+            gone.dirty = true;
+            gone.meta = above.meta;
+            let words = self.words(Level::L1(core), gone.line);
+            self.set_words(Level::L2(core), gone.line, words);
         }
-        true
+        self.leave_l2(out, core, gone);
     }
 
     /// Fills that found the write-back buffer full, to be tried again.

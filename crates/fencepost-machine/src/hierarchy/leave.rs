@@ -3,7 +3,7 @@
 use super::held::Words;
 use super::outside::Outside;
 use super::state::{Departure, Hierarchy, Side};
-use super::tags::{Evicted, State};
+use super::tags::{Evicted, Spot, State};
 use super::versions::level_key;
 use crate::seam::{Exit, Gate, Level, Why, Write};
 use fencepost_kernel::planted;
@@ -136,23 +136,26 @@ impl Hierarchy {
         words: Option<Words>,
     ) {
         let llc = &mut self.llc.tags;
-        if let Some(w) = llc.find(line) {
-            llc.touch(w);
-            if dirty {
-                llc.set_dirty(w, true);
-                llc.set_meta(w, meta);
-                self.set_words(Level::Llc, line, words);
+        let way = match llc.spot(line) {
+            Spot::Here(w) => {
+                llc.touch(w);
+                if dirty {
+                    llc.set_dirty(w, true);
+                    llc.set_meta(w, meta);
+                    self.set_words(Level::Llc, line, words);
+                }
+                return;
             }
-            return;
-        }
-        if let Some(gone) = llc.victim(line).and_then(|v| llc.remove(v))
-            && gone.dirty
-        {
-            self.leave_llc(out, gone);
-        }
-        self.llc
-            .tags
-            .insert(line, State::Shared, dirty, if dirty { meta } else { 0 });
+            Spot::Free(w) => w,
+            Spot::Full(victim) => {
+                if let Some(gone) = llc.remove(victim).filter(|gone| gone.dirty) {
+                    self.leave_llc(out, gone);
+                }
+                victim
+            }
+        };
+        let meta = if dirty { meta } else { 0 };
+        self.llc.tags.put(way, line, State::Shared, dirty, meta);
         self.set_words(Level::Llc, line, words);
     }
 

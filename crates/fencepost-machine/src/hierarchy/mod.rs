@@ -28,10 +28,10 @@ mod lines;
 mod miss;
 mod outgoing;
 mod outside;
-mod prints;
 mod read;
 mod registers;
 mod remote;
+mod sets;
 mod state;
 mod tags;
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! A set-associative tag array with least-recently-used replacement.
 
-use super::prints::Prints;
+use super::sets::{GROUP, Sets};
 use crate::seam::Way;
 use crate::spec::CacheSpec;
 use fencepost_kernel::LineAddr;
-use std::num::NonZeroU64;
 
 /// Coherence state of a way that holds a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -34,34 +33,6 @@ impl WayRef {
     }
 }
 
-/// What a way holds: a line, and whether it is a frozen version of it. One integer, because a look-up compares every way of
-/// a set with the one that names the line's current version.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct Key(NonZeroU64);
-impl Key {
-    #[inline]
-    fn new(line: LineAddr, frozen: bool) -> Key {
-        let key = line.0 << 2 | u64::from(frozen) << 1 | 1;
-        Key(NonZeroU64::new(key).expect("the lowest bit is set"))
-    }
-    fn line(self) -> LineAddr {
-        LineAddr(self.0.get() >> 2)
-    }
-    fn frozen(self) -> bool {
-        self.0.get() & 2 != 0
-    }
-}
-
-#[derive(Copy, Clone, Debug)]
-struct Slot {
-    key: Option<Key>,
-    /// When it was used last, counted in uses.
-    used: u64,
-    meta: u32,
-    state: State,
-    dirty: bool,
-}
-
 /// A line that had to leave.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Evicted {
@@ -88,172 +59,220 @@ impl Evicted {
     }
 }
 
-/// Ways of a set that are compared one by one.
-const FEW: usize = 4;
+/// Where a line is in its set, or can be put.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// It is there.
+    Here(WayRef),
+    /// It is not, and this way is empty.
+    Free(WayRef),
+    /// The set is full; this way is to be emptied for it.
+    Full(WayRef),
+}
+
+/// What is kept of a way's state, in a byte: its coherence state, and these bits.
+const STATE: u8 = 3;
+const DIRTY: u8 = 4;
+/// See [`Tags::is_settled`].
+const SETTLED: u8 = 8;
+
+fn flags(state: State, dirty: bool) -> u8 {
+    state as u8 | if dirty { DIRTY } else { 0 }
+}
+fn state(flags: u8) -> State {
+    match flags & STATE {
+        0 => State::Shared,
+        1 => State::Exclusive,
+        _ => State::Modified,
+    }
+}
 
 /// The tag array of one cache.
 #[derive(Clone, Debug)]
 pub struct Tags {
-    prints: Prints,
-    slots: Vec<Slot>,
-    ways: usize,
+    sets: Sets,
+    /// The line of every way that holds one.
+    lines: Vec<LineAddr>,
+    /// The design's marks; empty until one is not zero.
+    metas: Vec<u32>,
+    /// `lines` and `metas` have a group in so many places, a power of two (this is its exponent): few ways do not fill one.
+    places: u32,
     mask: u64,
     /// Bits of a line's number that choose its set.
     set_bits: u32,
-    clock: u64,
+    /// Whether any version was ever frozen.
+    freezes: bool,
 }
 
 impl Tags {
     /// An empty cache of this geometry. The spec must have been validated.
     pub fn new(spec: &CacheSpec) -> Tags {
         let (ways, sets) = (spec.ways as usize, spec.sets() as usize);
-        let empty = Slot {
-            key: None,
-            used: 0,
-            meta: 0,
-            state: State::Shared,
-            dirty: false,
-        };
+        let places = ways.min(GROUP).next_power_of_two();
+        let all = Sets::new(ways, sets);
         Tags {
-            prints: Prints::new(ways, sets),
-            slots: vec![empty; ways * sets],
-            ways,
+            lines: vec![LineAddr(0); all.len() / GROUP * places],
+            sets: all,
+            metas: Vec::new(),
+            places: places.trailing_zeros(),
             mask: sets as u64 - 1,
             set_bits: sets.trailing_zeros(),
-            clock: 0,
+            freezes: false,
         }
     }
     /// The first way of a line's set.
     #[inline]
     fn first(&self, line: LineAddr) -> usize {
-        (line.0 & self.mask) as usize * self.ways
+        self.sets.first((line.0 & self.mask) as usize)
     }
     #[inline]
     fn print(&self, line: LineAddr) -> u8 {
-        Prints::of(line.0 >> self.set_bits)
+        Sets::print(line.0 >> self.set_bits)
+    }
+    /// Where `lines` and `metas` have a way.
+    #[inline]
+    fn at(&self, way: usize) -> usize {
+        ((way / GROUP) << self.places) + way % GROUP
+    }
+    #[inline]
+    fn find_in(&self, first: usize, line: LineAddr) -> Option<usize> {
+        let print = self.print(line);
+        self.sets.find(first, print, |way| self.lines[self.at(way)] == line)
     }
     /// The way that holds the current version of `line`.
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<WayRef> {
-        let (first, key) = (self.first(line), Some(Key::new(line, false)));
-        let hit = match self.ways {
-            // Of so few ways the tags themselves are quicker to compare.
-            ..=FEW => {
-                let set = &self.slots[first..first + self.ways];
-                set.iter().position(|s| s.key == key).map(|way| first + way)
-            }
-            _ => {
-                let print = self.print(line);
-                self.prints.find(first, print, |way| self.slots[way].key == key)
-            }
-        };
+        let hit = self.find_in(self.first(line), line);
         hit.map(|way| WayRef(way as u32))
+    }
+    /// Where `line` is or can be put. What must leave for it is the version used longest ago; frozen ones leave only when the whole
+    /// set is frozen.
+    pub fn spot(&self, line: LineAddr) -> Spot {
+        let first = self.first(line);
+        let way = |way: usize| WayRef(way as u32);
+        if let Some(here) = self.find_in(first, line) {
+            return Spot::Here(way(here));
+        }
+        if let Some(free) = self.sets.empty(first) {
+            return Spot::Free(way(free));
+        }
+        Spot::Full(way(match self.freezes {
+            false => self.sets.oldest(first),
+            true => self.sets.oldest_current(first),
+        }))
     }
     /// The way that holds the frozen version of `line` named by `meta`.
     pub fn find_frozen(&self, line: LineAddr, meta: u32) -> Option<WayRef> {
-        let (first, key) = (self.first(line), Some(Key::new(line, true)));
-        let found = (first..first + self.ways).find(|i| self.slots[*i].key == key && self.slots[*i].meta == meta);
-        found.map(|i| WayRef(i as u32))
+        let first = self.first(line);
+        let mut ways = first..first + self.sets.ways();
+        let is = |w: &usize| self.sets.is_frozen(*w) && self.lines[self.at(*w)] == line && self.mark(*w) == meta;
+        ways.find(is).map(|w| WayRef(w as u32))
     }
     /// Marks a way as used now.
+    #[inline]
     pub fn touch(&mut self, way: WayRef) {
-        self.clock += 1;
-        self.slots[way.0 as usize].used = self.clock;
+        self.sets.touch(way.0 as usize);
     }
     /// Coherence state of a way.
+    #[inline]
     pub fn state(&self, way: WayRef) -> State {
-        self.slots[way.0 as usize].state
+        state(self.sets.flags(way.0 as usize))
     }
     /// Changes the coherence state of a way.
+    #[inline]
     pub fn set_state(&mut self, way: WayRef, state: State) {
-        self.slots[way.0 as usize].state = state;
+        let flags = self.sets.flags_mut(way.0 as usize);
+        *flags = *flags & DIRTY | state as u8;
     }
     /// Whether a way is dirty.
+    #[inline]
     pub fn dirty(&self, way: WayRef) -> bool {
-        self.slots[way.0 as usize].dirty
+        self.sets.flags(way.0 as usize) & DIRTY != 0
     }
     /// Marks a way dirty or clean.
+    #[inline]
     pub fn set_dirty(&mut self, way: WayRef, dirty: bool) {
-        self.slots[way.0 as usize].dirty = dirty;
+        let flags = self.sets.flags_mut(way.0 as usize);
+        *flags = *flags & STATE | if dirty { DIRTY } else { 0 };
+    }
+    /// Whether the way is modified, dirty and has been settled ([`Tags::settle`]) since it was not.
+    #[inline]
+    pub fn is_settled(&self, way: WayRef) -> bool {
+        self.sets.flags(way.0 as usize) & SETTLED != 0
+    }
+    /// A modified, dirty way: whatever a store in it means for other caches has been done, until its state changes again.
+    #[inline]
+    pub fn settle(&mut self, way: WayRef) {
+        *self.sets.flags_mut(way.0 as usize) = flags(State::Modified, true) | SETTLED;
+    }
+    #[inline]
+    fn mark(&self, way: usize) -> u32 {
+        self.metas.get(self.at(way)).copied().unwrap_or(0)
     }
     /// The design's mark of a way.
+    #[inline]
     pub fn meta(&self, way: WayRef) -> u32 {
-        self.slots[way.0 as usize].meta
+        self.mark(way.0 as usize)
     }
     /// Changes the design's mark of a way.
+    #[inline]
     pub fn set_meta(&mut self, way: WayRef, meta: u32) {
-        self.slots[way.0 as usize].meta = meta;
+        if self.metas.is_empty() {
+            if meta == 0 {
+                return;
+            }
+            self.metas = vec![0; self.lines.len()];
+        }
+        let at = self.at(way.0 as usize);
+        self.metas[at] = meta;
     }
     /// Sets the design's mark of every way to zero.
     pub fn clear_meta(&mut self) {
-        self.slots.iter_mut().for_each(|s| s.meta = 0);
+        self.metas.fill(0);
     }
     /// Turns a way into a frozen version; loads no longer see it.
     pub fn freeze(&mut self, way: WayRef) {
-        let key = &mut self.slots[way.0 as usize].key;
-        *key = key.map(|k| Key::new(k.line(), true));
-        self.prints.freeze(way.0 as usize);
-    }
-    fn taken(&self, i: usize) -> Option<Evicted> {
-        let s = &self.slots[i];
-        s.key.map(|k| Evicted {
-            line: k.line(),
-            state: s.state,
-            dirty: s.dirty,
-            meta: s.meta,
-            frozen: k.frozen(),
-        })
+        self.freezes = true;
+        self.sets.freeze(way.0 as usize);
     }
     /// What a way holds.
+    #[inline]
     pub fn peek(&self, way: WayRef) -> Option<Evicted> {
-        self.taken(way.0 as usize)
+        let i = way.0 as usize;
+        self.sets.is_full(i).then(|| Evicted {
+            line: self.lines[self.at(i)],
+            state: self.state(way),
+            dirty: self.dirty(way),
+            meta: self.mark(i),
+            frozen: self.sets.is_frozen(i),
+        })
     }
     /// Empties a way.
+    #[inline]
     pub fn remove(&mut self, way: WayRef) -> Option<Evicted> {
-        let gone = self.taken(way.0 as usize);
-        self.slots[way.0 as usize].key = None;
-        self.prints.clear(way.0 as usize);
+        let gone = self.peek(way);
+        self.sets.clear(way.0 as usize);
         gone
     }
     /// Empties the way that holds `line`, if any.
     pub fn take(&mut self, line: LineAddr) -> Option<Evicted> {
         self.find(line).and_then(|w| self.remove(w))
     }
-    /// What must leave before `line` can be inserted: nothing if it is present or its set has a free way.
-    pub fn victim(&self, line: LineAddr) -> Option<WayRef> {
-        let first = self.first(line);
-        if self.prints.empty(first).is_some() || self.find(line).is_some() {
-            return None;
-        }
-        let set = self.slots[first..first + self.ways].iter().enumerate();
-        let oldest = match self.prints.any_frozen(first) {
-            false => set.min_by_key(|(_, s)| s.used),
-            // Frozen versions leave only when the whole set is frozen.
-            true => set.min_by_key(|(_, s)| (s.key.is_some_and(Key::frozen), s.used)),
-        };
-        oldest.map(|(i, _)| WayRef((first + i) as u32))
-    }
-    /// Inserts `line` into a free way of its set (or its present way) and returns the way. The caller has freed one.
-    pub fn insert(&mut self, line: LineAddr, state: State, dirty: bool, meta: u32) -> WayRef {
-        let present = self.find(line).map(|w| w.0 as usize);
-        let way = present
-            .or_else(|| self.prints.empty(self.first(line)))
-            .expect("the caller frees a way before inserting");
-        self.prints.fill(way, self.print(line));
-        self.clock += 1;
-        self.slots[way] = Slot {
-            key: Some(Key::new(line, false)),
-            used: self.clock,
-            meta,
-            state,
-            dirty,
-        };
-        WayRef(way as u32)
+    /// Puts `line` into a way of its set that is empty or holds it.
+    #[inline]
+    pub fn put(&mut self, way: WayRef, line: LineAddr, state: State, dirty: bool, meta: u32) {
+        let (i, print) = (way.0 as usize, self.print(line));
+        self.sets.fill(i, print, flags(state, dirty));
+        self.sets.touch(i);
+        let at = self.at(i);
+        self.lines[at] = line;
+        self.set_meta(way, meta);
     }
     /// Every dirty line, in array order.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        let dirty = self.slots.iter().filter(|s| s.dirty);
-        dirty.filter_map(|s| s.key.map(Key::line))
+        let ways = self.sets.full().map(|w| WayRef(w as u32));
+        ways.filter(|w| self.dirty(*w))
+            .map(|w| self.lines[self.at(w.0 as usize)])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::outside::Outside;
 use super::state::Hierarchy;
-use super::tags::{State, WayRef};
+use super::tags::{Spot, State, WayRef};
 use crate::seam::{Cause, Level, Place};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
@@ -29,14 +29,19 @@ impl Hierarchy {
                 self.versions.insert(key, data);
                 self.cores[core.index()].l1.freeze(way);
                 self.counters.versions += 1;
-                if let Some(v) = self.cores[core.index()].l1.victim(held.line)
-                    && let Some(gone) = self.cores[core.index()].l1.remove(v)
-                {
-                    self.leave_l1(out, core, gone);
-                }
+                let way = match self.cores[core.index()].l1.spot(held.line) {
+                    Spot::Here(way) | Spot::Free(way) => way,
+                    Spot::Full(victim) => {
+                        if let Some(gone) = self.cores[core.index()].l1.remove(victim) {
+                            self.leave_l1(out, core, gone);
+                        }
+                        victim
+                    }
+                };
                 self.forget_llc_dirt(held.line); // The frozen way has those bytes.
                 let l1 = &mut self.cores[core.index()].l1;
-                Ok(l1.insert(held.line, State::Modified, true, 0))
+                l1.put(way, held.line, State::Modified, true, 0);
+                Ok(way)
             }
         }
     }
@@ -44,6 +49,10 @@ impl Hierarchy {
     /// A store performs in a way of an L1 that may be written.
     #[inline]
     pub fn store(&mut self, core: CoreId, line: LineAddr, way: WayRef) {
+        // Most stores are not the first to their line: the caches below know.
+        if self.cores[core.index()].l1.is_settled(way) {
+            return;
+        }
         if self.cores[core.index()].l1.state(way) == State::Exclusive
             && !planted!(
                 "hierarchy.older-copy-stays-dirty",
@@ -53,8 +62,7 @@ impl Hierarchy {
             self.forget_llc_dirt(line); // The copy below must not be written back over this one.
         }
         let private = &mut self.cores[core.index()];
-        private.l1.set_state(way, State::Modified);
-        private.l1.set_dirty(way, true);
+        private.l1.settle(way);
         if let Some(l2) = private.l2.as_mut()
             && let Some(w) = l2.find(line)
         {

@@ -2,6 +2,27 @@
 
 use super::*;
 use fencepost_kernel::{Bytes, Ps};
+/// The way that must be emptied before the line can be put into its set.
+fn victim(tags: &Tags, line: LineAddr) -> Option<WayRef> {
+    match tags.spot(line) {
+        Spot::Full(way) => Some(way),
+        Spot::Here(way) => {
+            assert_eq!(tags.find(line), Some(way));
+            None
+        }
+        Spot::Free(way) => {
+            assert_eq!((tags.find(line), tags.peek(way)), (None, None));
+            None
+        }
+    }
+}
+fn insert(tags: &mut Tags, line: LineAddr, state: State, dirty: bool, meta: u32) -> WayRef {
+    let (Spot::Here(way) | Spot::Free(way)) = tags.spot(line) else {
+        panic!("a way must be free");
+    };
+    tags.put(way, line, state, dirty, meta);
+    way
+}
 fn two_way() -> Tags {
     Tags::new(&CacheSpec {
         size: Bytes(64 * 2 * 4),
@@ -15,28 +36,28 @@ fn two_way() -> Tags {
 fn the_least_recently_used_way_is_the_victim() {
     let mut t = two_way();
     let (a, b, c) = (LineAddr(0), LineAddr(4), LineAddr(8)); // one set
-    t.insert(a, State::Exclusive, false, 0);
-    assert_eq!(t.victim(b), None);
-    t.insert(b, State::Modified, true, 7);
+    insert(&mut t, a, State::Exclusive, false, 0);
+    assert_eq!(victim(&t, b), None);
+    insert(&mut t, b, State::Modified, true, 7);
     let w = t.find(a).unwrap();
     t.touch(w);
-    let v = t.victim(c).unwrap();
+    let v = victim(&t, c).unwrap();
     let gone = t.remove(v).unwrap();
     assert_eq!((gone.line, gone.dirty, gone.meta), (b, true, 7));
-    t.insert(c, State::Shared, false, 0);
+    insert(&mut t, c, State::Shared, false, 0);
     assert!(t.find(a).is_some() && t.find(b).is_none() && t.find(c).is_some());
 }
 #[test]
 fn frozen_versions_are_invisible_and_leave_last() {
     let mut t = two_way();
     let (a, b) = (LineAddr(0), LineAddr(4));
-    let w = t.insert(a, State::Modified, true, 1);
+    let w = insert(&mut t, a, State::Modified, true, 1);
     t.freeze(w);
     assert_eq!(t.find(a), None);
-    t.insert(a, State::Modified, true, 2);
+    insert(&mut t, a, State::Modified, true, 2);
     assert_eq!(t.meta(t.find(a).unwrap()), 2);
     assert_eq!(
-        t.remove(t.victim(b).unwrap()).map(|e| (e.frozen, e.meta)),
+        t.remove(victim(&t, b).unwrap()).map(|e| (e.frozen, e.meta)),
         Some((false, 2))
     );
     assert!(t.find_frozen(a, 1).is_some());
@@ -86,13 +107,13 @@ fn a_cache_is_a_list_of_lines_in_the_order_of_their_last_use() {
                         true => oldest(false).or(oldest(true)),
                         false => None,
                     };
-                    let victim = tags.victim(line);
-                    assert_eq!(victim.is_some(), leaves.is_some());
-                    if let (Some(w), Some(i)) = (victim, leaves) {
+                    let leaver = victim(&tags, line);
+                    assert_eq!(leaver.is_some(), leaves.is_some());
+                    if let (Some(w), Some(i)) = (leaver, leaves) {
                         let (gone, held) = (tags.remove(w).unwrap(), list.remove(i));
                         assert_eq!((gone.line, gone.meta, gone.frozen), (held.1, held.2, held.3));
                     }
-                    tags.insert(line, State::Shared, false, step);
+                    insert(&mut tags, line, State::Shared, false, step);
                     let before = at(&list).map(|i| list.remove(i));
                     assert!(before.is_none_or(|b| b.1 == line));
                     list.push((set, line, step, false));
@@ -102,4 +123,25 @@ fn a_cache_is_a_list_of_lines_in_the_order_of_their_last_use() {
             assert_eq!(found, at(&list).map(|i| list[i].2));
         }
     }
+}
+
+#[test]
+fn a_way_is_settled_until_its_state_changes() {
+    let mut t = two_way();
+    let w = insert(&mut t, LineAddr(0), State::Exclusive, false, 0);
+    let changes: [fn(&mut Tags, WayRef); 4] = [
+        |t, w| t.set_state(w, State::Shared),
+        |t, w| t.set_dirty(w, false),
+        |t, w| t.set_dirty(w, true),
+        |t, w| t.put(w, LineAddr(0), State::Modified, true, 0),
+    ];
+    for change in changes {
+        assert!(!t.is_settled(w));
+        t.settle(w);
+        t.touch(w);
+        t.set_meta(w, 3);
+        assert_eq!((t.is_settled(w), t.state(w), t.dirty(w)), (true, State::Modified, true));
+        change(&mut t, w);
+    }
+    assert!(!t.is_settled(w));
 }
