@@ -92,6 +92,7 @@ impl<E> Default for EventQueue<E> {
 }
 
 /// Number of slots since the beginning of time.
+#[inline]
 fn tick(t: Ps) -> u64 {
     t.0 >> SLOT_BITS
 }

@@ -96,13 +96,15 @@ impl Hierarchy {
             ReadFor::Design(slot) => self.design_reads[slot as usize].expect("a read under way is known").0,
         };
         let door = &mut self.doors[side as usize];
-        let id = door.reads.iter().position(Option::is_none).unwrap_or_else(|| {
+        let id = door.free_reads.pop().unwrap_or_else(|| {
             door.reads.push(None);
-            door.reads.len() - 1
+            door.reads.len() as u32 - 1
         });
-        match out.push_read(side, id as u64, line) {
-            true => door.reads[id] = Some(what),
-            false => door.waiting_reads.push_back(what),
+        if out.push_read(side, id.into(), line) {
+            door.reads[id as usize] = Some(what);
+        } else {
+            door.free_reads.push(id);
+            door.waiting_reads.push_back(what);
         }
         out.wake_memory(side);
     }
@@ -117,9 +119,11 @@ impl Hierarchy {
     /// A read's data left the controller.
     pub fn read_done(&mut self, out: &mut impl Outside, side: Side, id: u64) {
         let back = out.now() + self.spec.bus.to_memory;
-        let Some(what) = self.doors[side as usize].reads[id as usize].take() else {
+        let door = &mut self.doors[side as usize];
+        let Some(what) = door.reads[id as usize].take() else {
             return;
         };
+        door.free_reads.push(id as u32);
         // Taken for whomever it was: the next read of this number must not find it.
         let answer = out.answer(side, id);
         match what {

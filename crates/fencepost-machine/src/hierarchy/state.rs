@@ -184,6 +184,8 @@ pub(super) struct UnderWay {
 pub(super) struct Door {
     /// Reads in the controller, by read id.
     pub reads: Vec<Option<ReadFor>>,
+    /// Read ids that are free again.
+    pub free_reads: Vec<u32>,
     /// Reads that found the controller's queue full.
     pub waiting_reads: VecDeque<ReadFor>,
     /// Writes of the machine that the controller has not taken, oldest first.

@@ -70,7 +70,7 @@ impl Machine {
                 drained = design.drain(&mut cx);
                 self.after();
             }
-            let Some((now, ev)) = self.rest.sys.events.pop() else {
+            let Some((now, event)) = self.rest.sys.events.pop() else {
                 break;
             };
             if now >= self.stop_at {
@@ -85,7 +85,7 @@ impl Machine {
                     return Err(self.stuck(why).into());
                 }
             }
-            self.handle(ev);
+            self.handle(event.unpack());
             self.after();
         }
         let unfinished = self.rest.sys.unfinished > 0 || !self.network_finished();

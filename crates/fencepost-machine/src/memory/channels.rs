@@ -10,10 +10,10 @@ use fencepost_kernel::Ps;
 #[derive(Debug)]
 pub struct Channels {
     all: Vec<ChannelScheduler>,
-    /// When each looks again, side by side.
+    /// When each looks again, side by side; and when the first does.
     wakes: Vec<Ps>,
-    /// Channels that look again, and channels with requests: a bit each.
-    awake: u64,
+    next: Ps,
+    /// Channels with requests, a bit each.
     occupied: u64,
 }
 
@@ -24,7 +24,7 @@ impl Channels {
         Channels {
             wakes: vec![NEVER; all.len()],
             all,
-            awake: 0,
+            next: NEVER,
             occupied: 0,
         }
     }
@@ -46,21 +46,28 @@ impl Channels {
         let channel = &mut self.all[index];
         let answer = act(channel);
         let (bit, wake) = (1 << index, channel.wake.unwrap_or(NEVER));
-        self.wakes[index] = wake;
-        self.awake = self.awake & !bit | if wake < NEVER { bit } else { 0 };
+        let was = std::mem::replace(&mut self.wakes[index], wake);
         self.occupied = self.occupied & !bit | if channel.is_empty() { 0 } else { bit };
+        if wake <= self.next {
+            self.next = wake;
+        } else if was == self.next {
+            self.next = self.wakes.iter().copied().fold(NEVER, Ps::min);
+        }
         (answer, wake)
     }
     /// When the first channel looks again.
     #[inline]
     pub fn next(&self) -> Ps {
-        bits(self.awake).fold(NEVER, |next, i| next.min(self.wakes[i]))
+        self.next
     }
     /// The first channel from `from` on that is due.
     #[inline]
     pub fn due(&self, from: usize, now: Ps) -> Option<usize> {
-        let later = u64::MAX.checked_shl(from as u32).unwrap_or(0);
-        bits(self.awake & later).find(|i| self.wakes[*i] <= now)
+        if self.next > now {
+            return None;
+        }
+        let later = self.wakes.get(from..)?;
+        later.iter().position(|w| *w <= now).map(|i| from + i)
     }
     /// Has every channel with requests look again; answers when the first does.
     pub fn wake(&mut self, delays: &Delays, now: Ps) -> Ps {
@@ -80,4 +87,29 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
         mask &= mask.wrapping_sub(1);
         (bit < 64).then_some(bit)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::rng::Stream;
+
+    #[test]
+    fn the_channel_that_is_due_is_the_one_a_scan_finds() {
+        let mut rng = Stream::new(3, "channels");
+        let media = MediaSpec {
+            channels: 5,
+            ..MediaSpec::default()
+        };
+        let (mut channels, mut wakes) = (Channels::new(&media), [NEVER; 5]);
+        for _ in 0..4000 {
+            let i = rng.below(5) as usize;
+            wakes[i] = if rng.chance(1, 4) { NEVER } else { Ps(rng.below(40)) };
+            channels.act(i, |c| c.wake = Some(wakes[i]).filter(|w| *w < NEVER));
+            assert_eq!(channels.next(), wakes.into_iter().fold(NEVER, Ps::min));
+            let (from, now) = (rng.below(7) as usize, Ps(rng.below(40)));
+            let due = (from..5).find(|i| wakes[*i] <= now);
+            assert_eq!(channels.due(from, now), due);
+        }
+    }
 }
