@@ -91,6 +91,19 @@ impl<T: Copy + Default> Paged<T, WORD> {
             None => [T::default(); 8],
         }
     }
+    #[inline]
+    fn same_line(&self, other: &Self, line: LineAddr) -> bool
+    where
+        T: PartialEq,
+    {
+        let (table, page, slot) = Self::place(line.0 * 8);
+        let words = |p: &Page<T>| -> [T; 8] { *p[slot..].first_chunk().expect("a line lies within its page") };
+        match (self.page(table, page), other.page(table, page)) {
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b) || words(a) == words(b),
+            (None, None) => true,
+            (Some(p), None) | (None, Some(p)) => words(p) == [T::default(); 8],
+        }
+    }
     fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
         let (table, page, slot) = Self::place(line.0 * 8);
         self.page_mut(table, page)[slot..slot + 8].copy_from_slice(words);
@@ -168,6 +181,11 @@ impl Image {
     pub fn line_words(&self, line: LineAddr) -> [u64; 8] {
         self.words.line(line)
     }
+    /// Whether another image holds the same bytes of a line. Images that share the page are not read.
+    #[inline]
+    pub fn same_line(&self, other: &Image, line: LineAddr) -> bool {
+        self.words.same_line(&other.words, line)
+    }
     /// Overwrites a line.
     pub fn set_line(&mut self, line: LineAddr, data: &LineData) {
         self.words.set_line(line, &data.words);
@@ -201,6 +219,22 @@ mod tests {
         assert_eq!((a.word(Addr::pm(8)), b.word(Addr::pm(8)), b.word(Addr(64))), (9, 7, 0));
         assert_eq!(b.writer(Addr::pm(8)), StoreId::from_index(0));
         assert_eq!(a.line(Addr::pm(0).line()).words[1], 9);
+    }
+    #[test]
+    fn lines_are_the_same_whoever_holds_their_page() {
+        let (at, line) = (Addr::pm(4096), Addr::pm(4096).line());
+        let mut a = Image::default();
+        assert!(a.same_line(&Image::default(), line), "neither was written");
+        a.set_word(at, 0, None);
+        assert!(a.same_line(&Image::default(), line) && Image::default().same_line(&a, line));
+        let b = a.clone();
+        a.set_word(at, 7, None);
+        assert!(
+            !a.same_line(&b, line) && !a.same_line(&Image::default(), line) && !Image::default().same_line(&a, line)
+        );
+        assert!(a.same_line(&a.clone(), line) && a.same_line(&b, LineAddr(line.0 + 1)));
+        a.set_word(at, 0, None);
+        assert!(a.same_line(&b, line), "of different pages with the same bytes");
     }
     #[test]
     fn a_table_by_line_tells_neighbours_apart_in_every_region() {

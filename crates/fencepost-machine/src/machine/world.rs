@@ -60,8 +60,11 @@ impl Outside for World<'_> {
         let queued = || sys.pm.controller.forward(from).map(|d| d.words);
         let landing = || sys.landing.iter().rfind(|l| l.0 == from).map(|l| l.1);
         let part = || sys.parts.get(&from).map(|d| d.words);
-        let found = waiting.map(|d| d.words).or_else(queued).or_else(landing).or_else(part);
-        found.unwrap_or_else(|| sys.durable.line_words(from)) == sys.coherent.line_words(line)
+        match waiting.map(|d| d.words).or_else(queued).or_else(landing).or_else(part) {
+            Some(found) => found == sys.coherent.line_words(line),
+            None if from == line => sys.durable.same_line(&sys.coherent, line),
+            None => sys.durable.line_words(from) == sys.coherent.line_words(line),
+        }
     }
 
     fn may_leave(&mut self, h: &mut Hierarchy, from: Level, way: &Way, why: Why) -> Gate {
