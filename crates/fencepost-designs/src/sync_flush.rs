@@ -27,9 +27,12 @@ impl SyncFlushes {
     /// The hart asks for a flush of the line: it is complete, or under way. If none was, one is sent out now as
     /// `tag(serial)`; [`SyncFlushes::finished`] takes that serial number.
     pub fn ask(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, tag: impl FnOnce(u32) -> u64) -> Asked {
+        let known = self.under_way.iter().position(|f| f.line == line);
+        if known.is_some_and(|i| !self.under_way[i].done) {
+            return Asked::UnderWay;
+        }
         let words = cx.coherent(line).words;
-        match self.under_way.iter().position(|f| f.line == line) {
-            Some(i) if !self.under_way[i].done => return Asked::UnderWay,
+        match known {
             Some(i) if self.under_way.swap_remove(i).words == words => return Asked::Complete,
             _ => {}
         }

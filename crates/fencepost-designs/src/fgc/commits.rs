@@ -122,13 +122,15 @@ impl Commits {
         self.waiting.wait(hart, Cause::CommitPending);
         Err(Cause::CommitPending)
     }
-    /// The lock of the queue is free: whoever waits for it asks again.
+    /// The lock of the queue is free: of those that wait for it, the first asks again, and takes it. The others would find it
+    /// taken.
     fn end(&mut self, cx: &mut dyn Cx, queue: u8) {
         self.queues[usize::from(queue)] = None;
-        let mut behind = std::mem::take(&mut self.behind[usize::from(queue)]);
-        while behind != 0 {
-            self.waiting.wake(cx, HartId(behind.trailing_zeros() as u8));
-            behind &= behind - 1;
+        let behind = &mut self.behind[usize::from(queue)];
+        if *behind != 0 {
+            let first = HartId(behind.trailing_zeros() as u8);
+            *behind &= *behind - 1;
+            self.waiting.wake(cx, first);
         }
     }
     /// A timer fired.
@@ -172,7 +174,9 @@ impl Commits {
     /// A poll reaches the controller, which answers from what it knows itself.
     fn poll(&mut self, cx: &mut dyn Cx, queue: u8) -> Option<Settled> {
         let c = self.queues[usize::from(queue)]?;
-        let (empty, full) = (cx.queue_is_empty(queue), self.credits.borrow().is_full(queue));
+        let full = self.credits.borrow().is_full(queue);
+        // Of most polls the credits alone are the answer.
+        let empty = (full || self.fault != CommitFault::None) && cx.queue_is_empty(queue);
         if empty && !full && self.fault == CommitFault::FlagClearedEarly {
             cx.open_queue(queue, true);
         }
@@ -243,5 +247,39 @@ impl Commits {
         let queue = self.behind.iter().position(|b| b >> hart.0 & 1 == 1)?;
         let holder = self.queues[queue].map_or_else(String::new, |c| format!(" by thread {}", c.hart.0));
         Some(format!("waits for the commit of queue {queue}{holder}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::MockCx;
+
+    #[test]
+    fn threads_that_wait_for_a_queue_commit_it_one_by_one() {
+        let credits = Rc::new(RefCell::new(Credits::new(2, 0, CommitFault::None)));
+        let mut cx = MockCx::new(4, 1, 2, 8);
+        let mut commits = Commits::new(credits, 2, Ps(100), CommitFault::None);
+        assert_eq!(commits.ask(&mut cx, HartId(2), 1, false), Err(Cause::CommitPending));
+        for waits in [3, 0, 1] {
+            let answer = commits.ask(&mut cx, HartId(waits), 1, false);
+            assert_eq!(answer, Err(Cause::CommitExclusive));
+        }
+        for (commits_it, next) in [(2, Some(0)), (0, Some(1)), (1, Some(3)), (3, None)] {
+            assert!(
+                commits.timer(&mut cx, Tag::Flag.pack(1)).is_some(),
+                "nothing is written"
+            );
+            cx.kicked.fill(false);
+            assert_eq!(commits.timer(&mut cx, Tag::Answer.pack(1)), None);
+            let only = |hart: Option<u8>| (0..4).map(|h| Some(h) == hart).collect::<Vec<_>>();
+            assert_eq!(cx.kicked, only(Some(commits_it)));
+            cx.kicked.fill(false);
+            assert!(commits.ask(&mut cx, HartId(commits_it), 1, false).is_ok());
+            assert_eq!(cx.kicked, only(next), "the others would find it taken");
+            if let Some(next) = next {
+                assert_eq!(commits.ask(&mut cx, HartId(next), 1, false), Err(Cause::CommitPending));
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@
 use super::params::CommitFault;
 use fencepost_kernel::Ps;
 use fencepost_machine::memory::FlowControl;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -47,6 +47,8 @@ pub(super) struct Credits {
     returning: VecDeque<(Ps, u8, u16)>,
     /// When the answer to the controller's own read arrives.
     query: Option<Ps>,
+    /// Whether the controller wants to send that read, where that is known: it is asked much more often than anything changes.
+    wants: Cell<Option<bool>>,
     /// Synchronisations since they were last counted.
     synchronisations: Synchronisations,
     fault: CommitFault,
@@ -65,6 +67,7 @@ impl Credits {
             queues: vec![Queue::default(); usize::from(queues)],
             returning: VecDeque::new(),
             query: None,
+            wants: Cell::new(None),
             synchronisations: Synchronisations::default(),
             fault,
             broken: None,
@@ -76,8 +79,11 @@ impl Credits {
         self.full = full;
         self.ask_at = self.ask_at.min(full.saturating_sub(1));
         self.queues.iter_mut().for_each(|q| q.copy = full);
+        self.wants.set(None);
     }
+    /// A queue, to be changed.
     fn queue(&mut self, queue: u8) -> &mut Queue {
+        self.wants.set(None);
         &mut self.queues[usize::from(queue)]
     }
     /// Whether the controller knows that every write of the queue that it issued has finished.
@@ -92,8 +98,8 @@ impl Credits {
     /// is stuck and says so.
     pub fn can_fill(&self, queue: u8) -> bool {
         let q = &self.queues[usize::from(queue)];
-        let returning = self.returning.iter().any(|r| r.1 == queue);
-        q.copy == self.full || q.finished > 0 || returning || (q.under_way > 0 && !self.misplaced)
+        let returning = || self.returning.iter().any(|r| r.1 == queue);
+        q.copy == self.full || q.finished > 0 || (q.under_way > 0 && !self.misplaced) || returning()
     }
     /// The controller's copy and the maximum.
     pub fn shown(&self, queue: u8) -> (u16, u16) {
@@ -106,6 +112,13 @@ impl Credits {
     /// The first rule that was broken.
     pub fn broken(&self) -> Option<&String> {
         self.broken.as_ref()
+    }
+    /// Whether the controller should ask for credits.
+    fn wants_query(&self) -> bool {
+        let wanted = |(i, q): (usize, &Queue)| {
+            (q.committing || q.copy <= self.ask_at) && q.copy < self.full && self.can_fill(i as u8)
+        };
+        self.query.is_none() && self.queues.iter().enumerate().any(wanted)
     }
     fn send_back(&mut self, arrives: Ps, queue: u8, n: u16) {
         let at = self.returning.partition_point(|r| r.0 <= arrives);
@@ -148,8 +161,9 @@ impl FlowControl for Shared {
     }
     fn read_reached(&mut self, arrives: Ps, query: bool) {
         let mut c = self.0.borrow_mut();
+        c.wants.set(None);
         for queue in 0..c.queues.len() as u8 {
-            let finished = std::mem::take(&mut c.queue(queue).finished);
+            let finished = std::mem::take(&mut c.queues[usize::from(queue)].finished);
             if finished > 0 {
                 c.send_back(arrives, queue, finished);
                 c.synchronisations.with_data += u64::from(finished) * u64::from(!query);
@@ -162,6 +176,7 @@ impl FlowControl for Shared {
     }
     fn arrived(&mut self, now: Ps) {
         let mut c = self.0.borrow_mut();
+        c.wants.set(None);
         while let Some((_, queue, n)) = c.returning.front().copied().filter(|r| r.0 <= now) {
             c.returning.pop_front();
             let copy = c.queue(queue).copy + n;
@@ -177,9 +192,11 @@ impl FlowControl for Shared {
     }
     fn wants_query(&self) -> bool {
         let c = self.0.borrow();
-        let wanted =
-            |(i, q): (usize, &Queue)| (q.committing || q.copy <= c.ask_at) && q.copy < c.full && c.can_fill(i as u8);
-        c.query.is_none() && c.queues.iter().enumerate().any(wanted)
+        c.wants.get().unwrap_or_else(|| {
+            let wants = c.wants_query();
+            c.wants.set(Some(wants));
+            wants
+        })
     }
 }
 
@@ -219,6 +236,30 @@ mod tests {
         flow.arrived(Ps(300));
         assert!(c.borrow().is_full(1) && !flow.wants_query());
         assert_eq!(c.borrow().broken(), None);
+    }
+    #[test]
+    fn what_is_known_of_the_question_is_what_asking_again_says() {
+        let mut rng = fencepost_kernel::rng::Stream::new(2, "credits");
+        let (c, mut flow) = credits(3, 4, 1);
+        let mut asked = [0, 0];
+        for time in 1..5000 {
+            let (queue, now) = (rng.below(3) as u8, Ps(time));
+            match rng.below(6) {
+                0 | 1 if flow.may_send(queue) => flow.sent(queue),
+                2 if c.borrow().queues[usize::from(queue)].under_way > 0 => flow.freed(queue),
+                3 => {
+                    let query = flow.wants_query();
+                    flow.read_reached(now + Ps(rng.below(9)), query);
+                }
+                4 => flow.arrived(now),
+                5 => c.borrow_mut().set_committing(queue, rng.chance(1, 2)),
+                _ => {}
+            }
+            let wants = c.borrow().wants_query();
+            assert_eq!([flow.wants_query(), flow.wants_query()], [wants; 2]);
+            asked[usize::from(wants)] += 1;
+        }
+        assert!(asked.iter().all(|n| *n > 500), "{asked:?}");
     }
     #[test]
     fn reads_that_overtake_one_another_bring_each_credit_once() {
