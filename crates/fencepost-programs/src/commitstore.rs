@@ -40,7 +40,6 @@ const REGION_STORE: u8 = 1;
 pub struct CommitStore {
     rt: Runtime,
     seed: u64,
-    threads: u32,
     ops: u32,
     slots: Rows,
     footprint: Footprint,
@@ -72,7 +71,6 @@ impl Described for CommitStore {
         Ok(CommitStore {
             rt,
             seed: s.seed,
-            threads: s.threads,
             ops: s.ops,
             slots,
             footprint: layout.footprint(),
@@ -211,7 +209,7 @@ impl Program for CommitStore {
         (self.rt).rebuild(m, state, |m, thread, seq, region| self.resume(m, thread, seq, region))
     }
     fn model(&self, ops: &[OpRecord]) -> Registers {
-        let mut b = Builder::new(self.threads, ops);
+        let mut b = Builder::new(ops);
         for slot in 0..self.slots.count() {
             b.initial(slot, 0);
         }

@@ -76,8 +76,7 @@ impl Dict {
     }
     /// The run's history: one register per key (0: absent), operations under one lock in the lock's order.
     pub fn history(&self, ops: &[OpRecord], lock_of: impl Fn(u64) -> u64) -> History {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let mut now: BTreeMap<u64, u64> = self.preloaded().collect();
         now.iter().for_each(|(key, value)| b.initial(*key, *value));
         let mut last: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
@@ -99,11 +98,10 @@ impl Dict {
             }
             serial &= digest(&found) == o.outcome.words[0];
         }
-        let mut history = b.build();
-        if !serial {
-            history.set_fault("what the operations found is not what the lock's order of them leaves");
-        }
-        history
+        b.build_if(
+            serial,
+            "what the operations found is not what the lock's order of them leaves",
+        )
     }
 }
 

@@ -87,8 +87,7 @@ impl Inserts {
     }
     /// One register a key, operations in the order of the one lock.
     pub fn history(&self, ops: &[OpRecord]) -> History {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         self.preloaded().for_each(|(key, value)| b.initial(key, value));
         let mut before: Option<(u32, u32)> = None;
         for o in ops {

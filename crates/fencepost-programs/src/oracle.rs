@@ -66,7 +66,8 @@ pub struct NoPrefix;
 
 impl Builder {
     /// A history of the run's operations, so far without effects.
-    pub fn new(threads: u32, ops: &[OpRecord]) -> Builder {
+    pub fn new(ops: &[OpRecord]) -> Builder {
+        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
         let mut counts = vec![0; threads as usize];
         for op in ops {
             let c = &mut counts[op.thread as usize];
@@ -127,6 +128,14 @@ impl Builder {
             None => h.fault = Some("the order of the run's conflicting operations has a cycle".into()),
         }
         h
+    }
+    /// The same of a run that is inconsistent in itself unless it is `explained`: `why` is what every audit reports then.
+    pub fn build_if(self, explained: bool, why: &str) -> History {
+        let mut history = self.build();
+        if !explained {
+            history.set_fault(why);
+        }
+        history
     }
 }
 

@@ -66,7 +66,7 @@ fn equals_brute_force_on_random_histories() {
             .map(|(a, c)| a + rng.below(u64::from(c - a) + 1) as u32)
             .collect();
         let crash = CrashPoint { begun, acked };
-        let mut b = Builder::new(3, &records(&counts));
+        let mut b = Builder::new(&records(&counts));
         for r in 0..3 {
             b.initial(r, 0);
         }
@@ -88,7 +88,7 @@ fn equals_brute_force_on_random_histories() {
 
 #[test]
 fn a_cyclic_run_is_reported() {
-    let mut b = Builder::new(2, &records(&[1, 1]));
+    let mut b = Builder::new(&records(&[1, 1]));
     b.depends((0, 0), (1, 0));
     b.depends((1, 0), (0, 0));
     assert!(b.build().fault().is_some());

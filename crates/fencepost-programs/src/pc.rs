@@ -355,8 +355,7 @@ impl Program for Pc {
         self.rt.rebuild(m, state, |m, _, _, region| self.resume(m, region))
     }
     fn model(&self, ops: &[OpRecord]) -> Registers {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         for o in ops {
             for (key, value) in self.input(o.thread, o.k).as_slice() {
                 b.initial(*key, Self::first(*key));

@@ -18,7 +18,7 @@ use crate::pool::Pool;
 use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime, Tx};
+use crate::tx::{Runtime, Tx, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -220,9 +220,9 @@ impl Redis {
 
 impl Program for Redis {
     type Input = Command;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = Registers;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         for i in 0..self.params.preload {
@@ -235,9 +235,6 @@ impl Program for Redis {
     }
     fn resident(&self) -> Vec<Span> {
         vec![self.dict.span(), self.entries.span(), self.objects.span()]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Command {
         let h = rng::hash(&[self.seed, u64::from(thread), u64::from(k)]);
@@ -257,16 +254,9 @@ impl Program for Redis {
         pm.m.compute(sites::EPILOGUE);
         result
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     /// A register per key that is set in the run; what was got must be what the locks' order of the commands leaves.
     fn model(&self, ops: &[OpRecord]) -> Registers {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut now, mut explained) = (BTreeMap::<u64, u64>::new(), true);
         for o in ops {
             let command = self.input(o.thread, o.k);
@@ -283,11 +273,10 @@ impl Program for Redis {
                 None => explained &= o.outcome.words[0] == before,
             }
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("what the commands got is not what the locks' order of them leaves");
-        }
-        Registers::new(history)
+        Registers::new(b.build_if(
+            explained,
+            "what the commands got is not what the locks' order of them leaves",
+        ))
     }
     fn audit_start(&self, model: &Registers, crash: &CrashPoint) -> RegisterAudit {
         model.start(crash)

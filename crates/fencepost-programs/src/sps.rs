@@ -302,8 +302,7 @@ impl Program for Sps {
     }
     /// Operations are replayed in the order in which they had all their locks: each must have read what the ones before it left.
     fn model(&self, ops: &[OpRecord]) -> Registers {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut array, mut explained) = (BTreeMap::<u64, u64>::new(), true);
         for o in ops {
             let mut digest = 0;
@@ -320,11 +319,7 @@ impl Program for Sps {
             }
             explained &= digest == o.outcome.words[0];
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("no order of the swaps explains what they read");
-        }
-        Registers::new(history)
+        Registers::new(b.build_if(explained, "no order of the swaps explains what they read"))
     }
     fn audit_start(&self, model: &Registers, crash: &CrashPoint) -> RegisterAudit {
         model.start(crash)

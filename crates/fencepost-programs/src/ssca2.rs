@@ -16,7 +16,7 @@ use crate::pool::Pool;
 use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -199,16 +199,13 @@ impl Ssca2 {
 
 impl Program for Ssca2 {
     type Input = Edge;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = Ssca2Model;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, _m: &mut M) {}
     fn resident(&self) -> Vec<Span> {
         vec![self.counts.span(), self.adjacency.span()]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Edge {
         let h = rng::hash(&[self.seed, u64::from(thread), u64::from(k)]);
@@ -229,16 +226,9 @@ impl Program for Ssca2 {
             words: [count, 0, 0],
         })
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     /// Edges of a vertex are counted in the order in which its lock was granted.
     fn model(&self, ops: &[OpRecord]) -> Ssca2Model {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut edges, mut explained) = (BTreeMap::<u64, Vec<u64>>::new(), true);
         for o in ops {
             let edge = self.input(o.thread, o.k);
@@ -247,11 +237,10 @@ impl Program for Ssca2 {
             list.push(edge.word);
             b.write(edge.from, (o.thread, o.k), list.len() as u64);
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("what the operations counted is not what the locks' order of them leaves");
-        }
-        let registers = Registers::new(history);
+        let registers = Registers::new(b.build_if(
+            explained,
+            "what the operations counted is not what the locks' order of them leaves",
+        ));
         Ssca2Model { registers, edges }
     }
     fn audit_start(&self, model: &Ssca2Model, crash: &CrashPoint) -> RegisterAudit {

@@ -104,6 +104,14 @@ impl Scheme {
         Scheme::Ido,
         Scheme::Raw,
     ];
+    /// The same as [`Scheme::LOGGED`], redo first: for programs of transactional memory that publishes its stores at commit.
+    pub const REDO_FIRST: &'static [Scheme] = &[
+        Scheme::Redo,
+        Scheme::UndoArray,
+        Scheme::UndoList,
+        Scheme::LibraryArray,
+        Scheme::LibraryList,
+    ];
     /// How transactions run under this scheme and a dialect.
     pub fn mode(self, coupling: Coupling, dialect: &Dialect) -> Mode {
         let grouped = match coupling {

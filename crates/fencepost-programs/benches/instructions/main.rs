@@ -104,10 +104,10 @@ fn execute(run: Run, ops: u32, inputs: u32, traced: bool, params: Vec<(String, f
     with_program(run.program, &settings, execute).expect("a listed program");
 }
 
-/// The traced runs, announced before each on standard output: of one program, or of all.
-fn traced(only: Option<&str>) {
+/// The traced runs of a program, announced before each on standard output.
+fn traced(program: &str) {
     println!("MARKS {:x}", memory::marks());
-    for run in runs().into_iter().filter(|r| only.is_none_or(|p| p == r.program)) {
+    for run in runs().into_iter().filter(|r| r.program == program) {
         println!("RUN {},{},{}", run.program, run.scheme.word(), run.mode.word());
         std::io::stdout().flush().expect("standard output");
         let ops = choice::traced_ops(run.program);
@@ -122,8 +122,7 @@ fn main() {
         ["sites", program] => trace::sites(Some(program)),
         ["compare"] => compare::compare(None),
         ["compare", program] => compare::compare(Some(program)),
-        ["traced"] => traced(None),
-        ["traced", program] => traced(Some(program)),
+        ["traced", program] => traced(program),
         ["counted", program, way, ops] => {
             let way = WAYS.iter().find(|w| w.name == way).expect("a way");
             let run = way.run(program).expect("a program that has it");

@@ -19,7 +19,7 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -214,9 +214,9 @@ impl BPlusTree {
 
 impl Program for BPlusTree {
     type Input = Small<Toggle, 4>;
-    type Rebuild = LogStep;
     type Audit = BPlusAudit;
     type Model = KeyModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let sizes = level_sizes(self.dict.preload, self.shape.pairs);
@@ -241,9 +241,6 @@ impl Program for BPlusTree {
         };
         vec![root, span(leaves, (inner * NODE).max(1)), span(0, leaves)]
     }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
-    }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 4> {
         let mut all = Small::new(Toggle::default());
         (0..self.dict.batch).for_each(|sub| all.push(self.dict.toggle(thread, k, sub)));
@@ -264,12 +261,6 @@ impl Program for BPlusTree {
         pm.unlock(lock);
         pm.m.compute(sites::EPILOGUE);
         Ok(Dict::outcome::<M>(result?.as_slice()))
-    }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
         KeyModel::new(self.dict.history(ops, |_| 0))

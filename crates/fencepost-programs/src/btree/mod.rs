@@ -22,7 +22,7 @@ use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
@@ -168,9 +168,9 @@ impl BTree {
 
 impl Program for BTree {
     type Input = Toggle;
-    type Rebuild = LogStep;
     type Audit = BTreeAudit;
     type Model = KeyModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
@@ -180,9 +180,6 @@ impl Program for BTree {
     fn resident(&self) -> Vec<Span> {
         let (at, len) = (self.shape.nodes.root, 8);
         vec![Span { at, len }, self.shape.nodes.planted.span()]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
@@ -196,12 +193,6 @@ impl Program for BTree {
         pm.unlock(lock);
         pm.m.compute(sites::EPILOGUE);
         Ok(Dict::outcome::<M>(&[result?]))
-    }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
         KeyModel::new(self.dict.history(ops, |_| 0))

@@ -47,8 +47,7 @@ impl Cq {
     }
     /// The run's history. Inserts, and deletes, have the queue's order in the order in which they had their lock.
     pub(super) fn digest(&self, ops: &[OpRecord]) -> CqModel {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let preload = u64::from(self.params.preload);
         b.initial(HEAD_REGISTER, 0);
         b.initial(TAIL_REGISTER, preload);
@@ -67,10 +66,10 @@ impl Cq {
             }
             in_order &= values.get(position as usize) == Some(&o.outcome.words[0]);
         }
-        let mut history = b.build();
-        if !in_order {
-            history.set_fault("deletes did not return the queue's elements once each, in order");
-        }
+        let history = b.build_if(
+            in_order,
+            "deletes did not return the queue's elements once each, in order",
+        );
         let positions = values.iter().copied().zip(0..).collect();
         CqModel {
             history,

@@ -24,7 +24,7 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogStep, Runtime, Tx};
+use crate::tx::{Runtime, Tx, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -223,9 +223,9 @@ impl Ctree {
 
 impl Program for Ctree {
     type Input = Small<Toggle, 1>;
-    type Rebuild = LogStep;
     type Audit = CtreeAudit;
     type Model = KeyModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let mut keys: Vec<(u64, u64)> = self.inserts.preloaded().collect();
@@ -235,9 +235,6 @@ impl Program for Ctree {
     fn resident(&self) -> Vec<Span> {
         let root = Span { at: self.root, len: 8 };
         vec![root, self.preload.span()]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
         self.inserts.input(thread, k)
@@ -260,12 +257,6 @@ impl Program for Ctree {
             kind: INSERTED,
             words: [0; 3],
         })
-    }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
         KeyModel::new(self.inserts.history(ops))

@@ -19,7 +19,7 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -99,13 +99,7 @@ pub struct EchoModel {
 impl Described for Echo {
     const WORD: &'static str = "echo";
     const ABOUT: &'static str = "versioned key-value store: clients batch puts and merge them into the master";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::Redo,
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-    ];
+    const SCHEMES: &'static [Scheme] = Scheme::REDO_FIRST;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] = &[
         ("keys", "6"),
@@ -260,18 +254,15 @@ impl Echo {
 
 impl Program for Echo {
     type Input = Request;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = EchoModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         self.master.plant(m);
     }
     fn resident(&self) -> Vec<Span> {
         self.master.spans().to_vec()
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Request {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
@@ -308,16 +299,9 @@ impl Program for Echo {
         let kind = if words[1] > 0 { MERGED } else { STAGED };
         Ok(Outcome { kind, words })
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     /// What a merge puts, it writes; requests before it write nothing.
     fn model(&self, ops: &[OpRecord]) -> EchoModel {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let planted = |key: u64| {
             if key <= self.params.preload {
                 vec![key]
@@ -337,11 +321,7 @@ impl Program for Echo {
             }
             explained &= o.outcome.words[1] == count;
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("a merge did not hold the puts since the last");
-        }
-        let registers = Registers::new(history);
+        let registers = Registers::new(b.build_if(explained, "a merge did not hold the puts since the last"));
         EchoModel { registers, versions }
     }
     fn audit_start(&self, model: &EchoModel, crash: &CrashPoint) -> RegisterAudit {

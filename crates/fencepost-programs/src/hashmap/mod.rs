@@ -25,7 +25,7 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogStep, Runtime, Tx};
+use crate::tx::{Runtime, Tx, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -204,9 +204,9 @@ impl Hashmap {
 
 impl Program for Hashmap {
     type Input = Small<Toggle, 1>;
-    type Rebuild = LogStep;
     type Audit = HashmapAudit;
     type Model = KeyModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let buckets = self.table.first::<M>(m, self.inserts.preload);
@@ -225,10 +225,8 @@ impl Program for Hashmap {
         }
     }
     fn resident(&self) -> Vec<Span> {
-        vec![self.table.span(self.inserts.preload), self.preload.span()]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
+        let [root, buckets] = self.table.spans(self.inserts.preload);
+        vec![root, buckets, self.preload.span()]
     }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
         self.inserts.input(thread, k)
@@ -256,12 +254,6 @@ impl Program for Hashmap {
             kind: INSERTED,
             words: [0; 3],
         })
-    }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
         KeyModel::new(self.inserts.history(ops))

@@ -72,12 +72,10 @@ impl Table {
         let hash = A.wrapping_mul(key).wrapping_add(B) % P % nbuckets;
         array.field(8 + 8 * hash)
     }
-    /// What every operation reads first.
-    pub fn span(&self, entries: u64) -> Span {
+    /// What every operation reads first: the map's fixed part, and the array in use.
+    pub fn spans(&self, entries: u64) -> [Span; 2] {
         let i = self.array_of(entries);
-        Span {
-            at: self.arrays[i],
-            len: 8 * (1 + (self.first << i)),
-        }
+        let span = |at, len| Span { at, len };
+        [span(self.root, 16), span(self.arrays[i], 8 * (1 + (self.first << i)))]
     }
 }

@@ -20,7 +20,7 @@ use crate::pool::Pool;
 use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use cache::{
     CHANGES, HEADER, ITEMS, KEY_TAIL, NEWER, NEWEST, OLDER, OLDEST, Places, SIZE, Shard, TIME, VALUE, key_tail,
@@ -112,13 +112,7 @@ impl Request {
 impl Described for Memcached {
     const WORD: &'static str = "memcached";
     const ABOUT: &'static str = "cache with hash chains and LRU lists: GET, and 5 % SET of 64 to 512 B";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::Redo,
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-    ];
+    const SCHEMES: &'static [Scheme] = Scheme::REDO_FIRST;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] = &[
         ("keys", "8"),
@@ -286,9 +280,9 @@ impl Memcached {
 
 impl Program for Memcached {
     type Input = Request;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = Registers;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let (mut next, mut store) = (0, |at: At<M::Dep>, v| m.store(at, Val::lit(v)));
@@ -334,9 +328,6 @@ impl Program for Memcached {
         let p = &self.places;
         vec![p.lists.span(), p.table.span(), p.planted.span()]
     }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
-    }
     fn input(&self, thread: u32, k: u32) -> Request {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
         let key = 1 + draw::below(h(1), self.params.keys);
@@ -358,15 +349,8 @@ impl Program for Memcached {
         pm.m.compute(sites::EPILOGUE);
         result
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     fn model(&self, ops: &[OpRecord]) -> Registers {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut replay = Replay::new(Builder::new(threads, ops), self.planted(), self.places.capacity);
+        let mut replay = Replay::new(Builder::new(ops), self.planted(), self.places.capacity);
         for o in ops {
             let (request, op) = (self.input(o.thread, o.k), (o.thread, o.k));
             let shard = self.places.shard(request.key());

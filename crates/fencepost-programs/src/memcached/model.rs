@@ -111,10 +111,9 @@ impl Replay {
         self.builder.write(register.number(), op, value);
     }
     pub fn build(self) -> Registers {
-        let mut history = self.builder.build();
-        if !self.explained {
-            history.set_fault("what the operations got is not what the locks' order of them leaves");
-        }
-        Registers::new(history)
+        Registers::new(self.builder.build_if(
+            self.explained,
+            "what the operations got is not what the locks' order of them leaves",
+        ))
     }
 }

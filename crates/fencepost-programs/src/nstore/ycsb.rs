@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime, Tx};
+use crate::tx::{Runtime, Tx, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -171,9 +171,9 @@ impl Ycsb {
 
 impl Program for Ycsb {
     type Input = Request;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = Registers;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         for key in 1..=self.params.keys {
@@ -184,9 +184,6 @@ impl Program for Ycsb {
     }
     fn resident(&self) -> Vec<Span> {
         vec![self.index.span(), self.tuples.span()]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Request {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
@@ -206,16 +203,9 @@ impl Program for Ycsb {
         pm.m.compute(sites::EPILOGUE);
         result
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     /// A register per tuple that is updated in the run.
     fn model(&self, ops: &[OpRecord]) -> Registers {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut now, mut explained) = (BTreeMap::<u64, u64>::new(), true);
         for o in ops {
             let request = self.input(o.thread, o.k);
@@ -229,11 +219,10 @@ impl Program for Ycsb {
                 }
             }
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("what was read is not what the locks' order of the transactions leaves");
-        }
-        Registers::new(history)
+        Registers::new(b.build_if(
+            explained,
+            "what was read is not what the locks' order of the transactions leaves",
+        ))
     }
     fn audit_start(&self, model: &Registers, crash: &CrashPoint) -> RegisterAudit {
         model.start(crash)

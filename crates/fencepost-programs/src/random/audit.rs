@@ -136,7 +136,7 @@ impl Model {
 
 /// The transactions as the oracle of prefixes takes them: what each left in a word, and whose value it read.
 fn history(plan: &Plan, ops: &[OpRecord]) -> History {
-    let mut builder = Builder::new(plan.threads, ops);
+    let mut builder = Builder::new(ops);
     let mut writer: BTreeMap<Addr, (u32, u32)> = BTreeMap::new();
     for o in ops.iter().filter(|o| o.outcome.kind == COMMITTED) {
         let op = (o.thread, o.k);

@@ -88,7 +88,6 @@ impl Described for Random {
         Ok(Random {
             plan: Plan {
                 seed: s.seed,
-                threads: s.threads,
                 params,
                 persistent,
                 volatile,
@@ -164,7 +163,7 @@ impl Random {
                     pm.unlock(lock);
                 }
             }
-            Statement::Compute => pm.m.compute(sites::TREE_STEP),
+            Statement::Compute => pm.m.compute(sites::PAUSE),
         }
     }
     /// Statements one after the other; sometimes everything they stored is then flushed and fenced.

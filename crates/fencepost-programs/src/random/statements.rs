@@ -148,7 +148,6 @@ impl Dice {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seed: u64,
-    pub threads: u32,
     pub params: RandomParams,
     /// First persistent and first volatile line in use.
     pub persistent: Addr,

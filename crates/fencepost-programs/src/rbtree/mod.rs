@@ -17,7 +17,7 @@ use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
@@ -160,9 +160,9 @@ impl RbTree {
 
 impl Program for RbTree {
     type Input = Toggle;
-    type Rebuild = LogStep;
     type Audit = RbAudit;
     type Model = KeyModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let keys: Vec<(u64, u64)> = self.dict.preloaded().collect();
@@ -178,9 +178,6 @@ impl Program for RbTree {
         };
         vec![root, self.nodes.planted.span()]
     }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
-    }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
     }
@@ -193,12 +190,6 @@ impl Program for RbTree {
         pm.unlock(lock);
         pm.m.compute(sites::EPILOGUE);
         Ok(Dict::outcome::<M>(&[result?]))
-    }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
         KeyModel::new(self.dict.history(ops, |_| 0))

@@ -55,8 +55,7 @@ impl Tatp {
     }
     /// Transactions are replayed in the order of their locks; each must have written where this order lets it.
     pub(super) fn replay(&self, ops: &[OpRecord]) -> Registers {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut now, mut explained) = (BTreeMap::<u64, u64>::new(), true);
         for o in ops {
             let mut is = |r: u64| *now.entry(r).or_insert_with(|| self.first(r));
@@ -88,11 +87,7 @@ impl Tatp {
                 now.insert(r, value);
             }
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("no order of the transactions explains what they found");
-        }
-        Registers::new(history)
+        Registers::new(b.build_if(explained, "no order of the transactions explains what they found"))
     }
     /// What memory holds in a register, and where.
     pub(super) fn look<M: Mem<Dep = ()>>(&self, m: &mut M, register: u64) -> (Addr, Result<u64, &'static str>) {

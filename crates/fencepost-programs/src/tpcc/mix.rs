@@ -116,26 +116,10 @@ impl Terminal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::requests::Scale;
     use super::*;
     #[test]
     fn transactions_are_mixed_as_the_standard_has_it() {
-        let terminal = Terminal {
-            seed: 5,
-            threads: 4,
-            ops: 5000,
-            mix: Mix::Standard,
-            scale: Scale {
-                warehouses: 4,
-                districts: 10,
-                customers: 3000,
-                orders: 3000,
-                items: 100_000,
-            },
-            min_lines: 5,
-            max_lines: 15,
-            reduced: false,
-        };
+        let terminal = Terminal::of_four(Mix::Standard);
         let (mut seen, mut abroad, mut named) = ([0u32; 5], 0, 0);
         for k in 0..20_000 {
             let kind = match terminal.transaction(k % 4, k / 4) {

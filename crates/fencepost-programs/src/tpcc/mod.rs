@@ -36,7 +36,7 @@ use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime};
+use crate::tx::{Runtime, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -264,9 +264,9 @@ impl Tpcc {
 
 impl Program for Tpcc {
     type Input = Transaction;
-    type Rebuild = LogStep;
     type Audit = TpccAudit;
     type Model = TpccModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.fill(m);
@@ -277,9 +277,6 @@ impl Program for Tpcc {
     fn resident(&self) -> Vec<Span> {
         let more = self.more.as_ref().map(|m| m.spans(&self.tables));
         [self.tables.spans(), more.unwrap_or_default()].concat()
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Transaction {
         self.terminal.transaction(thread, k)
@@ -295,12 +292,6 @@ impl Program for Tpcc {
         result
     }
 
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     fn model(&self, ops: &[OpRecord]) -> TpccModel {
         self.replay(ops)
     }

@@ -38,9 +38,8 @@ struct Replayed {
 impl Tpcc {
     /// Operations are replayed in the order of their locks; each must have been given what that order leaves.
     pub(super) fn replay(&self, ops: &[OpRecord]) -> TpccModel {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
         let mut r = Replayed {
-            b: Builder::new(threads, ops),
+            b: Builder::new(ops),
             books: Books::default(),
             stock: BTreeMap::new(),
             orders: BTreeMap::new(),
@@ -79,10 +78,10 @@ impl Tpcc {
                 }
             }
         }
-        let mut history = r.b.build();
-        if !r.explained {
-            history.set_fault("no order of the transactions explains the numbers they were given");
-        }
+        let history = r.b.build_if(
+            r.explained,
+            "no order of the transactions explains the numbers they were given",
+        );
         let registers = history.registers().collect();
         TpccModel {
             history,

@@ -124,15 +124,14 @@ impl Terminal {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    #[test]
-    fn orders_have_the_standards_shape() {
-        let terminal = Terminal {
+impl Terminal {
+    /// Four terminals at the standard's sizes.
+    pub fn of_four(mix: Mix) -> Terminal {
+        Terminal {
             seed: 5,
             threads: 4,
             ops: 5000,
-            mix: Mix::NewOrder,
+            mix,
             scale: Scale {
                 warehouses: 4,
                 districts: 10,
@@ -143,7 +142,16 @@ mod tests {
             min_lines: 5,
             max_lines: 15,
             reduced: false,
-        };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn orders_have_the_standards_shape() {
+        let terminal = Terminal::of_four(Mix::NewOrder);
         let (mut lines, mut remote, mut unused) = (0, 0, 0);
         for k in 0..5000 {
             let order = terminal.new_order(k % 4, k);

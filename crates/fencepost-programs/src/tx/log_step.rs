@@ -76,3 +76,26 @@ pub(super) fn word<M: Mem>(m: &mut M, log: Addr, offset: u64) -> u64 {
 pub(super) fn mark<M: Mem>(m: &mut M, log: Addr, offset: u64, v: u64) {
     m.store(At::new(Addr(log.0 + offset)), Val::lit(v));
 }
+
+/// The parts of `impl Program` that are the same wherever recovery is that of the logs alone: for programs with a runtime `rt` that name
+/// no regions.
+macro_rules! recovered_by_logs {
+    () => {
+        type Rebuild = $crate::tx::LogStep;
+
+        fn ranges(&self, thread: u32) -> Vec<fencepost_kernel::Span> {
+            self.rt.ranges(thread, self.resident())
+        }
+        fn rebuild_start(&self) -> $crate::tx::LogStep {
+            self.rt.recover_start()
+        }
+        fn rebuild<M: fencepost_kernel::Mem<Dep = ()>>(
+            &self,
+            m: &mut M,
+            state: $crate::tx::LogStep,
+        ) -> fencepost_kernel::Flow<$crate::tx::LogStep> {
+            self.rt.rebuild_without_regions(m, state)
+        }
+    };
+}
+pub(crate) use recovered_by_logs;

@@ -68,6 +68,7 @@ mod slips;
 mod transaction;
 mod undo;
 
+pub(crate) use log_step::recovered_by_logs;
 pub use log_step::{LogFlow, LogStep};
 pub use region::{MAX_INPUTS, Region};
 pub use runtime::Runtime;

@@ -18,7 +18,7 @@ use crate::pool::Pool;
 use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::tx::{LogStep, Runtime, Tx};
+use crate::tx::{Runtime, Tx, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
@@ -99,13 +99,7 @@ pub struct VacationModel {
 impl Described for Vacation {
     const WORD: &'static str = "vacation";
     const ABOUT: &'static str = "travel agency: reserves a unit of a car, flight or room for a customer";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::Redo,
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-    ];
+    const SCHEMES: &'static [Scheme] = Scheme::REDO_FIRST;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] = &[
         ("relations", "3"),
@@ -255,9 +249,9 @@ impl Vacation {
 
 impl Program for Vacation {
     type Input = Wish;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = VacationModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.plant(m);
@@ -266,9 +260,6 @@ impl Program for Vacation {
     fn resident(&self) -> Vec<Span> {
         let [nodes, records] = self.tables.spans();
         vec![nodes, self.customers.span(), self.planted.span(), records]
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Wish {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);
@@ -291,15 +282,8 @@ impl Program for Vacation {
         pm.m.compute(sites::EPILOGUE);
         result
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
-    }
     fn model(&self, ops: &[OpRecord]) -> VacationModel {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut lists, mut used) = (BTreeMap::<u64, Vec<Wish>>::new(), BTreeMap::<u64, u64>::new());
         let mut explained = true;
         for o in ops {
@@ -323,11 +307,10 @@ impl Program for Vacation {
             }
             explained &= o.outcome.words[0] == expected;
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("what the operations reserved is not what the locks' order of them leaves");
-        }
-        let registers = Registers::new(history);
+        let registers = Registers::new(b.build_if(
+            explained,
+            "what the operations reserved is not what the locks' order of them leaves",
+        ));
         VacationModel { registers, lists }
     }
     fn audit_start(&self, model: &VacationModel, crash: &CrashPoint) -> RegisterAudit {

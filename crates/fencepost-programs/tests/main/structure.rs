@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{Dialect, OpRecord, Program};
-use fencepost_programs::{Scheme, Settings, Visit, with_program};
+use fencepost_kernel::{Addr, Dialect, LineAddr, OpRecord, Program, Span};
+use fencepost_programs::{Scheme, Settings, Variant, Visit, with_program};
 use std::collections::VecDeque;
 
 struct Long(Dialect, u32, u32);
@@ -158,4 +158,30 @@ fn same_seed_same_run_other_seed_other_run() {
     };
     assert_eq!(run(3), run(3));
     assert_ne!(run(3), run(4));
+}
+
+/// Persistent lines that were there before the run, that operations read, and that no resident span covers: cold when measuring begins.
+struct Undeclared;
+impl Visit for Undeclared {
+    type Out = Vec<LineAddr>;
+    fn visit<P: Program>(self, p: P) -> Self::Out {
+        let run = record(&p, VOLATILE, THREADS, OPS, 3);
+        let resident = p.resident();
+        let covered = |l: &LineAddr| {
+            let lines = |s: &Span| s.at.line().0..=Addr(s.at.0 + s.len.max(1) - 1).line().0;
+            resident.iter().any(|s| lines(s).contains(&l.0))
+        };
+        // Images keep whole pages: a line that holds something was stored to.
+        let holds = |l: &LineAddr| (0..8).any(|w| run.initial.word(Addr(l.0 * 64 + w * 8)) != 0);
+        let there = run.initial.pm_lines().filter(holds);
+        there.filter(|l| run.loaded.contains(l) && !covered(l)).collect()
+    }
+}
+#[test]
+fn what_operations_read_of_the_initial_data_is_declared_resident() {
+    for about in fencepost_programs::programs() {
+        let s = settings(about.word, about.schemes[0], Variant::Correct, 3);
+        let missing = with_program(about.word, &s, Undeclared).unwrap();
+        assert!(missing.is_empty(), "{}: {missing:?}", about.word);
+    }
 }

@@ -23,7 +23,7 @@ use crate::registers::RegisterAudit;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{LogStep, Runtime, Tx};
+use crate::tx::{Runtime, Tx, recovered_by_logs};
 use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
@@ -277,18 +277,15 @@ impl Tpcc {
 
 impl Program for Tpcc {
     type Input = Transaction;
-    type Rebuild = LogStep;
     type Audit = RegisterAudit;
     type Model = TpccModel;
+    recovered_by_logs!();
 
     fn setup<M: Mem>(&self, m: &mut M) {
         self.schema.plant(m);
     }
     fn resident(&self) -> Vec<Span> {
         self.schema.spans()
-    }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
     }
     fn input(&self, thread: u32, k: u32) -> Transaction {
         transaction(self.seed, self.schema.size, self.mix, thread, k)
@@ -305,12 +302,6 @@ impl Program for Tpcc {
         self.locks.unlock_all(pm, stripes.as_slice());
         pm.m.compute(sites::EPILOGUE);
         result
-    }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
-    }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt.rebuild_without_regions(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> TpccModel {
         TpccModel::new(&self.schema, ops, |thread, k| self.input(thread, k))

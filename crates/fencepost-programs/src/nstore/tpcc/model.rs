@@ -53,8 +53,7 @@ fn amount(t: &Transaction) -> u64 {
 
 impl TpccModel {
     pub(super) fn new(schema: &Schema, ops: &[OpRecord], input: impl Fn(u32, u32) -> Transaction) -> TpccModel {
-        let threads = ops.iter().map(|o| o.thread + 1).max().unwrap_or(0);
-        let mut b = Builder::new(threads, ops);
+        let mut b = Builder::new(ops);
         let (mut orders, mut payments) = (BTreeMap::<u64, Vec<Transaction>>::new(), BTreeMap::new());
         let (mut stocks, mut sums) = (BTreeMap::<u64, Vec<Stock>>::new(), BTreeMap::<u64, u64>::new());
         let mut explained = true;
@@ -98,10 +97,10 @@ impl TpccModel {
             };
             explained &= o.outcome.words[0] == counted;
         }
-        let mut history = b.build();
-        if !explained {
-            history.set_fault("what the transactions counted is not what the locks' order of them leaves");
-        }
+        let history = b.build_if(
+            explained,
+            "what the transactions counted is not what the locks' order of them leaves",
+        );
         TpccModel {
             registers: Registers::new(history),
             orders,
