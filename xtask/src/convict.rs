@@ -2,7 +2,8 @@
 
 use crate::faults::all;
 use fencepost_lab::battery::commands::commands;
-use fencepost_lab::battery::planted::{Bench, Tried, declared};
+use fencepost_lab::battery::planted::{Bench, PARTS, Tried, declared, part_of};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,9 +24,10 @@ pub fn command(only: &[&str]) -> ExitCode {
         ["--seconds", n, rest @ ..] => (n.parse().unwrap_or(SECONDS), rest),
         all => (SECONDS, all),
     };
-    let mut names: Vec<String> = all().into_iter().map(|f| f.name).collect();
-    names.dedup();
-    names.retain(|n| only.is_empty() || only.iter().any(|o| n.contains(o)));
+    let planted = all().into_iter().map(|f| f.name);
+    let names: BTreeSet<String> = planted.chain(declared().into_iter().map(str::to_owned)).collect();
+    let wanted = |n: &String| only.is_empty() || only.iter().any(|o| n.contains(o));
+    let names: Vec<String> = names.into_iter().filter(wanted).collect();
     // Faults make code panic on purpose; what it says stands in the table.
     std::panic::set_hook(Box::new(|_| {}));
     let bench = Bench::new(commands(&beside("fencepost")), Duration::from_secs(limit));
@@ -40,29 +42,36 @@ pub fn command(only: &[&str]) -> ExitCode {
         done
     };
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut tried: Vec<Tried> = std::thread::scope(|s| {
+    let tried: Vec<Tried> = std::thread::scope(|s| {
         let threads: Vec<_> = (0..workers).map(|_| s.spawn(work)).collect();
         let joined = threads
             .into_iter()
             .map(|t| t.join().expect("panics are caught within a command"));
         joined.flatten().collect()
     });
-    if only.is_empty() {
-        let of_designs = declared();
-        of_designs.iter().for_each(|t| println!("{t}"));
-        tried.extend(of_designs);
+    println!("\n{:<30} {:>7} {:>9}", "part", "planted", "convicted");
+    for (part, (title, _)) in PARTS.iter().enumerate() {
+        let here = || tried.iter().filter(move |t| part_of(&t.name) == part);
+        println!(
+            "{title:<30} {:>7} {:>9}",
+            here().count(),
+            here().filter(convicts).count()
+        );
     }
-    let convicted = tried.iter().filter(|t| t.convicted.is_some()).count();
+    let convicted = tried.iter().filter(convicts).count();
     println!(
-        "{convicted} of {} planted faults are convicted by a command",
-        tried.len()
+        "{convicted} of {} planted faults are convicted by a command of a user: {:.1} %, {MUST} % are asked for",
+        tried.len(),
+        100.0 * convicted as f64 / tried.len().max(1) as f64
     );
-    tried
-        .iter()
-        .filter(|t| t.convicted.is_none())
-        .for_each(|t| println!("    {t}"));
+    let escaped = tried.iter().filter(|t| !convicts(t));
+    escaped.for_each(|t| println!("    {t}"));
     // Threads that a fault keeps from ending are left behind.
     std::process::exit(i32::from(convicted * 100 < tried.len() * MUST))
+}
+
+fn convicts(t: &&Tried) -> bool {
+    t.convicted.is_some()
 }
 
 /// A program that the same build puts beside this one.

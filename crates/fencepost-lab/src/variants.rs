@@ -106,7 +106,7 @@ fn row(about: &About, scheme: Scheme, variant: Variant) -> Result<Row, LabError>
     let mut cells = [[Cell::Clean; 2]; CONTRACTS.len()];
     for (contract, cells) in CONTRACTS.into_iter().zip(&mut cells) {
         for (order, cell) in ORDERS.into_iter().zip(cells) {
-            *cell = verdict(about, scheme, variant, contract, order)?;
+            *cell = verdict((about, scheme, variant, contract, order))?.0;
         }
     }
     Ok(Row {
@@ -117,16 +117,13 @@ fn row(about: &About, scheme: Scheme, variant: Variant) -> Result<Row, LabError>
     })
 }
 
-fn verdict(
-    about: &About,
-    scheme: Scheme,
-    variant: Variant,
-    contract: ContractKind,
-    order: LineOrder,
-) -> Result<Cell, LabError> {
-    let mut all = true;
-    for seed in SEEDS {
-        let request = Request {
+/// A cell of the table: program, way of logging, mistake, contract, line order.
+type Place<'a> = (&'a About, Scheme, Variant, ContractKind, LineOrder);
+
+/// The exploration of a cell with a seed.
+fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) -> CrashRequest {
+    CrashRequest {
+        request: Request {
             program: about.word.into(),
             threads: Some(1),
             ops: OPS,
@@ -135,23 +132,28 @@ fn verdict(
             variant: Some(variant.word().into()),
             sets: sizes(about),
             ..Request::default()
-        };
-        let found = crash(&CrashRequest {
-            request,
-            contract: Some(contract.word().into()),
-            budget: Some(BUDGET.into()),
-            schedules: Some(1),
-            doubt: None,
-            recovery_fails: false,
-            line_order: Some(order),
-            grain: Grain::Word,
-        })?;
+        },
+        contract: Some(contract.word().into()),
+        budget: Some(BUDGET.into()),
+        schedules: Some(1),
+        doubt: None,
+        recovery_fails: false,
+        line_order: Some(order),
+        grain: Grain::Word,
+    }
+}
+
+/// The verdict of a cell, and the id that replays the crash state which is the reason, if there is one.
+fn verdict(place: Place<'_>) -> Result<(Cell, Option<String>), LabError> {
+    let mut all = true;
+    for seed in SEEDS {
+        let found = crash(&exploration(place, seed))?;
         if found.violated() {
-            return Ok(Cell::Broken);
+            return Ok((Cell::Broken, found.witness.map(|w| w.replay)));
         }
         all &= found.complete;
     }
-    Ok(if all { Cell::Clean } else { Cell::Bounded })
+    Ok((if all { Cell::Clean } else { Cell::Bounded }, None))
 }
 
 /// The page.

@@ -246,11 +246,13 @@ impl History {
                 crash.acked.get(u).copied().unwrap_or(0),
                 crash.begun.get(u).copied().unwrap_or(0),
             );
-            let forgets = planted!(
-                "oracle.acknowledged-may-be-lost",
-                "an acknowledged operation is in every explanation"
-            );
-            if acked > 0 && count > 0 && !forgets {
+            if acked > 0
+                && count > 0
+                && !planted!(
+                    "oracle.acknowledged-may-be-lost",
+                    "an acknowledged operation is in every explanation"
+                )
+            {
                 self.include(&mut cut, self.start[u] + acked.min(count) - 1);
             }
             if begun < count {

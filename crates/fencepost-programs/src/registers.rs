@@ -10,13 +10,15 @@ pub struct Registers {
     list: Vec<u64>,
 }
 
-/// Registers read in one step at most, while every cut within the bounds leaves the same value in them.
+/// Registers read in the first step at most, while every cut within the bounds leaves the same value in them; after a step of nothing
+/// else twice as many, so that the steps of an audit grow with the logarithm of the registers.
 const AT_ONCE: usize = 16;
 
 /// State between two steps of the audit: the next register, and what is known so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RegisterAudit {
     next: usize,
+    at_once: usize,
     cut: Cut,
 }
 
@@ -30,6 +32,7 @@ impl Registers {
     pub fn start(&self, crash: &CrashPoint) -> RegisterAudit {
         RegisterAudit {
             next: 0,
+            at_once: AT_ONCE,
             cut: self.history.cut(crash),
         }
     }
@@ -42,7 +45,11 @@ impl Registers {
         wrong: &str,
         mut read: impl FnMut(u64) -> Result<(u64, Addr), Violation>,
     ) -> Flow<RegisterAudit> {
-        let RegisterAudit { mut next, mut cut } = state;
+        let RegisterAudit {
+            mut next,
+            mut at_once,
+            mut cut,
+        } = state;
         if let Some(fault) = self.history.fault() {
             return Flow::Done(Err(Violation {
                 why: fault.into(),
@@ -52,7 +59,7 @@ impl Registers {
         if next == self.list.len() {
             return Flow::Done(Ok(()));
         }
-        for register in self.list[next..].iter().take(AT_ONCE) {
+        for register in self.list[next..].iter().take(at_once) {
             let settled = self.history.settled_value(&cut, *register);
             match read(*register) {
                 Err(v) => return Flow::Done(Err(v)),
@@ -64,9 +71,10 @@ impl Registers {
             }
             next += 1;
             if settled.is_none() {
-                break;
+                return Flow::Next(RegisterAudit { next, at_once, cut });
             }
         }
-        Flow::Next(RegisterAudit { next, cut })
+        at_once *= 2;
+        Flow::Next(RegisterAudit { next, at_once, cut })
     }
 }

@@ -24,7 +24,7 @@ mod registers;
 
 use fencepost_native::record::{Class, classify};
 use observer::Observer;
-use recorder::{EXECUTED, Place, Recorder};
+use recorder::{EXECUTED, LogRecorder, Place};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
@@ -32,7 +32,7 @@ use std::sync::OnceLock;
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = 1;
 
-static RECORDER: OnceLock<Recorder> = OnceLock::new();
+static RECORDER: OnceLock<LogRecorder> = OnceLock::new();
 static OBSERVER: OnceLock<Observer> = OnceLock::new();
 
 /// Called by QEMU when it loads the plugin.
@@ -81,7 +81,7 @@ fn start(arguments: &[String]) -> Result<(), String> {
     match (log, file, image, reads) {
         (Some(log), Some(file), None, None) => {
             registers::make_readable()?;
-            let _ = RECORDER.set(Recorder::new(log, file, quantum)?);
+            let _ = RECORDER.set(LogRecorder::new(log, file, quantum)?);
         }
         (None, None, Some(image), Some(reads)) => {
             let _ = OBSERVER.set(Observer::new(image, reads)?);

@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 /// A recording in progress.
-pub struct Recorder {
+pub struct LogRecorder {
     turn: Turn,
     /// Memory callbacks after which another thread may have its turn.
     quantum: u64,
@@ -67,12 +67,12 @@ const FORK: i64 = 57;
 const VFORK: i64 = 58;
 const SHARES_MEMORY: u64 = 0x100;
 
-impl Recorder {
+impl LogRecorder {
     /// Starts a log.
-    pub fn new(log: &str, file: &str, quantum: u64) -> Result<Recorder, String> {
+    pub fn new(log: &str, file: &str, quantum: u64) -> Result<LogRecorder, String> {
         let out = File::create(log).map_err(|e| format!("{log}: {e}"))?;
         let log = LogWriter::new(BufWriter::with_capacity(1 << 20, out)).map_err(|e| e.to_string())?;
-        Ok(Recorder {
+        Ok(LogRecorder {
             turn: Turn::new(),
             quantum,
             file: file.to_owned(),

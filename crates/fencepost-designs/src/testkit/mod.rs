@@ -3,7 +3,7 @@
 //! [`MockCx`] is the handle: it records every call and holds controller queues as small as a test likes. It never calls
 //! a design back, as the seam demands; [`Bench`] owns a design and a handle and lets the test decide what happens
 //! next: a timer, a clean, a write arriving or becoming durable. [`Mini`] adds threads and caches that run random programs, as
-//! strict with a design as the machine is, and [`Kit`] judges such runs: what a new design is tried with first. [`Recorder`]
+//! strict with a design as the machine is, and [`Kit`] judges such runs: what a new design is tried with first. [`HookRecorder`]
 //! wraps a design and logs every hook. Hardware transactions and frozen versions are tried on the machine only.
 
 mod bench;
@@ -23,4 +23,4 @@ pub use kit::{Kit, Mistake, everything};
 pub use mini::{Mini, Order};
 pub use mock::{Call, CleanRequest, MockCx, MockWrite, WriteState};
 pub use programs::{Mix, Op, random_programs};
-pub use recorder::{Hook, Recorder};
+pub use recorder::{Hook, HookRecorder};

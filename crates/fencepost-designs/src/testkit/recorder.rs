@@ -74,16 +74,16 @@ hooks! {
 }
 
 /// Wraps a design: counts every hook, wants all of them, and answers what the inner design answers.
-pub struct Recorder<D> {
+pub struct HookRecorder<D> {
     /// The design that answers.
     pub inner: D,
     /// How often each hook was called.
     pub seen: RefCell<BTreeMap<Hook, u64>>,
 }
-impl<D> Recorder<D> {
+impl<D> HookRecorder<D> {
     /// A recorder around `inner`.
-    pub fn new(inner: D) -> Recorder<D> {
-        Recorder {
+    pub fn new(inner: D) -> HookRecorder<D> {
+        HookRecorder {
             inner,
             seen: RefCell::default(),
         }
@@ -98,7 +98,7 @@ impl<D> Recorder<D> {
     }
 }
 
-impl<D: Design> Design for Recorder<D> {
+impl<D: Design> Design for HookRecorder<D> {
     fn hooks(&self) -> Hooks {
         self.saw(Hook::Hooks);
         Hooks {

@@ -72,7 +72,7 @@ impl Command {
     pub fn outcome(&self) -> Outcome {
         match catch_unwind(AssertUnwindSafe(|| self.run())) {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(e @ LabError::Internal(_))) => Outcome::Defect(e.to_string()),
+            Ok(Err(e @ (LabError::Internal(_) | LabError::Convicted { .. }))) => Outcome::Defect(e.to_string()),
             Ok(Err(e)) => Outcome::Refused(e.to_string()),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);

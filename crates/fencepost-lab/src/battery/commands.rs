@@ -3,7 +3,7 @@
 //! [`commands`] is the same list for every planted fault of [`super::planted`]: every program on every design, clients over networks that
 //! lose messages, correct programs and deliberate mistakes under several contracts, the replay of what `crash` printed, and the rules that
 //! reproductions test. Random programs run on machines of three sizes: with small caches, with caches of a few lines, and with every
-//! queue, the log and the design at their smallest besides.
+//! queue, the log and the design at their smallest besides; and with fences that execute as the design says, or all alike.
 
 use super::command::Command;
 use super::{product, remote};
@@ -44,6 +44,12 @@ const QUEUES_OF_ONE: [&str; 8] = [
     "pm.controller.read_queue=1",
     "machine.log_area=1KiB",
 ];
+/// How fences execute, from round to round.
+const FENCES: [&str; 4] = ["declared", "buffered", "declared", "serialize"];
+/// Rounds of the other programs.
+const OTHER_ROUNDS: usize = 3;
+/// Runs of recovery in a first look at a program, and in a longer one.
+const BUDGETS: [&str; 2] = ["300", "1500"];
 /// Rounds of clients on each design that serves them.
 const CLIENT_ROUNDS: usize = 24;
 /// Rounds of programs on media where the design cannot keep its promise: they must go on being convicted, and for the same reason.
@@ -72,6 +78,10 @@ const CONTRACTS: [ContractKind; 4] = [
 
 /// The sizes of machine and design in a round.
 fn sizes_of(request: &mut Request, info: &DesignInfo, round: usize, l2: bool) {
+    let fences = FENCES[round % FENCES.len()];
+    if fences != "declared" {
+        request.sets.push(format!("core.fence_execution={fences}"));
+    }
     request.sets.retain(|s| !SMALL_CACHES.contains(&s.as_str()));
     if round.is_multiple_of(3) {
         request.sets.extend(SMALL_CACHES.map(str::to_owned));
@@ -116,7 +126,7 @@ fn explored(
     scheme: Scheme,
     variant: Option<Variant>,
     contract: ContractKind,
-    threads: u32,
+    (threads, budget): (u32, &str),
 ) -> CrashRequest {
     CrashRequest {
         request: Request {
@@ -129,10 +139,10 @@ fn explored(
             ..Request::default()
         },
         contract: Some(contract.word().into()),
-        budget: Some("300".into()),
+        budget: Some(budget.into()),
         schedules: Some(u64::from(threads)),
         doubt: None,
-        recovery_fails: variant.is_none_or(Variant::needs_second_failure),
+        recovery_fails: budget == BUDGETS[0] && variant.is_none_or(Variant::needs_second_failure),
         line_order: None,
         grain: Grain::Word,
     }
@@ -178,16 +188,12 @@ fn processes(program: &Path) -> Vec<Command> {
 /// built, if it is.
 pub fn commands(program: &Path) -> Vec<Command> {
     let n = designs().len();
-    let mut runs = Vec::new();
+    let random = (0..ROUNDS).flat_map(|round| (0..n).filter_map(move |d| on_design(d, "random", round, true)));
     let others: Vec<&str> = programs().iter().map(|p| p.word).filter(|p| *p != "random").collect();
-    for round in 0..ROUNDS {
-        runs.extend((0..n).filter_map(|d| on_design(d, "random", round, true)));
-        // Every size of the machine comes before the other programs, which take longer.
-        if let (2, round @ 0..3) = (round % 3, round / 3) {
-            let each = others.iter().flat_map(|p| (0..n).map(move |d| (d, p)));
-            runs.extend(each.filter_map(|(d, p)| on_design(d, p, round, true)));
-        }
-    }
+    let other = |round| {
+        let each = others.iter().flat_map(|p| (0..n).map(move |d| (d, p)));
+        scattered(each.filter_map(|(d, p)| on_design(d, p, round, true)).collect())
+    };
     let unsound = |round| {
         ["sps", "random"]
             .into_iter()
@@ -195,8 +201,10 @@ pub fn commands(program: &Path) -> Vec<Command> {
     };
     let served = |round| (0..n).filter_map(move |d| clients(d, round));
     let families = [
-        runs,
-        explorations(),
+        random.collect(),
+        (0..OTHER_ROUNDS).flat_map(other).collect(),
+        scattered(explorations()),
+        scattered(long_explorations()),
         (0..CLIENT_ROUNDS).flat_map(served).collect(),
         rules().into_iter().map(Command::Rule).collect(),
         (0..UNSOUND_ROUNDS).flat_map(unsound).collect(),
@@ -212,13 +220,14 @@ fn explorations() -> Vec<Command> {
     for about in &programs() {
         for contract in CONTRACTS {
             for (scheme, threads) in about.variants.iter().flat_map(|v| [(v.0, 1), (v.0, 2)]) {
-                crashes.push(Command::Crash(explored(about, scheme, None, contract, threads)));
+                let how = (threads, BUDGETS[0]);
+                crashes.push(Command::Crash(explored(about, scheme, None, contract, how)));
             }
             let wrong = about.variants.iter().flat_map(|(scheme, variants)| {
                 let wrong = variants.iter().filter(|v| **v != Variant::Correct);
                 wrong.map(|v| (*scheme, *v))
             });
-            let wrong = wrong.map(|(scheme, v)| explored(about, scheme, Some(v), contract, 1));
+            let wrong = wrong.map(|(scheme, v)| explored(about, scheme, Some(v), contract, (1, BUDGETS[0])));
             for (i, request) in wrong.enumerate() {
                 if i % 4 == 0 {
                     crashes.push(Command::Replay(request.clone()));
@@ -228,6 +237,33 @@ fn explorations() -> Vec<Command> {
         }
     }
     crashes
+}
+
+/// Correct programs in the sizes that they declare, looked at for longer.
+fn long_explorations() -> Vec<Command> {
+    let mut crashes = Vec::new();
+    for about in &programs() {
+        let declared = about.small.iter();
+        let sets = declared.map(|(name, value)| format!("program.{}.{name}={value}", about.word));
+        let sets = Vec::from_iter(sets);
+        for contract in CONTRACTS {
+            for (scheme, _) in &about.variants {
+                let mut correct = explored(about, *scheme, None, contract, (1, BUDGETS[1]));
+                correct.request.sets.clone_from(&sets);
+                crashes.push(Command::Crash(correct));
+            }
+        }
+    }
+    crashes
+}
+
+/// The same list in another order, so that neighbours have little in common: each follows the one at a good third of the list before it.
+fn scattered<T>(list: Vec<T>) -> Vec<T> {
+    let n = list.len();
+    let coprime = |step: &usize| (2..=*step).all(|f| !(n.is_multiple_of(f) && step.is_multiple_of(f)));
+    let step = (n * 3 / 8 + 1..).find(coprime).unwrap_or(1);
+    let mut list: Vec<Option<T>> = list.into_iter().map(Some).collect();
+    (0..n).filter_map(|i| list[i * step % n].take()).collect()
 }
 
 /// One of each list after the other, until all are used up.
@@ -246,4 +282,14 @@ fn in_turn<T, const N: usize>(lists: [Vec<T>; N]) -> Vec<T> {
 #[test]
 fn families_take_turns() {
     assert_eq!(in_turn([vec![1, 2, 3], vec![], vec![7]]), [1, 7, 2, 3]);
+}
+
+#[test]
+fn a_scattered_list_has_the_same_entries() {
+    for n in 0..60 {
+        let mut list = scattered(Vec::from_iter(0..n));
+        assert!(n < 8 || list[..2] != [0, 1], "{n}: {list:?}");
+        list.sort_unstable();
+        assert_eq!(list, Vec::from_iter(0..n));
+    }
 }

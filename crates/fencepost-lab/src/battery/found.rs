@@ -108,19 +108,19 @@ impl Found {
 
 /// The verdict on one design.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct DesignVerdict {
     /// Name of the design.
     pub design: &'static str,
     /// What each part found, in the order of [`Part::ALL`].
     pub parts: Vec<(Part, Found)>,
 }
-impl Verdict {
+impl DesignVerdict {
     /// Everything wrong with the design.
     pub fn wrong(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(|(_, f)| f.wrong.iter().map(String::as_str))
     }
 }
-impl fmt::Display for Verdict {
+impl fmt::Display for DesignVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<16}", self.design)?;
         for (part, found) in &self.parts {

@@ -17,7 +17,7 @@ pub mod random;
 mod remote;
 
 use fencepost_designs::DesignInfo;
-pub use found::{Extent, Found, Part, Verdict, heading};
+pub use found::{DesignVerdict, Extent, Found, Part, heading};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -25,7 +25,7 @@ use std::thread;
 const SHARES: u64 = 4;
 
 /// Runs the battery of every design of a list on all cores of the host. `parts` picks what is run.
-pub fn run(designs: &'static [DesignInfo], extent: Extent, parts: &[Part]) -> Vec<Verdict> {
+pub fn run(designs: &'static [DesignInfo], extent: Extent, parts: &[Part]) -> Vec<DesignVerdict> {
     let shares = |part: Part| if part == Part::Random { SHARES } else { 1 };
     let jobs: Vec<(usize, Part, u64)> = (0..designs.len())
         .flat_map(|d| parts.iter().flat_map(move |p| (0..shares(*p)).map(move |s| (d, *p, s))))
@@ -46,7 +46,7 @@ pub fn run(designs: &'static [DesignInfo], extent: Extent, parts: &[Part]) -> Ve
             .map(|t| t.join().expect("panics are caught within a part"));
         joined.flatten().collect()
     });
-    let verdict = |d: usize| Verdict {
+    let verdict = |d: usize| DesignVerdict {
         design: designs[d].name,
         parts: parts.iter().map(|p| (*p, collect(&designs[d], *p, d, &done))).collect(),
     };

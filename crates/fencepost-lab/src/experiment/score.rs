@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Verdict on one claim.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Score {
     /// As the paper says.
     Match,
     /// Otherwise.
@@ -25,14 +25,14 @@ pub enum Verdict {
     /// Not measured, for the reason in the note.
     NotRun,
 }
-impl Verdict {
+impl Score {
     /// Its name in the scoreboard.
     pub const fn word(self) -> &'static str {
         match self {
-            Verdict::Match => "match",
-            Verdict::Miss => "miss",
-            Verdict::Quoted => "quoted",
-            Verdict::NotRun => "not-run",
+            Score::Match => "match",
+            Score::Miss => "miss",
+            Score::Quoted => "quoted",
+            Score::NotRun => "not-run",
         }
     }
 }
@@ -53,7 +53,7 @@ pub struct Row {
     /// Ours over the paper's, for numbers.
     pub ratio: String,
     /// Verdict.
-    pub verdict: Verdict,
+    pub verdict: Score,
     /// Least value over the readings that were run; empty where only the primaries were.
     pub low: String,
     /// Greatest value over the readings that were run.
@@ -130,19 +130,19 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
         note,
     };
     match rule {
-        None => blank(Verdict::NotRun, "no rule for this claim yet".into()),
-        Some(Rule::Quoted { reason }) => blank(Verdict::Quoted, reason.clone()),
-        Some(Rule::NotRun { reason }) => blank(Verdict::NotRun, reason.clone()),
+        None => blank(Score::NotRun, "no rule for this claim yet".into()),
+        Some(Rule::Quoted { reason }) => blank(Score::Quoted, reason.clone()),
+        Some(Rule::NotRun { reason }) => blank(Score::NotRun, reason.clone()),
         Some(Rule::Check { test }) => match evidence.checks.run(test, evidence.runs) {
             None => blank(
-                Verdict::NotRun,
+                Score::NotRun,
                 format!("the test `{test}` does not run in reproduce yet"),
             ),
             Some(outcome) => check_row(claim, test, outcome, evidence.runs, &blank),
         },
         Some(rule @ Rule::Native { .. }) => match real_cpu::measure(rule) {
             Ok(m) => measured_row(claim, m, &blank),
-            Err(reason) => blank(Verdict::NotRun, reason),
+            Err(reason) => blank(Score::NotRun, reason),
         },
         Some(Rule::Parameter { values }) => parameters(values, evidence, &blank),
         Some(Rule::Cost {
@@ -152,14 +152,14 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
         }) => match (evidence.cost_bits)(design, item) {
             Some(line) => cost_row(claim, design, &line, *bits_per_unit, &blank),
             None => blank(
-                Verdict::NotRun,
+                Score::NotRun,
                 format!("depends on designs not yet built ({design}: {item})"),
             ),
         },
         Some(Rule::Costs { design, parts }) => costs_row(claim, design, parts, evidence, &blank),
         Some(rule) => match measure(rule, evidence.runs) {
             Some(m) => measured_row(claim, m, &blank),
-            None => blank(Verdict::NotRun, not_measured(evidence.runs)),
+            None => blank(Score::NotRun, not_measured(evidence.runs)),
         },
     }
 }
@@ -170,7 +170,7 @@ fn check_row(
     test: &str,
     outcome: Result<String, String>,
     runs: &Runs,
-    blank: &dyn Fn(Verdict, String) -> Row,
+    blank: &dyn Fn(Score, String) -> Row,
 ) -> Row {
     let over_programs = super::kinds::of(&claim.id) == Kind::Measured;
     let decided = super::semantics::decided_by_some(test);
@@ -179,8 +179,8 @@ fn check_row(
         Err(_) => decided == Some(false),
     };
     let (measured, verdict) = match &outcome {
-        Ok(_) => ("holds", Verdict::Match),
-        Err(_) => ("broken", Verdict::Miss),
+        Ok(_) => ("holds", Score::Match),
+        Err(_) => ("broken", Score::Miss),
     };
     let seen = outcome.unwrap_or_else(|why| why);
     let (verdict, note) = match over_programs && !runs.missing_programs.is_empty() && !last {
@@ -189,7 +189,7 @@ fn check_row(
             let rest: Vec<&str> = runs.missing_programs.iter().map(String::as_str).collect();
             let rest = rest.join(", ");
             let note = format!("partial: depends on programs not yet built ({rest}); so far test {test}: {seen}");
-            (Verdict::NotRun, note)
+            (Score::NotRun, note)
         }
     };
     Row {
@@ -236,14 +236,14 @@ fn beyond_rescue(claim: &Claim, m: &Measured) -> bool {
     }
 }
 
-fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Verdict, String) -> Row) -> Row {
+fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Score, String) -> Row) -> Row {
     let partial = !m.missing.is_empty();
     let lost = partial && beyond_rescue(claim, &m);
     let mut row = match (m.value, m.holds) {
         (Some(v), _) => number_row(claim, v, m.note, blank, NUMBER_TOLERANCE),
         (None, holds) => {
             let holds = holds == Some(true);
-            let verdict = if holds { Verdict::Match } else { Verdict::Miss };
+            let verdict = if holds { Score::Match } else { Score::Miss };
             let word = if holds { "as stated" } else { "otherwise" };
             Row {
                 measured: word.into(),
@@ -255,7 +255,7 @@ fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Verdict, String) -> R
         let rest = m.missing.join(", ");
         (row.verdict, row.note) = match lost {
             true => (
-                Verdict::Miss,
+                Score::Miss,
                 format!("whatever the programs not yet built ({rest}) give: {}", row.note),
             ),
             false => {
@@ -263,20 +263,20 @@ fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Verdict, String) -> R
                     "partial: depends on programs not yet built ({rest}); so far {}",
                     row.note
                 );
-                (Verdict::NotRun, note)
+                (Score::NotRun, note)
             }
         };
     }
     row
 }
 
-fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Verdict, String) -> Row, tolerance: f64) -> Row {
+fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Score, String) -> Row, tolerance: f64) -> Row {
     let Some(paper) = claim.number() else {
         // Claims such as ">50" or "77.4-87" are bounds or ranges.
         let verdict = if bound(&claim.value, value) {
-            Verdict::Match
+            Score::Match
         } else {
-            Verdict::Miss
+            Score::Miss
         };
         return Row {
             measured: short(value),
@@ -285,9 +285,9 @@ fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Verdict, S
     };
     let ratio = value / paper;
     let verdict = if meets(claim, value, tolerance) {
-        Verdict::Match
+        Score::Match
     } else {
-        Verdict::Miss
+        Score::Miss
     };
     Row {
         measured: short(value),
@@ -297,7 +297,7 @@ fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Verdict, S
 }
 
 /// Storage: the paper's formula must reproduce its number; the first-principles value stands beside it.
-fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn Fn(Verdict, String) -> Row) -> Row {
+fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn Fn(Score, String) -> Row) -> Row {
     let scored = line.paper_bits.unwrap_or(line.bits) as f64 / unit;
     let first = short(line.bits as f64 / unit);
     let note = format!(
@@ -313,13 +313,13 @@ fn costs_row(
     design: &str,
     parts: &[[String; 2]],
     evidence: &Evidence<'_>,
-    blank: &dyn Fn(Verdict, String) -> Row,
+    blank: &dyn Fn(Score, String) -> Row,
 ) -> Row {
     let lines: Option<Vec<(CostLine, f64)>> = (parts.iter())
         .map(|[item, unit]| Some(((evidence.cost_bits)(design, item)?, unit.parse().ok()?)))
         .collect();
     let Some(lines) = lines else {
-        return blank(Verdict::NotRun, format!("depends on designs not yet built ({design})"));
+        return blank(Score::NotRun, format!("depends on designs not yet built ({design})"));
     };
     let join = |bits: &dyn Fn(&CostLine) -> u64| {
         lines
@@ -330,9 +330,9 @@ fn costs_row(
     };
     let (paper, first) = (join(&|l| l.paper_bits.unwrap_or(l.bits)), join(&|l| l.bits));
     let verdict = if paper == claim.value {
-        Verdict::Match
+        Score::Match
     } else {
-        Verdict::Miss
+        Score::Miss
     };
     Row {
         measured: paper,
@@ -357,7 +357,7 @@ fn bound(text: &str, value: f64) -> bool {
 fn parameters(
     values: &std::collections::BTreeMap<String, String>,
     evidence: &Evidence<'_>,
-    blank: &dyn Fn(Verdict, String) -> Row,
+    blank: &dyn Fn(Score, String) -> Row,
 ) -> Row {
     let wrong: Vec<String> = (values.iter())
         .filter_map(|(path, want)| {
@@ -370,12 +370,12 @@ fn parameters(
         let note = format!("test resolved-preset: {} values as stated", values.len());
         return Row {
             measured: "as stated".into(),
-            ..blank(Verdict::Match, note)
+            ..blank(Score::Match, note)
         };
     }
     Row {
         measured: "otherwise".into(),
-        ..blank(Verdict::Miss, format!("test resolved-preset: {}", wrong.join("; ")))
+        ..blank(Score::Miss, format!("test resolved-preset: {}", wrong.join("; ")))
     }
 }
 

@@ -1,16 +1,16 @@
 //! The scoreboard as a whole: its rows counted, and written as CSV.
 
 use super::kinds::Kind;
-use super::score::{Row, Verdict};
+use super::score::{Row, Score};
 
 /// Number of rows per verdict.
-pub fn tally(rows: &[Row]) -> [(Verdict, usize); 4] {
-    [Verdict::Match, Verdict::Miss, Verdict::Quoted, Verdict::NotRun]
+pub fn tally(rows: &[Row]) -> [(Score, usize); 4] {
+    [Score::Match, Score::Miss, Score::Quoted, Score::NotRun]
         .map(|v| (v, rows.iter().filter(|r| r.verdict == v).count()))
 }
 
 /// Rows per kind and verdict: kinds are never added up, because only measurements and rules say how good a reproduction is.
-pub fn tally_by_kind(rows: &[Row]) -> Vec<(Kind, [(Verdict, usize); 4])> {
+pub fn tally_by_kind(rows: &[Row]) -> Vec<(Kind, [(Score, usize); 4])> {
     let of = |k: Kind| rows.iter().filter(|r| r.kind == k).cloned().collect::<Vec<_>>();
     Kind::ALL.iter().map(|k| (*k, tally(&of(*k)))).collect()
 }

@@ -5,7 +5,7 @@ use super::kept::Identity;
 use super::measure::measure;
 use super::rule::{End, Form, Over, Rule, Rules};
 use super::runs::{Cell, Job, Known, Runs, plan};
-use super::score::{Evidence, Verdict, score, short};
+use super::score::{Evidence, Score, score, short};
 use super::scoreboard::to_csv;
 use super::semantics::{Checks, SemanticCheck};
 use super::spec::{Experiment, Scale, parse};
@@ -181,12 +181,12 @@ fn score_one(claim_value: &str, rule: Option<Rule>, runs: &Runs, checks: &Checks
 fn numbers_match_within_a_fifth() {
     let none = Checks::default();
     let at = |paper: &str| score_one(paper, Some(slowdown(Over::Geomean, Form::Ratio)), &runs(), &none).verdict;
-    assert_eq!(at("4.9"), Verdict::Match);
-    assert_eq!(at("5.1"), Verdict::Miss);
-    assert_eq!(at("3.34"), Verdict::Match);
-    assert_eq!(at("3.3"), Verdict::Miss);
-    assert_eq!(at(">3"), Verdict::Match);
-    assert_eq!(at("5-6"), Verdict::Miss);
+    assert_eq!(at("4.9"), Score::Match);
+    assert_eq!(at("5.1"), Score::Miss);
+    assert_eq!(at("3.34"), Score::Match);
+    assert_eq!(at("3.3"), Score::Miss);
+    assert_eq!(at(">3"), Score::Match);
+    assert_eq!(at("5-6"), Score::Miss);
 }
 #[test]
 fn partial_absent_and_quoted_rows_never_match() {
@@ -195,11 +195,11 @@ fn partial_absent_and_quoted_rows_never_match() {
     partial.programs.push(s("c"));
     partial.missing_programs.insert(s("c"));
     let row = score_one("4", Some(slowdown(Over::Geomean, Form::Ratio)), &partial, &none);
-    assert_eq!((row.verdict, row.measured.as_str()), (Verdict::NotRun, "4"));
+    assert_eq!((row.verdict, row.measured.as_str()), (Score::NotRun, "4"));
     assert!(row.note.contains("programs not yet built (c)"));
-    assert_eq!(score_one("4", None, &runs(), &none).verdict, Verdict::NotRun);
+    assert_eq!(score_one("4", None, &runs(), &none).verdict, Score::NotRun);
     let quoted = Rule::Quoted { reason: s("synthesis") };
-    assert_eq!(score_one("4", Some(quoted), &runs(), &none).verdict, Verdict::Quoted);
+    assert_eq!(score_one("4", Some(quoted), &runs(), &none).verdict, Score::Quoted);
 }
 #[test]
 fn checks_costs_and_parameters_score() {
@@ -218,36 +218,30 @@ fn checks_costs_and_parameters_score() {
         },
     ]);
     let check = |name: &str| score_one("x", Some(Rule::Check { test: s(name) }), &runs(), &checks);
-    assert_eq!(check("good").verdict, Verdict::Match);
+    assert_eq!(check("good").verdict, Score::Match);
     assert!(check("good").note.contains("test good: seen"));
     assert_eq!(
         (check("bad").verdict, check("panics").verdict),
-        (Verdict::Miss, Verdict::Miss)
+        (Score::Miss, Score::Miss)
     );
-    assert_eq!(check("absent").verdict, Verdict::NotRun);
+    assert_eq!(check("absent").verdict, Score::NotRun);
     let cost = |unit| Rule::Cost {
         design: s("d"),
         item: s("entry"),
         bits_per_unit: unit,
     };
-    assert_eq!(
-        score_one("72", Some(cost(8.0)), &runs(), &checks).verdict,
-        Verdict::Match
-    );
-    assert_eq!(
-        score_one("71", Some(cost(8.0)), &runs(), &checks).verdict,
-        Verdict::Miss
-    );
+    assert_eq!(score_one("72", Some(cost(8.0)), &runs(), &checks).verdict, Score::Match);
+    assert_eq!(score_one("71", Some(cost(8.0)), &runs(), &checks).verdict, Score::Miss);
     let parameter = |v: &str| Rule::Parameter {
         values: [(s("core.cores"), s(v))].into(),
     };
     assert_eq!(
         score_one("", Some(parameter("8")), &runs(), &checks).verdict,
-        Verdict::Match
+        Score::Match
     );
     assert_eq!(
         score_one("", Some(parameter("4")), &runs(), &checks).verdict,
-        Verdict::Miss
+        Score::Miss
     );
 }
 #[test]
@@ -288,10 +282,10 @@ fn a_partial_row_is_a_miss_once_nothing_can_rescue_it() {
     };
     let verdict = |paper: &str, rule| score_one(paper, Some(rule), &partial(), &Checks::default()).verdict;
     // Ratios 2 and 8: the mean of three is above 10 / 3, the maximum at least 8, the minimum at most 2.
-    assert_eq!(verdict("2", slowdown(Over::Mean, Form::Ratio)), Verdict::Miss);
-    assert_eq!(verdict("6", slowdown(Over::Max, Form::Ratio)), Verdict::Miss);
-    assert_eq!(verdict("3", slowdown(Over::Min, Form::Ratio)), Verdict::Miss);
-    assert_eq!(verdict("1", slowdown(Over::Geomean, Form::Ratio)), Verdict::NotRun);
+    assert_eq!(verdict("2", slowdown(Over::Mean, Form::Ratio)), Score::Miss);
+    assert_eq!(verdict("6", slowdown(Over::Max, Form::Ratio)), Score::Miss);
+    assert_eq!(verdict("3", slowdown(Over::Min, Form::Ratio)), Score::Miss);
+    assert_eq!(verdict("1", slowdown(Over::Geomean, Form::Ratio)), Score::NotRun);
     let extreme = |end, expect: &str| Rule::Extreme {
         tag: s("E"),
         points: vec![s("so")],
@@ -300,9 +294,9 @@ fn a_partial_row_is_a_miss_once_nothing_can_rescue_it() {
         end,
         expect: s(expect),
     };
-    assert_eq!(verdict("x", extreme(End::Most, "a")), Verdict::Miss);
-    assert_eq!(verdict("x", extreme(End::Most, "b")), Verdict::NotRun);
-    assert_eq!(verdict("x", extreme(End::Most, "c")), Verdict::NotRun);
+    assert_eq!(verdict("x", extreme(End::Most, "a")), Score::Miss);
+    assert_eq!(verdict("x", extreme(End::Most, "b")), Score::NotRun);
+    assert_eq!(verdict("x", extreme(End::Most, "c")), Score::NotRun);
 }
 
 #[test]

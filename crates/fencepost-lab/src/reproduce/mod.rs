@@ -16,7 +16,7 @@ use crate::experiment::kinds::Kind;
 use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Job, Runs};
-use crate::experiment::score::{Evidence, Row, Verdict, score};
+use crate::experiment::score::{Evidence, Row, Score, score};
 use crate::experiment::scoreboard::{tally_by_kind, to_csv};
 use crate::experiment::spec::{self, Experiment};
 use crate::report::{self, Report};
@@ -148,7 +148,7 @@ fn scored(e: &Experiment, claims: &[Claim], rules: &Rules, runs: &Runs) -> Resul
 }
 
 fn counts(rows: &[Row]) -> BTreeMap<&'static str, BTreeMap<&'static str, usize>> {
-    let by_verdict = |t: [(Verdict, usize); 4]| t.into_iter().map(|(v, n)| (v.word(), n)).collect();
+    let by_verdict = |t: [(Score, usize); 4]| t.into_iter().map(|(v, n)| (v.word(), n)).collect();
     tally_by_kind(rows)
         .into_iter()
         .map(|(k, t)| (k.name(), by_verdict(t)))
@@ -179,7 +179,7 @@ fn unexpected(e: &Experiment, runs: &Runs, rows: &[Row]) -> Vec<String> {
             .filter(|c| !c.1)
             .map(|c| format!("{} is not crash-consistent and was not convicted", c.0)),
     );
-    let broken = (rows.iter()).filter(|r| r.kind == Kind::Rule && r.verdict == Verdict::Miss);
+    let broken = (rows.iter()).filter(|r| r.kind == Kind::Rule && r.verdict == Score::Miss);
     out.extend(broken.map(|r| format!("the rule of {} is broken: {}", r.id, r.note)));
     out
 }

@@ -70,6 +70,23 @@ fn a_checked_run_lets_power_fail_during_recovery() {
 fn what_once_escaped_is_convicted() {
     let caches: &[&str] = &["l1.size=256B", "l1.ways=2", "llc.size=512B", "llc.ways=2"];
     let pointers = &["design.pointer_bits=1", "design.wcb_entries=2"];
+    let buffered: &[&str] = &["core.fence_execution=buffered"];
+    let reads = &[
+        "l1.size=256B",
+        "l1.ways=2",
+        "llc.size=512B",
+        "llc.ways=2",
+        "pm.controller.read_queue=1",
+        "program.random.lines=24",
+    ];
+    let logged = &[
+        "machine.log_area=1KiB",
+        "l1.size=256B",
+        "l1.ways=2",
+        "llc.size=512B",
+        "llc.ways=2",
+        "program.random.lines=24",
+    ];
     let clients = &["network.clients=3", "network.transactions=4", "program.random.lines=3"];
     for (name, place, sets) in [
         ("core.forwarding-left-out", ("so", "pwq"), caches),
@@ -79,6 +96,9 @@ fn what_once_escaped_is_convicted() {
         ("loc.slot-reused-early", ("loc-wal", "pwq"), &["machine.log_area=1KiB"]),
         ("themis.store-during-wrap", ("themis", "pwq"), pointers),
         ("delegated.remote-unordered", ("delegated", "pcm"), clients),
+        ("core.store-passes-fence", ("delegated", "pwq"), buffered),
+        ("memory.free-read-entry-not-told", ("delegated", "pwq"), reads),
+        ("hierarchy.read-misses-log", ("loc-wal", "pwq"), logged),
     ] {
         let convicts = |seed| {
             let command = run("random", place, None, seed, sets);
@@ -88,4 +108,50 @@ fn what_once_escaped_is_convicted() {
         };
         assert!((1..=12).any(convicts), "{name}");
     }
+}
+
+/// Behind a fence that waits in the store queue a thread goes on, but what it acknowledges is known to nobody before the fence has acted.
+#[test]
+fn fences_in_the_store_queue_accuse_no_design() {
+    let sets = [
+        "core.fence_execution=buffered",
+        "l1.size=256B",
+        "l1.ways=2",
+        "llc.size=512B",
+        "llc.ways=2",
+    ];
+    for design in ["so", "so-adr", "x86-adr", "delegated", "themis", "global-commit"] {
+        for seed in 1..=4 {
+            let command = run("random", (design, "pwq"), None, seed, &sets);
+            assert_eq!(command.outcome(), Outcome::Clean, "{command}");
+        }
+    }
+}
+
+/// With four times as many operations there are four times as many crash points; the steps of an audit may grow with their logarithm.
+#[test]
+fn steps_of_an_exploration_grow_with_the_operations() {
+    let steps = |ops| {
+        let request = Request {
+            program: "commitstore".into(),
+            threads: Some(1),
+            ops,
+            ..Request::default()
+        };
+        let asked = CrashRequest {
+            request,
+            contract: Some("px86".into()),
+            budget: None,
+            schedules: Some(1),
+            doubt: None,
+            recovery_fails: false,
+            line_order: None,
+            grain: Grain::Word,
+        };
+        let found = crash(&asked).expect("a possible exploration");
+        assert!(!found.violated() && found.recoveries > u64::from(ops), "{found:?}");
+        found.steps
+    };
+    let (few, many) = (steps(60), steps(240));
+    assert!(many < 6 * few, "{few} and {many} steps");
 }

@@ -81,8 +81,23 @@ impl HardwareThread {
                 }
             }
             OpKind::Fence(_) if value == LOG_FENCE => self.count_log_fence(),
-            OpKind::Ack => self.record(out, TraceKind::Ack(value as u32)),
+            OpKind::Ack if out.recorder().is_some() => match self.stores.committed_fences() {
+                0 => self.record(out, TraceKind::Ack(value as u32)),
+                fences => self.late_acks.push((fences, value as u32)),
+            },
             _ => {}
+        }
+    }
+    /// A fence of the store queue has acted: what the thread acknowledged behind it is known to the outside from now on, as an
+    /// answer that it sent behind the fence would be.
+    pub(super) fn acknowledge_late(&mut self, out: &mut impl Outside) {
+        if self.late_acks.is_empty() {
+            return;
+        }
+        self.late_acks.iter_mut().for_each(|a| a.0 -= 1);
+        let due = self.late_acks.iter().take_while(|a| a.0 == 0).count();
+        for (_, op) in self.late_acks.drain(..due).collect::<Vec<_>>() {
+            self.record(out, TraceKind::Ack(op));
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) use locks::Locks;
 pub(crate) use outside::{Outside, Turn};
 pub use program_order::Disorder;
 pub use recorder::Race;
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::TraceRecorder;
 pub(crate) use shape::Shape;
 pub(crate) use state::{CoreCounters, HardwareThread, ThreadProgress};
 pub(crate) use store_queue::StoreState;

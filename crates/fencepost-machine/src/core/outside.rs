@@ -1,7 +1,7 @@
 //! What hardware threads need of the rest of the machine.
 
 use super::locks::Locks;
-use super::recorder::Recorder;
+use super::recorder::TraceRecorder;
 use super::shape::Shape;
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Gate, Hooks, Instr, TxStart};
@@ -71,7 +71,7 @@ pub(crate) trait Outside {
     /// The locks of all threads.
     fn locks(&mut self) -> &mut Locks;
     /// The execution trace, if one is kept.
-    fn recorder(&mut self) -> Option<&mut Recorder>;
+    fn recorder(&mut self) -> Option<&mut TraceRecorder>;
     /// A thread has finished the operations that precede the measured part.
     fn warmed_up(&mut self, hart: HartId);
     /// A thread's program has returned and everything it did has performed.

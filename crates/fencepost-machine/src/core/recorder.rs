@@ -27,7 +27,7 @@ impl std::fmt::Display for Race {
 
 /// Collects the trace of a run.
 #[derive(Default)]
-pub struct Recorder {
+pub struct TraceRecorder {
     trace: Trace,
     hold: bool,
     race: Option<Race>,
@@ -36,10 +36,10 @@ pub struct Recorder {
     /// Per thread and operation number: the event (plus one) of the read that yields the operation's result, 0 for none.
     results: Vec<Vec<u32>>,
 }
-impl Recorder {
+impl TraceRecorder {
     /// A recorder for `threads` threads.
-    pub fn new(threads: u32) -> Recorder {
-        Recorder {
+    pub fn new(threads: u32) -> TraceRecorder {
+        TraceRecorder {
             trace: Trace {
                 threads,
                 ..Trace::default()

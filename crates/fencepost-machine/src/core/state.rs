@@ -82,6 +82,8 @@ pub(crate) struct HardwareThread {
     pub memory_ops: u64,
     /// Operations finished.
     pub ops_done: u64,
+    /// Recorded runs: operations to be acknowledged when so many more fences of the store queue have acted.
+    pub late_acks: Vec<(u32, u32)>,
     /// Hardware transaction running at dispatch.
     pub tx: Option<TxId>,
     /// Hardware transaction begun last and not yet committed or aborted at the head.
@@ -168,6 +170,7 @@ impl HardwareThread {
             log_fence: None,
             memory_ops: 0,
             ops_done: 0,
+            late_acks: Vec::new(),
             tx: None,
             open_tx: None,
             stamp: None,

@@ -145,6 +145,11 @@ impl StoreQueue {
     pub fn has_fence(&self) -> bool {
         self.fences > 0
     }
+    /// Committed fences that wait here.
+    pub fn committed_fences(&self) -> u32 {
+        let committed = self.entries.iter().take(self.committed);
+        committed.filter(|s| s.is_fence()).count() as u32
+    }
     /// Whether a full fence older than operation `id` waits here.
     #[inline]
     pub fn full_fence_before(&self, id: u32) -> bool {

@@ -115,7 +115,10 @@ impl HardwareThread {
                             r.order.flush(self.id, s.id, s.line());
                         }
                     }
-                    OpKind::QueuedFence(kind) => self.fence_acted(out, kind, s.id),
+                    OpKind::QueuedFence(kind) => {
+                        self.fence_acted(out, kind, s.id);
+                        self.acknowledge_late(out);
+                    }
                     _ => {}
                 }
                 Tried::Performed

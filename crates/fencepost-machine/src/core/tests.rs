@@ -2,7 +2,7 @@
 
 use super::locks::Locks;
 use super::outside::{Outside, Turn};
-use super::recorder::Recorder;
+use super::recorder::TraceRecorder;
 use super::shape::Shape;
 use super::state::HardwareThread;
 use crate::frontend::{Journal, SimMem, Thread, ThreadBody};
@@ -116,7 +116,7 @@ impl Outside for Fake {
     fn locks(&mut self) -> &mut Locks {
         &mut self.locks
     }
-    fn recorder(&mut self) -> Option<&mut Recorder> {
+    fn recorder(&mut self) -> Option<&mut TraceRecorder> {
         None
     }
     fn warmed_up(&mut self, _: HartId) {}

@@ -54,11 +54,13 @@ impl Hierarchy {
                 false => true,
             };
         }
-        let leaves = planted!(
-            "hierarchy.copies-survive-bypass",
-            "a non-temporal store takes its line out of every cache"
-        );
-        for p in self.bus.lines.holders(line).filter(|_| !leaves) {
+        for p in self.bus.lines.holders(line) {
+            if planted!(
+                "hierarchy.copies-survive-bypass",
+                "a non-temporal store takes its line out of every cache"
+            ) {
+                continue;
+            }
             let core = &mut self.cores[p.index()];
             let copies = [core.l1.take(line), core.l2.as_mut().and_then(|t| t.take(line))];
             self.counters.invalidations += u64::from(copies.iter().any(Option::is_some));

@@ -39,14 +39,18 @@ impl Hierarchy {
             return;
         }
         self.bus.reads += 1;
-        let from = match self.hooks.reads
-            && !planted!(
-                "hierarchy.read-misses-log",
-                "a line whose newest bytes are in a log is read there"
-            ) {
+        let mut from = match self.hooks.reads {
             true => out.read_from(self, line),
             false => line,
         };
+        if from != line
+            && planted!(
+                "hierarchy.read-misses-log",
+                "a line whose newest bytes are in a log is read there"
+            )
+        {
+            from = line;
+        }
         if let Some(m) = self.cores[core.index()].misses.get_mut(miss) {
             m.from = Some(from);
         }
@@ -143,7 +147,15 @@ impl Hierarchy {
                 }
             }
         }
-        if let Some(next) = self.doors[side as usize].waiting_reads.pop_front() {
+        // Where the answer frees an entry, the first that waits need not hear of it from the controller.
+        let waiting = &mut self.doors[side as usize].waiting_reads;
+        if !waiting.is_empty()
+            && !planted!(
+                "memory.free-read-entry-not-told",
+                "a read that was refused hears of a free entry"
+            )
+            && let Some(next) = waiting.pop_front()
+        {
             self.send_read(out, side, next);
         }
     }

@@ -5,7 +5,7 @@ use super::compose::Machine;
 use super::system::{MemoryPort, System};
 use super::threads::Rest;
 use super::workload::{RunError, Workload};
-use crate::core::{HardwareThread, Locks, Recorder, Shape};
+use crate::core::{HardwareThread, Locks, Shape, TraceRecorder};
 use crate::frontend::{Journal, Thread};
 use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
@@ -95,7 +95,7 @@ impl Machine {
             coherent: with_writers(&work.initial, work.record),
             durable: with_writers(&work.initial, work.record),
             log: PersistLog::new(work.record),
-            recorder: work.record.then(|| Recorder::new(threads.len() as u32)),
+            recorder: work.record.then(|| TraceRecorder::new(threads.len() as u32)),
             journal,
             next_write: 0,
             kicked: 0,

@@ -3,7 +3,7 @@
 use super::agenda::Ev;
 use super::system::System;
 use crate::hierarchy::{Hierarchy, Side};
-use crate::memory::{Refusal, RegisterWrite};
+use crate::memory::{RegisterWrite, WriteRefusal};
 use crate::network;
 use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
 use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, TxId, WriteCause};
@@ -84,8 +84,8 @@ impl Cx for Handle<'_> {
         self.sys.wake_memory(Side::Pm);
         match pushed {
             Ok(()) => Ok(id),
-            Err(Refusal::Full | Refusal::SameLine) => Err(Cause::WriteQueueFull),
-            Err(Refusal::Gated) => Err(Cause::CommitPending),
+            Err(WriteRefusal::Full | WriteRefusal::SameLine) => Err(Cause::WriteQueueFull),
+            Err(WriteRefusal::Gated) => Err(Cause::CommitPending),
         }
     }
     fn newest_write(&self) -> WriteId {

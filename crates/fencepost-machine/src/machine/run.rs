@@ -15,18 +15,27 @@ const LOOK_EVERY: u64 = 1 << 14;
 const LIVELOCK: u64 = 4_000_000;
 /// The same for events over which no thread commits anything and nothing becomes durable.
 const NO_PROGRESS: u64 = 8_000_000;
+/// The same for events over which no thread commits anything although some have not finished, whatever becomes durable.
+const NO_COMMIT: u64 = 16_000_000;
+/// Checked runs are small, and there are many of them: they give up after so many times fewer events.
+const CHECKED: u64 = 16;
 
 /// What a look now and then saw last, to find a machine that goes round in circles.
 #[derive(Default)]
 struct Progress {
     now: Ps,
     moved_at: u64,
-    done: u64,
+    /// Instructions committed and durable events.
+    done: (u64, u64),
     done_at: u64,
+    committed_at: u64,
 }
 impl Progress {
     /// After so many events, with so much done: why the machine is stuck, if it is.
-    fn look(&mut self, now: Ps, events: u64, done: u64) -> Option<&'static str> {
+    fn look(&mut self, now: Ps, events: u64, done: (u64, u64), unfinished: bool) -> Option<&'static str> {
+        if done.0 != self.done.0 || !unfinished {
+            self.committed_at = events;
+        }
         if done != self.done {
             (self.done, self.done_at) = (done, events);
         }
@@ -35,6 +44,9 @@ impl Progress {
         }
         if events - self.moved_at > LIVELOCK {
             return Some("time stands still: the same requests are refused over and over");
+        }
+        if events - self.committed_at > NO_COMMIT {
+            return Some("nothing commits, whatever becomes durable: the same lines are written over and over");
         }
         let circles = events - self.done_at > NO_PROGRESS;
         circles.then_some("nothing commits and nothing becomes durable: the same is asked over and over")
@@ -81,7 +93,8 @@ impl Machine {
                 if deadline.is_some_and(|d| Instant::now() > d) {
                     return Err(RunError::OutOfTime);
                 }
-                if let Some(why) = progress.look(now, events, self.done()) {
+                let counted = events * if self.rest.sys.recorder.is_some() { CHECKED } else { 1 };
+                if let Some(why) = progress.look(now, counted, self.done(), self.rest.sys.unfinished > 0) {
                     return Err(self.stuck(why).into());
                 }
             }
@@ -102,9 +115,12 @@ impl Machine {
         }
         Ok(self.report(end.unwrap_or_default(), events))
     }
-    /// Grows with every instruction that commits and every durable event.
-    fn done(&self) -> u64 {
-        self.threads.iter().map(|t| t.instructions).sum::<u64>() + self.rest.sys.log.len()
+    /// Instructions committed, and durable events.
+    fn done(&self) -> (u64, u64) {
+        (
+            self.threads.iter().map(|t| t.instructions).sum(),
+            self.rest.sys.log.len(),
+        )
     }
     /// The time to measure has passed.
     fn stopped(self, events: u64) -> Result<RunReport, RunError> {
@@ -173,5 +189,26 @@ impl Machine {
             self.resume_ports(kicked);
             self.retry_hierarchy();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a machine says at its second look, after so many events and with so much done since the first.
+    fn second_look(events: u64, now: u64, done: (u64, u64), unfinished: bool) -> Option<&'static str> {
+        let mut progress = Progress::default();
+        assert_eq!(progress.look(Ps(1), 1, (5, 5), unfinished), None);
+        progress.look(Ps(now), events, done, unfinished)
+    }
+
+    #[test]
+    fn a_machine_that_goes_round_in_circles_is_stuck() {
+        let found = |events, now, done| second_look(events, now, done, true).is_some();
+        assert!(found(LIVELOCK + 2, 1, (6, 5)) && !found(LIVELOCK + 2, 2, (6, 5)));
+        assert!(found(NO_PROGRESS + 2, 2, (5, 5)) && !found(NO_PROGRESS + 2, 2, (5, 6)));
+        assert!(found(NO_COMMIT + 2, 2, (5, 900)) && !found(NO_COMMIT + 2, 2, (6, 900)));
+        assert_eq!(second_look(NO_COMMIT + 2, 2, (5, 900), false), None);
     }
 }

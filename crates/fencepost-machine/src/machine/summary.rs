@@ -3,7 +3,7 @@
 use super::compose::{Machine, Start};
 use super::report::{Counters, HartReport, RunReport};
 use super::threads::Rest;
-use crate::core::Recorder;
+use crate::core::TraceRecorder;
 use crate::network::Network;
 use fencepost_kernel::Ps;
 use std::collections::BTreeMap;
@@ -57,8 +57,8 @@ impl Machine {
             log_start: start.log,
             stale: hier.stale().cloned(),
             disorder: sys.recorder.as_ref().and_then(|r| r.order.found()),
-            race: sys.recorder.as_ref().and_then(Recorder::race),
-            trace: sys.recorder.map(Recorder::finish),
+            race: sys.recorder.as_ref().and_then(TraceRecorder::race),
+            trace: sys.recorder.map(TraceRecorder::finish),
             initial: self.initial,
             durable: sys.durable,
             coherent: sys.coherent,

@@ -1,7 +1,7 @@
 //! Everything of the machine but the design: the state that the handle of the seam reaches into.
 
 use super::agenda::{Agenda, Ev};
-use crate::core::{Locks, Recorder};
+use crate::core::{Locks, TraceRecorder};
 use crate::frontend::Journal;
 use crate::hierarchy::Side;
 use crate::memory::Controller;
@@ -32,7 +32,7 @@ pub struct System {
     pub(crate) coherent: Image,
     pub(crate) durable: Image,
     pub(crate) log: PersistLog,
-    pub(crate) recorder: Option<Recorder>,
+    pub(crate) recorder: Option<TraceRecorder>,
     pub(crate) journal: Rc<RefCell<Journal>>,
     pub(crate) next_write: u64,
     pub(crate) kicked: u64,

@@ -4,7 +4,7 @@ use super::agenda::Ev;
 use super::handle::Handle;
 use super::system::System;
 use super::world::World;
-use crate::core::{Locks, Outside, Recorder, Shape, Turn};
+use crate::core::{Locks, Outside, Shape, TraceRecorder, Turn};
 use crate::hierarchy::{Hierarchy, Lookup, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
 use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
@@ -142,7 +142,7 @@ impl Outside for Rest {
         &mut self.sys.locks
     }
     #[inline]
-    fn recorder(&mut self) -> Option<&mut Recorder> {
+    fn recorder(&mut self) -> Option<&mut TraceRecorder> {
         self.sys.recorder.as_mut()
     }
     fn warmed_up(&mut self, hart: HartId) {

@@ -13,7 +13,7 @@ use super::stats::MemStats;
 use super::timed::{NEVER, first, insert};
 use super::timing::{Delays, Direction};
 use super::watermarks::Watermarks;
-use super::writes::{Refusal, Slot, Writes};
+use super::writes::{Slot, WriteRefusal, Writes};
 use super::{CommandRecord, ReadId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{Image, LineAddr, LineData, Ps};
@@ -182,7 +182,7 @@ impl Controller {
     /// (`MemEvent::Accepted`) after `write.delay`, but never before an older write to its line, nor, where the queue
     /// is durable, before a write of an earlier epoch. An epoch below the active one joins the active one.
     /// Where there are address-range registers, they choose the queue.
-    pub fn push_write(&mut self, now: Ps, id: WriteId, mut write: Write) -> Result<(), Refusal> {
+    pub fn push_write(&mut self, now: Ps, id: WriteId, mut write: Write) -> Result<(), WriteRefusal> {
         if let Some(ranges) = &self.ranges {
             write.queue = ranges.route(write.line);
         }
@@ -207,9 +207,9 @@ impl Controller {
         self.refuse(queue, refusal);
         true
     }
-    fn refuse(&mut self, queue: u8, refusal: Refusal) -> Refusal {
+    fn refuse(&mut self, queue: u8, refusal: WriteRefusal) -> WriteRefusal {
         self.write_refused[usize::from(queue)] = true;
-        if refusal == Refusal::SameLine {
+        if refusal == WriteRefusal::SameLine {
             self.line_refused[usize::from(queue)] = true;
             self.any_line_refused = true;
         }

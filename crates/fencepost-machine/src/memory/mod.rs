@@ -46,7 +46,7 @@ pub use spec::{
 };
 pub use stats::MemStats;
 pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};
-pub use writes::Refusal;
+pub use writes::WriteRefusal;
 
 use fencepost_kernel::{LineAddr, Ps};
 

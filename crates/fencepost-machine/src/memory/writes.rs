@@ -17,7 +17,7 @@ pub type Slot = u32;
 
 /// Why a write was not taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum WriteRefusal {
     /// The queue has no free entry.
     Full,
     /// The queue is gated.
@@ -121,7 +121,7 @@ impl Writes {
 
     /// Reserves an entry for a write that is on its way. Its epoch holds it from now on; an epoch number below the
     /// active one joins the active one.
-    pub fn push(&mut self, id: WriteId, mut write: Write) -> Result<Slot, Refusal> {
+    pub fn push(&mut self, id: WriteId, mut write: Write) -> Result<Slot, WriteRefusal> {
         if let Some(refusal) = self.takes_none(write.queue) {
             return Err(refusal);
         }
@@ -130,7 +130,7 @@ impl Writes {
         if let Some(e) = &mut write.epoch {
             *e = (*e).max(q.active());
             if !self.durable_on_accept && self.could_deadlock(older, write.queue, *e) {
-                return Err(Refusal::SameLine);
+                return Err(WriteRefusal::SameLine);
             }
         }
         let q = &mut self.queues[usize::from(write.queue)];
@@ -149,11 +149,11 @@ impl Writes {
     }
     /// Why a queue takes no write at all, if it does not.
     #[inline]
-    pub fn takes_none(&self, queue: u8) -> Option<Refusal> {
+    pub fn takes_none(&self, queue: u8) -> Option<WriteRefusal> {
         let q = &self.queues[usize::from(queue)];
         match q.gate_open {
-            false => Some(Refusal::Gated),
-            true => (q.used >= q.capacity).then_some(Refusal::Full),
+            false => Some(WriteRefusal::Gated),
+            true => (q.used >= q.capacity).then_some(WriteRefusal::Full),
         }
     }
     /// Whether an older write to the line would wait for the new one's epoch.
@@ -280,12 +280,17 @@ impl Writes {
     /// Whether epochs and same-line order let a queued write issue.
     pub fn eligible(&self, slot: Slot) -> bool {
         let e = &self.entries[slot as usize];
-        let passes = planted!(
-            "memory.same-line-order-ignored",
-            "writes to one line become durable in order"
-        );
-        let in_order = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
-        self.epoch_may_issue(e) && (in_order || passes)
+        let mut in_order = e.older.is_none_or(|o| self.entries[o as usize].state == State::Issued);
+        if (e.older.is_some() || e.newer.is_some())
+            && planted!(
+                "memory.same-line-order-ignored",
+                "writes to one line become durable in order"
+            )
+        {
+            // The newest first.
+            in_order = e.newer.is_none_or(|n| self.entries[n as usize].state != State::Queued);
+        }
+        self.epoch_may_issue(e) && in_order
     }
     /// Whether the epoch of an entry has its turn.
     pub(super) fn epoch_may_issue(&self, e: &Entry) -> bool {

@@ -113,7 +113,7 @@ fn coalescing_needs_the_same_epoch_the_same_queue_and_a_write_not_yet_issued() {
         let a = h.write(150_000, first);
         let b = match h.c.push_write(Ps(150_000), WriteId(77), second) {
             Ok(()) => Some(77),
-            Err(Refusal::SameLine) => None,
+            Err(WriteRefusal::SameLine) => None,
             Err(other) => panic!("{other:?}"),
         };
         h.finish();
@@ -146,7 +146,7 @@ fn a_write_that_an_older_one_would_wait_for_is_refused_until_that_one_is_durable
     let late = h.write(150_000, write(1, 2, Some(5)));
     assert_eq!(
         h.c.push_write(Ps(150_000), WriteId(50), write(1, 3, Some(0))),
-        Err(Refusal::SameLine)
+        Err(WriteRefusal::SameLine)
     );
     h.finish();
     assert!(h.events.iter().any(|e| matches!(e.1, MemEvent::SlotFree { queue: 0 })));
@@ -268,7 +268,7 @@ fn a_gated_queue_takes_nothing_new_and_sends_what_it_holds() {
     h.c.gate_queue(Ps(0), 0, false);
     assert_eq!(
         h.c.push_write(Ps(0), WriteId(9), write(2, 0, None)),
-        Err(Refusal::Gated)
+        Err(WriteRefusal::Gated)
     );
     let other = Write {
         queue: 1,

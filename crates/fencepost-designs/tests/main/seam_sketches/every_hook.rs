@@ -9,7 +9,7 @@ impl Design for Silent {}
 
 #[test]
 fn the_recording_double_sees_every_hook() {
-    let r = Recorder::new(Silent);
+    let r = HookRecorder::new(Silent);
     let _ = r.hooks();
     let mut b = Bench::new(r, 2, 1, 1); // queue_plan
     let way = Way {

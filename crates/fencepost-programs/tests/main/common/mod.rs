@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 mod models;
 mod recorder;
 pub use models::*;
-pub use recorder::Recorder;
+pub use recorder::RecordingMem;
 
 const SFENCE: &[Fence] = &[Fence::Sfence];
 const SYNC: &[Fence] = &[Fence::Sfence, Fence::Pcommit, Fence::Sfence];
@@ -123,7 +123,7 @@ pub struct Run {
 
 /// Runs `ops` operations of each thread, whole operations in an order drawn from `seed`.
 pub fn record<P: Program>(p: &P, dialect: Dialect, threads: u32, ops: u32, seed: u64) -> Run {
-    let mut m = Recorder::new();
+    let mut m = RecordingMem::new();
     p.setup(&mut m);
     m.events.clear();
     m.loaded.clear();

@@ -5,7 +5,7 @@ use fencepost_kernel::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Functional memory that records.
-pub struct Recorder {
+pub struct RecordingMem {
     pub image: Image,
     pub events: Vec<Event>,
     pub computes: BTreeMap<u16, u64>,
@@ -21,9 +21,9 @@ pub struct Recorder {
     /// The operation whose transaction was aborted, until the thread learns of it.
     aborted: Option<u32>,
 }
-impl Recorder {
-    pub fn new() -> Recorder {
-        Recorder {
+impl RecordingMem {
+    pub fn new() -> RecordingMem {
+        RecordingMem {
             image: Image::default(),
             events: Vec::new(),
             computes: BTreeMap::new(),
@@ -50,7 +50,7 @@ impl Recorder {
         }
     }
 }
-impl Mem for Recorder {
+impl Mem for RecordingMem {
     type Dep = ();
     fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
         assert_eq!(at.addr.0 % width.bytes(), 0, "unaligned access at {}", at.addr);
