@@ -47,9 +47,8 @@ pub fn thread_body<P: Program>(program: &P, dialect: Dialect, how: (u32, bool), 
     })
 }
 
-fn acknowledge_all<M: Mem>(pm: Pm<'_, M>, ops: u32) {
+fn acknowledge_all<M: Mem>(mut pm: Pm<'_, M>, ops: u32) {
     if pm.dialect.logging != Logging::None {
-        let mut pm = pm;
         pm.durable();
         pm.m.ack(ops - 1);
     }

@@ -1,4 +1,5 @@
-//! Requests per second of one host core that a memory controller simulates, by medium and load; `-- trace [N]` runs only the bare traces, of N requests.
+//! Requests per second of one host core that a memory controller simulates, by medium and load.
+//! `-- trace [N]` runs only the bare traces, of N requests.
 
 use fencepost_kernel::{LineAddr, LineData, Ps, Stream, WriteCause};
 use fencepost_machine::memory::{Controller, ControllerSpec, MediaSpec, ReadId, TraceOp, run_trace, trace_controller};
