@@ -1,4 +1,4 @@
-//! Parameters of the transactional designs, and the one configuration that they become.
+//! Groups of parameters that the designs share, and the engine's configuration.
 
 use fencepost_kernel::params::ParamError;
 use fencepost_kernel::{Bytes, Ps, planted};
@@ -51,11 +51,10 @@ fencepost_kernel::param_words! {
 
 /// Bytes of one dependency pair in the volatile buffer: two transactions and a count (section III-B).
 pub const PAIR_BYTES: u64 = 8;
-
 /// Transactions of a speculation window (section V-A).
-const DEGREE: u32 = 16;
+pub const DEGREE: u32 = 16;
 /// Buffer for dependency pairs (section IV-B).
-const PAIR_BUFFER: Bytes = Bytes(32 << 10);
+pub const PAIR_BUFFER: Bytes = Bytes(32 << 10);
 /// Largest Tx State Table.
 const MAX_ENTRIES: u32 = 4096;
 /// Size of the Tx State Table (section IV-B).
@@ -100,215 +99,70 @@ fencepost_kernel::params! {
         nv_write: Ps = NV_WRITE,
     }
 }
-fencepost_kernel::params! {
-    /// Parameters of the hardware write-ahead log with a commit record.
-    pub struct HWalParams {;
-        /// Transactions.
-        tx: TxParams = TxParams::default(),
-        /// The log.
-        log: LogParams = LogParams {
-            in_place: InPlace::Strict,
-            ..LogParams::default()
-        },
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of eager commit alone.
-    pub struct EcWalParams {;
-        /// Transactions.
-        tx: TxParams = TxParams::default(),
-        /// The log.
-        log: LogParams = LogParams::default(),
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of loose-ordering consistency.
-    pub struct LocWalParams {
-        /// Transactions of a speculation window, which may reach the log in any order.
-        speculation_degree: u32 = DEGREE,
-        /// Volatile buffer for dependency pairs.
-        pair_buffer: Bytes = PAIR_BUFFER;
-        /// Transactions.
-        tx: TxParams = TxParams::default(),
-        /// The log.
-        log: LogParams = LogParams::default(),
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of the non-volatile last level.
-    pub struct KilnParams {;
-        /// Transactions.
-        tx: TxParams = TxParams::default(),
-        /// The last level.
-        nv: NvParams = NvParams::default(),
-    }
-}
-fencepost_kernel::params! {
-    /// Parameters of loose ordering on a non-volatile last level.
-    pub struct LocKilnParams {
-        /// Transactions of a speculation window.
-        speculation_degree: u32 = DEGREE;
-        /// Transactions.
-        tx: TxParams = TxParams::default(),
-        /// The last level.
-        nv: NvParams = NvParams::default(),
-    }
-}
 
-/// What all of the designs are made of.
+/// What the engine does, whatever the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Transactions of a window.
     pub degree: u32,
-    /// A commit record is written after the log blocks; otherwise a transaction is committed by count.
-    pub record: bool,
-    /// A commit completes when it is durable; otherwise at once.
-    pub waits: bool,
-    /// In-place writes.
-    pub in_place: InPlace,
-    /// The last-level cache is the log.
-    pub non_volatile: bool,
-    /// Transaction table entries.
-    pub entries: u32,
     /// Dependency pairs the buffer holds.
     pub pairs: u32,
-    /// Log blocks that may wait for a group.
-    pub buffer: u32,
-    /// From the caches to the controller.
-    pub log_path: Ps,
-    /// One write of the non-volatile last level.
-    pub nv_write: Ps,
-    /// Block groups are atomic.
-    pub group_atomic: bool,
-    /// Abort injection: one in this many, seed.
-    pub aborts: (u32, u64),
-    /// Planted fault.
-    pub fault: LocFault,
+    /// A commit completes when it is durable; otherwise at once.
+    pub waits: bool,
+    /// The transaction table, aborts and faults.
+    pub tx: TxParams,
 }
 impl Config {
-    const BASE: Config = Config {
-        degree: 1,
-        record: false,
-        waits: false,
-        in_place: InPlace::Lazy,
-        non_volatile: false,
-        entries: ENTRIES,
-        pairs: (PAIR_BUFFER.0 / PAIR_BYTES) as u32,
-        buffer: BUFFER,
-        log_path: LOG_PATH,
-        nv_write: NV_WRITE,
-        group_atomic: true,
-        aborts: (0, 1),
-        fault: LocFault::None,
-    };
+    /// Windows of `degree` transactions.
+    pub fn new(degree: u32, tx: &TxParams) -> Config {
+        let fault = tx.fault.or_planted();
+        Config {
+            degree,
+            pairs: pairs(PAIR_BUFFER),
+            waits: false,
+            tx: TxParams { fault, ..tx.clone() },
+        }
+    }
     /// Refuses sizes that cannot work.
-    pub fn checked(self) -> Result<Config, ParamError> {
-        let refused = [
-            (
-                self.degree == 0,
-                "speculation_degree",
-                "a window has at least one transaction",
-            ),
-            (
-                self.entries == 0,
-                "tx_entries",
-                "the table must hold at least one transaction",
-            ),
-            (
-                self.buffer == 0,
-                "log_buffer",
-                "the buffer must hold at least one block",
-            ),
-            (
-                self.pairs == 0,
-                "pair_buffer",
-                "the buffer must hold at least one pair of 8 bytes",
-            ),
-            (
-                self.entries > MAX_ENTRIES,
-                "tx_entries",
-                "at most 4096: 15 bits name a transaction in the log",
-            ),
-        ];
-        match refused.iter().find(|r| r.0) {
-            None => Ok(self),
-            Some((_, name, why)) => Err(ParamError::Value {
-                name: (*name).into(),
-                why: (*why).into(),
-            }),
+    pub fn check(&self) -> Result<(), ParamError> {
+        at_least_one(
+            self.degree,
+            "speculation_degree",
+            "a window has at least one transaction",
+        )?;
+        at_least_one(
+            self.tx.tx_entries,
+            "tx_entries",
+            "the table must hold at least one transaction",
+        )?;
+        at_least_one(
+            self.pairs,
+            "pair_buffer",
+            "the buffer must hold at least one pair of 8 bytes",
+        )?;
+        match self.tx.tx_entries > MAX_ENTRIES {
+            true => refuse("tx_entries", "at most 4096: 15 bits name a transaction in the log"),
+            false => Ok(()),
         }
     }
 }
-impl Config {
-    fn with_tx(self, p: &TxParams) -> Config {
-        Config {
-            entries: p.tx_entries,
-            aborts: (p.abort_every, p.abort_seed),
-            fault: p.fault.or_planted(),
-            ..self
-        }
-    }
-    fn with_log(self, p: &LogParams) -> Config {
-        Config {
-            in_place: p.in_place,
-            buffer: p.log_buffer,
-            log_path: p.log_path,
-            group_atomic: p.group_atomic
-                && !planted!(
-                    "loc.group-not-atomic",
-                    "a block group is one atomic write where transactions are committed by count"
-                ),
-            ..self
-        }
-    }
-    fn with_nv(self, p: &NvParams) -> Config {
-        Config {
-            non_volatile: true,
-            nv_write: p.nv_write,
-            ..self
-        }
+impl LogParams {
+    /// Refuses sizes that cannot work.
+    pub fn check(&self) -> Result<(), ParamError> {
+        at_least_one(self.log_buffer, "log_buffer", "the buffer must hold at least one block")
     }
 }
-impl From<HWalParams> for Config {
-    fn from(p: HWalParams) -> Config {
-        let config = Config {
-            record: true,
-            waits: true,
-            ..Config::BASE
-        };
-        config.with_tx(&p.tx).with_log(&p.log)
-    }
+
+/// Dependency pairs that a buffer holds.
+pub fn pairs(buffer: Bytes) -> u32 {
+    u32::try_from(buffer.0 / PAIR_BYTES).unwrap_or(u32::MAX)
 }
-impl From<EcWalParams> for Config {
-    fn from(p: EcWalParams) -> Config {
-        Config::BASE.with_tx(&p.tx).with_log(&p.log)
-    }
+fn at_least_one(n: u32, name: &str, why: &str) -> Result<(), ParamError> {
+    if n == 0 { refuse(name, why) } else { Ok(()) }
 }
-impl From<LocWalParams> for Config {
-    fn from(p: LocWalParams) -> Config {
-        let config = Config {
-            degree: p.speculation_degree,
-            pairs: u32::try_from(p.pair_buffer.0 / PAIR_BYTES).unwrap_or(u32::MAX),
-            ..Config::BASE
-        };
-        config.with_tx(&p.tx).with_log(&p.log)
-    }
-}
-impl From<KilnParams> for Config {
-    fn from(p: KilnParams) -> Config {
-        let config = Config {
-            waits: true,
-            ..Config::BASE
-        };
-        config.with_tx(&p.tx).with_nv(&p.nv)
-    }
-}
-impl From<LocKilnParams> for Config {
-    fn from(p: LocKilnParams) -> Config {
-        let config = Config {
-            degree: p.speculation_degree,
-            ..Config::BASE
-        };
-        config.with_tx(&p.tx).with_nv(&p.nv)
-    }
+fn refuse(name: &str, why: &str) -> Result<(), ParamError> {
+    Err(ParamError::Value {
+        name: name.into(),
+        why: why.into(),
+    })
 }

@@ -30,31 +30,44 @@
 //! within. At most 2^15 transactions may commit while one runs whose lines were evicted. Identical to `loc-wal` at
 //! speculation degree 1.
 
-use super::LOC;
-use super::config::EcWalParams;
-use crate::info::{DesignInfo, Honours, Promise};
-use fencepost_kernel::params::Params;
+use super::config::{Config, LogParams, TxParams};
+use super::family::{Choice, TRANSACTIONS, build, dialect, storage};
+use super::faults;
+use super::log::{Committed, LogStore};
+use crate::info::DesignInfo;
+use fencepost_kernel::params::{ParamError, Params};
+
+fencepost_kernel::params! {
+    /// Parameters of eager commit alone.
+    pub struct EcWalParams {;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The log.
+        log: LogParams = LogParams::default(),
+    }
+}
+impl Choice for EcWalParams {
+    type Store = LogStore;
+    const COMMIT_WAITS: bool = false;
+    fn engine(&self) -> Config {
+        Config::new(1, &self.tx)
+    }
+    fn store(&self, engine: &Config) -> Result<LogStore, ParamError> {
+        LogStore::new(&self.log, Committed::ByCount, engine.tx.fault)
+    }
+}
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
     name: "ec-wal",
     summary: "eager commit: log blocks counted at recovery, no commit record",
     source: include_str!("ec_wal.rs"),
-    paper: LOC,
-    dialect: |s| super::hardware("ec-wal", s, false),
-    contract: |_| "loc",
-    promise: Promise {
-        buffered: None,
-        persists_every_store: false,
-        reorders: false,
-        honours: Honours::TRANSACTIONS,
-    },
-    sound: |_| true,
+    dialect: |s| dialect::<EcWalParams>("ec-wal", s),
     params: EcWalParams::fields,
     variants: &[&[("in_place", "strict")]],
-    smallest: super::faults::SMALLEST_LOG,
-    build: super::build::<EcWalParams>,
-    cost: super::storage::<EcWalParams>,
-    faults: &[super::faults::IN_PLACE_EARLY, super::faults::GROUP_NOT_ATOMIC],
-    log: None,
+    smallest: faults::SMALLEST_LOG,
+    build: build::<EcWalParams>,
+    cost: storage::<EcWalParams>,
+    faults: &[faults::IN_PLACE_EARLY, faults::GROUP_NOT_ATOMIC],
+    ..TRANSACTIONS
 };

@@ -1,151 +1,167 @@
-//! The engine that all transactional designs share: its state, where it logs to, its phases, and what is left to log.
+//! The engine: transactions over a [`Store`] in which their lines survive.
 //!
-//! What it does stands in files of its own: commits and aborts (`commit`), the end of a window (`close`, `into_llc`), in-place writes
-//! (`home`); the hooks of the seam (`mechanism`) call them.
+//! A transaction begins when the window is open and the table has an entry. Its stores make new versions of lines. A commit gives it the
+//! next position in commit order and puts it in the window ([`commit`](super::commit)); an abort makes the versions below current
+//! again ([`abort`](super::abort)). A full window is closed and made durable by the store, after which LastCommittedTxID has passed its
+//! transactions ([`window`](super::window)). Only then may their lines go [`home`](super::home).
 
 use super::checkpoint::Checkpoint;
-use super::config::{Config, InPlace, LocFault};
-use super::format::{Area, Record};
-use super::lines::{Lines, Version};
-use super::memlog::MemLog;
-use super::nv::NvStore;
-use super::recover::Pairs;
-use super::txs::{Key, TxTable};
-use fencepost_kernel::{HartId, LineAddr, Ps, Stream, TxId};
-use fencepost_machine::seam::Cx;
-use std::collections::{BTreeSet, VecDeque};
-
-/// What the commit logic is doing.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Transactions begin and commit.
-    Open,
-    /// The window is to close, but shares lines with transactions that still run; nothing begins.
-    Gathering,
-    /// The window's blocks and records go to the log.
-    Logging,
-    /// In-place writes and truncation, where they are strict.
-    InPlace,
-}
-
-/// Where versions are kept through a power failure.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant)] // a design has one
-pub(super) enum Store {
-    /// In memory; the area is known with the first call.
-    Log(Option<MemLog>),
-    /// In the last-level cache.
-    Nv(NvStore),
-}
-
-/// A block of the closing window that has not been taken into the log.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Todo {
-    pub key: Key,
-    pub line: LineAddr,
-    /// Carries the transaction's TxCnt.
-    pub last: bool,
-}
-
-/// Timer of the non-volatile cache's write.
-pub(super) const NV_WRITTEN: u64 = 1;
+use super::config::Config;
+use super::lines::{Captured, Moving, Version};
+use super::stats;
+use super::store::Store;
+use super::tables::Tables;
+use super::txs::Key;
+use fencepost_kernel::{LineAddr, LineData, Stream};
+use fencepost_machine::seam::{Cx, Exit, Level};
+use std::collections::BTreeSet;
 
 /// Hardware transactions: write-ahead log, eager commit, speculative persistence, non-volatile last level.
 #[derive(Clone, Debug)]
-pub struct Loc {
-    pub(super) cfg: Config,
-    pub(super) txs: TxTable,
-    pub(super) lines: Lines,
-    pub(super) store: Store,
-    pub(super) phase: Phase,
-    /// Committed transactions of the current window, in commit order.
-    pub(super) window: Vec<Key>,
-    pub(super) todo: VecDeque<Todo>,
-    pub(super) records_out: bool,
-    /// Records of the closing window that wait for a group, and groups of them that are not durable.
-    pub(super) records: VecDeque<Vec<Record>>,
-    pub(super) records_left: u32,
-    /// Lines of the closing window on their way to the non-volatile cache.
-    pub(super) to_llc: u32,
-    /// Until when the non-volatile array writes the lines it was given, one after the other.
-    pub(super) nv_busy: Ps,
+pub struct Engine<S> {
+    pub(super) tables: Tables,
+    pub(super) store: S,
     /// Versions shared by committed and running transactions.
     pub(super) shared: BTreeSet<LineAddr>,
-    pub(super) pair_entries: u32,
+    /// Dependency pairs of the window.
+    pub(super) pairs: u32,
     pub(super) flush_wanted: bool,
-    pub(super) draining: bool,
-    /// Position of the last commit of each hart, and of the commit it waits for.
+    /// Position of the last commit of each hardware thread, and of the commit it waits for.
     pub(super) last_commit: Vec<u64>,
     pub(super) committing: Vec<Option<u64>>,
     /// Commits completed, where commits wait.
     pub(super) released: u64,
+    /// Windows on their way home.
     pub(super) checkpoint: Checkpoint,
+    /// Injected aborts, and how many each hardware thread has had in a row.
     pub(super) aborts: Stream,
-    pub(super) row_of_aborts: Vec<u32>,
+    pub(super) aborts_in_a_row: Vec<u32>,
 }
 
-impl Loc {
-    /// The mechanism for `harts` threads.
-    pub fn new(cfg: Config, harts: u8) -> Loc {
-        let store = match cfg.non_volatile {
-            true => Store::Nv(NvStore::default()),
-            false => Store::Log(None),
-        };
+impl<S: Store> Engine<S> {
+    /// The mechanism for `harts` hardware threads.
+    pub fn new(cfg: Config, store: S, harts: u8) -> Engine<S> {
         let n = usize::from(harts);
-        Loc {
-            txs: TxTable::new(harts),
-            lines: Lines::default(),
+        Engine {
             store,
-            phase: Phase::Open,
-            window: Vec::new(),
-            todo: VecDeque::new(),
-            records_out: false,
-            records: VecDeque::new(),
-            records_left: 0,
-            to_llc: 0,
-            nv_busy: Ps::ZERO,
             shared: BTreeSet::new(),
-            pair_entries: 0,
+            pairs: 0,
             flush_wanted: false,
-            draining: false,
             last_commit: vec![0; n],
             committing: vec![None; n],
             released: 0,
             checkpoint: Checkpoint::default(),
-            aborts: Stream::new(cfg.aborts.1, "transaction aborts"),
-            row_of_aborts: vec![0; n],
-            cfg,
+            aborts: Stream::new(cfg.tx.abort_seed, "transaction aborts"),
+            aborts_in_a_row: vec![0; n],
+            tables: Tables::new(cfg, harts),
         }
     }
-    /// The memory log, if there is one.
-    pub(super) fn log(&mut self, cx: &dyn Cx) -> Option<&mut MemLog> {
-        let cfg = &self.cfg;
-        match &mut self.store {
-            Store::Nv(_) => None,
-            Store::Log(log) => Some(log.get_or_insert_with(|| {
-                let (base, len) = cx.log_area();
-                MemLog::new(Area::new(base, len), cfg)
-            })),
+
+    /// A store of a running transaction performed: it makes a version, or shares that of another running transaction.
+    pub(super) fn stored(&mut self, cx: &mut dyn Cx, key: Key, line: LineAddr) {
+        let Tables { txs, lines, .. } = &mut self.tables;
+        let chain = &mut lines.entry(line).or_default().chain;
+        let shared = match chain.last_mut() {
+            Some(v) if v.owners.contains(&key) => {
+                // Written again: what the store has of it is old.
+                return self.uncapture(cx, line);
+            }
+            Some(v) if v.owners.iter().any(|k| txs.is_active(*k)) => Some(v),
+            _ => None,
+        };
+        match shared {
+            Some(v) => {
+                v.owners.push(key);
+                if v.last.is_some() {
+                    self.shared.insert(line);
+                }
+                self.uncapture(cx, line);
+            }
+            None => chain.push(Version {
+                owners: vec![key],
+                ..Version::default()
+            }),
+        }
+        self.tables.txs.tx(key).lines.push(line);
+    }
+
+    /// A version's bytes go into the store, as a block of `by`.
+    pub(super) fn capture(&mut self, cx: &mut dyn Cx, line: LineAddr, index: usize, by: Key, data: LineData) {
+        let at = self.store.take(&self.tables, cx, line, by, &data);
+        self.tables.captured(line, index, Captured { by, at, data });
+    }
+    /// The newest version is not as it was taken any more.
+    pub(super) fn uncapture(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        let Some(gone) = self.tables.newest(line).captured.take() else {
+            return;
+        };
+        if self.store.take_back(cx, line, &gone)
+            && let Some(tx) = self.tables.txs.get_mut(gone.by)
+        {
+            tx.blocks -= 1;
         }
     }
-    /// The versions of a line, oldest first.
-    pub(super) fn versions(&self, line: LineAddr) -> &[Version] {
-        self.lines.get(&line).map_or(&[], |l| &l.chain)
+    /// The newest version is taken again, as it is now.
+    pub(super) fn recapture(&mut self, cx: &mut dyn Cx, line: LineAddr) {
+        self.uncapture(cx, line);
+        let versions = self.tables.versions(line);
+        let index = versions.len() - 1;
+        let (by, data) = (self.tables.owner_of(&versions[index]), cx.coherent(line));
+        self.capture(cx, line, index, by, data);
+        self.pump(cx);
     }
-    pub(super) fn strict(&self) -> bool {
-        self.cfg.in_place == InPlace::Strict
-    }
-    /// Which dependency pairs recovery counts.
-    pub(super) fn pairs_that_count(&self) -> Pairs {
-        match self.cfg.fault {
-            LocFault::PairFirst => Pairs::All,
-            _ => Pairs::OfCommitted,
+    /// What the store has of a version is not needed any more.
+    pub(super) fn discard(&mut self, cx: &mut dyn Cx, v: &Version) {
+        if let Some(taken) = &v.captured {
+            self.store.discard(cx, taken);
         }
     }
-    /// Number of the running transaction of a hart, checked against the machine's.
-    pub(super) fn running(&self, hart: HartId, id: TxId) -> Option<Key> {
-        let key = self.txs.active(hart)?;
-        debug_assert_eq!(self.txs.get(key).map(|t| t.id), Some(id));
-        Some(key)
+
+    /// No way can keep an older version: the store takes it.
+    pub(super) fn version_overflows(
+        &mut self,
+        cx: &mut dyn Cx,
+        line: LineAddr,
+        level: Level,
+        meta: u32,
+        data: &LineData,
+    ) {
+        let frozen = |v: &Version| v.frozen == Some((level, meta));
+        let Some(index) = self.tables.versions(line).iter().position(frozen) else {
+            return;
+        };
+        cx.count(stats::OVERFLOWS, 1);
+        let v = &mut self.tables.lines.get_mut(&line).expect("just found").chain[index];
+        v.frozen = None;
+        let by = v.last.expect("a frozen version is committed");
+        self.capture(cx, line, index, by, *data);
+        self.pump(cx);
+    }
+    /// A dirty line leaves the last level: home if it may, into the store otherwise.
+    pub(super) fn leaves_last_level(&mut self, cx: &mut dyn Cx, line: LineAddr, data: &LineData) -> Exit {
+        if self.tables.may_go_home(line) {
+            self.goes_home(line);
+            return Exit::Down;
+        }
+        let versions = self.tables.versions(line);
+        let (index, v) = (versions.len() - 1, &versions[versions.len() - 1]);
+        if v.captured.is_none() {
+            cx.count(stats::EVICTED, 1);
+            let by = self.tables.owner_of(v);
+            self.capture(cx, line, index, by, *data);
+            self.pump(cx);
+        }
+        Exit::Drop
+    }
+    /// A clean of the caches, by which the line was to go home or into the store, has ended.
+    pub(super) fn clean_ended(&mut self, cx: &mut dyn Cx, line: LineAddr, found: bool) {
+        match self.tables.lines.get(&line).map(|l| l.moving) {
+            Some(Moving::ToLlc) => {
+                self.tables.set_moving(line, Moving::No);
+                self.store.moved(&mut self.tables, cx, line);
+            }
+            Some(Moving::Home) => self.home_cleaned(cx, line, found),
+            _ => {}
+        }
     }
 }

@@ -31,31 +31,47 @@
 //! expanded"; to how much is ours). Locks are taken before a transaction begins, not within. At most 2^15 transactions
 //! may commit while one runs whose lines were evicted.
 
-use super::LOC;
-use super::config::HWalParams;
-use crate::info::{DesignInfo, Honours, Promise};
-use fencepost_kernel::params::Params;
+use super::config::{Config, InPlace, LogParams, TxParams};
+use super::family::{Choice, TRANSACTIONS, build, dialect, storage};
+use super::faults;
+use super::log::{Committed, LogStore};
+use crate::info::DesignInfo;
+use fencepost_kernel::params::{ParamError, Params};
+
+fencepost_kernel::params! {
+    /// Parameters of the hardware write-ahead log with a commit record.
+    pub struct HWalParams {;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The log.
+        log: LogParams = LogParams {
+            in_place: InPlace::Strict,
+            ..LogParams::default()
+        },
+    }
+}
+impl Choice for HWalParams {
+    type Store = LogStore;
+    const COMMIT_WAITS: bool = true;
+    fn engine(&self) -> Config {
+        Config::new(1, &self.tx)
+    }
+    fn store(&self, engine: &Config) -> Result<LogStore, ParamError> {
+        LogStore::new(&self.log, Committed::ByRecord, engine.tx.fault)
+    }
+}
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
     name: "h-wal",
     summary: "hardware write-ahead log: log, commit record, in place, truncate",
     source: include_str!("h_wal.rs"),
-    paper: LOC,
-    dialect: |s| super::hardware("h-wal", s, true),
-    contract: |_| "loc",
-    promise: Promise {
-        buffered: None,
-        persists_every_store: false,
-        reorders: false,
-        honours: Honours::TRANSACTIONS,
-    },
-    sound: |_| true,
+    dialect: |s| dialect::<HWalParams>("h-wal", s),
     params: HWalParams::fields,
     variants: &[&[("in_place", "lazy")], &[("group_atomic", "false")]],
-    smallest: super::faults::SMALLEST_LOG,
-    build: super::build::<HWalParams>,
-    cost: super::storage::<HWalParams>,
-    faults: &[super::faults::IN_PLACE_EARLY],
-    log: None,
+    smallest: faults::SMALLEST_LOG,
+    build: build::<HWalParams>,
+    cost: storage::<HWalParams>,
+    faults: &[faults::IN_PLACE_EARLY],
+    ..TRANSACTIONS
 };

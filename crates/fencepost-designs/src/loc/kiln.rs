@@ -29,31 +29,43 @@
 //! transaction commits is kept there too, and read back at memory's latency; the paper of Kiln keeps it by victim
 //! choice. The commit order is one for all threads.
 
-use super::LOC;
-use super::config::KilnParams;
-use crate::info::{DesignInfo, Honours, Promise};
-use fencepost_kernel::params::Params;
+use super::config::{Config, NvParams, TxParams};
+use super::family::{Choice, TRANSACTIONS, build, dialect, storage};
+use super::nv::NvCache;
+use crate::info::DesignInfo;
+use fencepost_kernel::params::{ParamError, Params};
+
+fencepost_kernel::params! {
+    /// Parameters of the non-volatile last level.
+    pub struct KilnParams {;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The last level.
+        nv: NvParams = NvParams::default(),
+    }
+}
+impl Choice for KilnParams {
+    type Store = NvCache;
+    const COMMIT_WAITS: bool = true;
+    fn engine(&self) -> Config {
+        Config::new(1, &self.tx)
+    }
+    fn store(&self, _: &Config) -> Result<NvCache, ParamError> {
+        Ok(NvCache::new(&self.nv))
+    }
+}
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
     name: "kiln",
     summary: "non-volatile last level: a commit moves its lines there",
     source: include_str!("kiln.rs"),
-    paper: LOC,
-    dialect: |s| super::hardware("kiln", s, true),
+    dialect: |s| dialect::<KilnParams>("kiln", s),
     contract: |_| "kiln",
-    promise: Promise {
-        buffered: None,
-        persists_every_store: false,
-        reorders: false,
-        honours: Honours::TRANSACTIONS,
-    },
-    sound: |_| true,
     params: KilnParams::fields,
     variants: &[&[("abort_every", "3")]],
     smallest: &[("tx_entries", "1")],
-    build: super::build::<KilnParams>,
-    cost: super::storage::<KilnParams>,
-    faults: &[],
-    log: None,
+    build: build::<KilnParams>,
+    cost: storage::<KilnParams>,
+    ..TRANSACTIONS
 };

@@ -24,31 +24,47 @@
 //! As `kiln`: the cache's content is shown at the start of the region reserved for logs; lines evicted before their
 //! transaction commits are kept there.
 
-use super::LOC;
-use super::config::LocKilnParams;
-use crate::info::{DesignInfo, Honours, Promise};
-use fencepost_kernel::params::Params;
+use super::config::{Config, DEGREE, NvParams, TxParams};
+use super::family::{Choice, REORDERS, TRANSACTIONS, build, dialect, storage};
+use super::faults;
+use super::nv::NvCache;
+use crate::info::DesignInfo;
+use fencepost_kernel::params::{ParamError, Params};
+
+fencepost_kernel::params! {
+    /// Parameters of loose ordering on a non-volatile last level.
+    pub struct LocKilnParams {
+        /// Transactions of a speculation window.
+        speculation_degree: u32 = DEGREE;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The last level.
+        nv: NvParams = NvParams::default(),
+    }
+}
+impl Choice for LocKilnParams {
+    type Store = NvCache;
+    const COMMIT_WAITS: bool = false;
+    fn engine(&self) -> Config {
+        Config::new(self.speculation_degree, &self.tx)
+    }
+    fn store(&self, _: &Config) -> Result<NvCache, ParamError> {
+        Ok(NvCache::new(&self.nv))
+    }
+}
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
     name: "loc-kiln",
     summary: "loose ordering with the log in a non-volatile last level",
     source: include_str!("loc_kiln.rs"),
-    paper: LOC,
-    dialect: |s| super::hardware("loc-kiln", s, false),
-    contract: |_| "loc",
-    promise: Promise {
-        buffered: None,
-        persists_every_store: false,
-        reorders: true,
-        honours: Honours::TRANSACTIONS,
-    },
-    sound: |_| true,
+    dialect: |s| dialect::<LocKilnParams>("loc-kiln", s),
+    promise: REORDERS,
     params: LocKilnParams::fields,
     variants: &[&[("speculation_degree", "1")], &[("abort_every", "3")]],
     smallest: &[("tx_entries", "1")],
-    build: super::build::<LocKilnParams>,
-    cost: super::storage::<LocKilnParams>,
-    faults: &[super::faults::NO_RESCUE],
-    log: None,
+    build: build::<LocKilnParams>,
+    cost: storage::<LocKilnParams>,
+    faults: &[faults::NO_RESCUE],
+    ..TRANSACTIONS
 };

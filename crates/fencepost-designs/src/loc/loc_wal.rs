@@ -38,26 +38,48 @@
 //! successors of a committed one need no abort, because only running transactions abort. Older versions are kept in the
 //! L1.
 
-use super::LOC;
-use super::config::LocWalParams;
-use crate::info::{DesignInfo, Honours, Promise};
-use fencepost_kernel::params::Params;
+use super::config::{Config, DEGREE, LogParams, PAIR_BUFFER, TxParams, pairs};
+use super::family::{Choice, REORDERS, TRANSACTIONS, build, dialect, storage};
+use super::faults;
+use super::log::{Committed, LogStore};
+use crate::info::DesignInfo;
+use fencepost_kernel::Bytes;
+use fencepost_kernel::params::{ParamError, Params};
+
+fencepost_kernel::params! {
+    /// Parameters of loose-ordering consistency.
+    pub struct LocWalParams {
+        /// Transactions of a speculation window, which may reach the log in any order.
+        speculation_degree: u32 = DEGREE,
+        /// Volatile buffer for dependency pairs.
+        pair_buffer: Bytes = PAIR_BUFFER;
+        /// Transactions.
+        tx: TxParams = TxParams::default(),
+        /// The log.
+        log: LogParams = LogParams::default(),
+    }
+}
+impl Choice for LocWalParams {
+    type Store = LogStore;
+    const COMMIT_WAITS: bool = false;
+    fn engine(&self) -> Config {
+        Config {
+            pairs: pairs(self.pair_buffer),
+            ..Config::new(self.speculation_degree, &self.tx)
+        }
+    }
+    fn store(&self, engine: &Config) -> Result<LogStore, ParamError> {
+        LogStore::new(&self.log, Committed::ByCount, engine.tx.fault)
+    }
+}
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
     name: "loc-wal",
     summary: "loose ordering: eager commit and speculative persistence",
     source: include_str!("loc_wal.rs"),
-    paper: LOC,
-    dialect: |s| super::hardware("loc-wal", s, false),
-    contract: |_| "loc",
-    promise: Promise {
-        buffered: None,
-        persists_every_store: false,
-        reorders: true,
-        honours: Honours::TRANSACTIONS,
-    },
-    sound: |_| true,
+    dialect: |s| dialect::<LocWalParams>("loc-wal", s),
+    promise: REORDERS,
     params: LocWalParams::fields,
     variants: &[
         &[("speculation_degree", "1")],
@@ -66,13 +88,13 @@ pub const INFO: DesignInfo = DesignInfo {
         &[("abort_every", "3")],
     ],
     smallest: &[("tx_entries", "1"), ("pair_buffer", "8B"), ("log_buffer", "1")],
-    build: super::build::<LocWalParams>,
-    cost: super::storage::<LocWalParams>,
+    build: build::<LocWalParams>,
+    cost: storage::<LocWalParams>,
     faults: &[
-        super::faults::PAIR_FIRST,
-        super::faults::IN_PLACE_EARLY,
-        super::faults::NO_RESCUE,
-        super::faults::GROUP_NOT_ATOMIC,
+        faults::PAIR_FIRST,
+        faults::IN_PLACE_EARLY,
+        faults::NO_RESCUE,
+        faults::GROUP_NOT_ATOMIC,
     ],
-    log: None,
+    ..TRANSACTIONS
 };

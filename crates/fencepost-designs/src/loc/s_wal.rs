@@ -26,7 +26,7 @@
 //! The paper does not say how software learns that a flushed line is durable; ours is the drain. `clflush` is synchronous
 //! and invalidates, as the instruction of 2014 did.
 
-use super::LOC;
+use super::family::LOC;
 use crate::info::{DesignInfo, Environment, Promise, configure};
 use crate::so::{So, SoParams};
 use fencepost_kernel::params::Params;

@@ -20,7 +20,7 @@ pub enum Carrier {
 pub struct Tx {
     /// Who runs it.
     pub hart: HartId,
-    /// Its number within the hart.
+    /// Its number within the hardware thread.
     pub id: TxId,
     /// Position in commit order, once committed.
     pub order: Option<u64>,
@@ -75,7 +75,7 @@ pub struct TxTable {
     pub last_committed: u64,
 }
 impl TxTable {
-    /// An empty table for `harts` threads.
+    /// An empty table for `harts` hardware threads.
     pub fn new(harts: u8) -> TxTable {
         TxTable {
             active: vec![None; usize::from(harts)],
@@ -114,7 +114,7 @@ impl TxTable {
         );
         id
     }
-    /// The running transaction of a hart.
+    /// The running transaction of a hardware thread.
     pub fn active(&self, hart: HartId) -> Option<Key> {
         self.active[hart.index()]
     }

@@ -120,9 +120,9 @@ fn clean_and(runs: &Runs, points: &[&str], broken: Option<&str>) -> Result<Strin
 
 /// One block of eight in a block group is metadata.
 fn metadata_share(_: &Runs) -> Result<String, String> {
-    let share = fencepost_designs::loc::cost::metadata_share() * 100.0;
-    let bills = cost::cost(Some("loc-wal"), "loc", &[]).map_err(|e| e.to_string())?;
-    let area = bills.iter().flat_map(|b| &b.items).any(|i| i.what == "memory log area");
+    let share = fencepost_designs::loc::log::format::metadata_share() * 100.0;
+    let costs = cost::cost(Some("loc-wal"), "loc", &[]).map_err(|e| e.to_string())?;
+    let area = costs.iter().flat_map(|b| &b.items).any(|i| i.what == "memory log area");
     if share == 12.5 && area {
         Ok(format!("{share} % of the log area"))
     } else {

@@ -1,7 +1,7 @@
 //! Loose ordering's rules, one run each.
 
 use super::common::*;
-use fencepost_designs::loc::format::{Content, Head, Name, Record, groups};
+use fencepost_designs::loc::log::format::{Content, Head, Name, Record, groups};
 use fencepost_kernel::params::Raw;
 use fencepost_kernel::{Image, LineAddr, Mem, WriteCause};
 use fencepost_machine::{RunReport, ThreadBody};

@@ -1,10 +1,8 @@
-//! The memory log at work: block groups are put together, handed to the controller, and durable whole.
+//! Groups of the log: put together, handed to the controller, durable whole, and over when the durable head has passed them.
 
-use super::config::Config;
 use super::format::{Area, BlkTag, Content, DATA_BLOCKS, Head, Name, Record, encode};
-use super::txs::Key;
-use fencepost_kernel::planted;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
+use crate::loc::txs::Key;
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cx, Write, WriteId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -14,7 +12,7 @@ use std::collections::VecDeque;
 pub struct Block {
     /// Transaction.
     pub key: Key,
-    /// Its hart.
+    /// Its hardware thread.
     pub hart: HartId,
     /// How its tag names it.
     pub name: Name,
@@ -47,7 +45,7 @@ struct Group {
 
 /// What became durable.
 #[derive(Clone, Debug)]
-pub enum Durable {
+pub enum Written {
     /// A whole group.
     Group(Meaning),
     /// The head.
@@ -87,12 +85,12 @@ pub struct MemLog {
 }
 
 impl MemLog {
-    /// An empty log in `area`.
-    pub fn new(area: Area, config: &Config) -> MemLog {
+    /// An empty log in `area`, to which a block takes `log_path`.
+    pub fn new(area: Area, log_path: Ps, group_atomic: bool) -> MemLog {
         MemLog {
             area,
-            log_path: config.log_path,
-            group_atomic: config.group_atomic,
+            log_path,
+            group_atomic,
             next: 1,
             fresh: 0,
             free: VecDeque::new(),
@@ -242,28 +240,28 @@ impl MemLog {
         self.write_head(cx)
     }
     /// A write of cause `Log` or `LogPart` became durable.
-    pub fn durable(&mut self, cx: &mut dyn Cx, id: WriteId) -> Durable {
+    pub fn durable(&mut self, cx: &mut dyn Cx, id: WriteId) -> Written {
         if let Some((_, start)) = self.head_write.filter(|h| h.0 == id) {
             self.head_write = None;
             self.durable_start = start;
             let passed = self.over.partition_point(|g| g.0 < start);
             self.free.extend(self.over.drain(..passed));
-            return Durable::Head;
+            return Written::Head;
         }
         let sid = self.writes.remove(&id);
         let first = self.groups.front().map_or(0, |g| g.sid);
         let Some(group) = sid.and_then(|s| self.groups.get_mut((s - first) as usize)) else {
-            return Durable::Part;
+            return Written::Part;
         };
         group.open -= 1;
         if group.open > 0 {
-            return Durable::Part;
+            return Written::Part;
         }
         let node = std::mem::take(&mut group.node);
         if self.group_atomic && node.len() > 1 {
             cx.durable_together(&node);
         }
-        Durable::Group(group.meaning.clone())
+        Written::Group(group.meaning.clone())
     }
 
     /// Groups whose transactions are all over are no longer valid; the head will say so.
@@ -313,8 +311,7 @@ impl MemLog {
     }
 }
 
-/// A write of this design.
-pub fn write(line: LineAddr, data: LineData, cause: WriteCause, delay: Ps) -> Write {
+fn write(line: LineAddr, data: LineData, cause: WriteCause, delay: Ps) -> Write {
     Write {
         line,
         data,

@@ -5,9 +5,9 @@
 //! lies says nothing about it, and a slot is valid iff its group's number is not below the head's.
 //!
 //! Metadata block: word 0 = `sid << 16 | kind << 8 | blocks`; then one BLK-TAG per data block (section III-A): home line
-//! (30 bits), hart (6 bits: CID and TID), transaction (16 bits), TxCnt (12 bits, 0 on all but a transaction's last block).
+//! (30 bits), hardware thread (6 bits: CID and TID), transaction (16 bits), TxCnt (12 bits, 0 on all but a transaction's last block).
 //! A transaction is named by its position in commit order (15 bits), or, in blocks that left the caches before their
-//! transaction committed, by its number within its hart (15 bits and a flag). Groups of kind *records* carry
+//! transaction committed, by its number within its hardware thread (15 bits and a flag). Groups of kind *records* carry
 //! dependency pairs, counts and names, four to a data block; up to three fit into the metadata block alone.
 
 use fencepost_kernel::units::{LINE_BYTES, LOG_BASE, PM_BASE};
@@ -19,10 +19,14 @@ pub const GROUP_LINES: u64 = 8;
 pub const DATA_BLOCKS: usize = 7;
 /// Largest TxCnt a tag can carry; larger counts go into a record.
 pub const MAX_TAG_COUNT: u32 = (1 << 12) - 1;
-/// Records in the metadata block alone, and in a whole group.
+/// Records in the metadata block alone.
 pub const SHORT_RECORDS: usize = 3;
 /// Records of a whole group.
 pub const GROUP_RECORDS: usize = 4 * DATA_BLOCKS;
+/// Share of the log that is metadata.
+pub fn metadata_share() -> f64 {
+    1.0 - DATA_BLOCKS as f64 / GROUP_LINES as f64
+}
 const NAME_BITS: u64 = 15;
 const NAMES: u64 = 1 << NAME_BITS;
 const MAGIC: u64 = 0x6c6f_6368_6561_6421;
@@ -32,7 +36,7 @@ const MAGIC: u64 = 0x6c6f_6368_6561_6421;
 pub enum Name {
     /// Position in commit order, modulo 2^15.
     Order(u16),
-    /// Number within its hart, modulo 2^15: not committed when the block was written.
+    /// Number within its hardware thread, modulo 2^15: not committed when the block was written.
     Early(u16),
 }
 impl Name {
@@ -115,9 +119,9 @@ pub enum Record {
     Early {
         /// The transaction.
         x: u16,
-        /// Its hart.
+        /// Its hardware thread.
         hart: HartId,
-        /// Its number within the hart.
+        /// Its number within the hardware thread.
         early: u16,
     },
 }

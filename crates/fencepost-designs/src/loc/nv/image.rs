@@ -1,11 +1,11 @@
-//! A non-volatile last-level cache as bytes, and recovery from them.
+//! The cache's content as bytes, and recovery from them.
 //!
 //! What the cache keeps through a power failure is shown at the start of the region that machines reserve for logs: one
 //! line with the LastCommitted register, then, for every dirty transactional line, its 64 bytes and its tag (home line,
 //! position in commit order or *early*, and a stamp that orders entries of one line). A line's bytes and tag change
 //! together. Recovery promotes, per home line, the newest entry at or before the register, and discards the rest.
 
-use super::txs::Key;
+use crate::loc::txs::Key;
 use fencepost_kernel::units::LOG_BASE;
 use fencepost_kernel::{Image, LineAddr, LineData};
 use fencepost_machine::seam::Cx;
@@ -22,9 +22,9 @@ struct Entry {
     stamp: u64,
 }
 
-/// The cache's transactional content.
+/// The array's transactional content.
 #[derive(Clone, Debug, Default)]
-pub struct NvStore {
+pub struct Array {
     entries: BTreeMap<u64, Entry>,
     /// Slots of entries whose transaction had not committed when they arrived.
     early: Vec<u64>,
@@ -45,7 +45,7 @@ fn tag(entry: &Entry, order: Option<u64>) -> LineData {
     plain([VALID, entry.home.0, order.unwrap_or(EARLY), entry.stamp, 0, 0, 0, 0])
 }
 
-impl NvStore {
+impl Array {
     /// A line of a transaction arrives; answers where its bytes lie.
     pub fn put(&mut self, cx: &mut dyn Cx, home: LineAddr, key: Key, order: Option<u64>, data: &LineData) -> LineAddr {
         let slot = self.free.pop_first().unwrap_or_else(|| {
