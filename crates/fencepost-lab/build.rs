@@ -27,7 +27,8 @@ fn main() -> io::Result<()> {
     toy_design(&root.join("docs/extending.md"), &out)
 }
 
-/// Takes the toy design out of the page that explains how to write one, so that a test compiles and runs what the page says.
+/// Takes the toy design out of the page that explains how to write one, so that a test compiles and runs what the page says. The page
+/// shows it as a module of the designs; the test compiles it outside of them.
 fn toy_design(page: &Path, out: &Path) -> io::Result<()> {
     println!("cargo:rerun-if-changed={}", page.display());
     let text = fs::read_to_string(page)?;
@@ -35,7 +36,8 @@ fn toy_design(page: &Path, out: &Path) -> io::Result<()> {
     let from = text.find(begins).expect("the page has the toy design") + "```rust\n".len();
     let length = text[from..].find("\n```").expect("the block ends");
     let file = out.join("toy.rs");
-    fs::write(&file, &text[from..from + length])?;
+    let module = &text[from..from + length];
+    fs::write(&file, module.replace("use crate::", "use fencepost_designs::"))?;
     fs::write(out.join("extending.rs"), format!("#[path = {file:?}]\nmod toy;\n"))
 }
 

@@ -44,6 +44,7 @@ mod tests {
     use super::*;
     use crate::info::{Environment, MachineShape, PlantedFault, raw};
     use crate::page::PAGE_HEADINGS;
+    use fencepost_kernel::Fence;
     use fencepost_kernel::params::{ParamError, Raw};
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,6 +138,18 @@ mod tests {
                 let first = known.entry(fault.name).or_insert(fault);
                 assert_eq!(first.breaks, fault.breaks, "{}", fault.name);
             }
+        }
+    }
+
+    /// A fence that acts before older stores have performed does not order them, and the trace shows them behind it.
+    #[test]
+    fn fences_that_order_stores_wait_for_them() {
+        for d in all() {
+            let design = (d.build)(&[], MachineShape::default()).expect("it builds with defaults");
+            let mut honoured = d.promise.honours.fences.iter();
+            let early = honoured
+                .find(|kind| !matches!(kind, Fence::Pcommit | Fence::NewStrand) && !design.fence(**kind).after_stores);
+            assert_eq!(early, None, "{}", d.name);
         }
     }
 

@@ -347,7 +347,9 @@ impl Design for So {
     fn explain(&self, hart: HartId) -> Option<String> {
         let h = self.harts.get(hart.index())?;
         let right = match self.right.holder() {
-            Some(holder) if self.exclusive_policy() => format!("; the right to commit is held by hart {}", holder.0),
+            Some(holder) if self.exclusive_policy() => {
+                format!("; the right to commit is held by hardware thread {}", holder.0)
+            }
             _ => String::new(),
         };
         h.waiting.then(|| {

@@ -352,7 +352,10 @@ fn a_stuck_hart_says_what_it_waits_for() {
     b.instr(0, clwb(1));
     b.instr(0, SFENCE);
     let text = b.design.explain(HartId(0)).expect("waits");
-    assert!(text.contains("1 flushes") && text.contains("held by hart 0"), "{text}");
+    assert!(
+        text.contains("1 flushes") && text.contains("held by hardware thread 0"),
+        "{text}"
+    );
 }
 
 #[test]

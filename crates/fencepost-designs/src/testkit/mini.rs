@@ -1,13 +1,13 @@
 //! A machine without time around a bench: threads that run random programs, caches, and a record of the execution for a
 //! checker. It is as strict with a design as the machine is: it asks and tells what the design declared and nothing else, and
-//! what was refused it asks again after a kick only.
+//! what was refused it asks again after a kick only. Fences execute as the design declares.
 
 use super::bench::Bench;
 use super::hierarchy::Hierarchy;
 use super::programs::Op;
 use fencepost_kernel::log::PersistRecord;
-use fencepost_kernel::{Addr, Flush, HartId, LineAddr, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind};
-use fencepost_machine::seam::{Access, Cx as _, Design, Gate, Instr};
+use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind};
+use fencepost_machine::seam::{Access, Cx as _, Design, FenceAction, Gate, Instr};
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::Location;
 
@@ -16,9 +16,10 @@ use std::panic::Location;
 pub enum Order {
     /// Program order.
     InOrder,
-    /// Stores may be passed by later accesses to other words; nothing passes a load (as if everything depended on it) or a fence.
+    /// Stores may be passed by later accesses to other words; nothing passes a load (as if everything depended on it), and loads pass
+    /// fences that are markers in the store queue.
     StoresLag,
-    /// Accesses to different words pass one another; nothing passes a fence.
+    /// Accesses to different words pass one another; loads pass fences that do not order loads.
     Relaxed,
 }
 
@@ -44,6 +45,9 @@ pub struct Mini<D: Design> {
     /// Operations that the design refused: thread and place.
     refused: BTreeSet<(usize, usize)>,
     order: Order,
+    /// Every fence that waits for stores does so in the store queue, whatever the design declares: the machine's
+    /// `core.fence_execution` may say so.
+    pub buffered_fences: bool,
     /// Lines that prefetches and evictions touch.
     lines: Vec<LineAddr>,
 }
@@ -71,6 +75,7 @@ impl<D: Design> Mini<D> {
             loads: vec![Vec::new(); programs.len()],
             refused: BTreeSet::new(),
             order,
+            buffered_fences: false,
             lines,
         }
     }
@@ -194,10 +199,21 @@ impl<D: Design> Mini<D> {
         let window: Vec<usize> = (0..ops.len().min(5)).filter(|i| may(*i)).collect();
         Some(window[dice.below(window.len() as u64) as usize])
     }
+    /// What the core does with a fence.
+    fn action(&self, kind: Fence) -> FenceAction {
+        let declared = self.bench.design.fence(kind);
+        match self.buffered_fences && declared.after_stores {
+            true => FenceAction::MARKER,
+            false => declared,
+        }
+    }
     /// Whether an operation may perform before an older one.
     fn may_pass(&self, older: Op, younger: Op) -> bool {
         match (older, younger) {
-            (Op::Fence(_), _) | (_, Op::Fence(_)) => false,
+            (Op::Fence(older), _) => self.may_pass_fence(older, younger),
+            // A fence enters the store queue, or is asked for at the head of the reorder buffer, behind older loads.
+            (Op::Load(..), Op::Fence(_)) => false,
+            (_, Op::Fence(younger)) => !self.action(younger).after_stores,
             (Op::Load(..), _) if self.order == Order::StoresLag => false,
             // Flushes and non-temporal stores keep their place among the accesses to their line; `clflush` among all stores.
             (Op::Flush(_, Flush::Clflush), _) | (_, Op::Flush(_, Flush::Clflush)) => false,
@@ -205,6 +221,19 @@ impl<D: Design> Mini<D> {
                 older.line() != younger.line()
             }
             (Op::Load(a, v) | Op::Store(a, v), Op::Load(b, w) | Op::Store(b, w)) => (a, v) != (b, w),
+        }
+    }
+    /// Whether an operation may perform before an older fence: loads that it does not order, and what waits at the head of the
+    /// reorder buffer while the fence is a marker in the store queue.
+    fn may_pass_fence(&self, older: Fence, younger: Op) -> bool {
+        let marker = self.action(older) == FenceAction::MARKER;
+        match younger {
+            Op::Load(..) => {
+                let orders_loads = matches!(older, Fence::Mfence | Fence::Dmb | Fence::Dsb);
+                !orders_loads && (marker || self.order == Order::Relaxed)
+            }
+            Op::Fence(younger) => marker && !self.action(younger).after_stores,
+            Op::Store(..) | Op::NtStore(..) | Op::Flush(..) => false,
         }
     }
     fn instruct(&mut self, hart: HartId, instr: Instr, event: TraceKind) -> bool {

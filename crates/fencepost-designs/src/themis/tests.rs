@@ -205,10 +205,10 @@ fn enforcing_at_the_shared_cache_keeps_one_tag_per_core() {
 fn thm_hw_storage_per_data_cache() {
     for (bits, kib) in [("4", 0.5), ("6", 0.75), ("8", 1.0), ("10", 1.25)] {
         let settings = [("pointer_bits".to_string(), Raw::Text(bits.into()))];
-        let bill = cost(&settings, MachineShape::default()).unwrap();
-        assert_eq!(bill[0].bits as f64 / 8192.0, kib, "{bits} bits");
-        assert_eq!(bill[0].paper_bits, Some(bill[0].bits));
-        let share = bill[0].bits as f64 / (64.0 * 8192.0) * 100.0;
+        let items = cost(&settings, MachineShape::default()).unwrap();
+        assert_eq!(items[0].bits as f64 / 8192.0, kib, "{bits} bits");
+        assert_eq!(items[0].paper_bits, Some(items[0].bits));
+        let share = items[0].bits as f64 / (64.0 * 8192.0) * 100.0;
         assert!(bits != "6" || (share - 1.2).abs() < 0.05, "{share} %");
     }
     // The paper: 32 times more lines at the shared cache, and one pointer per core.

@@ -3,7 +3,10 @@
 use fencepost_contract::{Contract, ContractKind};
 use fencepost_designs::testkit::{Kit, Mistake, Mix, Order};
 use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, WriteCause};
-use fencepost_machine::seam::{Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Way, Why, Write, WriteId};
+use fencepost_machine::seam::{
+    Access, Cause, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, Way, Why, Write,
+    WriteId,
+};
 use std::collections::VecDeque;
 
 /// An interest that the design needs.
@@ -14,6 +17,9 @@ enum Interest {
     Leaving,
     Reads,
     Writes,
+    Loads,
+    Snoops,
+    Holds,
 }
 
 /// What is wrong with a [`Buffer`].
@@ -28,6 +34,7 @@ enum Wrong {
     StaleRead,
     SuppliesWhatItLacks,
     FenceNotCounted,
+    FenceBeforeStores,
     OrderInverted,
     DependenceDropped,
     DrainAnsweredEarly,
@@ -131,6 +138,14 @@ impl Design for Buffer {
             ..Hooks::default()
         }
     }
+    /// Only drains make their thread wait.
+    fn fence(&self, kind: Fence) -> FenceAction {
+        match kind {
+            _ if self.is(Wrong::FenceBeforeStores) => FenceAction::AT_ONCE,
+            Fence::Dsb | Fence::Pcommit => FenceAction::AFTER_STORES,
+            _ => FenceAction::MARKER,
+        }
+    }
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         let Instr::Fence(fence) = instr else { return Gate::Go };
         if !self.is(Wrong::FenceNotCounted) {
@@ -138,7 +153,9 @@ impl Design for Buffer {
         }
         self.send(cx);
         match fence {
-            Fence::Dsb if !self.idle() && !self.is(Wrong::DrainAnsweredEarly) => Gate::Wait(Cause::DrainPending),
+            Fence::Dsb | Fence::Pcommit if !self.idle() && !self.is(Wrong::DrainAnsweredEarly) => {
+                Gate::Wait(Cause::DrainPending)
+            }
             _ => Gate::Go,
         }
     }
@@ -211,7 +228,7 @@ fn kit(order: Order) -> Kit {
             ops: 14,
             pm_lines: 3,
             dram_lines: 2,
-            fences: &[Fence::Dmb, Fence::DmbSt, Fence::Dsb],
+            fences: &Fence::ALL,
             flushes: &[],
             nt_stores: true,
         },
@@ -273,13 +290,46 @@ fn every_interest_that_is_left_out_is_noticed() {
             "{interest:?}"
         );
     }
+    for interest in [Interest::Loads, Interest::Snoops, Interest::Holds] {
+        let found = kit(Order::StoresLag).try_out(|| Kicks { leaves_out: interest }, 100);
+        assert_eq!(found.err().map(|f| f.1), Some(Mistake::Undeclared), "{interest:?}");
+    }
+}
+
+/// A design that does something in hooks of which it does not declare all.
+struct Kicks {
+    leaves_out: Interest,
+}
+impl Design for Kicks {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            loads: self.leaves_out != Interest::Loads,
+            snoops: self.leaves_out != Interest::Snoops,
+            holds: self.leaves_out != Interest::Holds,
+            ..Hooks::default()
+        }
+    }
+    fn performed(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, a: Access, _: &LineData, _: &mut u32) {
+        if a == Access::Load {
+            cx.kick(None);
+        }
+    }
+    fn snooped(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, _: Snoop) -> SnoopAnswer {
+        cx.kick(None);
+        SnoopAnswer::Pass
+    }
+    fn may_leave(&mut self, cx: &mut dyn Cx, _: Level, _: &Way, _: Why) -> Gate {
+        cx.kick(None);
+        Gate::Go
+    }
 }
 
 #[test]
-fn stores_that_are_lost_are_noticed() {
+fn stores_that_are_lost_or_overtaken_are_noticed() {
     for wrong in [
         Wrong::GatesIgnored,
         Wrong::NonTemporalWithoutRequest,
+        Wrong::NonTemporalPastTheBuffer,
         Wrong::EndsTooEarly,
     ] {
         let found = mistake(wrong);
@@ -302,10 +352,10 @@ fn stale_reads_are_noticed() {
 fn broken_order_is_noticed() {
     for wrong in [
         Wrong::FenceNotCounted,
+        Wrong::FenceBeforeStores,
         Wrong::OrderInverted,
         Wrong::DependenceDropped,
         Wrong::DrainAnsweredEarly,
-        Wrong::NonTemporalPastTheBuffer,
     ] {
         let found = mistake(wrong);
         assert!(matches!(found, Some(Mistake::Order(_))), "{wrong:?}: {found:?}");

@@ -181,8 +181,8 @@ fn pointer_storage(_: &Runs) -> Result<String, String> {
     let mut seen = Vec::new();
     for (bits, kib) in [(4, 0.5), (6, 0.75), (8, 1.0), (10, 1.25)] {
         let set = [format!("design.pointer_bits={bits}")];
-        let bills = cost::cost(Some("themis"), "themis", &set).map_err(|e| e.to_string())?;
-        let tags = bills
+        let costs = cost::cost(Some("themis"), "themis", &set).map_err(|e| e.to_string())?;
+        let tags = costs
             .iter()
             .flat_map(|b| &b.items)
             .find(|i| i.what.starts_with("tail pointers"));
