@@ -258,8 +258,8 @@ impl Program for Vacation {
         (0..self.params.preload).for_each(|i| self.customers.plant(m, self.planted.at(i), i + 1));
     }
     fn resident(&self) -> Vec<Span> {
-        let [nodes, records] = self.tables.spans();
-        vec![nodes, self.customers.span(), self.planted.span(), records]
+        let [roots, nodes, records] = self.tables.spans();
+        vec![roots, nodes, self.customers.span(), self.planted.span(), records]
     }
     fn input(&self, thread: u32, k: u32) -> Wish {
         let h = |salt| rng::hash(&[self.seed, u64::from(thread), u64::from(k), salt]);

@@ -122,8 +122,8 @@ impl Tables {
         }
         Ok((used, at.field(USED).addr))
     }
-    /// What is read most.
-    pub fn spans(&self) -> [Span; 2] {
-        [self.nodes.span(), self.records.span()]
+    /// What operations read: where the trees begin, their nodes, the reservations.
+    pub fn spans(&self) -> [Span; 3] {
+        [self.roots.span(), self.nodes.span(), self.records.span()]
     }
 }

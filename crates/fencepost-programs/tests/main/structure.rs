@@ -185,6 +185,5 @@ fn what_operations_read_of_the_initial_data_is_declared_resident() {
     };
     let programs = fencepost_programs::programs();
     let with_cold_lines: Vec<_> = programs.iter().filter(|p| undeclared(p)).map(|p| p.word).collect();
-    // The pointers to the roots of its trees.
-    assert_eq!(with_cold_lines, ["vacation"]);
+    assert!(with_cold_lines.is_empty(), "{with_cold_lines:?}");
 }
