@@ -59,6 +59,8 @@ pub(super) struct Client {
     pub epochs: Vec<RemoteEpoch>,
     /// Numbers the waits, so that a timeout knows whether its wait is over.
     pub wait: u32,
+    /// Waits of this transaction that ended with a timeout.
+    pub failures: u32,
     /// When the present wait began.
     pub since: Ps,
     /// Messages sent.
@@ -74,6 +76,7 @@ impl Client {
             tx: 0,
             epochs: Vec::new(),
             wait: 0,
+            failures: 0,
             since: Ps::ZERO,
             sent: 0,
             report: ClientReport::default(),

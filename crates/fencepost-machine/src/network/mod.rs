@@ -159,6 +159,7 @@ impl Network {
         c.report.transactions += 1;
         c.report.persisted += u64::from(!c.epochs.is_empty());
         c.report.finished = out.now();
+        c.failures = 0;
         c.tx += 1;
         self.compute(out, client);
     }
@@ -166,7 +167,10 @@ impl Network {
     fn send_from(&mut self, out: &mut impl Outside, client: u8, first: u32) {
         let c = &mut self.clients[usize::from(client)];
         let messages = c.messages(client, self.spec.protocol, first, out.now());
-        out.schedule(out.now() + self.spec.timeout, Step::Timeout(client, c.wait));
+        out.schedule(
+            out.now() + self.spec.patience(c.failures),
+            Step::Timeout(client, c.wait),
+        );
         for m in messages {
             let c = &mut self.clients[usize::from(client)];
             c.sent += 1;
@@ -182,6 +186,7 @@ impl Network {
         if c.wait != wait || !matches!(c.doing, Doing::Waiting(_)) {
             return;
         }
+        c.failures += 1;
         c.report.again += 1;
         c.report.persist += out.now().saturating_sub(c.since);
         self.server.channels[usize::from(self.spec.channel_of(client))].broken = false;

@@ -16,6 +16,9 @@ fencepost_kernel::param_words! {
 /// Client nodes of a network at most.
 pub const MOST_CLIENTS: u8 = 32;
 
+/// Doublings of a timeout at most.
+const MOST_DOUBLINGS: u32 = 16;
+
 params! {
     /// The network through which clients persist on this machine. Without clients there is none.
     pub struct NetworkSpec {
@@ -41,7 +44,7 @@ params! {
         /// Size of a persist ACK with its headers.
         #[range(Bytes(0)..=Bytes(4096))]
         ack: Bytes = Bytes(30),
-        /// A client that waits longer for an ACK aborts the transaction and persists it again.
+        /// A client that waits longer for an ACK aborts the transaction and persists it again; each time it waits twice as long.
         #[range(Ps(1)..=Ps::from_ns(1_000_000_000))]
         timeout: Ps = Ps::from_ns(200_000),
         /// Persist ACKs lost, of a thousand.
@@ -64,6 +67,11 @@ impl NetworkSpec {
     /// The channel of a client.
     pub fn channel_of(&self, client: u8) -> u8 {
         client % self.ports().max(1)
+    }
+    /// How long a client waits for an ACK after so many timeouts of a transaction. Doubled each time, or clients that send again faster than the
+    /// server answers would fill the links for ever.
+    pub fn patience(&self, failures: u32) -> Ps {
+        Ps(self.timeout.0 << failures.min(MOST_DOUBLINGS))
     }
     /// Time that so many bytes occupy a link.
     pub fn duration(&self, bytes: u64) -> Ps {

@@ -184,6 +184,23 @@ fn what_was_lost_is_persisted_again_and_nothing_takes_effect_twice() {
     }
 }
 
+/// The blocks of eight clients occupy the link longer than each of them waits: all of them get through, nothing takes effect twice.
+#[test]
+fn clients_that_give_up_too_early_wait_longer_and_get_through() {
+    for protocol in [Protocol::Sync, Protocol::Bsp] {
+        let hasty = NetworkSpec {
+            timeout: Ps(BLOCK.0 + 2 * LATENCY.0 + PERSIST.0 + 1),
+            ..spec(protocol, 8, 5)
+        };
+        let mut server = Server::default();
+        let (report, _) = run(&hasty, blocks(4), &mut server);
+        let sum = |f: fn(&ClientReport) -> u64| report.clients.iter().map(f).sum::<u64>();
+        assert_eq!(sum(|c| c.transactions), 40);
+        assert!(sum(|c| c.again) > 0);
+        assert_eq!(server.taken.len(), 40 * 4 * 8);
+    }
+}
+
 #[test]
 fn a_crashed_client_sends_nothing_more_and_what_it_sent_arrives() {
     for after in 1..=7u32 {
