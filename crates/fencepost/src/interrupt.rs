@@ -1,24 +1,30 @@
-//! SIGINT (Ctrl-C): the file that is being written is finished, and the message says how to go on.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: the file that is being written is finished, temporary ones are removed, and the message says how to go on.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is said when the user interrupts.
 static MESSAGE: Mutex<String> = Mutex::new(String::new());
+/// Whether nothing is said.
+static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// Exit code of an interrupted command, as shells expect it: 128 and the signal's number.
+/// Exit code of an interrupted command, as shells expect it: 128 and the number of SIGINT, whichever signal it was.
 const INTERRUPTED: i32 = 130;
 
-/// Handles the signal from now on.
+/// Handles the signals from now on.
 pub fn install() {
-    // Without a handler the signal ends the process all the same, only without a message.
+    // Without a handler a signal ends the process all the same, only without a message.
     let _ = ctrlc::set_handler(|| {
         fencepost_lab::store::finish_writing();
+        fencepost_lab::native::remove_temporary_files();
         let message = MESSAGE.lock().unwrap_or_else(|e| e.into_inner()).clone();
         let message = match message.is_empty() {
             true => "nothing was kept",
             false => &message,
         };
-        eprintln!("\ninterrupted: {message}");
+        if !SILENT.load(Ordering::Relaxed) {
+            eprintln!("\ninterrupted: {message}");
+        }
         std::process::exit(INTERRUPTED);
     });
 }
@@ -26,4 +32,8 @@ pub fn install() {
 /// What to say from now on when the user interrupts.
 pub fn will_say(message: impl Into<String>) {
     *MESSAGE.lock().unwrap_or_else(|e| e.into_inner()) = message.into();
+}
+/// Says nothing from now on: for processes that another one started, which is interrupted too.
+pub fn say_nothing() {
+    SILENT.store(true, Ordering::Relaxed);
 }

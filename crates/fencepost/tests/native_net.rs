@@ -2,6 +2,8 @@
 
 use crate::common::{Folder, code, command, fencepost, json, refused, stderr};
 use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Whether this CPU has the instructions.
 fn possible() -> bool {
@@ -181,4 +183,40 @@ fn a_file_of_ones_own_is_written_out_and_kept() {
         std::fs::metadata(path).expect("kept").len(),
         memory["bytes"].as_u64().expect("a number")
     );
+}
+
+#[test]
+fn a_command_that_is_ended_leaves_no_temporary_file() {
+    if !possible() {
+        return;
+    }
+    for args in [["native", "net", "--kill", "1000"], ["native", "cq", "--kill", "1000"]] {
+        for signal in ["-INT", "-TERM"] {
+            let folder = Folder::new("ended");
+            let files = || std::fs::read_dir(folder.path()).expect("a folder").count();
+            let mut child = command(&args);
+            let child = child
+                .env("TMPDIR", folder.path())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped());
+            let mut child = child.spawn().expect("it starts");
+            // The memory, and what the processes to be killed say.
+            while files() < 2 {
+                assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            assert!(kill.expect("kill starts").success());
+            let o = child.wait_with_output().expect("it ends");
+            assert_eq!(
+                (code(&o), stderr(&o).matches("interrupted").count()),
+                (130, 1),
+                "{}",
+                stderr(&o)
+            );
+            // Its processes end soon after it; they make nothing either.
+            std::thread::sleep(Duration::from_millis(200));
+            assert_eq!(files(), 0, "{args:?} {signal}");
+        }
+    }
 }

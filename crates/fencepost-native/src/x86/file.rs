@@ -1,12 +1,12 @@
 //! The file that holds persistent memory.
 
+use super::scratch::Scratch;
 use crate::error::NativeError;
 use crate::report::Memory;
 use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// First bytes of the file. Programs leave the first page free.
 const MAGIC: &[u8; 24] = b"fencepost native memory\n";
@@ -20,16 +20,8 @@ pub struct PmFile {
     pub file: File,
     /// Bytes.
     pub len: u64,
-    /// Removed when dropped.
-    temporary: bool,
-}
-
-impl Drop for PmFile {
-    fn drop(&mut self) {
-        if self.temporary {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
+    /// Present if it is a temporary file.
+    temporary: Option<Scratch>,
 }
 
 fn file_error(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> NativeError {
@@ -41,21 +33,15 @@ fn file_error(action: &'static str, path: &Path) -> impl Fn(std::io::Error) -> N
     }
 }
 
-/// A path in the temporary folder that this process has not used before.
-pub fn temporary_path(what: &str) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("fencepost-{what}-{}-{n}", std::process::id()))
-}
-
 impl PmFile {
     /// Makes the file, or takes over one of an earlier run, with all of its bytes allocated and zero.
     pub fn create(path: Option<&Path>, len: u64) -> Result<PmFile, NativeError> {
-        let temporary = path.is_none();
-        let path = path.map_or_else(|| temporary_path("memory"), Path::to_owned);
+        let temporary = path.is_none().then(|| Scratch::new("memory"));
+        let path = path.or(temporary.as_ref().map(Scratch::path));
+        let path = path.unwrap_or(Path::new("")).to_owned();
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        if temporary {
+        if temporary.is_some() {
             options.create_new(true);
         }
         let file = options.open(&path).map_err(file_error("create", &path))?;
@@ -74,7 +60,7 @@ impl PmFile {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).open(path).map_err(&failed)?;
         let (path, len) = (path.to_owned(), len.next_multiple_of(4096));
-        let (temporary, size) = (false, file.metadata().map_err(&failed)?.len());
+        let (temporary, size) = (None, file.metadata().map_err(&failed)?.len());
         if size < len {
             let why = std::io::Error::other(format!("{size} bytes are not the {len} of this program"));
             return Err(failed(why));
@@ -126,7 +112,7 @@ impl PmFile {
         };
         Memory {
             path: self.path.clone(),
-            temporary: self.temporary,
+            temporary: self.temporary.is_some(),
             file_system,
             map_sync,
             bytes: self.len,

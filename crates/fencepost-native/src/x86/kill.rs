@@ -1,19 +1,20 @@
 //! A process killed at random moments, and its file recovered by another one.
 
 use super::checked::watch;
-use super::file::{PmFile, temporary_path};
+use super::file::PmFile;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::parent::end_with_parent;
 use super::progress::Progress;
 use super::recovering::{Expected, recover};
 use super::replay;
+use super::scratch::Scratch;
 use crate::error::NativeError;
 use crate::report::{FlushWith, KillReport, Memory, Request};
 use fencepost_kernel::{CrashPoint, Program, Stream};
 use fencepost_programs::layout::Footprint;
 use fencepost_programs::{Settings, Visit, footprint, with_program};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,8 @@ fn raw(request: &Request) -> Result<Raw, NativeError> {
 
 /// What the killed process runs: operations without end on `request.pm`, recorded in the file `progress`. Returns when its parent is gone.
 pub fn until_killed(request: &Request, progress: &Path) -> Result<(), NativeError> {
+    // First, so that a parent that ends meanwhile is noticed.
+    end_with_parent();
     let settings = settings(request);
     let pm = request.pm.as_deref().unwrap_or(Path::new(""));
     let run = UntilKilled {
@@ -66,7 +69,6 @@ impl Visit for UntilKilled<'_> {
     fn visit<P: Program>(self, program: P) -> Self::Out {
         let file = PmFile::open(self.pm, self.size.pm.0)?;
         let _mapping = Mapping::new(self.size, Some(&file))?;
-        end_with_parent();
         watch(&program, self.raw, &self.progress, MOST);
         loop {
             std::thread::sleep(PATIENCE);
@@ -98,13 +100,6 @@ struct Killed<'a> {
     size: Footprint,
     threads: u32,
 }
-/// Removed when dropped.
-struct Scratch(PathBuf);
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 impl Visit for Killed<'_> {
     type Out = Result<KillReport, NativeError>;
@@ -118,8 +113,8 @@ impl Visit for Killed<'_> {
         let mut report = self.report(file.describe(Mapping::new(self.size, Some(&file))?.map_sync()));
         for _ in 0..self.kills {
             file.clear()?;
-            let progress = Scratch(temporary_path("progress"));
-            let killed = self.kill(&file, &progress.0, &mut moments)?;
+            let progress = Scratch::new("progress");
+            let killed = self.kill(&file, progress.path(), &mut moments)?;
             let ops = replay::completed(&program, self.size, raw, &killed)?;
             let acked: Vec<u32> = (0..self.threads).map(|t| killed.ended(t)).collect();
             let under_way = |t: u32| killed.unfinished(t).is_some();

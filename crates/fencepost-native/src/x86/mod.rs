@@ -3,12 +3,12 @@
 //! `run` and `kill` compile every program of the registry. Unit tests do without them; `tests/` has theirs.
 #![cfg_attr(test, allow(dead_code))]
 
-mod addresses;
+pub mod addresses;
 mod calibrate;
 mod checked;
 pub mod choice;
 pub mod cpu;
-mod file;
+pub mod file;
 mod instructions;
 #[cfg(not(test))]
 mod kill;
@@ -22,6 +22,7 @@ mod replay;
 #[cfg(not(test))]
 mod run;
 mod sample;
+mod scratch;
 mod timed;
 mod watched;
 mod wire;
@@ -33,6 +34,7 @@ pub use cpu::flush_instruction;
 pub use kill::{killed, until_killed};
 #[cfg(not(test))]
 pub use run::run;
+pub use scratch::remove_temporary_files;
 pub use wire::{
     Children, Judge, killed as wire_killed, persist as wire_clients, serve as wire_server, timed as wire_timed,
 };

@@ -188,15 +188,15 @@ mod tests {
     }
     #[test]
     fn a_file_is_read_by_whoever_maps_it_next() {
-        let path = super::super::file::temporary_path("progress-test");
-        let writer = Progress::file(&path, 1, 10).unwrap();
+        let scratch = super::super::scratch::Scratch::new("progress-test");
+        let path = scratch.path();
+        let writer = Progress::file(path, 1, 10).unwrap();
         writer.run();
         writer.begin(0, 0);
         writer.stamp(0, 0);
         drop(writer);
-        let reader = Progress::file(&path, 1, 10).unwrap();
+        let reader = Progress::file(path, 1, 10).unwrap();
         assert!(reader.running() && reader.history().is_empty());
         assert_eq!(reader.unfinished(0), Some((0, Unfinished::Hidden(Some(1)))));
-        std::fs::remove_file(path).unwrap();
     }
 }

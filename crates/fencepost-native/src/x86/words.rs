@@ -1,6 +1,7 @@
 //! Words that several threads share: on the heap, or in a file that several processes map and that outlives a killed one.
 #![allow(unsafe_code, reason = "a slice over a mapped file")]
 
+use super::scratch::is_own;
 use crate::error::NativeError;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::OpenOptions;
@@ -25,7 +26,7 @@ impl Words {
     pub fn heap(words: usize) -> Words {
         Words(Backing::Heap((0..words).map(|_| AtomicU64::new(0)).collect()))
     }
-    /// In a file, made if absent.
+    /// In a file; one of this process's own is made if absent.
     pub fn file(path: &Path, words: usize) -> Result<Words, NativeError> {
         let failed = |why| NativeError::File {
             action: "use",
@@ -33,7 +34,7 @@ impl Words {
             why,
         };
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
+        options.read(true).write(true).create(is_own(path)).truncate(false);
         let file = options.open(path).map_err(failed)?;
         let len = words * size_of::<AtomicU64>();
         file.set_len(len as u64).map_err(failed)?;

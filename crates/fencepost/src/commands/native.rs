@@ -18,6 +18,7 @@ pub fn native(args: &NativeArgs, out: &Out) -> Result<u8, LabError> {
     }
     match (&args.command, &args.program) {
         (Some(NativeCommand::UntilKilled { program, run, progress }), _) => {
+            crate::interrupt::say_nothing();
             until_killed(&run.request(program), progress)?;
             Ok(CLEAN)
         }

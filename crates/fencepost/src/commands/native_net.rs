@@ -53,6 +53,7 @@ fn child(me: &Path, what: &str, client: &str, args: &NetArgs) -> Command {
 
 /// Runs one of the processes that `net` starts.
 pub fn process(command: &NativeCommand) -> Result<u8, LabError> {
+    crate::interrupt::say_nothing();
     match command {
         NativeCommand::NetServer {
             clients,

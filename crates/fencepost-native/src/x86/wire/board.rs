@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_read_by_whoever_opens_the_file_next() {
-        let path = super::super::super::file::temporary_path("board-test");
+        let scratch = super::super::super::scratch::Scratch::new("board-test");
+        let path = scratch.path();
         let (client, tx, epoch) = (7, u32::MAX, 65_535);
         let all = [
             Noted::Started(vec![(3, 1), (0, 0), (9, 2), (0, 0), (0, 0), (0, 0), (0, 0), (1, 1)]),
@@ -160,12 +161,11 @@ mod tests {
                 words: [1, 2, 3, 4, 5, 6, 7, u64::MAX],
             },
         ];
-        let board = Board::open(&path, true).unwrap();
+        let board = Board::open(path, true).unwrap();
         board.note(all.clone());
         board.set_port(4711);
         drop(board);
-        let read = Board::open(&path, true).unwrap();
+        let read = Board::open(path, true).unwrap();
         assert_eq!((read.noted(), read.count(), read.port()), (all.to_vec(), 3, 4711));
-        std::fs::remove_file(path).unwrap();
     }
 }

@@ -1,8 +1,8 @@
 //! Servers and clients killed at random moments behind a proxy that loses what it can.
 
-use super::super::file::temporary_path;
+use super::super::scratch::Scratch;
 use super::beliefs::Beliefs;
-use super::processes::{Children, Process, Scratch, Site, all};
+use super::processes::{Children, Process, Site, all};
 use super::proxy::{Proxy, Troubles};
 use super::transport::Transport;
 use super::transports;
@@ -77,8 +77,8 @@ impl Episode<'_> {
     ) -> Result<Option<String>, NativeError> {
         let channels = self.request.channels;
         let site = Site::new(self.request, self.children, self.pm, true)?;
-        let scratch = Scratch(temporary_path("beliefs"));
-        let beliefs = Beliefs::open(&scratch.0, channels)?;
+        let scratch = Scratch::new("beliefs");
+        let beliefs = Beliefs::open(scratch.path(), channels)?;
         let mut server = site.server()?;
         let (delay, unreliable, seed) = (DELAY, true, self.seed);
         let troubles = Troubles {
@@ -134,7 +134,7 @@ impl Episode<'_> {
     fn clients(&self, site: &Site<'_>, scratch: &Scratch, proxy: &Proxy) -> Result<Process, NativeError> {
         let plan = ClientsPlan {
             board: site.board_path(),
-            beliefs: scratch.0.clone(),
+            beliefs: scratch.path().to_owned(),
             port: proxy.port,
             protocol: self.protocol,
         };

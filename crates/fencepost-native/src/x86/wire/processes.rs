@@ -1,6 +1,7 @@
 //! Processes that are started and killed, and what they leave.
 
-use super::super::file::{PmFile, temporary_path};
+use super::super::file::PmFile;
+use super::super::scratch::Scratch;
 use super::beliefs::Beliefs;
 use super::board::{Board, next_of};
 use super::replica::{number_of, size_of_file};
@@ -55,14 +56,6 @@ impl Process {
     }
 }
 
-/// Removed when dropped.
-pub struct Scratch(pub PathBuf);
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// The files of a server, and the server.
 pub struct Site<'a> {
     request: &'a WireRequest,
@@ -84,17 +77,17 @@ impl<'a> Site<'a> {
         traced: bool,
     ) -> Result<Site<'a>, NativeError> {
         let file = PmFile::create(pm, size_of_file(request).0)?;
-        let board = Scratch(temporary_path("board"));
+        let board = Scratch::new("board");
         Ok(Site {
             request,
             children,
             plan: ServerPlan {
                 pm: file.path.clone(),
-                board: board.0.clone(),
+                board: board.path().to_owned(),
                 traced,
                 kept: pm.is_some(),
             },
-            board: Arc::new(Board::open(&board.0, traced)?),
+            board: Arc::new(Board::open(board.path(), traced)?),
             file,
             _board: board,
         })
