@@ -1,10 +1,11 @@
 //! A program whatever it is.
 
+use crate::steady;
 use crate::threads::{Run, steady_body};
 use fencepost_contract::explore::{
     AnyOracle, CheckError, CrashCheck, Oracle, ProgramRun, RecordError, Recorder, Replayed, Report, Schedule,
 };
-use fencepost_kernel::{Image, OpRecord, Program};
+use fencepost_kernel::{HartId, Image, LineAddr, OpRecord, Program};
 use fencepost_machine::ThreadBody;
 use fencepost_programs::{ProgramError, Settings, Visit, with_program};
 
@@ -16,6 +17,8 @@ pub trait AnyProgram {
     fn initial(&self) -> Result<Image, RecordError>;
     /// What a thread of the simulated machine runs.
     fn body(&self, run: Run, thread: u32) -> ThreadBody;
+    /// Resident data that is in the caches before the run ([`fencepost_machine::Workload::resident`]).
+    fn resident(&self, run: Run) -> Vec<(HartId, LineAddr)>;
     /// Recovery and audit of an execution with these operations, sorted by stamp ([`fencepost_kernel::Trace::ops`]).
     fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a>;
     /// Explores the crash states of its executions ([`CrashCheck::program`]).
@@ -34,6 +37,9 @@ impl<P: Program> AnyProgram for P {
     }
     fn body(&self, run: Run, thread: u32) -> ThreadBody {
         steady_body(self, run, thread)
+    }
+    fn resident(&self, run: Run) -> Vec<(HartId, LineAddr)> {
+        steady::resident_lines(self, run)
     }
     fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a> {
         Box::new(Oracle::new(self, ops))

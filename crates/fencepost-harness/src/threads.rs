@@ -25,7 +25,7 @@ pub struct Run {
 
 /// The operations of a thread, then one explicit drain that acknowledges them all.
 pub(crate) fn steady_body<P: Program>(program: &P, run: Run, thread: u32) -> ThreadBody {
-    let warm_up = WarmUp::new(program, (thread, run.threads), run.warm_up, run.cache, run.free);
+    let warm_up = WarmUp::new((thread, run.threads), run.warm_up, run.free);
     let program = program.clone();
     Box::new(move |m| {
         let mut pm = Pm::new(m, run.dialect);

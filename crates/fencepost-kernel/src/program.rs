@@ -6,6 +6,7 @@ use crate::ops::{Outcome, Rollback};
 use crate::pm::Pm;
 use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr};
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -151,12 +152,14 @@ pub fn run_batch<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u3
     }
 }
 
-/// The lines of `spans` that `thread` of `threads` reads before measuring begins: its share of the hottest `limit` bytes, the hottest
-/// last.
+/// The lines of `spans` that are `thread`'s before measuring begins, of `threads`: its share of the hottest `limit` bytes, the hottest
+/// last, none twice.
 pub fn resident(spans: &[Span], limit: u64, thread: u32, threads: u32) -> Vec<LineAddr> {
+    let mut seen = HashSet::new();
     let lines = spans
         .iter()
-        .flat_map(|s| s.at.line().0..Addr(s.at.0 + s.len.max(1) - 1).line().0 + 1);
+        .flat_map(|s| s.at.line().0..Addr(s.at.0 + s.len.max(1) - 1).line().0 + 1)
+        .filter(|line| seen.insert(*line));
     let hottest: Vec<u64> = lines.take((limit / LINE_BYTES) as usize).collect();
     let own = hottest
         .into_iter()

@@ -49,6 +49,7 @@ fn simulate(resolved: &Resolved, record: bool) -> Result<Simulated, LabError> {
         initial: Image::default(),
         threads: Vec::new(),
         sites: Vec::new().into(),
+        resident: Vec::new(),
         warm_up: 0,
         record,
     };

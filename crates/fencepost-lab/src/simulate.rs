@@ -61,6 +61,7 @@ pub fn simulate_until(
         initial,
         threads: (0..resolved.threads).map(|t| program.body(run, t)).collect(),
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
+        resident: program.resident(run),
         warm_up: r.warmup.into(),
         record,
     };

@@ -42,8 +42,8 @@ impl Tag {
 enum Stage {
     /// The flag is on its way.
     Begun,
-    /// The flag is set; the newest write then.
-    Flagged(WriteId),
+    /// The flag is set; the newest write then. The thread polls from then on.
+    Flagged(WriteId, Ps),
     /// The credits are full; the answer is on its way.
     Answered,
     /// The thread may go on.
@@ -57,6 +57,8 @@ struct Commit {
     stage: Stage,
     /// Whether the module's volatile cache is to be written back too.
     whole: bool,
+    /// No poll is awaited: the one that can find the credits full is on its way, or has.
+    polled: bool,
 }
 
 /// The last write of a queue is in the medium, and the queue still closed: the moment to change its registers.
@@ -115,7 +117,12 @@ impl Commits {
             }
             None => {
                 let stage = Stage::Begun;
-                self.queues[usize::from(queue)] = Some(Commit { hart, stage, whole });
+                self.queues[usize::from(queue)] = Some(Commit {
+                    hart,
+                    stage,
+                    whole,
+                    polled: false,
+                });
                 cx.timer(cx.now() + self.path, Tag::Flag.pack(queue));
             }
         }
@@ -159,9 +166,9 @@ impl Commits {
         if self.fault == CommitFault::DefaultQueueClosed {
             self.close(cx, 0);
         }
-        let newest = cx.newest_write();
+        let (newest, now) = (cx.newest_write(), cx.now());
         if let Some(c) = &mut self.queues[usize::from(queue)] {
-            c.stage = Stage::Flagged(newest);
+            c.stage = Stage::Flagged(newest, now);
         }
         self.credits.borrow_mut().set_committing(queue, true);
     }
@@ -172,11 +179,15 @@ impl Commits {
         cx.open_queue(queue, false);
     }
     /// A poll reaches the controller, which answers from what it knows itself.
+    ///
+    /// The thread polls again as soon as it has an answer. Of these polls, only those are simulated that can find anything new: the
+    /// first after credits came back ([`Commits::credits_came`]); nothing else fills them, and a queue that is not empty has still to
+    /// spend some.
     fn poll(&mut self, cx: &mut dyn Cx, queue: u8) -> Option<Settled> {
         let c = self.queues[usize::from(queue)]?;
         let full = self.credits.borrow().is_full(queue);
-        // Of most polls the credits alone are the answer.
-        let empty = (full || self.fault != CommitFault::None) && cx.queue_is_empty(queue);
+        let early = self.polls_on();
+        let empty = (full || early) && cx.queue_is_empty(queue);
         if empty && !full && self.fault == CommitFault::FlagClearedEarly {
             cx.open_queue(queue, true);
         }
@@ -185,8 +196,11 @@ impl Commits {
             CommitFault::IgnoresQueue => full,
             _ => empty && full,
         };
+        if let Some(c) = &mut self.queues[usize::from(queue)] {
+            c.polled = done;
+        }
         if !done {
-            if self.credits.borrow().can_fill(queue) {
+            if early && self.credits.borrow().can_fill(queue) {
                 cx.timer(cx.now() + self.path + self.path, Tag::Poll.pack(queue));
             }
             return None;
@@ -197,6 +211,33 @@ impl Commits {
             return None;
         }
         self.settled(cx, queue)
+    }
+    /// Whether every poll is simulated: one may find a queue empty whose credits have not come back, and the fault acts on that.
+    fn polls_on(&self) -> bool {
+        matches!(self.fault, CommitFault::PollEarly | CommitFault::FlagClearedEarly)
+    }
+    /// Credits of queues that are being committed are full: the next poll of each finds them so.
+    pub fn credits_came(&mut self, cx: &mut dyn Cx) {
+        if self.polls_on() {
+            return;
+        }
+        let (now, both_ways) = (cx.now(), self.path + self.path);
+        for (queue, c) in (0..).zip(&mut self.queues) {
+            if let Some(Commit {
+                stage: Stage::Flagged(_, since),
+                polled: polled @ false,
+                ..
+            }) = c
+                && self.credits.borrow().is_full(queue)
+            {
+                *polled = true;
+                let polls = (now - *since).0.div_ceil(both_ways.0.max(1));
+                cx.timer(
+                    *since + Ps(both_ways.0 * polls).max(now - *since),
+                    Tag::Poll.pack(queue),
+                );
+            }
+        }
     }
     /// The cache of the module has been written back.
     pub fn drained(&mut self, cx: &mut dyn Cx, tag: u64) -> Option<Settled> {
@@ -221,7 +262,7 @@ impl Commits {
     /// The controller accepted a write into a queue.
     pub fn accepted(&mut self, id: WriteId, queue: u8) {
         if let Some(Commit {
-            stage: Stage::Flagged(newest),
+            stage: Stage::Flagged(newest, _),
             hart,
             ..
         }) = self.queues[usize::from(queue)]
@@ -253,7 +294,9 @@ impl Commits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fgc::credits::Shared;
     use crate::testkit::MockCx;
+    use fencepost_machine::memory::FlowControl;
 
     #[test]
     fn threads_that_wait_for_a_queue_commit_it_one_by_one() {
@@ -280,6 +323,37 @@ mod tests {
             if let Some(next) = next {
                 assert_eq!(commits.ask(&mut cx, HartId(next), 1, false), Err(Cause::CommitPending));
             }
+        }
+    }
+
+    #[test]
+    fn the_poll_that_finds_the_credits_full_is_the_next_one_after_they_came() {
+        for came in [0, 1, 199, 200, 201, 1234] {
+            let credits = Rc::new(RefCell::new(Credits::new(2, 0, CommitFault::None)));
+            credits.borrow_mut().set_full(2);
+            let mut flow = Shared(credits.clone());
+            let mut cx = MockCx::new(4, 1, 2, 8);
+            let mut commits = Commits::new(credits, 2, Ps(100), CommitFault::None);
+            flow.sent(1);
+            assert_eq!(commits.ask(&mut cx, HartId(0), 1, false), Err(Cause::CommitPending));
+            cx.now = Ps(100);
+            assert_eq!(commits.timer(&mut cx, Tag::Flag.pack(1)), None, "a credit is out");
+            cx.timers.clear();
+            flow.freed(1);
+            flow.read_reached(Ps(100 + came), true);
+            cx.now = Ps(100 + came);
+            assert!(flow.arrived(cx.now));
+            commits.credits_came(&mut cx);
+            let polls = (0..)
+                .map(|n| 100 + 200 * n)
+                .find(|at| *at >= 100 + came)
+                .expect("polls go on");
+            assert_eq!(
+                cx.timers.iter().map(|t| (t.0, t.2)).collect::<Vec<_>>(),
+                [(Ps(polls), Tag::Poll.pack(1))]
+            );
+            cx.now = Ps(polls);
+            assert!(commits.timer(&mut cx, Tag::Poll.pack(1)).is_some());
         }
     }
 }

@@ -174,9 +174,10 @@ impl FlowControl for Shared {
             c.synchronisations.reads += 1;
         }
     }
-    fn arrived(&mut self, now: Ps) {
+    fn arrived(&mut self, now: Ps) -> bool {
         let mut c = self.0.borrow_mut();
         c.wants.set(None);
+        let mut committed = false;
         while let Some((_, queue, n)) = c.returning.front().copied().filter(|r| r.0 <= now) {
             c.returning.pop_front();
             let copy = c.queue(queue).copy + n;
@@ -185,10 +186,12 @@ impl FlowControl for Shared {
                 c.broken.get_or_insert(why);
             }
             c.queue(queue).copy = copy.min(c.full);
+            committed |= copy >= c.full && c.queues[usize::from(queue)].committing;
         }
         if c.query.is_some_and(|t| t <= now) {
             c.query = None;
         }
+        committed
     }
     fn wants_query(&self) -> bool {
         let c = self.0.borrow();
@@ -251,7 +254,7 @@ mod tests {
                     let query = flow.wants_query();
                     flow.read_reached(now + Ps(rng.below(9)), query);
                 }
-                4 => flow.arrived(now),
+                4 => drop(flow.arrived(now)),
                 5 => c.borrow_mut().set_committing(queue, rng.chance(1, 2)),
                 _ => {}
             }

@@ -25,6 +25,8 @@ struct Hart {
 pub(super) struct Flushes {
     harts: Vec<Hart>,
     waiting: Waiting,
+    /// Hardware threads whose non-temporal store the controller refused: a bit each.
+    refused: u64,
 }
 
 impl Flushes {
@@ -32,6 +34,7 @@ impl Flushes {
         Flushes {
             harts: vec![Hart::default(); usize::from(harts)],
             waiting: Waiting::default(),
+            refused: 0,
         }
     }
     /// A flush instruction. All but `clwb` and `DC CVAP` invalidate the line.
@@ -79,7 +82,18 @@ impl Flushes {
                 self.harts[hart.index()].nt_stores += 1;
                 Gate::Go
             }
-            Err(cause) => self.waiting.wait(hart, cause),
+            Err(cause) => {
+                self.refused |= 1 << hart.0;
+                self.waiting.wait(hart, cause)
+            }
+        }
+    }
+    /// A queue of the controller takes writes again: who was refused asks again.
+    pub fn write_room(&mut self, cx: &mut dyn Cx) {
+        let mut refused = std::mem::take(&mut self.refused);
+        while refused != 0 {
+            self.waiting.wake(cx, HartId(refused.trailing_zeros() as u8));
+            refused &= refused - 1;
         }
     }
     /// A flush reached the controller, or found nothing dirty.

@@ -213,9 +213,15 @@ impl Design for PerTask {
     fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
         self.flushes.cleaned(cx, hart, tag);
     }
+    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+        self.flushes.write_room(cx);
+    }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.flushes.accepted(cx, write);
         self.commits.accepted(id, write.queue);
+    }
+    fn flow_changed(&mut self, cx: &mut dyn Cx) {
+        self.commits.credits_came(cx);
     }
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {
         let settled = self.commits.drained(cx, tag);

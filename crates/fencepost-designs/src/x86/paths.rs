@@ -19,6 +19,16 @@ struct Hart {
     newest_nt: u64,
     /// A non-temporal store performed since the last fence or temporal store.
     nt_open: bool,
+    /// What its fence was told to wait for.
+    fence: Option<Awaited>,
+}
+/// What a fence waits for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Awaited {
+    /// That its flushes are accepted.
+    Flushes,
+    /// That so many entries of its core's buffer are acknowledged.
+    Acknowledged(u64),
 }
 #[derive(Clone, Debug)]
 struct Core {
@@ -30,6 +40,8 @@ struct Core {
     refused: bool,
     /// Entries taken, whose acknowledgements are on their way (`None`: volatile ones).
     returning: VecDeque<Option<WriteId>>,
+    /// Hardware threads whose non-temporal store found no entry: a bit each.
+    no_entry: u64,
 }
 
 const FLUSH: u64 = 0;
@@ -46,8 +58,9 @@ fn pack(kind: u64, who: u8) -> u64 {
 pub struct Paths {
     params: X86Params,
     harts: Vec<Hart>,
+    harts_per_core: usize,
     cores: Vec<Core>,
-    /// Something was told to wait since the last kick.
+    /// Something else than a fence or a store without an entry was told to wait since the last kick.
     waiting: bool,
     /// Core that is offered the next free place in the controller's queue.
     turn: usize,
@@ -68,10 +81,12 @@ impl Paths {
             timer: None,
             refused: false,
             returning: VecDeque::new(),
+            no_entry: 0,
         };
         Paths {
             params,
             harts: vec![Hart::default(); usize::from(shape.harts)],
+            harts_per_core: usize::from(shape.harts.div_ceil(shape.cores.max(1))),
             cores: vec![core; usize::from(shape.cores)],
             waiting: false,
             turn: 0,
@@ -124,7 +139,7 @@ impl Paths {
             Asked::SentOut => cx.count(stat::FLUSHES, 1),
             Asked::UnderWay => {}
         }
-        self.wait(Cause::FlushPending)
+        Gate::Wait(Cause::FlushPending)
     }
     /// A clean finished.
     pub fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
@@ -134,8 +149,12 @@ impl Paths {
         let h = &mut self.harts[hart.index()];
         if tag & 1 == SYNC_FLUSH {
             h.sync.finished((tag >> 1) as u32);
+            cx.kick(Some(hart));
         } else {
             h.flushes -= 1;
+            if h.flushes == 0 && h.fence == Some(Awaited::Flushes) {
+                cx.kick(Some(hart));
+            }
         }
         self.wake(cx);
     }
@@ -150,15 +169,19 @@ impl Paths {
 
     /// A store fence, or a locked instruction: the hart's flushes are accepted, its non-temporal stores acknowledged.
     pub fn fence(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
-        let (h, fault) = (&self.harts[hart.index()], self.params.fault);
+        let (core, fault) = (cx.core_of(hart), self.params.fault);
+        let acknowledged = self.wcb(core).acknowledged();
+        let h = &mut self.harts[hart.index()];
         if h.flushes > 0 && fault != X86Fault::SfenceIgnoresFlushes {
-            return self.wait(Cause::FlushPending);
+            h.fence = Some(Awaited::Flushes);
+            return Gate::Wait(Cause::FlushPending);
         }
-        let core = cx.core_of(hart);
-        if self.wcb(core).acknowledged() < h.newest_nt && fault != X86Fault::SfenceIgnoresWcb {
-            return self.wait(Cause::WcbPending);
+        if acknowledged < h.newest_nt && fault != X86Fault::SfenceIgnoresWcb {
+            h.fence = Some(Awaited::Acknowledged(h.newest_nt));
+            return Gate::Wait(Cause::WcbPending);
         }
-        self.harts[hart.index()].nt_open = false;
+        h.fence = None;
+        h.nt_open = false;
         Gate::Go
     }
 
@@ -174,7 +197,10 @@ impl Paths {
         let wcb = &mut self.cores[core.index()].wcb;
         let placed = match wcb.push(hart, line, data, now) {
             Ok(placed) => placed,
-            Err(cause) => return self.wait(cause),
+            Err(cause) => {
+                self.cores[core.index()].no_entry |= 1 << hart.0;
+                return Gate::Wait(cause);
+            }
         };
         // An entry it was combined into is not newer than the tail: waiting for the tail covers it.
         self.harts[hart.index()].newest_nt = wcb.allocated();
@@ -278,7 +304,20 @@ impl Paths {
                 cx.clear_meta(Level::L1(core));
             }
         }
+        self.wake_core(cx, core);
         self.wake(cx);
+    }
+    /// An entry of a core's buffer is free, and fences may have what they wait for.
+    fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
+        let c = &mut self.cores[core.index()];
+        let (acknowledged, no_entry) = (c.wcb.acknowledged(), std::mem::take(&mut c.no_entry));
+        let first = core.index() * self.harts_per_core;
+        for (i, h) in self.harts.iter().enumerate().skip(first).take(self.harts_per_core) {
+            let done = |a| matches!(a, Awaited::Acknowledged(n) if n <= acknowledged);
+            if no_entry >> i & 1 == 1 || h.fence.is_some_and(done) {
+                cx.kick(Some(HartId(i as u8)));
+            }
+        }
     }
     /// A timer of this part fired.
     pub fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {

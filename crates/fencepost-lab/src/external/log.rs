@@ -155,6 +155,7 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
         initial: log.initial.clone(),
         threads: body::bodies(log, dialect),
         sites: body::sites(),
+        resident: Vec::new(),
         warm_up: 0,
         record: false,
     };

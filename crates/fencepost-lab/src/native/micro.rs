@@ -84,6 +84,7 @@ pub fn simulated(machine: &str, sets: &[String], sequence: Sequence) -> Result<f
             initial: Image::default(),
             threads: vec![body(sequence, times)],
             sites: Vec::new().into(),
+            resident: Vec::new(),
             warm_up: 0,
             record: false,
         };

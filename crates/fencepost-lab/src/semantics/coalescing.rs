@@ -69,6 +69,7 @@ fn persists(between: Between, fault: &str) -> Result<(u64, bool), String> {
         initial: Image::default(),
         threads: vec![storing, other],
         sites: SITES.into(),
+        resident: Vec::new(),
         warm_up: 0,
         record: true,
     };

@@ -51,6 +51,7 @@ impl Paths {
             initial: Image::default(),
             threads,
             sites: SITES.into(),
+            resident: Vec::new(),
             warm_up: 0,
             record: true,
         };

@@ -143,11 +143,17 @@ impl HardwareThread {
             None => dispatched,
             Some(p) if h.window[p].done() => dispatched.max(h.window[p].result),
             Some(p) => {
-                // Entries come to wait in program order, so the first to do so is the oldest.
-                if h.window[p].awaited_by == 0 {
-                    h.window[p].awaited_by = id;
-                }
+                // Entries come to wait in program order.
                 h.window[at].progress = Progress::Operand;
+                let (first, last) = h.window[p].awaited_by;
+                if first == 0 {
+                    h.window[p].awaited_by = (id, id);
+                } else {
+                    h.window[p].awaited_by.1 = id;
+                    if let Some(last) = h.position(last) {
+                        h.window[last].next_waiting = id;
+                    }
+                }
                 return;
             }
         };
@@ -167,13 +173,13 @@ impl HardwareThread {
         let e = &mut h.window[at];
         e.result = ready;
         e.progress = Progress::Done;
-        let (awaited_by, id) = (e.awaited_by, e.id);
+        let awaited_by = e.awaited_by.0;
         if e.op.kind.is_full_fence() {
             h.open_fences -= 1;
             self.leave_fence(out, at);
         }
         if awaited_by != 0 {
-            self.wake_dependents(out, id, awaited_by);
+            self.wake_dependents(out, awaited_by);
         }
         if at == self.committed {
             self.commit(out);
@@ -202,15 +208,12 @@ impl HardwareThread {
         }
     }
 
-    /// The result of operation `id` is known: everything that waits for it, from operation `first` on, goes on.
-    fn wake_dependents(&mut self, out: &mut impl Outside, id: u32, first: u32) {
-        let h = &*self;
-        let from = h.position(first).unwrap_or(h.window.len());
-        for i in from..self.window.len() {
-            let e = &self.window[i];
-            if e.progress == Progress::Operand && e.op.dep == id {
-                self.with_operands(out, i);
-            }
+    /// A result is known: the operations that wait for it go on, from the `first` one.
+    fn wake_dependents(&mut self, out: &mut impl Outside, first: u32) {
+        let mut next = first;
+        while let Some(at) = self.producer(next) {
+            next = self.window[at].next_waiting;
+            self.with_operands(out, at);
         }
     }
 }
@@ -329,7 +332,8 @@ impl HardwareThread {
             id: self.next_id,
             weight: admitted.instructions,
             space: admitted.space,
-            awaited_by: 0,
+            awaited_by: (0, 0),
+            next_waiting: 0,
             dispatched,
             result: dispatched,
             committed_at: 0,

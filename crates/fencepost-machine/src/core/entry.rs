@@ -31,8 +31,10 @@ pub struct Entry {
     pub weight: u32,
     /// Reorder buffer entries it holds.
     pub space: u32,
-    /// The oldest younger operation that waits for its result (0: none).
-    pub awaited_by: u32,
+    /// The oldest and the youngest operation that wait for its result (0: none).
+    pub awaited_by: (u32, u32),
+    /// The next younger operation that waits for the result that this one waits for (0: none).
+    pub next_waiting: u32,
     /// When it was dispatched, in cycles.
     pub dispatched: u64,
     /// When its result is available, in cycles; says nothing until the entry is done.
@@ -52,7 +54,8 @@ impl Entry {
         id: 0,
         weight: 0,
         space: 0,
-        awaited_by: 0,
+        awaited_by: (0, 0),
+        next_waiting: 0,
         dispatched: 0,
         result: 0,
         committed_at: 0,

@@ -235,9 +235,11 @@ impl HardwareThread {
         if kind.is_some_and(OpKind::is_queued_full_fence) {
             self.leave_queued_fence(out);
         }
-        let h = &mut *self;
-        if h.oldest().is_some_and(|e| e.progress == Progress::Acting)
-            && h.head_wait.is_some_and(|w| w.0 == Cause::StoreDrain)
+        let h = &*self;
+        if h.head_wait.is_some_and(|w| w.0 == Cause::StoreDrain)
+            && let Some(e) = h.oldest().filter(|e| e.progress == Progress::Acting)
+            // A fence waits for all older stores; other instructions may wait for one of them alone.
+            && !(matches!(e.op.kind, OpKind::Fence(_)) && h.stores.any_older(e.id))
         {
             self.head(out);
         }

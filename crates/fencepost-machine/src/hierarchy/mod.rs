@@ -37,6 +37,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod versions;
+mod warm;
 
 pub use held::StaleBytes;
 pub(crate) use held::Words;

@@ -60,8 +60,8 @@ impl Hierarchy {
             .rfind(|w| w.write.line == from)
             .map(|w| w.write.data.words);
         self.set_miss_words(core, miss, waiting);
-        // Anything but the newest bytes is a design that lost a write.
-        if line.is_persistent() {
+        // Anything but the newest bytes is a design that lost a write. Checked runs look.
+        if line.is_persistent() && self.keeps_bytes() {
             let outgoing = &self.doors[Side::Pm as usize].outgoing;
             let waiting = outgoing.iter().rfind(|w| w.write.line == from).map(|w| &w.write.data);
             self.counters.stale_reads += u64::from(!out.memory_is_current(line, from, waiting));

@@ -104,15 +104,15 @@ impl Outside for Fake {
     fn write_room(&mut self, _: &mut Hierarchy, _: u8) {}
 }
 
-struct Bench {
-    h: Hierarchy,
+pub(super) struct Bench {
+    pub(super) h: Hierarchy,
     out: Fake,
     spec: MachineSpec,
     /// Waiters whose line has arrived, and when.
     arrived: Vec<(Waiter, Ps)>,
 }
 impl Bench {
-    fn new(spec: MachineSpec, hooks: Hooks) -> Bench {
+    pub(super) fn new(spec: MachineSpec, hooks: Hooks) -> Bench {
         Bench {
             h: Hierarchy::new(&spec, hooks),
             out: Fake::default(),
@@ -149,7 +149,7 @@ impl Bench {
         }
     }
     /// Brings a line into a core's L1 and answers how long that took.
-    fn fetch(&mut self, core: u8, line: LineAddr, exclusive: bool) -> Ps {
+    pub(super) fn fetch(&mut self, core: u8, line: LineAddr, exclusive: bool) -> Ps {
         let from = self.out.now;
         assert_eq!(self.access(core, line, exclusive), Lookup::Missed);
         self.run();
@@ -168,7 +168,7 @@ impl Bench {
         self.spec.l1.latency + self.spec.bus.arbitration
     }
 }
-fn line(i: u64) -> LineAddr {
+pub(super) fn line(i: u64) -> LineAddr {
     Addr::pm(i * 64).line()
 }
 

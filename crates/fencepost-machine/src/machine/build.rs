@@ -114,6 +114,9 @@ impl Machine {
                 port.controller.keep_bytes(work.initial.clone());
             }
         }
+        for (hart, line) in work.resident {
+            hier.warm(spec.core_of(hart), line, |line| sys.line_data(line));
+        }
         let rest = Rest {
             hier,
             shape: Shape::new(spec, |kind| design.fence(kind)),

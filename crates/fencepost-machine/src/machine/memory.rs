@@ -57,6 +57,10 @@ impl Machine {
                 let (hier, mut out) = self.rest.split();
                 hier.retry_reads(&mut out, side);
             }
+            MemEvent::FlowChanged => {
+                let (design, mut cx) = self.rest.ask();
+                design.flow_changed(&mut cx);
+            }
             MemEvent::Drained { tag } => {
                 let (design, mut cx) = self.rest.ask();
                 design.drained(&mut cx, tag);

@@ -18,8 +18,11 @@ pub trait FlowControl: Debug {
     /// In the module: a read reaches it; its data arrives at the controller at `arrives`. `query`: it is one of the reads
     /// that [`FlowControl::wants_query`] asked for.
     fn read_reached(&mut self, _arrives: Ps, _query: bool) {}
-    /// Data that arrives at `now` or arrived before has reached the controller.
-    fn arrived(&mut self, _now: Ps) {}
+    /// Data that arrives at `now` or arrived before has reached the controller. Whether the design waits for what it tells
+    /// ([`Design::flow_changed`](crate::seam::Design::flow_changed)).
+    fn arrived(&mut self, _now: Ps) -> bool {
+        false
+    }
     /// Should the controller send a read that asks only for what the module knows? It takes the bus of channel 0 for a
     /// burst. Asked after each of the other calls.
     fn wants_query(&self) -> bool {

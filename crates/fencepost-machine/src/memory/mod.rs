@@ -138,6 +138,8 @@ pub enum MemEvent {
     },
     /// An entry of the read queue became free after a read was refused.
     ReadSlotFree,
+    /// The flow control of the memory module learned what its design waits for.
+    FlowChanged,
     /// A drain asked for is satisfied.
     Drained {
         /// The caller's own mark.

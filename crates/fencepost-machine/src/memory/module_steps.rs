@@ -91,7 +91,7 @@ impl Controller {
                 }
             }
         }
-        self.hear_news(now);
+        self.hear_news(now, out);
         self.send_next(now, out);
         self.query_module(now);
     }
@@ -260,12 +260,14 @@ impl Controller {
         }
     }
     /// What reads brought back about free entries.
-    fn hear_news(&mut self, now: Ps) {
+    fn hear_news(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         let Some(m) = &mut self.module else {
             return;
         };
         while due(&mut m.news, now).is_some() {
-            m.flow.arrived(now);
+            if m.flow.arrived(now) {
+                out.push(MemEvent::FlowChanged);
+            }
             m.look(now);
         }
     }

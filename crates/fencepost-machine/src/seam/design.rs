@@ -150,6 +150,8 @@ pub trait Design {
     fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
         cx.kick(None);
     }
+    /// The design's flow control said that it learned what the design waits for ([`FlowControl::arrived`]).
+    fn flow_changed(&mut self, cx: &mut dyn Cx) {}
     /// A drain asked for by `Cx::when_drained` is satisfied.
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
     /// A read of the design's own finished.

@@ -71,6 +71,7 @@ fn run_double(calls: &Calls) -> RunReport {
         initial: Image::default(),
         threads: threads(),
         sites: Rc::from(SITES),
+        resident: Vec::new(),
         warm_up: 0,
         record: true,
     };
@@ -164,6 +165,7 @@ fn a_stuck_machine_says_who_waits_for_whom() {
             m.unlock(dram(0));
         })],
         sites: Rc::from(SITES),
+        resident: Vec::new(),
         warm_up: 0,
         record: false,
     };

@@ -31,12 +31,13 @@ impl FlowControl for Credits {
         self.asked |= query;
         self.under_way.push_back((arrives, std::mem::take(&mut self.freed)));
     }
-    fn arrived(&mut self, now: Ps) {
+    fn arrived(&mut self, now: Ps) -> bool {
         while let Some((_, n)) = self.under_way.front().copied().filter(|x| x.0 <= now) {
             self.under_way.pop_front();
             self.copy += n;
             self.asked = false;
         }
+        false
     }
     fn wants_query(&self) -> bool {
         self.asks && self.copy == 0 && self.freed > 0 && !self.asked

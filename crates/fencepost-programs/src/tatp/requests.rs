@@ -122,42 +122,42 @@ impl Client {
             Choice::Uniform => below(h(1), self.subscribers),
             Choice::NonUniform => non_uniform(h(1), self.a(), 0, 1, self.subscribers) - 1,
         };
-        let serial = self.serial(thread, k);
-        let (number, kind, slot) = (sub_nbr(s), below(h(2), TYPES), below(h(3), FORWARDINGS));
-        let duration = 1 + below(h(4), 8);
-        let update = Request::Location {
-            sub_nbr: number,
-            location: location(self.subscribers + serial),
+        let fresh = || self.subscribers + self.serial(thread, k);
+        let kind = || below(h(2), TYPES);
+        let (slot, duration) = (|| below(h(3), FORWARDINGS), || 1 + below(h(4), 8));
+        let percent = match self.mix {
+            Mix::UpdateLocation => 0,
+            Mix::Writes | Mix::Standard => below(h(7), 100),
         };
-        let subscriber = Request::Subscriber {
-            s,
-            bit: h(5) & 1,
-            kind,
-            data: h(6) & 0xff,
-        };
-        let insert = Request::Insert {
-            sub_nbr: number,
-            kind,
-            slot,
-            row: Tables::forwarding_row(s, times(slot, duration), self.subscribers + serial),
-        };
-        let delete = Request::Delete {
-            sub_nbr: number,
-            kind,
-            slot,
-        };
-        match (self.mix, below(h(7), 100)) {
-            (Mix::UpdateLocation, _) | (Mix::Writes, 0..25) | (Mix::Standard, 80..94) => update,
-            (Mix::Writes, 25..50) | (Mix::Standard, 94..96) => subscriber,
-            (Mix::Writes, 50..75) | (Mix::Standard, 96..98) => insert,
-            (Mix::Writes, _) | (Mix::Standard, 98..) => delete,
+        match (self.mix, percent) {
+            (Mix::UpdateLocation, _) | (Mix::Writes, 0..25) | (Mix::Standard, 80..94) => Request::Location {
+                sub_nbr: sub_nbr(s),
+                location: location(fresh()),
+            },
+            (Mix::Writes, 25..50) | (Mix::Standard, 94..96) => Request::Subscriber {
+                s,
+                bit: h(5) & 1,
+                kind: kind(),
+                data: h(6) & 0xff,
+            },
+            (Mix::Writes, 50..75) | (Mix::Standard, 96..98) => Request::Insert {
+                sub_nbr: sub_nbr(s),
+                kind: kind(),
+                slot: slot(),
+                row: Tables::forwarding_row(s, times(slot(), duration()), fresh()),
+            },
+            (Mix::Writes, _) | (Mix::Standard, 98..) => Request::Delete {
+                sub_nbr: sub_nbr(s),
+                kind: kind(),
+                slot: slot(),
+            },
             (Mix::Standard, 0..35) => Request::GetSubscriber { s },
-            (Mix::Standard, 35..70) => Request::GetAccess { s, kind },
+            (Mix::Standard, 35..70) => Request::GetAccess { s, kind: kind() },
             (Mix::Standard, _) => Request::GetDestination {
                 s,
-                kind,
-                slot,
-                end: 8 * slot + duration,
+                kind: kind(),
+                slot: slot(),
+                end: 8 * slot() + duration(),
             },
         }
     }

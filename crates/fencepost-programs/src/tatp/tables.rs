@@ -63,9 +63,12 @@ pub(super) fn subscriber(sub_nbr: u64) -> u64 {
 }
 /// 15 decimal digits as text, in two words.
 pub(super) fn text(number: u64) -> [u64; 2] {
-    let digits = format!("{:015}\0", number % 1_000_000_000_000_000);
-    let (first, second) = digits.as_bytes().split_at(8);
-    [first, second].map(|half| half.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b)))
+    let (mut rest, mut words) = (number, [0; 2]);
+    for at in (0..15).rev() {
+        words[at / 8] |= (u64::from(b'0') + rest % 10) << (8 * (at % 8));
+        rest /= 10;
+    }
+    words
 }
 /// start_time and end_time of a forwarding in one word.
 pub(super) fn times(slot: u64, duration: u64) -> u64 {

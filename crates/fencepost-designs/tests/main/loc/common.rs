@@ -106,6 +106,7 @@ pub fn run_on(spec: &MachineSpec, design: Box<dyn Design>, threads: Vec<ThreadBo
         initial,
         threads,
         sites: Rc::from([1u32, 20]),
+        resident: Vec::new(),
         warm_up: 0,
         record: true,
     };

@@ -59,6 +59,7 @@ impl Setup {
             initial: Image::default(),
             threads,
             sites: Rc::from([20, 200]),
+            resident: Vec::new(),
             warm_up: 0,
             record: true,
         };

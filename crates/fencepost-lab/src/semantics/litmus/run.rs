@@ -46,6 +46,7 @@ pub fn run(shape: &Shape, resolved: &Resolved, seed: u64) -> Result<RunReport, S
         initial: Image::default(),
         threads: threads.collect(),
         sites: DELAYS.into(),
+        resident: Vec::new(),
         warm_up: 0,
         record: true,
     };

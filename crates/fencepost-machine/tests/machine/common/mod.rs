@@ -35,6 +35,7 @@ pub fn run(spec: &MachineSpec, design: impl Design + 'static, threads: Vec<Threa
         initial: Image::default(),
         threads,
         sites: Rc::from(SITES),
+        resident: Vec::new(),
         warm_up: 0,
         record: true,
     };
