@@ -77,7 +77,7 @@ impl HardwareThread {
                 self.record(out, TraceKind::OpEnd(value as u32));
                 if self.ops_done == self.warm_up {
                     self.at_warm_up = Some(Box::new(self.progress()));
-                    out.warmed_up(self.id);
+                    out.warmed_up(self.id, at);
                 }
             }
             OpKind::Fence(_) if value == LOG_FENCE => self.count_log_fence(),

@@ -53,10 +53,9 @@ impl HardwareThread {
 
     /// Dispatches until space, the store queue or the thread stops it.
     pub(crate) fn dispatch(&mut self, out: &mut impl Outside) {
-        let clock = dispatch_clock(out);
         loop {
             let (h, shape) = (&mut *self, out.shape());
-            let Some(mut op) = h.next_op(clock) else { return };
+            let Some(mut op) = h.next_op(shape) else { return };
             if let OpKind::Fence(kind) = op.kind
                 && shape.is_buffered(kind)
             {
@@ -173,6 +172,7 @@ impl HardwareThread {
         let e = &mut h.window[at];
         e.result = ready;
         e.progress = Progress::Done;
+        h.latest_result = h.latest_result.max(ready);
         let awaited_by = e.awaited_by.0;
         if e.op.kind.is_full_fence() {
             h.open_fences -= 1;
@@ -233,15 +233,15 @@ impl Admitted {
 }
 
 impl HardwareThread {
-    /// The next operation to dispatch, unless dispatch has to wait for an answer. `clock`: now, as a dispatch position.
-    fn next_op(&mut self, clock: u64) -> Option<Op> {
+    /// The next operation to dispatch, unless dispatch has to wait for an answer.
+    fn next_op(&mut self, shape: &Shape) -> Option<Op> {
         match self.stopped {
             None => {}
             Some(Stopped::Answer | Stopped::Fence) => return None,
             Some(Stopped::Window) => self.stopped = None,
             Some(Stopped::StoreQueue) => {
                 self.stopped = None;
-                self.dispatch_pos = self.dispatch_pos.max(clock);
+                self.dispatch_pos = self.dispatch_pos.max(shape.position_at(self.store_freed));
                 self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
             }
         }
@@ -253,7 +253,9 @@ impl HardwareThread {
         let now = u64::from(admitted.instructions);
         self.dispatch_pos += now * shape.compute_units;
         let at = self.enter(shape, Op { value: now, ..op }, admitted);
-        self.window[at].result += 1;
+        let result = self.window[at].result + 1;
+        self.window[at].result = result;
+        self.latest_result = self.latest_result.max(result);
         match self.thread.next_op() {
             Some(rest) if op.value > now => rest.value -= now,
             _ => {
@@ -293,13 +295,14 @@ impl HardwareThread {
 
     /// Frees entries for as many of `n` instructions as can enter now.
     ///
-    /// Behind an unfinished instruction they enter up to the free entries. When everything older has (or is known to
-    /// have) completed, they stream through: all of them enter, and stand for the few entries they hold at a time.
+    /// Behind an unfinished instruction they enter up to the free entries. When everything older has completed by the cycle after
+    /// their dispatch, they stream through: all of them enter, and stand for the few entries they hold at a time.
     fn admit_compute(&mut self, shape: &Shape, n: u32) -> Result<Admitted, Stopped> {
         if shape.in_order() && !self.stores.is_empty() {
             return Err(Stopped::StoreQueue);
         }
-        let streams = self.committed == self.window.len();
+        let behind = shape.to_dispatch.floor(self.dispatch_pos) + 1;
+        let streams = self.committed == self.window.len() && self.latest_result <= behind;
         let want = n.min(if streams { shape.streaming } else { shape.rob });
         while self.occupancy + want > shape.rob && self.committed > 0 {
             self.retire_oldest(shape);
@@ -354,10 +357,4 @@ impl HardwareThread {
                 || (0..at).any(|i| self.window[i].op.kind.is_full_fence() && !self.window[i].done())))
             || self.stores.full_fence_before(self.window[at].id)
     }
-}
-
-/// The present time as a dispatch position.
-pub(super) fn dispatch_clock(out: &impl Outside) -> u64 {
-    let shape = out.shape();
-    shape.position(shape.to_cycles.floor(out.now().0))
 }

@@ -1,6 +1,5 @@
 //! Instructions that act only as the oldest of their thread: fences, atomics, locks, transactions.
 
-use super::dispatch::dispatch_clock;
 use super::entry::Progress;
 use super::outside::{Outside, Turn};
 use super::state::HardwareThread;
@@ -334,7 +333,7 @@ impl HardwareThread {
         self.charge_head(out.now());
         let at = self.committed;
         let suspends = op.kind.suspends();
-        let clock = dispatch_clock(out);
+        let clock = out.shape().position_at(now);
         self.complete(out, at, out.shape().cycle(now));
         let h = &mut *self;
         if suspends && h.stopped == Some(Stopped::Answer) {

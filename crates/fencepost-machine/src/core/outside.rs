@@ -73,7 +73,7 @@ pub(crate) trait Outside {
     /// The execution trace, if one is kept.
     fn recorder(&mut self) -> Option<&mut TraceRecorder>;
     /// A thread has finished the operations that precede the measured part.
-    fn warmed_up(&mut self, hart: HartId);
+    fn warmed_up(&mut self, hart: HartId, at: Ps);
     /// A thread's program has returned and everything it did has performed.
     fn finished(&mut self);
 }

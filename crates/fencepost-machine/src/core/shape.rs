@@ -95,6 +95,11 @@ impl Shape {
     pub fn position(&self, cycle: u64) -> u64 {
         cycle * self.to_dispatch.divisor()
     }
+    /// A time as a dispatch position.
+    #[inline]
+    pub fn position_at(&self, t: Ps) -> u64 {
+        self.position(self.to_cycles.floor(t.0))
+    }
     /// The first cycle that begins at `t` or later.
     #[inline]
     pub fn cycle(&self, t: Ps) -> u64 {

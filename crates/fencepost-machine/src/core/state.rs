@@ -48,6 +48,8 @@ pub(crate) struct HardwareThread {
     pub next_id: u32,
     /// Why dispatch stopped.
     pub stopped: Option<Stopped>,
+    /// The latest cycle in which a result that is known is available.
+    pub latest_result: u64,
     /// Dispatch position, in units of 1 / (dispatch width x compute ipc) cycles.
     pub dispatch_pos: u64,
     /// Commit position, in units of 1 / commit width cycles.
@@ -60,6 +62,8 @@ pub(crate) struct HardwareThread {
     pub store_port: Ps,
     /// When the next look at the store queue is scheduled.
     pub store_event: Option<Ps>,
+    /// When an entry of the store queue became free last.
+    pub store_freed: Ps,
     /// What the store queue was refused for last.
     pub queue_blame: Option<Cause>,
     /// What the next instruction is charged for, because a full store queue held it up.
@@ -153,12 +157,14 @@ impl HardwareThread {
             loads: 0,
             next_id: 1,
             stopped: None,
+            latest_result: 0,
             dispatch_pos: 0,
             commit_pos: 0,
             open_fences: 0,
             stores: StoreQueue::default(),
             store_port: Ps::ZERO,
             store_event: None,
+            store_freed: Ps::ZERO,
             queue_blame: None,
             held_up: None,
             head_wait: None,

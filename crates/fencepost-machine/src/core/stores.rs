@@ -226,7 +226,7 @@ impl HardwareThread {
     fn store_done(&mut self, out: &mut impl Outside, i: usize) {
         let port = out.now() + out.shape().period;
         let h = &mut *self;
-        h.store_port = port;
+        (h.store_port, h.store_freed) = (port, out.now());
         let kind = h.stores.get(i).map(|s| s.op.kind);
         h.stores.remove(i);
         if let Some(t) = h.stores.next_committed() {

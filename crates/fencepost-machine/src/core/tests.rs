@@ -119,7 +119,7 @@ impl Outside for Fake {
     fn recorder(&mut self) -> Option<&mut TraceRecorder> {
         None
     }
-    fn warmed_up(&mut self, _: HartId) {}
+    fn warmed_up(&mut self, _: HartId, _: Ps) {}
     fn finished(&mut self) {
         self.unfinished -= 1;
     }

@@ -69,17 +69,17 @@ impl Machine {
         }
     }
 
-    /// Keeps what was done up to now, to be left out of the report: up to the end of its warm-up by the thread that was the
-    /// last to finish it.
-    pub(super) fn snapshot(&mut self, last: Option<HartId>) {
-        let now = self.rest.sys.now();
-        self.stop_at = self.measured.map_or(Ps(u64::MAX), |time| now + time);
+    /// Keeps what was done up to here, to be left out of the report: up to the end of its warm-up, at which the measured part begins,
+    /// by the thread that was the last to finish it.
+    pub(super) fn snapshot(&mut self, last: Option<(HartId, Ps)>) {
+        let begins = last.map_or(self.rest.sys.now(), |(_, at)| at);
+        self.stop_at = self.measured.map_or(Ps(u64::MAX), |time| begins + time);
         let up_to_here = |t: &mut HardwareThread| match t.at_warm_up.take() {
-            Some(then) if last == Some(t.id) => *then,
+            Some(then) if last.is_some_and(|(hart, _)| hart == t.id) => *then,
             _ => t.progress(),
         };
         self.start = Some(Start {
-            time: now,
+            time: begins,
             threads: self.threads.iter_mut().map(up_to_here).collect(),
             counters: self.counters(),
             design_counts: self.rest.sys.design_counts.clone(),

@@ -43,8 +43,8 @@ pub struct System {
     pub(crate) design_counts: Vec<u64>,
     pub(crate) histograms: Vec<std::collections::BTreeMap<u64, u64>>,
     pub(crate) unfinished: usize,
-    /// The thread that has just finished its warm-up operations.
-    pub(crate) warmed_up: Option<HartId>,
+    /// The thread that has just finished its warm-up operations, and when the last of them commits.
+    pub(crate) warmed_up: Option<(HartId, Ps)>,
 }
 
 impl System {

@@ -145,8 +145,8 @@ impl Outside for Rest {
     fn recorder(&mut self) -> Option<&mut TraceRecorder> {
         self.sys.recorder.as_mut()
     }
-    fn warmed_up(&mut self, hart: HartId) {
-        self.sys.warmed_up = Some(hart);
+    fn warmed_up(&mut self, hart: HartId, at: Ps) {
+        self.sys.warmed_up = Some((hart, at));
     }
     fn finished(&mut self) {
         self.sys.unfinished -= 1;
