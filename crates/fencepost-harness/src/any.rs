@@ -39,7 +39,10 @@ impl<P: Program> AnyProgram for P {
         steady_body(self, run, thread)
     }
     fn resident(&self, run: Run) -> Vec<(HartId, LineAddr)> {
-        steady::resident_lines(self, run)
+        match run.warm_up {
+            0 => Vec::new(),
+            _ => steady::resident_lines(self, run.threads, run.cache),
+        }
     }
     fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a> {
         Box::new(Oracle::new(self, ops))

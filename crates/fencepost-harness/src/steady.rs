@@ -148,17 +148,7 @@ mod tests {
                 warm_up.run(&program, &mut Pm::new(&mut m, LOGLESS), 5);
                 assert_eq!(m.begun, [0, 1, 2, 3, 4], "every thread runs the same operations");
             }
-            let run = Run {
-                dialect: LOGLESS,
-                threads: THREADS,
-                warm_up: 2,
-                ops: 5,
-                ack_every: false,
-                cache: u64::MAX,
-                free: self.0,
-            };
-            assert!(resident_lines(&program, Run { warm_up: 0, ..run }).is_empty());
-            let lines = resident_lines(&program, run);
+            let lines = resident_lines(&program, THREADS, u64::MAX);
             assert!(
                 lines
                     .iter()
