@@ -69,8 +69,11 @@ impl Described for Hash {
         Variant::SemanticMistake,
         Variant::UnflushedUnlink,
     ];
-    /// A region is one link store here, which is atomic by itself.
-    const HARMLESS: &'static [(Scheme, Variant)] = &[(Scheme::Ido, Variant::MissingLogFence)];
+    /// A region, and what a redo log holds, is one link store here, which is atomic by itself.
+    const HARMLESS: &'static [(Scheme, Variant)] = &[
+        (Scheme::Ido, Variant::MissingLogFence),
+        (Scheme::Redo, Variant::RecoveryEndsLogFirst),
+    ];
     const SMALL: &'static [(&'static str, &'static str)] = &[("buckets", "3"), ("keys", "12"), ("preload", "4")];
 
     fn fields() -> Vec<Field> {

@@ -71,8 +71,11 @@ impl Described for Ll {
         Variant::SemanticMistake,
         Variant::UnflushedUnlink,
     ];
-    /// A region is one link store here, which is atomic by itself.
-    const HARMLESS: &'static [(Scheme, Variant)] = &[(Scheme::Ido, Variant::MissingLogFence)];
+    /// A region, and what a redo log holds, is one link store here, which is atomic by itself.
+    const HARMLESS: &'static [(Scheme, Variant)] = &[
+        (Scheme::Ido, Variant::MissingLogFence),
+        (Scheme::Redo, Variant::RecoveryEndsLogFirst),
+    ];
     const SMALL: &'static [(&'static str, &'static str)] = &[("lists", "2"), ("keys", "10"), ("preload", "4")];
 
     fn fields() -> Vec<Field> {
