@@ -73,9 +73,9 @@ impl Channels {
     pub fn wake(&mut self, delays: &Delays, now: Ps) -> Ps {
         bits(self.occupied).fold(NEVER, |next, i| next.min(self.act(i, |c| c.wake(delays, now)).1))
     }
-    /// Other writes than before may issue in every channel.
-    pub fn writes_changed(&mut self) {
-        self.all.iter_mut().for_each(|c| c.writes.all_changed());
+    /// Other writes than before may issue in these banks (a bit each) of every channel.
+    pub fn writes_changed(&mut self, banks: u64) {
+        self.all.iter_mut().for_each(|c| c.writes.changed(banks));
     }
 }
 

@@ -8,6 +8,8 @@ struct EpochState {
     epoch: Epoch,
     pending: u32,
     unissued: u32,
+    /// Banks that its writes go to, a bit each, whatever their channel.
+    banks: u64,
 }
 
 /// A write queue. Entries themselves are kept by [`Writes`](super::writes::Writes).
@@ -77,6 +79,7 @@ impl Queue {
                     epoch,
                     pending: 1,
                     unissued: 1,
+                    banks: 0,
                 },
             ),
         }
@@ -96,6 +99,12 @@ impl Queue {
         let at = self.place(epoch);
         self.epochs.get_mut(at).filter(|e| e.epoch == epoch)
     }
+    /// A write of this epoch waits for a bank.
+    pub fn at_bank(&mut self, epoch: Option<Epoch>, bank: u16) {
+        if let Some(e) = self.state(epoch) {
+            e.banks |= 1 << bank;
+        }
+    }
     /// A write of this epoch was issued.
     pub fn issued(&mut self, epoch: Option<Epoch>) {
         if let Some(e) = self.state(epoch) {
@@ -112,13 +121,18 @@ impl Queue {
             self.epochs.pop_front();
         }
     }
-    /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes. Whether that changed.
-    pub fn find_issuing(&mut self, ordered_issue: bool) -> bool {
+    /// Works out whose turn it is: the oldest epoch or, with ordered issue, the oldest with unissued writes. Where that changed, the
+    /// banks of the epochs concerned: no other bank's writes gain or lose their turn.
+    pub fn find_issuing(&mut self, ordered_issue: bool) -> Option<u64> {
         let oldest = match ordered_issue {
             true => self.epochs.iter().find(|e| e.unissued > 0),
             false => self.epochs.front(),
         };
-        let oldest = oldest.map(|e| e.epoch);
-        std::mem::replace(&mut self.issuing, oldest) != oldest
+        let (oldest, banks) = (oldest.map(|e| e.epoch), oldest.map_or(0, |e| e.banks));
+        if oldest == self.issuing {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.issuing, oldest);
+        Some(banks | self.state(before).map_or(0, |e| e.banks))
     }
 }

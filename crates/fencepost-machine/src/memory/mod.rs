@@ -29,6 +29,7 @@ mod steps;
 mod timed;
 mod timing;
 mod trace;
+mod turns;
 mod view;
 mod watermarks;
 mod writes;

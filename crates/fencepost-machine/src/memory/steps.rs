@@ -159,6 +159,7 @@ impl Controller {
         let line = self.writes.write(slot).line;
         let at = self.map.locate(line);
         let eligible = self.writes.eligible(slot);
+        self.writes.at_bank(slot, at.bank);
         let (delays, asked, decides) = (
             &self.delays,
             request(slot.into(), line, at, now),
@@ -207,18 +208,20 @@ impl Controller {
     }
     /// After the queues changed: looks whether other epochs may issue.
     pub(super) fn follow_epochs(&mut self, now: Ps) {
-        if self.writes.epochs_moved() {
-            self.eligibility_changed(now);
+        if let Some(banks) = self.writes.epochs_moved() {
+            // A design's scheduler may have anything to say of any bank.
+            let all = self.scheduler.is_some();
+            self.eligibility_changed(now, if all { u64::MAX } else { banks });
         }
     }
     /// Has every channel look again at `now`. Nothing follows from it: what can happen then was due then anyway.
     pub fn look_again(&mut self, now: Ps) {
-        self.eligibility_changed(now);
+        self.eligibility_changed(now, u64::MAX);
         self.look_ahead();
     }
-    /// Other writes than before may issue.
-    fn eligibility_changed(&mut self, now: Ps) {
-        self.channels.writes_changed();
+    /// Other writes than before may issue in these banks.
+    fn eligibility_changed(&mut self, now: Ps, banks: u64) {
+        self.channels.writes_changed(banks);
         self.wake_channels(now);
         if let Some(m) = &mut self.module {
             m.look(now);

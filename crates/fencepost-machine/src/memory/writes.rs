@@ -86,13 +86,13 @@ pub struct Writes {
     newest: FxHashMap<LineAddr, Slot>,
     ordered_issue: bool,
     /// The design's scheduler keeps epochs in order.
-    scheduler_orders: bool,
+    pub(super) scheduler_orders: bool,
     /// Durable on arrival: epochs end there.
     pub(super) durable_on_accept: bool,
     coalesce: bool,
     accepted: u64,
-    /// Other epochs than before may issue.
-    epochs_moved: bool,
+    /// Other epochs than before may issue, in these banks.
+    pub(super) epochs_moved: Option<u64>,
 }
 
 impl Writes {
@@ -115,7 +115,7 @@ impl Writes {
             durable_on_accept,
             coalesce,
             accepted: 0,
-            epochs_moved: false,
+            epochs_moved: None,
         }
     }
 
@@ -138,7 +138,8 @@ impl Writes {
         q.total += 1;
         if let Some(e) = write.epoch {
             q.join(e);
-            self.epochs_moved |= q.find_issuing(self.ordered_issue);
+            let moved = q.find_issuing(self.ordered_issue);
+            self.note_moved(moved);
         }
         let slot = self.take_entry(id, write, older);
         if let Some(o) = older {
@@ -248,7 +249,8 @@ impl Writes {
             let epoch = e.write.epoch;
             let q = &mut self.queues[usize::from(e.write.queue)];
             q.leave(epoch, unissued);
-            self.epochs_moved |= q.find_issuing(self.ordered_issue);
+            let moved = q.find_issuing(self.ordered_issue);
+            self.note_moved(moved);
         }
     }
     /// Gives the entry's place in the queue back; false if that had happened before.
@@ -292,17 +294,6 @@ impl Writes {
         }
         self.epoch_may_issue(e) && in_order
     }
-    /// Whether the epoch of an entry has its turn.
-    pub(super) fn epoch_may_issue(&self, e: &Entry) -> bool {
-        if planted!("memory.epoch-passed", "a write waits for the writes of earlier epochs") {
-            return true;
-        }
-        !e.in_epoch || self.scheduler_orders || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing
-    }
-    /// Whether other epochs than at the last call may issue.
-    pub fn epochs_moved(&mut self) -> bool {
-        std::mem::take(&mut self.epochs_moved)
-    }
     /// The write's data goes to the medium. `free_slot`: its place in the queue is free from now on.
     pub fn issue(&mut self, slot: Slot, free_slot: bool) {
         let e = &mut self.entries[slot as usize];
@@ -314,7 +305,8 @@ impl Writes {
         let q = &mut self.queues[queue];
         if in_epoch {
             q.issued(epoch);
-            self.epochs_moved |= q.find_issuing(self.ordered_issue);
+            let moved = q.find_issuing(self.ordered_issue);
+            self.note_moved(moved);
         }
     }
     /// The medium has stored an issued write. The entry can still be read until [`Writes::finish`].

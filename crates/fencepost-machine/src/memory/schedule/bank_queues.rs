@@ -217,9 +217,13 @@ impl BankQueues {
     pub fn bank_changed(&mut self, bank: usize) {
         self.stale |= 1 << bank;
     }
-    /// Any row, or the eligibility of any request, may have changed.
+    /// The rows of these banks (a bit each), or the eligibility of requests for them, may have changed.
+    pub fn changed(&mut self, banks: u64) {
+        self.stale |= banks;
+    }
+    /// The same of every bank.
     pub fn all_changed(&mut self) {
-        self.stale = u64::MAX;
+        self.changed(u64::MAX);
     }
 
     /// Brings the choices up to date at `now`: `choose` is asked about every bank for which something changed, with its
