@@ -22,7 +22,7 @@ fn path() -> PathBuf {
 /// The words that `list` knows of one kind.
 fn words(kind: &str) -> Vec<String> {
     let sections = listing::list(Some(kind)).expect("a kind that can be listed");
-    sections.into_iter().flat_map(|s| s.entries).map(|e| e.word).collect()
+    sections.into_iter().flat_map(|s| s.entries).map(|e| e.name).collect()
 }
 
 /// The configurations, in the order of the list: a program, a design, a machine and, where it is not the machine's own, a medium.

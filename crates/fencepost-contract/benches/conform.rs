@@ -109,7 +109,7 @@ fn main() {
         let (nodes, megabytes) = (graph.node_count(), graph.bytes() as f64 / 1e6);
         println!(
             "{:14} {:12.2} {:14.2} {nodes:16} {megabytes:18.1}",
-            kind.word(),
+            kind.name(),
             rate(check),
             rate(build)
         );

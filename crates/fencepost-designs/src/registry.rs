@@ -100,7 +100,7 @@ mod tests {
         for d in all() {
             for environment in Environment::ALL {
                 assert_eq!((d.dialect)(environment).name, d.name);
-                assert_eq!(d.contract_of(environment).kind.word(), (d.contract)(environment));
+                assert_eq!(d.contract_of(environment).kind.name(), (d.contract)(environment));
             }
         }
     }

@@ -64,6 +64,6 @@ impl Visit for Boxed {
 }
 
 /// A program of the registry. Settings that it cannot run with are refused.
-pub fn any_program(word: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
-    with_program(word, settings, Boxed)
+pub fn any_program(name: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
+    with_program(name, settings, Boxed)
 }

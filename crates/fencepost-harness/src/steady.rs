@@ -174,13 +174,13 @@ mod tests {
                 params: about.small_params(),
                 ..Settings::default()
             };
-            let free = fencepost_programs::footprint(about.word, &settings)
+            let free = fencepost_programs::footprint(about.name, &settings)
                 .expect("small sizes")
                 .dram
                 .0;
-            let (warm, declared) = with_program(about.word, &settings, WarmsUp(free)).expect("small sizes");
-            assert_eq!(warm.len(), declared.len(), "{}", about.word);
-            assert_eq!(BTreeSet::from_iter(warm), declared, "{}", about.word);
+            let (warm, declared) = with_program(about.name, &settings, WarmsUp(free)).expect("small sizes");
+            assert_eq!(warm.len(), declared.len(), "{}", about.name);
+            assert_eq!(BTreeSet::from_iter(warm), declared, "{}", about.name);
         }
     }
 }

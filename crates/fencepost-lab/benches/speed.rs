@@ -100,7 +100,7 @@ fn operations(program: &str, design: &str, place: &Place, length: f64) -> Result
 }
 
 /// All runs of a program, each on a line.
-fn program(word: &str, length: f64) -> Result<Means, LabError> {
+fn program(name: &str, length: f64) -> Result<Means, LabError> {
     let mut means = Means::default();
     let place = |medium| Place {
         machine: "dpo",
@@ -108,11 +108,11 @@ fn program(word: &str, length: f64) -> Result<Means, LabError> {
         threads: 8,
     };
     for design in DESIGNS {
-        let ops = operations(word, design, &place(MEDIA[0]), length)?;
+        let ops = operations(name, design, &place(MEDIA[0]), length)?;
         for medium in MEDIA {
-            let r = measured(word, design, &place(medium), ops)?;
+            let r = measured(name, design, &place(medium), ops)?;
             let (instructions, memory, all) = (r.instructions, r.memory, r.length);
-            println!("{word:12} {design:10} {medium:5} {instructions:>8.1} {memory:>8.2} {all:>10.0}");
+            println!("{name:12} {design:10} {medium:5} {instructions:>8.1} {memory:>8.2} {all:>10.0}");
             means.add(&Means {
                 instructions: instructions.ln(),
                 memory: memory.ln(),
@@ -120,12 +120,12 @@ fn program(word: &str, length: f64) -> Result<Means, LabError> {
             });
         }
     }
-    println!("{word:12} {:16} {}", "all", means.text());
+    println!("{name:12} {:16} {}", "all", means.text());
     Ok(means)
 }
 
 /// Logarithms of a program's rates at sixteen threads, and of their ratios to sps at eight.
-fn sixteen(word: &str, length: f64) -> Result<Vec<(f64, f64)>, LabError> {
+fn sixteen(name: &str, length: f64) -> Result<Vec<(f64, f64)>, LabError> {
     let (machine, sps) = ("fgc", "sps");
     let (wide, narrow) = (
         Place {
@@ -142,11 +142,11 @@ fn sixteen(word: &str, length: f64) -> Result<Vec<(f64, f64)>, LabError> {
     let beside = operations(sps, DESIGNS[1], &narrow, length)?;
     let mut rates = Vec::new();
     for design in COMMITTING {
-        let ops = operations(word, design, &wide, length)?;
-        let r = measured(word, design, &wide, ops)?;
+        let ops = operations(name, design, &wide, length)?;
+        let r = measured(name, design, &wide, ops)?;
         let eight = measured(sps, DESIGNS[1], &narrow, beside)?.memory;
         let (memory, ratio, all) = (r.memory, r.memory / eight, r.length);
-        println!("{word:12} {design:16} {memory:>8.2} {eight:>8.2} {ratio:>8.2} {all:>10.0}");
+        println!("{name:12} {design:16} {memory:>8.2} {eight:>8.2} {ratio:>8.2} {all:>10.0}");
         rates.push((memory.ln(), ratio.ln()));
     }
     Ok(rates)
@@ -159,28 +159,28 @@ fn main() {
         true => LENGTH / 10.0,
         false => LENGTH,
     };
-    let wanted = |word: &str| only.is_empty() || only.iter().any(|o| *o == word);
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|o| *o == name);
     if !words.iter().any(|w| *w == "fgc") {
         println!("program      design     medium  Minstr/s Mmemop/s    memops");
         let mut all = Means::default();
-        for about in fencepost_programs::programs().iter().filter(|p| wanted(p.word)) {
-            match program(about.word, length) {
+        for about in fencepost_programs::programs().iter().filter(|p| wanted(p.name)) {
+            match program(about.name, length) {
                 Ok(means) => all.add(&means),
-                Err(e) => println!("{:12} does not run: {e}", about.word),
+                Err(e) => println!("{:12} does not run: {e}", about.name),
             }
         }
         println!("geometric mean of {} runs: {}", all.runs, all.text());
     }
     println!("program      design           Mmemop/s    sps/8    ratio    memops");
     let (mut memory, mut ratio, mut runs) = (0.0, 0.0, 0);
-    for word in FGC.iter().filter(|w| wanted(w)) {
-        match sixteen(word, length) {
+    for design in FGC.iter().filter(|w| wanted(w)) {
+        match sixteen(design, length) {
             Ok(rates) => {
                 for (m, r) in rates {
                     (memory, ratio, runs) = (memory + m, ratio + r, runs + 1);
                 }
             }
-            Err(e) => println!("{word:12} does not run: {e}"),
+            Err(e) => println!("{design:12} does not run: {e}"),
         }
     }
     let (memory, ratio) = (Means::of(memory, runs), Means::of(ratio, runs));

@@ -190,7 +190,7 @@ pub fn check(resolved: &Resolved, program: &dyn AnyProgram, report: &RunReport) 
             .map_or(0, |f| u64::try_from(f.states_covered).unwrap_or(u64::MAX)),
         in_flight_complete: flight.as_ref().is_some_and(|f| f.verdict == Verdict::Clean),
         conforms: Some(conformance.is_ok()),
-        contract: Some(contract.word().to_owned()),
+        contract: Some(contract.name().to_owned()),
         reordered: conformance.as_ref().map_or(0, |c| c.reordered),
         durable_by_cause: causes(report),
         expected_violations: warning(resolved).is_some(),

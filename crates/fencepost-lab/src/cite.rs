@@ -22,8 +22,8 @@ pub struct Citation {
 }
 
 /// The citation of a design.
-pub fn cite(word: &str) -> Result<Citation, LabError> {
-    let d = find_design(word)?;
+pub fn cite(name: &str) -> Result<Citation, LabError> {
+    let d = find_design(name)?;
     Ok(Citation {
         design: d.name.into(),
         summary: d.summary.into(),

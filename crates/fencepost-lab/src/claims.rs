@@ -72,9 +72,9 @@ pub fn all() -> Vec<Claim> {
 }
 
 /// The claims of one paper.
-pub fn of_paper(word: &str) -> Result<Vec<Claim>, BadInput> {
-    let Some((_, name)) = PAPERS.iter().find(|p| p.0 == word) else {
-        return Err(BadInput::unknown("paper", word, PAPERS.map(|p| p.0)));
+pub fn of_paper(paper: &str) -> Result<Vec<Claim>, BadInput> {
+    let Some((_, name)) = PAPERS.iter().find(|p| p.0 == paper) else {
+        return Err(BadInput::unknown("paper", paper, PAPERS.map(|p| p.0)));
     };
     Ok(all().into_iter().filter(|c| c.paper == *name).collect())
 }

@@ -201,7 +201,7 @@ fn written_for(c: &CrashRequest) -> Result<(Request, Option<ContractKind>), LabE
     let Some(word) = &c.contract else {
         return Ok((request, None));
     };
-    let known = ContractKind::ALL.map(ContractKind::word);
+    let known = ContractKind::ALL.map(ContractKind::name);
     let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
     let design = dialect_for(kind).ok_or_else(|| {
         BadInput::new(format!(
@@ -294,7 +294,7 @@ impl Explore<'_> {
             program: self.resolved.request.program.clone(),
             variant: self.resolved.program.variant.word().into(),
             dialect: self.resolved.design.name.into(),
-            contract: self.contract.kind.word().into(),
+            contract: self.contract.kind.name().into(),
             line_order: line_order_name(self.contract.line_order()).into(),
             grain: grain_bytes(self.contract.params.grain),
             threads: self.resolved.threads,

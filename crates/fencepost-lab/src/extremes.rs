@@ -101,7 +101,7 @@ fn requests() -> Vec<Request> {
         // The rest is small, so that one extreme is what a run meets.
         let sets = program.small.iter().map(|(k, v)| format!("program.{k}={v}")).collect();
         let request = Request {
-            program: program.word.into(),
+            program: program.name.into(),
             sets,
             ..base.clone()
         };
@@ -178,10 +178,10 @@ fn defaults_are_accepted() {
             .map(|f| format!("program.{}={}", f.name, f.default))
             .collect();
         let request = Request {
-            program: program.word.into(),
+            program: program.name.into(),
             sets,
             ..Request::default()
         };
-        crate::config::Resolved::resolve(&request).unwrap_or_else(|e| panic!("{}: {e}", program.word));
+        crate::config::Resolved::resolve(&request).unwrap_or_else(|e| panic!("{}: {e}", program.name));
     }
 }

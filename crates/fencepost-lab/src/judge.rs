@@ -48,7 +48,7 @@ impl Judged {
 /// # Errors
 /// A file that cannot be read, a line that cannot be understood (with its number and the reason), an unknown contract.
 pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<LineOrder>) -> Result<Judged, LabError> {
-    let known = ContractKind::ALL.map(ContractKind::word);
+    let known = ContractKind::ALL.map(ContractKind::name);
     let kind: ContractKind = contract
         .parse()
         .map_err(|_| BadInput::unknown("contract", contract, known))?;
@@ -70,7 +70,7 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
     });
     Ok(Judged {
         file: name,
-        contract: kind.word().into(),
+        contract: kind.name().into(),
         verdict: if why.is_some() { "violated" } else { "clean" }.into(),
         stores,
         warning,

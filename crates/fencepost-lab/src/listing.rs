@@ -12,8 +12,9 @@ use serde::Serialize;
 /// A name with its explanation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// The name.
-    pub word: String,
+    /// The name; `word` in the command's JSON.
+    #[serde(rename = "word")]
+    pub name: String,
     /// One sentence.
     pub about: String,
     /// Further facts, by name.
@@ -94,7 +95,7 @@ fn open_inputs(paper: &str) -> Result<Vec<Entry>, LabError> {
         ];
         more.extend((!i.against.is_empty()).then(|| ("against", i.against.clone())));
         Entry {
-            word: format!("{paper} {}", i.name),
+            name: format!("{paper} {}", i.name),
             about: i.about.clone(),
             more,
         }
@@ -104,7 +105,7 @@ fn open_inputs(paper: &str) -> Result<Vec<Entry>, LabError> {
 
 fn design(d: &fencepost_designs::DesignInfo) -> Entry {
     Entry {
-        word: d.name.into(),
+        name: d.name.into(),
         about: d.summary.into(),
         more: vec![
             ("paper", d.paper.short.into()),
@@ -122,28 +123,28 @@ fn design(d: &fencepost_designs::DesignInfo) -> Entry {
 fn program(p: &fencepost_programs::About) -> Entry {
     let schemes: Vec<&str> = p.schemes.iter().map(|s| s.word()).collect();
     Entry {
-        word: p.word.into(),
+        name: p.name.into(),
         about: p.about.into(),
         more: vec![("log", schemes.join(" "))],
     }
 }
-fn about(kind: Kind, word: &str) -> Result<String, LabError> {
-    let layers = presets::layers(kind, word)?;
+fn about(kind: Kind, name: &str) -> Result<String, LabError> {
+    let layers = presets::layers(kind, name)?;
     Ok(layers.last().and_then(|l| l.about.clone()).unwrap_or_default())
 }
-fn machine(word: &str) -> Result<Entry, LabError> {
-    let m = MachineConfig::load(word, None)?;
+fn machine(name: &str) -> Result<Entry, LabError> {
+    let m = MachineConfig::load(name, None)?;
     let threads = m.spec.harts().to_string();
     Ok(Entry {
-        word: word.into(),
-        about: about(Kind::Machine, word)?,
+        name: name.into(),
+        about: about(Kind::Machine, name)?,
         more: vec![("threads", threads), ("media", m.media)],
     })
 }
-fn medium(word: &str) -> Result<Entry, LabError> {
+fn medium(name: &str) -> Result<Entry, LabError> {
     Ok(Entry {
-        word: word.into(),
-        about: about(Kind::Media, word)?,
+        name: name.into(),
+        about: about(Kind::Media, name)?,
         more: Vec::new(),
     })
 }
@@ -164,15 +165,15 @@ fn contract(c: ContractKind) -> Entry {
         ContractKind::Commit => "bound ranges durable at the commit of their queue",
     };
     Entry {
-        word: c.word().into(),
+        name: c.name().into(),
         about: about.into(),
         more: Vec::new(),
     }
 }
-fn experiment(word: &str) -> Result<Entry, LabError> {
-    let e: Experiment = spec::read(word, "experiment.toml")?;
+fn experiment(name: &str) -> Result<Entry, LabError> {
+    let e: Experiment = spec::read(name, "experiment.toml")?;
     Ok(Entry {
-        word: word.into(),
+        name: name.into(),
         about: e.about,
         more: Vec::new(),
     })

@@ -131,7 +131,7 @@ fn parameters() -> String {
     }
     out.push_str("## `[memory]`\n\n| parameter | value | meaning |\n|---|---|---|\n| `dram` | a medium | Medium of volatile memory. |\n| `pm` | a medium | Medium of persistent memory, unless `--media` names another. |\n\n");
     for p in fencepost_programs::programs() {
-        let _ = write!(out, "## `[program.{}]`\n\n{}.\n\n", p.word, p.about);
+        let _ = write!(out, "## `[program.{}]`\n\n{}.\n\n", p.name, p.about);
         table(&mut out, &p.fields);
     }
     for d in fencepost_designs::all().iter().filter(|d| !(d.params)().is_empty()) {
@@ -173,7 +173,7 @@ mod tests {
             assert!(designs.contains(&format!("\n## {}\n", d.name)));
         }
         for p in fencepost_programs::programs() {
-            assert!(parameters.contains(&format!("`[program.{}]`", p.word)));
+            assert!(parameters.contains(&format!("`[program.{}]`", p.name)));
         }
         assert!(parameters.contains("| `write_queue` | a whole number |  | `64` |"));
     }

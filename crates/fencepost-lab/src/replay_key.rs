@@ -221,7 +221,7 @@ pub fn grain_bytes(grain: Grain) -> u32 {
 
 /// A contract as replay ids write it: its name, and what is varied about it.
 pub(crate) fn contract_text(c: &Contract) -> String {
-    let mut text = c.kind.word().to_owned();
+    let mut text = c.kind.name().to_owned();
     if let Some(order) = c.params.line_order {
         text += &format!(",line-order:{}", line_order_name(order));
     }
@@ -234,7 +234,7 @@ pub(crate) fn contract_text(c: &Contract) -> String {
 pub(crate) fn contract_from(text: &str) -> Result<Contract, BadInput> {
     let mut parts = text.split(',');
     let word = parts.next().unwrap_or_default();
-    let known = ContractKind::ALL.map(ContractKind::word);
+    let known = ContractKind::ALL.map(ContractKind::name);
     let kind: ContractKind = word.parse().map_err(|_| BadInput::unknown("contract", word, known))?;
     let mut contract = Contract::from(kind);
     for part in parts {
@@ -254,7 +254,7 @@ pub(crate) fn contract_from(text: &str) -> Result<Contract, BadInput> {
 /// # Errors
 /// An unknown contract.
 pub fn contract_of_words(name: &str, line_order: Option<LineOrder>, grain: Grain) -> Result<Contract, BadInput> {
-    let known = ContractKind::ALL.map(ContractKind::word);
+    let known = ContractKind::ALL.map(ContractKind::name);
     let kind: ContractKind = name.parse().map_err(|_| BadInput::unknown("contract", name, known))?;
     let mut contract = Contract::from(kind);
     (contract.params.line_order, contract.params.grain) = (line_order, grain);

@@ -99,7 +99,7 @@ fn judge(resolved: &Resolved, report: &RunReport) -> Result<Check, LabError> {
         in_flight_states: 0,
         in_flight_complete: false,
         conforms: Some(conformance.is_ok()),
-        contract: Some(kind.word().to_owned()),
+        contract: Some(kind.name().to_owned()),
         reordered: conformance.as_ref().map_or(0, |c| c.reordered),
         durable_by_cause: causes(report),
         expected_violations: warning(resolved).is_some(),

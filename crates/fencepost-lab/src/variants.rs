@@ -34,7 +34,7 @@ const BUDGET: &str = "200";
 /// Sizes at which a few operations touch everything: smaller still than those that programs declare, where an exploration of one
 /// thread is to end.
 pub(crate) fn sizes(about: &About) -> Vec<String> {
-    let smaller: &[(&str, &str)] = match about.word {
+    let smaller: &[(&str, &str)] = match about.name {
         "sps" => &[("entry", "8B"), ("swaps", "1")],
         "rbtree" => &[("keys", "12"), ("preload", "4")],
         "bplustree" => &[("keys", "12"), ("preload", "6"), ("batch", "1")],
@@ -110,7 +110,7 @@ fn row(about: &About, scheme: Scheme, variant: Variant) -> Result<Row, LabError>
         }
     }
     Ok(Row {
-        program: about.word,
+        program: about.name,
         scheme,
         variant,
         cells,
@@ -124,7 +124,7 @@ type Place<'a> = (&'a About, Scheme, Variant, ContractKind, LineOrder);
 fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) -> CrashRequest {
     CrashRequest {
         request: Request {
-            program: about.word.into(),
+            program: about.name.into(),
             threads: Some(1),
             ops: OPS,
             seed,
@@ -133,7 +133,7 @@ fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) 
             sets: sizes(about),
             ..Request::default()
         },
-        contract: Some(contract.word().into()),
+        contract: Some(contract.name().into()),
         budget: Some(BUDGET.into()),
         schedules: Some(1),
         doubt: None,

@@ -28,7 +28,7 @@ impl FlushWith {
     /// All, the preferred ones first.
     pub const ALL: [FlushWith; 3] = [FlushWith::Clwb, FlushWith::ClflushOpt, FlushWith::Clflush];
     /// Its mnemonic.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             FlushWith::Clwb => "clwb",
             FlushWith::ClflushOpt => "clflushopt",
@@ -40,7 +40,7 @@ impl FlushWith {
 /// A native run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Program, by the word of the registry.
+    /// Program, by its name in the registry.
     pub program: String,
     /// How it is built. `ops` is ignored: see `ops` here.
     pub settings: Settings,

@@ -31,10 +31,10 @@ fn timed(r: &Request) -> Option<RunReport> {
 fn every_program_runs_under_every_scheme_and_its_file_passes_the_audit() {
     for about in programs() {
         for scheme in about.schemes {
-            let Some(r) = timed(&request(about.word, *scheme, 1)) else {
+            let Some(r) = timed(&request(about.name, *scheme, 1)) else {
                 return;
             };
-            let (p, what) = (r.per_operation, format!("{} {}", about.word, scheme.word()));
+            let (p, what) = (r.per_operation, format!("{} {}", about.name, scheme.word()));
             assert_eq!((r.check.violations, &r.check.why), (0, &None), "{what}");
             assert_eq!(r.check.operations, if r.ideal.is_some() { 120 } else { 60 }, "{what}");
             assert!(r.ns_per_op_min > 0.0 && r.ns_per_op_min <= r.ns_per_op_median, "{what}");
@@ -48,15 +48,15 @@ fn every_program_runs_under_every_scheme_and_its_file_passes_the_audit() {
 #[test]
 fn threads_share_structures_and_the_audit_finds_one_order() {
     for about in programs() {
-        let Some(r) = timed(&request(about.word, about.schemes[0], 2)) else {
+        let Some(r) = timed(&request(about.name, about.schemes[0], 2)) else {
             return;
         };
-        assert_eq!((r.check.violations, &r.check.why), (0, &None), "{}", about.word);
+        assert_eq!((r.check.violations, &r.check.why), (0, &None), "{}", about.name);
         assert_eq!(
             r.check.operations,
             if r.ideal.is_some() { 240 } else { 120 },
             "{}",
-            about.word
+            about.name
         );
     }
 }

@@ -46,7 +46,7 @@ pub struct CommitStore {
 }
 
 impl Described for CommitStore {
-    const WORD: &'static str = "commitstore";
+    const NAME: &'static str = "commitstore";
     const ABOUT: &'static str = "commit store: key and value, then the token that vouches for them";
     const SCHEMES: &'static [Scheme] = &[
         Scheme::Raw,

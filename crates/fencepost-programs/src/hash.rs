@@ -61,7 +61,7 @@ pub struct Hash {
 }
 
 impl Described for Hash {
-    const WORD: &'static str = "hash";
+    const NAME: &'static str = "hash";
     const ABOUT: &'static str = "chained hash table: search, insert if absent, remove if found";
     const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[

@@ -2,7 +2,7 @@
 //!
 //! A program is written once against [`Tx`](tx::Tx) and runs under every dialect: software undo, redo and iDO logging,
 //! hand-ordered persists, hardware transactions, or nothing at all. Recovery and audit are chains of small steps.
-//! [`registry`] turns a program's word into the program.
+//! [`registry`] turns a program's name into the program.
 //!
 //! Barriers and flushes of one operation (grouped undo as under synchronous ordering; hand-ordered as under any x86
 //! dialect). The schemes in general: [`tx`]. Figures given as numbers are tests.

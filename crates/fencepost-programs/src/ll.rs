@@ -63,7 +63,7 @@ pub struct Ll {
 }
 
 impl Described for Ll {
-    const WORD: &'static str = "ll";
+    const NAME: &'static str = "ll";
     const ABOUT: &'static str = "sorted linked list: insert if absent, remove if found";
     const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[

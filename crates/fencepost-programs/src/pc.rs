@@ -69,7 +69,7 @@ pub struct Pc {
 }
 
 impl Described for Pc {
-    const WORD: &'static str = "pc";
+    const NAME: &'static str = "pc";
     const ABOUT: &'static str = "hash table: update of an existing entry under its bucket's lock";
     const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[

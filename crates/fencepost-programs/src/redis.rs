@@ -83,7 +83,7 @@ pub struct Command {
 }
 
 impl Described for Redis {
-    const WORD: &'static str = "redis";
+    const NAME: &'static str = "redis";
     const ABOUT: &'static str = "object store: pipelines of SET and GET over a dictionary, keys by a power law";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

@@ -1,4 +1,4 @@
-//! From a program's word to the program: one line per program.
+//! From a program's name to the program: one line per program.
 
 use crate::settings::{Described, ProgramError, Settings, nearest};
 use crate::words::{Scheme, Variant};
@@ -16,8 +16,8 @@ pub trait Visit {
 /// What a listing shows of a program.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// Its word.
-    pub word: &'static str,
+    /// Its name on the command line.
+    pub name: &'static str,
     /// One line.
     pub about: &'static str,
     /// Logging schemes it has a form for; the first is its natural one.
@@ -43,7 +43,7 @@ macro_rules! programs {
         /// Every program, in listing order.
         pub fn programs() -> Vec<About> {
             vec![$(About {
-                word: <$program>::WORD,
+                name: <$program>::NAME,
                 about: <$program>::ABOUT,
                 schemes: <$program>::SCHEMES,
                 variants: <$program>::SCHEMES.iter().map(|s| (*s, <$program>::variants(*s))).collect(),
@@ -51,26 +51,26 @@ macro_rules! programs {
                 small: <$program>::SMALL,
             }),*]
         }
-        /// Builds the program called `word` and hands it to `visitor`.
-        pub fn with_program<V: Visit>(word: &str, settings: &Settings, visitor: V) -> Result<V::Out, ProgramError> {
-            $(if word == <$program>::WORD {
+        /// Builds the program called `name` and hands it to `visitor`.
+        pub fn with_program<V: Visit>(name: &str, settings: &Settings, visitor: V) -> Result<V::Out, ProgramError> {
+            $(if name == <$program>::NAME {
                 return Ok(visitor.visit(<$program>::checked(settings)?));
             })*
-            Err(unknown(word))
+            Err(unknown(name))
         }
-        /// How much memory the program called `word` may touch, built from `settings`.
-        pub fn footprint(word: &str, settings: &Settings) -> Result<crate::layout::Footprint, ProgramError> {
-            $(if word == <$program>::WORD {
+        /// How much memory the program called `name` may touch, built from `settings`.
+        pub fn footprint(name: &str, settings: &Settings) -> Result<crate::layout::Footprint, ProgramError> {
+            $(if name == <$program>::NAME {
                 return Ok(<$program>::checked(settings)?.footprint());
             })*
-            Err(unknown(word))
+            Err(unknown(name))
         }
-        /// What clients do beside the program called `word`, if it says so.
-        pub fn clients_beside(word: &str, settings: &Settings, seed: u64) -> Result<Option<Transactions>, ProgramError> {
-            $(if word == <$program>::WORD {
+        /// What clients do beside the program called `name`, if it says so.
+        pub fn clients_beside(name: &str, settings: &Settings, seed: u64) -> Result<Option<Transactions>, ProgramError> {
+            $(if name == <$program>::NAME {
                 return Ok(<$program>::checked(settings)?.clients(seed));
             })*
-            Err(unknown(word))
+            Err(unknown(name))
         }
     };
 }
@@ -99,11 +99,11 @@ programs! {
     crate::random::Random,
 }
 
-fn unknown(word: &str) -> ProgramError {
-    let known: Vec<&'static str> = programs().iter().map(|p| p.word).collect();
+fn unknown(name: &str) -> ProgramError {
+    let known: Vec<&'static str> = programs().iter().map(|p| p.name).collect();
     ProgramError::Unknown {
-        word: word.into(),
-        nearest: nearest(word, &known),
+        name: name.into(),
+        nearest: nearest(name, &known),
         known,
     }
 }
@@ -117,8 +117,8 @@ mod tests {
         type Out = ();
         fn visit<P: Program>(self, _: P) {}
     }
-    fn refusal(word: &str, settings: Settings) -> String {
-        with_program(word, &settings, Threads).unwrap_err().to_string()
+    fn refusal(name: &str, settings: Settings) -> String {
+        with_program(name, &settings, Threads).unwrap_err().to_string()
     }
     #[test]
     fn every_listed_program_builds_under_every_scheme_and_variant() {
@@ -132,8 +132,8 @@ mod tests {
                         variant: *variant,
                         ..Settings::default()
                     };
-                    with_program(p.word, &s, Threads).unwrap();
-                    assert!(footprint(p.word, &s).unwrap().pm.0 > 4096);
+                    with_program(p.name, &s, Threads).unwrap();
+                    assert!(footprint(p.name, &s).unwrap().pm.0 > 4096);
                 }
             }
         }

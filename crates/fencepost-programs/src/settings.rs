@@ -42,13 +42,13 @@ impl Default for Settings {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProgramError {
     /// No such program.
-    #[error("unknown program `{word}`{hint}; the programs are {known}", hint = .nearest.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default(), known = .known.join(", "))]
+    #[error("unknown program `{name}`{hint}; the programs are {known}", hint = .nearest.map(|n| format!(", did you mean `{n}`?")).unwrap_or_default(), known = .known.join(", "))]
     Unknown {
-        /// The word given.
-        word: String,
-        /// The most similar known word, if one is similar.
+        /// The name given.
+        name: String,
+        /// The most similar known name, if one is similar.
         nearest: Option<&'static str>,
-        /// Every known word.
+        /// Every known name.
         known: Vec<&'static str>,
     },
     /// The program has no form under this logging scheme.
@@ -101,10 +101,10 @@ fn nearest_param(e: &ParamError) -> String {
     }
 }
 
-/// The known word most similar to `word` by edit distance, if it is similar at all.
-pub fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
-    let best = known.iter().map(|k| (distance(word, k), *k)).min()?;
-    (best.0 <= 1 + word.len().max(best.1.len()) / 3).then_some(best.1)
+/// The known name most similar to `name` by edit distance, if it is similar at all.
+pub fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let best = known.iter().map(|k| (distance(name, k), *k)).min()?;
+    (best.0 <= 1 + name.len().max(best.1.len()) / 3).then_some(best.1)
 }
 
 /// Levenshtein distance.
@@ -125,8 +125,8 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// A program that describes itself and can be built from settings.
 pub trait Described: Program {
-    /// Its word on the command line.
-    const WORD: &'static str;
+    /// Its name on the command line.
+    const NAME: &'static str;
     /// One line for listings.
     const ABOUT: &'static str;
     /// Logging schemes it has a form for.
@@ -158,7 +158,7 @@ pub trait Described: Program {
     }
     /// Builds it after checking what is common to all programs.
     fn checked(settings: &Settings) -> Result<Self, ProgramError> {
-        let program = Self::WORD;
+        let program = Self::NAME;
         if !Self::SCHEMES.contains(&settings.scheme) {
             let known = Self::SCHEMES.iter().map(|s| s.word()).collect();
             return Err(ProgramError::Scheme {
@@ -194,7 +194,7 @@ pub trait Described: Program {
 
 pub(crate) fn impossible<P: Described>(why: impl Into<String>) -> ProgramError {
     ProgramError::Impossible {
-        program: P::WORD,
+        program: P::NAME,
         why: why.into(),
     }
 }
@@ -204,7 +204,7 @@ pub(crate) fn read_params<P: Described, S: Params>(settings: &Settings) -> Resul
     let mut params = S::default();
     for (name, raw) in &settings.params {
         params.set(name, raw).map_err(|source| ProgramError::Param {
-            program: P::WORD,
+            program: P::NAME,
             source,
         })?;
     }

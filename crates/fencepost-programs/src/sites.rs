@@ -189,7 +189,7 @@ mod tests {
             assert!(m.times > 0 && m.instructions >= 0.0, "{m:?}");
             assert!(NAMES.iter().any(|n| n.1 == m.site), "{m:?}: the site is gone");
             assert!(Mode::WORDS.contains(&m.mode), "{m:?}");
-            let program = programs().into_iter().find(|p| p.word == m.program);
+            let program = programs().into_iter().find(|p| p.name == m.program);
             let schemes = program.unwrap_or_else(|| panic!("{m:?}: the program is gone")).schemes;
             assert!(
                 schemes.iter().any(|s| s.word() == m.scheme),
@@ -205,18 +205,18 @@ mod tests {
         let has =
             |p: &str, s: &str, mode: Mode| measured().any(|m| (m.program, m.scheme, m.mode) == (p, s, mode.word()));
         for p in programs() {
-            assert!(is_measured(p.word), "{} runs with estimates", p.word);
-            if DRAWN.contains(&p.word) {
+            assert!(is_measured(p.name), "{} runs with estimates", p.name);
+            if DRAWN.contains(&p.name) {
                 continue;
             }
             let first = p.schemes[0].word();
             for mode in [Mode::None, Mode::Hardware] {
-                assert!(has(p.word, first, mode), "{} {}", p.word, mode.word());
+                assert!(has(p.name, first, mode), "{} {}", p.name, mode.word());
             }
             for s in p.schemes {
                 for mode in [Mode::Grouped, Mode::Ordered, Mode::PerStore] {
-                    assert!(has(p.word, s.word(), mode), "{} {} {}", p.word, s.word(), mode.word());
-                    assert_eq!(costs(p.word, *s, mode).len(), NAMES.len());
+                    assert!(has(p.name, s.word(), mode), "{} {} {}", p.name, s.word(), mode.word());
+                    assert_eq!(costs(p.name, *s, mode).len(), NAMES.len());
                 }
             }
         }

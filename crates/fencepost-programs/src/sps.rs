@@ -76,7 +76,7 @@ pub struct Sps {
 }
 
 impl Described for Sps {
-    const WORD: &'static str = "sps";
+    const NAME: &'static str = "sps";
     const ABOUT: &'static str = "array swap: exchanges random entries, one or more swaps per transaction";
     const SCHEMES: &'static [Scheme] = Scheme::WITH_REGIONS;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

@@ -76,7 +76,7 @@ pub struct Ssca2Model {
 }
 
 impl Described for Ssca2 {
-    const WORD: &'static str = "ssca2";
+    const NAME: &'static str = "ssca2";
     const ABOUT: &'static str = "graph construction: appends an edge to a vertex of a scale-free graph";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

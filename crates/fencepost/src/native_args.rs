@@ -185,7 +185,7 @@ impl NativeRun {
     pub fn again(&self) -> Vec<String> {
         let mut out = vec![format!("--threads={}", self.threads), format!("--seed={}", self.seed)];
         out.extend(self.log.iter().map(|l| format!("--log={l}")));
-        out.extend(self.without().into_iter().map(|f| format!("--without={}", f.word())));
+        out.extend(self.without().into_iter().map(|f| format!("--without={}", f.name())));
         out.extend(self.mistake.iter().map(|m| format!("--mistake={m}")));
         out.extend(self.sets.iter().map(|s| format!("--set={s}")));
         out

@@ -45,10 +45,10 @@ pub enum ContractKind {
 
 /// No contract has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown contract `{word}`; known are {}", ContractKind::names())]
+#[error("unknown contract `{name}`; known are {}", ContractKind::names())]
 pub struct UnknownContract {
     /// The name given.
-    pub word: String,
+    pub name: String,
 }
 
 /// What is fixed about a contract.
@@ -129,11 +129,11 @@ impl ContractKind {
         &ROWS[self as usize]
     }
     /// The name by which it is chosen.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.row().name
     }
     fn names() -> String {
-        ContractKind::ALL.map(ContractKind::word).join(", ")
+        ContractKind::ALL.map(ContractKind::name).join(", ")
     }
     /// Whether same-line order holds unless asked otherwise: where lines are written back from caches.
     pub fn default_line_order(self) -> LineOrder {
@@ -154,14 +154,14 @@ impl ContractKind {
 }
 impl fmt::Display for ContractKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.name())
     }
 }
 impl FromStr for ContractKind {
     type Err = UnknownContract;
-    fn from_str(word: &str) -> Result<ContractKind, UnknownContract> {
-        let known = ContractKind::ALL.into_iter().find(|k| k.word() == word);
-        known.ok_or_else(|| UnknownContract { word: word.to_owned() })
+    fn from_str(name: &str) -> Result<ContractKind, UnknownContract> {
+        let known = ContractKind::ALL.into_iter().find(|k| k.name() == name);
+        known.ok_or_else(|| UnknownContract { name: name.to_owned() })
     }
 }
 

@@ -354,7 +354,7 @@ fn one_fence_makes_one_failure_point() {
 #[test]
 fn names_are_unique_and_an_unknown_one_lists_them() {
     for kind in ContractKind::ALL {
-        assert_eq!(kind.word().parse(), Ok(kind));
+        assert_eq!(kind.name().parse(), Ok(kind));
     }
     let error = "px68".parse::<ContractKind>().unwrap_err().to_string();
     assert!(error.contains("px68") && error.contains("px86-pcommit"), "{error}");

@@ -195,19 +195,19 @@ fn switches_without_a_fence_are_counted_once() {
 #[test]
 fn the_dialects_differ_in_the_fence_between_log_and_data_only() {
     for environment in Environment::ALL {
-        let of = |word: &str| (find(word).expect("registered").dialect)(environment);
+        let of = |name: &str| (find(name).expect("registered").dialect)(environment);
         let base = of("x86-adr");
         assert_eq!(base.log_to_data, [Fence::Sfence]);
-        for word in ["x86-ideal", "themis", "themis-llc"] {
-            let d = of(word);
+        for design in ["x86-ideal", "themis", "themis-llc"] {
+            let d = of(design);
             let program_order: &[Fence] = if environment.tso { &[] } else { &[Fence::DmbSt] };
-            assert_eq!(d.log_to_data, program_order, "{word}");
+            assert_eq!(d.log_to_data, program_order, "{design}");
             let same = Dialect {
                 name: base.name,
                 log_to_data: base.log_to_data,
                 ..d
             };
-            assert_eq!(same, base, "{word}");
+            assert_eq!(same, base, "{design}");
         }
     }
 }

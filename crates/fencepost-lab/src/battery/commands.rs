@@ -130,7 +130,7 @@ fn explored(
 ) -> CrashRequest {
     CrashRequest {
         request: Request {
-            program: about.word.into(),
+            program: about.name.into(),
             threads: Some(threads),
             ops: 4,
             log: Some(scheme.word().into()),
@@ -138,7 +138,7 @@ fn explored(
             sets: sizes(about),
             ..Request::default()
         },
-        contract: Some(contract.word().into()),
+        contract: Some(contract.name().into()),
         budget: Some(budget.into()),
         schedules: Some(u64::from(threads)),
         doubt: None,
@@ -189,7 +189,7 @@ fn processes(program: &Path) -> Vec<Command> {
 pub fn commands(program: &Path) -> Vec<Command> {
     let n = designs().len();
     let random = (0..ROUNDS).flat_map(|round| (0..n).filter_map(move |d| on_design(d, "random", round, true)));
-    let others: Vec<&str> = programs().iter().map(|p| p.word).filter(|p| *p != "random").collect();
+    let others: Vec<&str> = programs().iter().map(|p| p.name).filter(|p| *p != "random").collect();
     let other = |round| {
         let each = others.iter().flat_map(|p| (0..n).map(move |d| (d, p)));
         scattered(each.filter_map(|(d, p)| on_design(d, p, round, true)).collect())
@@ -244,7 +244,7 @@ fn long_explorations() -> Vec<Command> {
     let mut crashes = Vec::new();
     for about in &programs() {
         let declared = about.small.iter();
-        let sets = declared.map(|(name, value)| format!("program.{}.{name}={value}", about.word));
+        let sets = declared.map(|(name, value)| format!("program.{}.{name}={value}", about.name));
         let sets = Vec::from_iter(sets);
         for contract in CONTRACTS {
             for (scheme, _) in &about.variants {

@@ -87,7 +87,7 @@ fn relies_on_more(info: &DesignInfo, resolved: &Resolved) -> bool {
 
 /// Programs on machines and media: the whole product, or each at least once.
 pub fn check(info: &'static DesignInfo, d: usize, extent: Extent) -> Found {
-    let programs: Vec<&str> = programs().iter().map(|p| p.word).collect();
+    let programs: Vec<&str> = programs().iter().map(|p| p.name).collect();
     let (machines, media) = (names(Kind::Machine), names(Kind::Media));
     let combinations: Vec<(usize, usize, usize)> = if extent.whole_product {
         let pairs = (0..programs.len()).flat_map(|p| (0..machines.len()).map(move |m| (p, m)));

@@ -31,10 +31,10 @@ fn workload(name: &str) -> Option<Workload> {
 
 /// The program of a run on a design: for network persistence, also what clients do.
 pub fn program_of(name: &str, design: &DesignInfo) -> Result<About, BadInput> {
-    let word = || Workload::WORDS.iter().copied().find(|w| *w == name);
-    if let Some(word) = protocol_of(design).and_then(|_| word()) {
+    let known = || Workload::WORDS.iter().copied().find(|w| *w == name);
+    if let Some(name) = protocol_of(design).and_then(|_| known()) {
         return Ok(About {
-            word,
+            name,
             about: "what clients do that persist over a network",
             schemes: &[],
             variants: Vec::new(),

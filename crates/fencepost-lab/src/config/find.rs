@@ -12,7 +12,7 @@ pub fn find_design(name: &str) -> Result<&'static DesignInfo, BadInput> {
 /// The program of this name, or the nearest ones.
 pub fn find_program(name: &str) -> Result<About, BadInput> {
     let all = fencepost_programs::programs();
-    let known: Vec<&str> = all.iter().map(|p| p.word).collect();
-    let found = all.iter().find(|p| p.word == name).cloned();
+    let known: Vec<&str> = all.iter().map(|p| p.name).collect();
+    let found = all.iter().find(|p| p.name == name).cloned();
     found.ok_or_else(|| BadInput::unknown("program", name, known))
 }

@@ -15,7 +15,7 @@ fn all() -> Vec<(String, &'static str)> {
         sections.push((format!("design.{}", d.name), (d.params)()));
     }
     for p in fencepost_programs::programs() {
-        sections.push((format!("program.{}", p.word), p.fields));
+        sections.push((format!("program.{}", p.name), p.fields));
     }
     let keys = |(section, fields): (String, Vec<fencepost_kernel::params::Field>)| {
         fields.into_iter().map(move |f| (section.clone(), f.name))

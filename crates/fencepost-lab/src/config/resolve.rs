@@ -94,7 +94,7 @@ impl Resolved {
 
     /// Name of the program.
     pub fn program_word(&self) -> &'static str {
-        self.about.word
+        self.about.name
     }
     /// Sizes of the machine that designs follow.
     pub fn shape(&self) -> MachineShape {
@@ -102,12 +102,12 @@ impl Resolved {
     }
     /// What the clients of this run do, if it has any.
     pub fn clients(&self) -> Option<Transactions> {
-        let local = (!self.is_replication()).then_some((self.about.word, &self.program));
+        let local = (!self.is_replication()).then_some((self.about.name, &self.program));
         clients::transactions(&self.machine, local, self.request.seed)
     }
     /// Whether the program is what clients do: no program runs on the server.
     pub fn is_replication(&self) -> bool {
-        clients::is_replication(self.design, self.about.word)
+        clients::is_replication(self.design, self.about.name)
     }
     /// What dialect and contract depend on.
     pub fn environment(&self) -> fencepost_designs::Environment {
@@ -232,7 +232,7 @@ impl Resolved {
         } else {
             let about = name.map_or_else(|| Ok(self.about.clone()), find_program);
             let about = about.map_err(at_key)?;
-            (about.fields, about.word, self.about.word)
+            (about.fields, about.name, self.about.name)
         };
         if !fields.iter().any(|f| f.name == s.key) {
             let names = fields.iter().map(|f| f.name);
@@ -260,7 +260,7 @@ impl Resolved {
     fn refused(&self, kind: &str, e: &ParamError) -> BadInput {
         let of = match kind {
             "design" => self.design.name,
-            _ => self.about.word,
+            _ => self.about.name,
         };
         let (name, message) = match e {
             ParamError::Value { name, why } => (name, format!("`{kind}.{of}.{name}`: {why}")),
@@ -290,7 +290,7 @@ impl Resolved {
         if self.is_replication() {
             return Ok(());
         }
-        fencepost_programs::footprint(self.about.word, &self.program)
+        fencepost_programs::footprint(self.about.name, &self.program)
             .map(|_| ())
             .map_err(|e| match &e {
                 ProgramError::Param { source, .. } => self.refused("program", source),
@@ -306,7 +306,7 @@ impl Resolved {
                 .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                 .any(|w| w == key)
         };
-        let section = format!("program.{}", self.about.word);
+        let section = format!("program.{}", self.about.name);
         let set = self.own_origins.iter().rev().find(|o| o.0 == section && named(&o.1));
         match set {
             Some((_, _, origin)) => e.at(origin.place.clone()),

@@ -53,7 +53,7 @@ impl Study<'_> {
     fn measure(&self, of: OfNative, over: Over, form: Form) -> Result<Measured, String> {
         let known = fencepost_programs::programs();
         let logs = |a: &About| self.log.is_none_or(|log| a.schemes.iter().any(|s| s.word() == log));
-        let exists = |p: &String| known.iter().any(|a| a.word == p && logs(a));
+        let exists = |p: &String| known.iter().any(|a| a.name == p && logs(a));
         let (there, missing): (Vec<&String>, Vec<&String>) = self.programs.iter().partition(|p| exists(p));
         let reports: Vec<RunReport> = there.iter().map(|p| self.run(p)).collect::<Result<_, _>>()?;
         let Some(first) = reports.first() else {

@@ -27,7 +27,7 @@ pub enum Score {
 }
 impl Score {
     /// Its name in the scoreboard.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Score::Match => "match",
             Score::Miss => "miss",

@@ -17,7 +17,7 @@ pub enum Scale {
 }
 impl Scale {
     /// Its name on the command line.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Scale::Quick => "quick",
             Scale::Full => "full",

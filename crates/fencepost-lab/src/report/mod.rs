@@ -147,7 +147,7 @@ fn kind_lines(rows: &[Row]) -> Vec<KindLine> {
         kind: kind.name(),
         verdicts: verdicts
             .iter()
-            .map(|(v, n): &(crate::experiment::score::Score, usize)| (v.word(), *n))
+            .map(|(v, n): &(crate::experiment::score::Score, usize)| (v.name(), *n))
             .collect(),
     };
     tally_by_kind(rows).into_iter().map(line).collect()

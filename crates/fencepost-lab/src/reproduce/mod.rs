@@ -101,7 +101,7 @@ pub fn reproduce(
     o.store.write("scoreboard.csv", &to_csv(&rows))?;
     let page = report::render(&Report {
         experiment: &experiment,
-        scale: o.scale.word(),
+        scale: o.scale.name(),
         seed: o.seed,
         asked: o.asked,
         runs,
@@ -116,7 +116,7 @@ pub fn reproduce(
     o.store.write("report.html", page.as_bytes())?;
     Ok(Reproduction {
         paper: o.paper.into(),
-        scale: o.scale.word().into(),
+        scale: o.scale.name().into(),
         seed: o.seed,
         folder: o.store.root().to_string_lossy().into_owned(),
         ran,
@@ -148,7 +148,7 @@ fn scored(e: &Experiment, claims: &[Claim], rules: &Rules, runs: &Runs) -> Resul
 }
 
 fn counts(rows: &[Row]) -> BTreeMap<&'static str, BTreeMap<&'static str, usize>> {
-    let by_verdict = |t: [(Score, usize); 4]| t.into_iter().map(|(v, n)| (v.word(), n)).collect();
+    let by_verdict = |t: [(Score, usize); 4]| t.into_iter().map(|(v, n)| (v.name(), n)).collect();
     tally_by_kind(rows)
         .into_iter()
         .map(|(k, t)| (k.name(), by_verdict(t)))

@@ -36,7 +36,7 @@ fn expected(program: &str, variant: Variant, contract: ContractKind) -> Cell {
 /// Whether a cell reads as the rule says; nothing found where not all was explored counts as clean.
 fn follows((about, _, variant, contract, _): Place<'_>, cell: Cell) -> bool {
     let found = if cell == Cell::Bounded { Cell::Clean } else { cell };
-    found == expected(about.word, variant, contract)
+    found == expected(about.name, variant, contract)
 }
 
 /// Of every so many cells of the table one is explored: neighbours differ in contract and line order, so that each of these comes often.
@@ -54,7 +54,7 @@ fn a_sample_of_the_table_follows_the_rule_and_its_ids_replay() {
         let (about, scheme, variant, contract, order) = place;
         let name = format!(
             "{} {} {} {contract} {order:?}",
-            about.word,
+            about.name,
             scheme.word(),
             variant.word()
         );
@@ -78,7 +78,7 @@ fn verdicts_follow_the_rule_and_every_program_has_its_mistakes() {
     for row in &rows {
         for (contract, cells) in CONTRACTS.into_iter().zip(row.cells) {
             for (order, cell) in ORDERS.into_iter().zip(cells) {
-                let about = all.iter().find(|a| a.word == row.program).expect("a program");
+                let about = all.iter().find(|a| a.name == row.program).expect("a program");
                 if !follows((about, row.scheme, row.variant, contract, order), cell) {
                     wrong.push(format!(
                         "{} {} {contract} {order:?}: {cell:?}",
@@ -91,9 +91,9 @@ fn verdicts_follow_the_rule_and_every_program_has_its_mistakes() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     for about in programs() {
-        let has = |v: Variant| rows.iter().any(|r| (r.program, r.variant) == (about.word, v));
+        let has = |v: Variant| rows.iter().any(|r| (r.program, r.variant) == (about.name, v));
         for v in Variant::RUNTIME.iter().filter(|v| v.applies(about.schemes[0])) {
-            assert!(has(*v), "{} lacks {}", about.word, v.word());
+            assert!(has(*v), "{} lacks {}", about.name, v.word());
         }
         assert!(has(Correct) && has(NonAtomicUpdate) && has(SemanticMistake) && has(WrongStoreOrder));
     }

@@ -34,18 +34,18 @@ fn checking_changes_nothing_that_is_simulated_of_any_program() {
         let [plain, checked] = [false, true].map(|check| {
             run(&Request {
                 check,
-                ..request(about.word, design)
+                ..request(about.name, design)
             })
-            .unwrap_or_else(|e| panic!("{} on {design}: {e}", about.word))
+            .unwrap_or_else(|e| panic!("{} on {design}: {e}", about.name))
         });
-        assert_eq!(simulated(&plain), simulated(&checked), "{} on {design}", about.word);
+        assert_eq!(simulated(&plain), simulated(&checked), "{} on {design}", about.name);
         assert!(plain.check.is_none() && checked.check.is_some());
     }
 }
 #[test]
 fn every_program_is_measured_over_the_operations_asked_for() {
     for about in fencepost_programs::programs() {
-        let r = run(&request(about.word, "volatile")).unwrap_or_else(|e| panic!("{}: {e}", about.word));
-        assert_eq!(r.ops, u64::from(THREADS * OPS), "{}", about.word);
+        let r = run(&request(about.name, "volatile")).unwrap_or_else(|e| panic!("{}: {e}", about.name));
+        assert_eq!(r.ops, u64::from(THREADS * OPS), "{}", about.name);
     }
 }

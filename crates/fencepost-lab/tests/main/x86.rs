@@ -60,14 +60,14 @@ fn every_logging_runtime_recovers_at_every_crash_point() {
                     let r = run(&Request {
                         log: Some(scheme.word().into()),
                         ops: 20,
-                        ..request(about.word, design, "themis", &[&set])
+                        ..request(about.name, design, "themis", &[&set])
                     });
                     clean(&r);
                     switches += r.counters["design.unfenced_switches"] * u64::from(design != "x86-adr");
                     assert!(
                         r.counters["nt_stores"] > 0 || scheme.word() == "raw",
                         "{}: logs take the short path",
-                        about.word
+                        about.name
                     );
                 }
             }
@@ -113,14 +113,14 @@ fn ideal_is_convicted_by_contract_on_every_logged_program() {
             let relies = matches!(
                 log,
                 "undo-array" | "undo-list" | "library-array" | "library-list" | "ido"
-            ) && !matches!((about.word, log), ("hash" | "ll", "ido") | ("tatp", _));
-            let verdict = explored(about.word, "x86-ideal", log);
+            ) && !matches!((about.name, log), ("hash" | "ll", "ido") | ("tatp", _));
+            let verdict = explored(about.name, "x86-ideal", log);
             if (verdict == "violated") != relies {
-                wrong.push(format!("{} {log}: {verdict}", about.word));
+                wrong.push(format!("{} {log}: {verdict}", about.name));
             }
             for design in SOUND {
-                let verdict = explored(about.word, design, log);
-                assert_ne!(verdict, "violated", "{} {log} on {design}", about.word);
+                let verdict = explored(about.name, design, log);
+                assert_ne!(verdict, "violated", "{} {log} on {design}", about.name);
             }
         }
     }

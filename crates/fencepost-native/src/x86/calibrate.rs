@@ -155,7 +155,7 @@ fn measure(raw: Raw, flush: FlushWith, cores: u32) -> Calibration {
     let transaction = transactions(raw, &mut s).map(net);
     Calibration {
         cpu: name(),
-        flush_instruction: flush.word(),
+        flush_instruction: flush.name(),
         cores,
         ghz: 100.0 / chain.min,
         adds_per_ns: 4096.0 / adds_4096.min,

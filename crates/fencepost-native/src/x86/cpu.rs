@@ -39,7 +39,7 @@ impl FlushWith {
 
 /// The flush instruction that native runs use here, which is none of `without`.
 pub fn flush_instruction(without: &[FlushWith]) -> Result<&'static str, NativeError> {
-    FlushWith::found(without).map(FlushWith::word)
+    FlushWith::found(without).map(FlushWith::name)
 }
 
 /// A line of a text of the form "name : value".

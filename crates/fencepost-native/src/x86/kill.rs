@@ -142,7 +142,7 @@ impl Killed<'_> {
         KillReport {
             program: self.request.program.clone(),
             log: self.request.settings.scheme.word(),
-            flush_instruction: FlushWith::found(&self.request.without).map_or("none", FlushWith::word),
+            flush_instruction: FlushWith::found(&self.request.without).map_or("none", FlushWith::name),
             memory_detail,
             threads: self.threads,
             kills: self.kills,

@@ -124,7 +124,7 @@ impl Run<'_> {
             program: request.program.clone(),
             variant: request.variant,
             log: request.settings.scheme.word(),
-            flush_instruction: self.flush.word(),
+            flush_instruction: self.flush.name(),
             memory: described(&memory),
             notes: notes(&memory, plan.threads, cpus, is_fixed(self.mode)),
             memory_detail: memory,

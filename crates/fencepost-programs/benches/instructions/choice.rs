@@ -124,7 +124,7 @@ pub fn runs() -> Vec<Run> {
     let mut out = Vec::new();
     for about in programs() {
         let run = |scheme: Scheme, dialect: Dialect| Run {
-            program: about.word,
+            program: about.name,
             scheme,
             mode: SiteMode::of(&dialect, Coupling::Auto),
             choice: build(dialect, scheme.mode(Coupling::Auto, &dialect)),
@@ -149,7 +149,7 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
         "tatp" => &[("subscribers", 200)],
         "tpcc" => &[("items", 100), ("customers", 10), ("orders", 10)],
         _ => {
-            let about = programs().into_iter().find(|p| p.word == program);
+            let about = programs().into_iter().find(|p| p.name == program);
             return about.map_or_else(Vec::new, |p| p.small_params());
         }
     };
@@ -221,9 +221,9 @@ pub const WAYS: &[Way] = &[
 impl Way {
     /// The run of a program in this way, if it has it.
     pub fn run(&self, program: &str) -> Option<Run> {
-        let about = programs().into_iter().find(|p| p.word == program)?;
+        let about = programs().into_iter().find(|p| p.name == program)?;
         about.schemes.contains(&self.scheme).then(|| Run {
-            program: about.word,
+            program: about.name,
             scheme: self.scheme,
             mode: SiteMode::of(&self.dialect, self.coupling),
             choice: build(self.dialect, self.scheme.mode(self.coupling, &self.dialect)),

@@ -83,7 +83,7 @@ pub fn sites(only: Option<&str>) {
     println!("# Generated; the command is at the head of benches/instructions/main.rs. Do not edit.");
     println!("# x86-64; memory operations and markers are not counted.");
     println!("program,scheme,mode,site,times,instructions");
-    let words = programs().into_iter().map(|p| p.word);
+    let words = programs().into_iter().map(|p| p.name);
     let words = words.filter(|w| !sites::DRAWN.contains(w));
     for word in words.filter(|w| only.is_none_or(|o| o == *w)) {
         let path = std::env::temp_dir().join(format!("fencepost-trace-{word}-{}", std::process::id()));

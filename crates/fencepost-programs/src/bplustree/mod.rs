@@ -59,7 +59,7 @@ pub struct BPlusTree {
 }
 
 impl Described for BPlusTree {
-    const WORD: &'static str = "bplustree";
+    const NAME: &'static str = "bplustree";
     const ABOUT: &'static str = "B+ tree of 4 KiB nodes: several inserts and deletes per transaction";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

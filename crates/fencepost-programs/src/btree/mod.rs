@@ -57,7 +57,7 @@ pub struct BTree {
 }
 
 impl Described for BTree {
-    const WORD: &'static str = "btree";
+    const NAME: &'static str = "btree";
     const ABOUT: &'static str = "B-tree with splits, borrowing and merges: insert if absent, remove if found";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

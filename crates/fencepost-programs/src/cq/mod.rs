@@ -68,7 +68,7 @@ pub struct Cq {
 }
 
 impl Described for Cq {
-    const WORD: &'static str = "cq";
+    const NAME: &'static str = "cq";
     const ABOUT: &'static str = "concurrent queue, two locks, insert or delete one 64 B node";
     const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[

@@ -69,7 +69,7 @@ pub struct Ctree {
 }
 
 impl Described for Ctree {
-    const WORD: &'static str = "ctree";
+    const NAME: &'static str = "ctree";
     const ABOUT: &'static str = "crit-bit tree: inserts of random keys with 128 B values";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

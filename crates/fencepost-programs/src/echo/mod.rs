@@ -97,7 +97,7 @@ pub struct EchoModel {
 }
 
 impl Described for Echo {
-    const WORD: &'static str = "echo";
+    const NAME: &'static str = "echo";
     const ABOUT: &'static str = "versioned key-value store: clients batch puts and merge them into the master";
     const SCHEMES: &'static [Scheme] = Scheme::REDO_FIRST;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

@@ -75,7 +75,7 @@ pub struct Hashmap {
 }
 
 impl Described for Hashmap {
-    const WORD: &'static str = "hashmap";
+    const NAME: &'static str = "hashmap";
     const ABOUT: &'static str = "transactional chained map that grows: inserts of random keys with 128 B values";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

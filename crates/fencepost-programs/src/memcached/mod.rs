@@ -110,7 +110,7 @@ impl Request {
 }
 
 impl Described for Memcached {
-    const WORD: &'static str = "memcached";
+    const NAME: &'static str = "memcached";
     const ABOUT: &'static str = "cache with hash chains and LRU lists: GET, and 5 % SET of 64 to 512 B";
     const SCHEMES: &'static [Scheme] = Scheme::REDO_FIRST;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

@@ -73,7 +73,7 @@ pub struct Request {
 }
 
 impl Described for Ycsb {
-    const WORD: &'static str = "nstore-ycsb";
+    const NAME: &'static str = "nstore-ycsb";
     const ABOUT: &'static str = "tuple engine with a write-ahead log: reads or rewrites all fields of a tuple";
     const SCHEMES: &'static [Scheme] = SCHEMES;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

@@ -45,7 +45,7 @@ pub struct Random {
 }
 
 impl Described for Random {
-    const WORD: &'static str = "random";
+    const NAME: &'static str = "random";
     const ABOUT: &'static str = "random loads, stores, flushes, fences, atomics and transactions on a few lines";
     const SCHEMES: &'static [Scheme] = &[Scheme::Raw];
     const OWN_VARIANTS: &'static [Variant] = &[];

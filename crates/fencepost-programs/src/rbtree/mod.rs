@@ -48,7 +48,7 @@ pub struct RbTree {
 }
 
 impl Described for RbTree {
-    const WORD: &'static str = "rbtree";
+    const NAME: &'static str = "rbtree";
     const ABOUT: &'static str = "red-black tree under one lock: insert if absent, delete if found";
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

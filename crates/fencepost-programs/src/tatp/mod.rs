@@ -70,7 +70,7 @@ pub struct Tatp {
 }
 
 impl Described for Tatp {
-    const WORD: &'static str = "tatp";
+    const NAME: &'static str = "tatp";
     const ABOUT: &'static str = "telecom benchmark: update a subscriber's location, or the whole mix";
     const SCHEMES: &'static [Scheme] = Scheme::ALL;
     const OWN_VARIANTS: &'static [Variant] = &[

@@ -115,7 +115,7 @@ pub struct Tpcc {
 }
 
 impl Described for Tpcc {
-    const WORD: &'static str = "tpcc";
+    const NAME: &'static str = "tpcc";
     const ABOUT: &'static str = "TPC-C: new orders, each of 5 to 15 lines, or all five transactions";
     const SCHEMES: &'static [Scheme] = &[
         Scheme::UndoArray,

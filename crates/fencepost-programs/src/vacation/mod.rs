@@ -97,7 +97,7 @@ pub struct VacationModel {
 }
 
 impl Described for Vacation {
-    const WORD: &'static str = "vacation";
+    const NAME: &'static str = "vacation";
     const ABOUT: &'static str = "travel agency: reserves a unit of a car, flight or room for a customer";
     const SCHEMES: &'static [Scheme] = Scheme::REDO_FIRST;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

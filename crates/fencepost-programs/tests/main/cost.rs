@@ -43,10 +43,10 @@ impl Visit for First {
         (c, run.ops.iter().filter(|o| o.outcome.kind != 0).count())
     }
 }
-fn cost(word: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)]) -> Cost {
-    costs(word, scheme, dialect, params, 1).0
+fn cost(program: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)]) -> Cost {
+    costs(program, scheme, dialect, params, 1).0
 }
-fn costs(word: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)], ops: u32) -> (Cost, usize) {
+fn costs(program: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)], ops: u32) -> (Cost, usize) {
     let params = params.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let s = Settings {
         threads: 1,
@@ -56,7 +56,7 @@ fn costs(word: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)], o
         variant: Variant::Correct,
         params,
     };
-    with_program(word, &s, First(dialect, ops)).unwrap()
+    with_program(program, &s, First(dialect, ops)).unwrap()
 }
 /// Several operations at small sizes.
 fn small(
@@ -69,7 +69,7 @@ fn small(
     let sizes = about.small_params();
     let mut params: Vec<(&str, Raw)> = sizes.iter().map(|(n, v)| (n.as_str(), v.clone())).collect();
     params.push(("coupling", Raw::Text(coupling.into())));
-    costs(about.word, scheme, dialect, &params, ops)
+    costs(about.name, scheme, dialect, &params, ops)
 }
 fn entry(bytes: u64) -> (&'static str, Raw) {
     ("entry", Raw::Text(format!("{bytes}B")))
@@ -137,17 +137,17 @@ fn logged() -> impl Iterator<Item = fencepost_programs::About> {
 fn coupled_logging_logs_every_store() {
     for about in logged() {
         let (coupled, changes) = small(&about, Scheme::UndoArray, ADR, "auto", 6);
-        assert_eq!(coupled.sfences, coupled.stores + 2 * changes, "{}", about.word);
+        assert_eq!(coupled.sfences, coupled.stores + 2 * changes, "{}", about.name);
         let (grouped, _) = small(&about, Scheme::UndoArray, ADR, "grouped", 6);
-        assert_eq!(grouped.stores, coupled.stores, "{}", about.word);
+        assert_eq!(grouped.stores, coupled.stores, "{}", about.name);
         // Some announce nodes, headers and tuples whole, of which they change a part.
-        let whole = matches!(about.word, "btree" | "memcached" | "nstore-tpcc");
+        let whole = matches!(about.name, "btree" | "memcached" | "nstore-tpcc");
         let records = whole || grouped.nt_stores <= coupled.nt_stores;
-        assert!(grouped.sfences <= coupled.sfences && records, "{}", about.word);
+        assert!(grouped.sfences <= coupled.sfences && records, "{}", about.name);
         assert!(
             changes > 0,
             "{}: no operation with this seed changes anything",
-            about.word
+            about.name
         );
     }
 }
@@ -255,9 +255,9 @@ fn hardware_and_volatile_runs_log_and_flush_nothing() {
             let (hardware, _) = small(&about, *scheme, HARDWARE, "auto", 2);
             let (volatile, _) = small(&about, *scheme, VOLATILE, "auto", 2);
             // The operations' transactions (of two requests that are merged, the merge), and the empty one with which each run of a thread ends.
-            let tx = if about.word == "echo" { hardware.tx } else { 8 };
-            assert!(tx >= 4, "{}", about.word);
-            assert_eq!(hardware, Cost { tx, ..volatile }, "{} {}", about.word, scheme.word());
+            let tx = if about.name == "echo" { hardware.tx } else { 8 };
+            assert!(tx >= 4, "{}", about.name);
+            assert_eq!(hardware, Cost { tx, ..volatile }, "{} {}", about.name, scheme.word());
             assert_eq!(
                 volatile,
                 Cost {
@@ -288,9 +288,9 @@ fn every_site_is_met_by_some_program() {
                 let s = Settings {
                     threads: 2,
                     ops: 40,
-                    ..settings(about.word, *scheme, Variant::Correct, 3)
+                    ..settings(about.name, *scheme, Variant::Correct, 3)
                 };
-                met.extend(with_program(about.word, &s, Sites(dialect)).unwrap());
+                met.extend(with_program(about.name, &s, Sites(dialect)).unwrap());
             }
         }
     }

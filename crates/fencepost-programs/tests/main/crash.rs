@@ -28,13 +28,13 @@ fn correct_programs_survive_every_strict_prefix() {
     for about in programs() {
         for scheme in about.schemes {
             for (seed, dialect) in [(1, SO), (2, ADR), (3, DELEGATED), (4, HARDWARE)] {
-                let s = settings(about.word, *scheme, Variant::Correct, seed);
-                let got = with_program(about.word, &s, Strict(dialect, seed)).unwrap();
-                let states = got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.word, scheme.word(), dialect.name));
+                let s = settings(about.name, *scheme, Variant::Correct, seed);
+                let got = with_program(about.name, &s, Strict(dialect, seed)).unwrap();
+                let states = got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.name, scheme.word(), dialect.name));
                 assert!(
                     states > 50,
                     "{} {} {}: only {states} states",
-                    about.word,
+                    about.name,
                     scheme.word(),
                     dialect.name
                 );
@@ -46,7 +46,7 @@ fn correct_programs_survive_every_strict_prefix() {
 /// The default mix has new orders alone.
 #[test]
 fn all_transactions_of_tpcc_survive_every_strict_prefix() {
-    let about = programs().into_iter().find(|p| p.word == "tpcc").unwrap();
+    let about = programs().into_iter().find(|p| p.name == "tpcc").unwrap();
     for mix in ["writes", "standard"] {
         for scheme in about.schemes {
             for (seed, dialect) in [(1, SO), (2, ADR), (4, HARDWARE)] {
@@ -69,9 +69,9 @@ fn correct_programs_survive_random_x86_states() {
                 (6, ADR, LineOrder::Fifo),
                 (7, ADR, LineOrder::None),
             ] {
-                let s = settings(about.word, *scheme, Variant::Correct, seed);
-                let got = with_program(about.word, &s, Random(dialect, order, 2, seed)).unwrap();
-                got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.word, scheme.word(), dialect.name));
+                let s = settings(about.name, *scheme, Variant::Correct, seed);
+                let got = with_program(about.name, &s, Random(dialect, order, 2, seed)).unwrap();
+                got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.name, scheme.word(), dialect.name));
             }
         }
     }
@@ -110,8 +110,8 @@ impl Visit for Again {
 fn recovery_may_be_cut_short_and_begun_again() {
     for about in programs() {
         for scheme in about.schemes {
-            let s = settings(about.word, *scheme, Variant::Correct, 8);
-            assert!(with_program(about.word, &s, Again).unwrap() > 100);
+            let s = settings(about.name, *scheme, Variant::Correct, 8);
+            assert!(with_program(about.name, &s, Again).unwrap() > 100);
         }
     }
 }
@@ -161,14 +161,14 @@ impl Visit for Mutate {
 fn audits_notice_corrupted_words() {
     for about in programs() {
         for scheme in about.schemes {
-            let s = settings(about.word, *scheme, Variant::Correct, 9);
-            let (caught, words) = with_program(about.word, &s, Mutate).unwrap();
+            let s = settings(about.name, *scheme, Variant::Correct, 9);
+            let (caught, words) = with_program(about.name, &s, Mutate).unwrap();
             // What is not noticed must be dead: freed blocks, unused slots of wide nodes, and rows copied aside by hand.
             let share = if *scheme == Scheme::Raw { 5 } else { 3 };
             assert!(
                 caught * share > words,
                 "{} {}: {caught} of {words}",
-                about.word,
+                about.name,
                 scheme.word()
             );
         }
@@ -202,7 +202,7 @@ impl Visit for Bounds {
 fn audits_respect_acknowledged_and_begun() {
     for about in programs() {
         for scheme in about.schemes {
-            with_program(about.word, &settings(about.word, *scheme, Variant::Correct, 11), Bounds).unwrap();
+            with_program(about.name, &settings(about.name, *scheme, Variant::Correct, 11), Bounds).unwrap();
         }
     }
 }

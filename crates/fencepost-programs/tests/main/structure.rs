@@ -22,29 +22,29 @@ impl Visit for Long {
     }
 }
 /// Sizes of programs whose full size takes longer to build than to run.
-fn sizes(word: &str) -> Vec<(String, Raw)> {
-    let sizes: &[(&str, i64)] = match word {
+fn sizes(program: &str) -> Vec<(String, Raw)> {
+    let sizes: &[(&str, i64)] = match program {
         "tatp" => &[("subscribers", 300)],
         "ctree" | "hashmap" => &[("preload", 50)],
         "tpcc" => &[("items", 200), ("customers", 20), ("orders", 20), ("warehouses", 2)],
         _ => &[],
     };
     let mut all: Vec<(String, Raw)> = sizes.iter().map(|(n, v)| ((*n).into(), Raw::Int(*v))).collect();
-    if word == "tatp" {
+    if program == "tatp" {
         all.push(("mix".into(), Raw::Text("standard".into())));
     }
     all
 }
-fn long(word: &str, scheme: Scheme, dialect: Dialect, ops: u32) -> Vec<OpRecord> {
+fn long(program: &str, scheme: Scheme, dialect: Dialect, ops: u32) -> Vec<OpRecord> {
     let s = Settings {
         threads: 4,
         ops,
         seed: 5,
         scheme,
-        params: sizes(word),
+        params: sizes(program),
         ..Settings::default()
     };
-    with_program(word, &s, Long(dialect, 4, ops)).unwrap()
+    with_program(program, &s, Long(dialect, 4, ops)).unwrap()
 }
 
 #[test]
@@ -180,10 +180,10 @@ impl Visit for Undeclared {
 #[test]
 fn what_operations_read_of_the_initial_data_is_declared_resident() {
     let undeclared = |about: &About| {
-        let s = settings(about.word, about.schemes[0], Variant::Correct, 3);
-        !with_program(about.word, &s, Undeclared).unwrap().is_empty()
+        let s = settings(about.name, about.schemes[0], Variant::Correct, 3);
+        !with_program(about.name, &s, Undeclared).unwrap().is_empty()
     };
     let programs = fencepost_programs::programs();
-    let with_cold_lines: Vec<_> = programs.iter().filter(|p| undeclared(p)).map(|p| p.word).collect();
+    let with_cold_lines: Vec<_> = programs.iter().filter(|p| undeclared(p)).map(|p| p.name).collect();
     assert!(with_cold_lines.is_empty(), "{with_cold_lines:?}");
 }

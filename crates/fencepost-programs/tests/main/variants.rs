@@ -40,11 +40,11 @@ impl Visit for Try {
 /// One exception: a change of the hash table or the list, or a SET of the object store, is one link store, and `delegated`
 /// acknowledges nothing until the end. With the
 /// contents of a new item already ordered before, whether that store or a log mark is durable first shows in no crash state.
-fn expected(word: &str, scheme: Scheme, variant: Variant, model: Model) -> bool {
+fn expected(program: &str, scheme: Scheme, variant: Variant, model: Model) -> bool {
     use Scheme::{LibraryArray, LibraryList, UndoArray, UndoList};
     use Variant::*;
     let one_store = matches!(
-        (word, scheme, variant),
+        (program, scheme, variant),
         (
             "hash" | "ll" | "redis",
             UndoArray | LibraryArray,
@@ -70,18 +70,18 @@ fn check(model: Model) {
     for about in programs() {
         for (scheme, variants) in &about.variants {
             for variant in variants.iter().filter(|v| **v != Variant::Correct) {
-                let must = expected(about.word, *scheme, *variant, model);
+                let must = expected(about.name, *scheme, *variant, model);
                 // Without commits of ranges these two are the correct program.
                 if !must && matches!(variant, Variant::MissingCommit | Variant::MisplacedCommit) {
                     continue;
                 }
                 // A conviction needs one state; an acquittal is shown on fewer runs.
                 let hit = (1..if must { 12 } else { 2 }).any(|seed| {
-                    let s = settings(about.word, *scheme, *variant, seed);
-                    with_program(about.word, &s, Try(model, seed)).unwrap().is_err()
+                    let s = settings(about.name, *scheme, *variant, seed);
+                    with_program(about.name, &s, Try(model, seed)).unwrap().is_err()
                 });
                 if hit != must {
-                    wrong.push(format!("{} {} {}: {hit}", about.word, scheme.word(), variant.word()));
+                    wrong.push(format!("{} {} {}: {hit}", about.name, scheme.word(), variant.word()));
                 }
                 convicted += usize::from(hit);
             }

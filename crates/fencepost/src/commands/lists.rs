@@ -12,10 +12,10 @@ pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
     out.document(&sections, || {
         let mut text = String::new();
         for s in &sections {
-            let width = s.entries.iter().map(|e| e.word.len()).max().unwrap_or(0);
+            let width = s.entries.iter().map(|e| e.name.len()).max().unwrap_or(0);
             let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, s.kind);
             for e in &s.entries {
-                let _ = writeln!(text, "  {:width$}  {}", e.word, e.about);
+                let _ = writeln!(text, "  {:width$}  {}", e.name, e.about);
                 for (name, value) in e.more.iter().filter(|_| out.verbose > 0 || s.kind == "readings") {
                     let _ = writeln!(text, "  {:width$}    {name}: {value}", "");
                 }

@@ -147,7 +147,7 @@ fn text(r: &Reproduction, out: &Out) -> String {
                 x.paper.clone(),
                 x.measured.clone(),
                 x.ratio.clone(),
-                x.verdict.word().into(),
+                x.verdict.name().into(),
                 range(x),
                 note,
             ]

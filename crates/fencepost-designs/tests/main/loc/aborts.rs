@@ -12,7 +12,7 @@ use std::{cell::Cell, rc::Rc};
 fn a_thread_that_was_rolled_back_publishes_nothing() {
     const OPS: u32 = 12;
     let (flag, counter) = (At::new(Addr(0)), At::new(Addr(64)));
-    for word in hardware() {
+    for name in hardware() {
         let seen = Rc::new(Cell::new(0));
         let reader_seen = seen.clone();
         let writer: ThreadBody = Box::new(move |m| {
@@ -33,8 +33,8 @@ fn a_thread_that_was_rolled_back_publishes_nothing() {
             }
         });
         let set = [("abort_every", Raw::Int(2))];
-        let report = run(&roomy(2), design(word, &set, 2), vec![writer, reader]);
-        assert!(history(&report, false).aborted > 0, "{word}: nothing was rolled back");
-        assert_eq!(report.coherent.word(counter.addr), u64::from(OPS), "{word}");
+        let report = run(&roomy(2), design(name, &set, 2), vec![writer, reader]);
+        assert!(history(&report, false).aborted > 0, "{name}: nothing was rolled back");
+        assert_eq!(report.coherent.word(counter.addr), u64::from(OPS), "{name}");
     }
 }

@@ -17,33 +17,33 @@ pub fn hardware() -> impl Iterator<Item = &'static str> {
 }
 /// Those of them that log to memory.
 pub fn logged_designs() -> impl Iterator<Item = &'static str> {
-    hardware().filter(|word| has(word, "log_buffer"))
+    hardware().filter(|name| has(name, "log_buffer"))
 }
 /// Whether a design has a parameter.
-pub fn has(word: &str, name: &str) -> bool {
-    let info = find(word).expect("registered");
+pub fn has(design: &str, name: &str) -> bool {
+    let info = find(design).expect("registered");
     (info.params)().iter().any(|f| f.name == name)
 }
 /// Name of the contract of a design.
-pub fn contract(word: &str) -> &'static str {
-    (find(word).expect("registered").contract)(Environment::new(false, true))
+pub fn contract(name: &str) -> &'static str {
+    (find(name).expect("registered").contract)(Environment::new(false, true))
 }
 /// Whether a design's commits are durable when they complete.
-pub fn commit_is_durable(word: &str) -> bool {
-    (find(word).expect("registered").dialect)(Environment::new(false, true)).order_is_durable
+pub fn commit_is_durable(name: &str) -> bool {
+    (find(name).expect("registered").dialect)(Environment::new(false, true)).order_is_durable
 }
 
 pub type Set<'a> = &'a [(&'a str, Raw)];
 
 /// A fresh mechanism.
-pub fn design(word: &str, set: Set<'_>, harts: u8) -> Box<dyn Design> {
+pub fn design(name: &str, set: Set<'_>, harts: u8) -> Box<dyn Design> {
     let shape = MachineShape {
         harts,
         cores: harts,
         ..MachineShape::default()
     };
     let set: Vec<(String, Raw)> = set.iter().map(|(n, r)| (n.to_string(), r.clone())).collect();
-    (find(word).expect("registered").build)(&set, shape).unwrap_or_else(|e| panic!("{e}"))
+    (find(name).expect("registered").build)(&set, shape).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn cache(lines: u64, ways: u32, ns: u64) -> CacheSpec {
@@ -268,9 +268,9 @@ pub type Wrong = String;
 
 /// Checks every crash state of a run: after hardware recovery, memory is that after the first k transactions, for some k
 /// that is at least what was promised; and k never shrinks. Answers how many states were looked at.
-pub fn check_crashes(report: &RunReport, word: &str, set: Set<'_>) -> Result<usize, Wrong> {
-    let d = design(word, set, 1);
-    let h = history(report, commit_is_durable(word));
+pub fn check_crashes(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
+    let d = design(name, set, 1);
+    let h = history(report, commit_is_durable(name));
     if h.committed.is_empty() {
         return Err("nothing committed".into());
     }
@@ -328,7 +328,7 @@ fn without_writers(image: &Image) -> Image {
 }
 
 /// Everything that must hold of a correct run; answers the number of crash states.
-pub fn check_run(report: &RunReport, word: &str, set: Set<'_>) -> Result<usize, Wrong> {
+pub fn check_run(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
     let h = history(report, false);
     let mut memory: BTreeMap<Addr, u64> = BTreeMap::new();
     h.committed.iter().for_each(|c| memory.extend(&c.writes));
@@ -350,7 +350,7 @@ pub fn check_run(report: &RunReport, word: &str, set: Set<'_>) -> Result<usize, 
             return Err(format!("stalls of hart {i} do not add up"));
         }
     }
-    check_crashes(report, word, set)
+    check_crashes(report, name, set)
 }
 
 /// The persist order against the design's contract.
@@ -363,8 +363,8 @@ pub fn conforms(report: &RunReport, contract: &str) -> Result<(), Wrong> {
     checked.map(|_| ()).map_err(|e| e.to_string())
 }
 /// A counter of the design.
-pub fn stat(report: &RunReport, word: &str, name: &str) -> u64 {
-    let d = design(word, &[], 1);
+pub fn stat(report: &RunReport, of: &str, name: &str) -> u64 {
+    let d = design(of, &[], 1);
     let i = d
         .stats()
         .iter()

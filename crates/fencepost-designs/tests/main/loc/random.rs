@@ -21,20 +21,20 @@ fn shape(seed: u64) -> Shape {
     }
 }
 /// Runs and checks; answers the number of crash states, and the run.
-fn judge(spec: &MachineSpec, word: &str, set: Set<'_>, s: Shape) -> (usize, RunReport) {
-    let report = run(spec, design(word, set, 3), random_threads(s));
-    let checked = check_run(&report, word, set).and_then(|n| conforms(&report, contract(word)).map(|()| n));
-    let looked = checked.unwrap_or_else(|e| panic!("{word} {set:?}, {s:?}: {e}"));
+fn judge(spec: &MachineSpec, name: &str, set: Set<'_>, s: Shape) -> (usize, RunReport) {
+    let report = run(spec, design(name, set, 3), random_threads(s));
+    let checked = check_run(&report, name, set).and_then(|n| conforms(&report, contract(name)).map(|()| n));
+    let looked = checked.unwrap_or_else(|e| panic!("{name} {set:?}, {s:?}: {e}"));
     (looked, report)
 }
 
 #[test]
 fn loc_sem4_no_crash_point_shows_a_partial_transaction() {
     let mut looked = 0;
-    for word in hardware() {
+    for design in hardware() {
         for seed in 0..40 {
             for spec in [roomy(3), cramped(3), ones(3)] {
-                looked += judge(&spec, word, &[], shape(seed)).0;
+                looked += judge(&spec, design, &[], shape(seed)).0;
             }
         }
     }
@@ -42,7 +42,7 @@ fn loc_sem4_no_crash_point_shows_a_partial_transaction() {
 }
 
 /// A machine and settings drawn from a seed; sizes are as small as they can be about half of the time.
-fn setting(word: &str, seed: u64) -> (MachineSpec, Vec<(&'static str, Raw)>) {
+fn setting(name: &str, seed: u64) -> (MachineSpec, Vec<(&'static str, Raw)>) {
     let int = |v: u64| Raw::Int(v as i64);
     let pick = |i: u64, of: &[u64]| of[(hash(&[seed, i]) % of.len() as u64) as usize];
     let mut set = vec![
@@ -50,15 +50,15 @@ fn setting(word: &str, seed: u64) -> (MachineSpec, Vec<(&'static str, Raw)>) {
         ("abort_seed", int(seed)),
         ("abort_every", int(pick(11, &[0, 1, 2, 7]))),
     ];
-    if has(word, "log_buffer") {
+    if has(name, "log_buffer") {
         let in_place = ["strict", "lazy"][pick(13, &[0, 1]) as usize];
         set.push(("log_buffer", int(pick(12, &[1, 3, 14]))));
         set.push(("in_place", Raw::Text(in_place.into())));
     }
-    if has(word, "speculation_degree") {
+    if has(name, "speculation_degree") {
         set.push(("speculation_degree", int(pick(14, &[1, 2, 5, 16, 32]))));
     }
-    if has(word, "pair_buffer") {
+    if has(name, "pair_buffer") {
         let pairs = ["8B", "64B", "32KiB"][pick(15, &[0, 1, 2]) as usize];
         set.push(("pair_buffer", Raw::Text(pairs.into())));
     }
@@ -121,13 +121,13 @@ const SEEN: [(&str, &[&str]); 4] = [
 fn every_setting_keeps_its_promise() {
     let mut failed: Vec<String> = Vec::new();
     let mut seen: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for word in hardware() {
+    for design in hardware() {
         for seed in seeds(1000..1160) {
-            let (spec, set) = setting(word, seed);
-            match std::panic::catch_unwind(|| judge(&spec, word, &set, shape(seed)).1) {
+            let (spec, set) = setting(design, seed);
+            match std::panic::catch_unwind(|| judge(&spec, design, &set, shape(seed)).1) {
                 Ok(report) => {
-                    let counters = SEEN.iter().filter(|s| s.0 == word).flat_map(|s| s.1);
-                    counters.for_each(|c| *seen.entry((word, c)).or_default() += stat(&report, word, c));
+                    let counters = SEEN.iter().filter(|s| s.0 == design).flat_map(|s| s.1);
+                    counters.for_each(|c| *seen.entry((design, c)).or_default() += stat(&report, design, c));
                 }
                 Err(e) => {
                     let why = e.downcast_ref::<String>().map_or("?", String::as_str);

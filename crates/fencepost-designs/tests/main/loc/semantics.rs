@@ -89,7 +89,7 @@ fn loc_x1_a_window_of_one_is_eager_commit() {
 /// A thread commits; another, which only reads, flushes: what it has read must be durable then.
 #[test]
 fn a_flush_after_reading_waits_for_what_was_read() {
-    for word in ["ec-wal", "loc-wal", "loc-kiln"] {
+    for name in ["ec-wal", "loc-wal", "loc-kiln"] {
         let writer: ThreadBody = Box::new(|m| {
             m.lock(lock(0));
             transaction(m, 7, &[0]);
@@ -108,8 +108,8 @@ fn a_flush_after_reading_waits_for_what_was_read() {
             }
             m.tx_flush();
         });
-        let report = run(&roomy(2), design(word, &[], 2), vec![writer, reader]);
-        check_run(&report, word, &[]).unwrap();
+        let report = run(&roomy(2), design(name, &[], 2), vec![writer, reader]);
+        check_run(&report, name, &[]).unwrap();
         conforms(&report, "loc").unwrap();
     }
 }
@@ -117,21 +117,21 @@ fn a_flush_after_reading_waits_for_what_was_read() {
 /// A log of four groups is written round and round; the head follows, in place writes go on, nothing is lost.
 #[test]
 fn a_small_log_wraps_and_its_head_follows() {
-    for word in logged_designs() {
+    for name in logged_designs() {
         let body: ThreadBody = Box::new(|m| (0..60).for_each(|k| transaction(m, k + 1, &[k % 5, 5 + k % 3])));
         let mut spec = roomy(1);
         spec.log_area = fencepost_kernel::Bytes(5 * 512);
-        let report = run(&spec, design(word, &[], 1), vec![body]);
-        check_run(&report, word, &[]).unwrap();
-        assert_eq!(stat(&report, word, "log_expansions"), 0);
+        let report = run(&spec, design(name, &[], 1), vec![body]);
+        check_run(&report, name, &[]).unwrap();
+        assert_eq!(stat(&report, name, "log_expansions"), 0);
         let head = Head::read(&report.durable);
-        assert!(head.start > 12 && head.first == 61, "{word}: {head:?}");
+        assert!(head.start > 12 && head.first == 61, "{name}: {head:?}");
         let log = fencepost_kernel::units::LOG_BASE.line().0;
         let written = |l: &LineAddr| l.0 >= log && report.durable.line_words(*l) != [0; 8];
         let lines = report.durable.pm_lines().filter(written);
         assert!(
             lines.map(|l| (l.0 - log) / 8).max().unwrap() <= 4,
-            "{word}: within the area"
+            "{name}: within the area"
         );
     }
 }
@@ -139,7 +139,7 @@ fn a_small_log_wraps_and_its_head_follows() {
 /// One transaction larger than the log and the caches: the area grows, and the transaction is whole or absent.
 #[test]
 fn a_transaction_larger_than_the_log_makes_it_grow() {
-    for word in logged_designs() {
+    for name in logged_designs() {
         let body: ThreadBody = Box::new(|m| {
             transaction(m, 1, &[0, 150]);
             transaction(m, 2, &(0..200).collect::<Vec<u64>>());
@@ -147,13 +147,13 @@ fn a_transaction_larger_than_the_log_makes_it_grow() {
         });
         let mut spec = cramped(1);
         spec.log_area = fencepost_kernel::Bytes(3 * 512);
-        let report = run(&spec, design(word, &[], 1), vec![body]);
-        check_run(&report, word, &[]).unwrap();
+        let report = run(&spec, design(name, &[], 1), vec![body]);
+        check_run(&report, name, &[]).unwrap();
         conforms(&report, "loc").unwrap();
-        assert!(stat(&report, word, "log_expansions") > 0, "{word}");
+        assert!(stat(&report, name, "log_expansions") > 0, "{name}");
         assert!(
-            stat(&report, word, "reads_from_log") + stat(&report, word, "log_reads") > 0,
-            "{word}"
+            stat(&report, name, "reads_from_log") + stat(&report, name, "log_reads") > 0,
+            "{name}"
         );
     }
 }
@@ -188,7 +188,7 @@ fn versions_that_no_way_can_keep_are_logged() {
 /// Loads of lines that left the caches before their transaction committed or went home get the newest bytes.
 #[test]
 fn reads_between_log_and_in_place_write_are_served_from_the_log() {
-    for word in logged_designs() {
+    for name in logged_designs() {
         let body: ThreadBody = Box::new(|m| {
             for round in 0..6u64 {
                 for half in 0..2 {
@@ -208,15 +208,15 @@ fn reads_between_log_and_in_place_write_are_served_from_the_log() {
                 }
             }
         });
-        let report = run(&cramped(1), design(word, &[], 1), vec![body]);
-        check_run(&report, word, &[]).unwrap();
+        let report = run(&cramped(1), design(name, &[], 1), vec![body]);
+        check_run(&report, name, &[]).unwrap();
         let (log, buffer) = (
-            stat(&report, word, "reads_from_log"),
-            stat(&report, word, "reads_from_buffer"),
+            stat(&report, name, "reads_from_log"),
+            stat(&report, name, "reads_from_buffer"),
         );
         assert!(
             log > 0 && buffer > 0,
-            "{word}: {log} from the log, {buffer} from the buffer"
+            "{name}: {log} from the log, {buffer} from the buffer"
         );
     }
 }

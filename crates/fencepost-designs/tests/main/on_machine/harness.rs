@@ -68,7 +68,7 @@ pub struct Setup {
     pub spec: MachineSpec,
 }
 impl Setup {
-    pub fn new(word: &str) -> Setup {
+    pub fn new(design: &str) -> Setup {
         let mut spec = MachineSpec::default();
         spec.core.cores = 3;
         // Small caches, so that lines are evicted; a slow medium, so that order matters.
@@ -78,7 +78,7 @@ impl Setup {
         spec.llc.ways = 4;
         spec.pm.media.write_pulse = Ps::from_ns(150);
         Setup {
-            info: find(word).expect("registered"),
+            info: find(design).expect("registered"),
             settings: Vec::new(),
             spec,
         }

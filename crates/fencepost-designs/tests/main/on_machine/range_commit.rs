@@ -25,8 +25,8 @@ fn bind(m: &mut SimMem<'_>, line: u64, lines: u64) -> QueueId {
 fn release(m: &mut SimMem<'_>, line: u64, lines: u64) {
     m.release(Addr::pm(64 * line), 64 * lines);
 }
-fn tso(word: &str) -> Setup {
-    Setup::new(word).tso(true)
+fn tso(design: &str) -> Setup {
+    Setup::new(design).tso(true)
 }
 /// Places of the events of a kind in the trace, and of the durable event of a line.
 fn events(r: &RunReport, pick: impl Fn(TraceKind) -> bool) -> Vec<usize> {
@@ -173,8 +173,8 @@ fn writes_wait_at_credit_zero_and_the_controller_asks() {
 
 #[test]
 fn a_range_without_a_register_stays_in_the_default_queue_which_can_be_committed() {
-    for word in ["per-task-commit", "per-task-commit-dram-cache"] {
-        let s = tso(word).with("queues", "1").with("registers", "2");
+    for design in ["per-task-commit", "per-task-commit-dram-cache"] {
+        let s = tso(design).with("queues", "1").with("registers", "2");
         let r = s.run_bodies(vec![body(|m| {
             let bound = [0, 10, 20].map(|l| bind(m, l, 1));
             assert_eq!(bound, [QueueId(1), QueueId(1), QueueId::DEFAULT]);
@@ -187,9 +187,9 @@ fn a_range_without_a_register_stays_in_the_default_queue_which_can_be_committed(
         })]);
         assert!(
             durable(&r, 20).is_some() && durable(&r, 20) < commits(&r).first().copied(),
-            "{word}"
+            "{design}"
         );
-        assert_eq!(r.design_counts[3], 2, "{word}");
+        assert_eq!(r.design_counts[3], 2, "{design}");
         s.judge(&r).unwrap();
     }
 }

@@ -16,8 +16,8 @@ fn pm(line: u64) -> At<u32> {
 /// DPO-SEM9: persistent lines evicted from the last level are dropped, and nothing is lost by it.
 #[test]
 fn delegated_never_writes_evicted_lines() {
-    for word in ["delegated", "delegated-merge"] {
-        let s = Setup::new(word);
+    for design in ["delegated", "delegated-merge"] {
+        let s = Setup::new(design);
         // 200 lines through a last level of 32.
         let stores = (0..200).map(|l| Statement::Store(Addr::pm(64 * l))).collect();
         let r = s.run(&[stores]);
@@ -44,8 +44,8 @@ fn no_store_performs_into_a_full_persist_buffer() {
 /// DPO-SEM11: after clwb a store pays a bus transaction again; delegated ordering pays none.
 #[test]
 fn clwb_costs_every_store_that_follows_a_coherence_transaction() {
-    let grants = |word: &str, flushes: bool| {
-        let s = Setup::new(word);
+    let grants = |design: &str, flushes: bool| {
+        let s = Setup::new(design);
         let rounds = 10;
         let r = s.run_bodies(vec![body(move |m| {
             for i in 0..rounds {
@@ -152,8 +152,8 @@ fn overlapping_synchronous_flushes_each_flush_their_line() {
 /// The paper's point: the same ordered work takes longer when execution waits for it.
 #[test]
 fn ordering_does_not_stall_delegated_execution() {
-    let time = |word: &str| {
-        let s = Setup::new(word);
+    let time = |design: &str| {
+        let s = Setup::new(design);
         let program = (0..60).flat_map(|i| [Statement::Persist(Addr::pm(64 * (i % 5))), Statement::Order]);
         s.run(&[program.collect()]).time
     };

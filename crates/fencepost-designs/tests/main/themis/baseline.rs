@@ -21,12 +21,12 @@ fn thread(seed: u64) -> ThreadBody {
 
 #[test]
 fn baseline_hardware_reorders_non_temporal_before_temporal() {
-    let breaks = |word: &str, seed| {
-        let s = Setup::new(word).with("drain_delay", "700ns");
+    let breaks = |design: &str, seed| {
+        let s = Setup::new(design).with("drain_delay", "700ns");
         judge(&s.run(vec![thread(seed)]), ContractKind::Themis).is_err()
     };
-    for word in ["x86-adr", "x86-ideal"] {
-        assert!((0..200).any(|seed| breaks(word, seed)), "{word}");
+    for design in ["x86-adr", "x86-ideal"] {
+        assert!((0..200).any(|seed| breaks(design, seed)), "{design}");
     }
     assert!((0..200).all(|seed| !breaks("themis", seed)));
 }

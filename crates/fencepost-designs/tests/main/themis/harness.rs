@@ -18,7 +18,7 @@ pub struct Setup {
 
 impl Setup {
     /// Three x86 cores with caches so small that lines are evicted, and a controller in the persistence domain.
-    pub fn new(word: &str) -> Setup {
+    pub fn new(design: &str) -> Setup {
         let mut spec = MachineSpec::default();
         spec.core.cores = 3;
         spec.core.clock = Hertz(3_000_000_000);
@@ -28,7 +28,7 @@ impl Setup {
         spec.pm.media.durable_at = DurableAt::Accept;
         spec.pm.media.write_pulse = Ps::from_ns(150);
         Setup {
-            info: find(word).expect("registered"),
+            info: find(design).expect("registered"),
             settings: Vec::new(),
             spec,
         }

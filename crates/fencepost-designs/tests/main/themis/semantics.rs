@@ -80,16 +80,16 @@ fn ways_out() -> Vec<WayOut> {
 fn thm_sem1_non_temporal_before_temporal_without_a_fence() {
     for (how, threads) in ways_out() {
         for delay in ["0ns", "100ns", "3us"] {
-            for word in THEMIS {
-                let r = Setup::new(word).with("drain_delay", delay).run(threads());
-                assert_eq!(order(&r), std::cmp::Ordering::Less, "{word}, {how}, {delay}");
+            for design in THEMIS {
+                let r = Setup::new(design).with("drain_delay", delay).run(threads());
+                assert_eq!(order(&r), std::cmp::Ordering::Less, "{design}, {how}, {delay}");
                 judge(&r, ContractKind::Themis).unwrap();
                 sound(&r).unwrap();
             }
         }
-        for word in BASELINE {
-            let r = Setup::new(word).with("drain_delay", "3us").run(threads());
-            assert_eq!(order(&r), std::cmp::Ordering::Greater, "{word}, {how}");
+        for design in BASELINE {
+            let r = Setup::new(design).with("drain_delay", "3us").run(threads());
+            assert_eq!(order(&r), std::cmp::Ordering::Greater, "{design}, {how}");
             judge(&r, ContractKind::Px86).unwrap();
         }
     }
@@ -126,18 +126,18 @@ fn thm_sem2_the_other_three_orderings_still_need_fences() {
             nt(m, 1, 1);
         }),
     ];
-    for word in THEMIS.into_iter().chain(BASELINE) {
+    for design in THEMIS.into_iter().chain(BASELINE) {
         for (what, run) in cases {
             let go = |fenced| {
-                let s = Setup::new(word).roomy().with("drain_delay", "50ns");
+                let s = Setup::new(design).roomy().with("drain_delay", "50ns");
                 order(&s.run(vec![body(move |m| run(m, fenced))]))
             };
             assert_eq!(
                 go(false),
                 std::cmp::Ordering::Greater,
-                "{word}, {what}: never reordered"
+                "{design}, {what}: never reordered"
             );
-            assert_eq!(go(true), std::cmp::Ordering::Less, "{word}, {what}: fenced");
+            assert_eq!(go(true), std::cmp::Ordering::Less, "{design}, {what}: fenced");
         }
     }
 }
@@ -145,7 +145,7 @@ fn thm_sem2_the_other_three_orderings_still_need_fences() {
 /// THM-SEM3: across threads the first one needs a fence.
 #[test]
 fn thm_sem3_across_threads_a_fence_is_still_needed() {
-    for word in THEMIS {
+    for design in THEMIS {
         let go = |fenced: bool| {
             let writer = body(move |m| {
                 nt(m, 0, 1);
@@ -159,29 +159,33 @@ fn thm_sem3_across_threads_a_fence_is_still_needed() {
                 store(m, 1, 1);
                 persist(m, 1);
             });
-            let r = Setup::new(word).with("drain_delay", "3us").run(vec![writer, reader]);
+            let r = Setup::new(design).with("drain_delay", "3us").run(vec![writer, reader]);
             judge(&r, ContractKind::Themis).unwrap();
             order(&r)
         };
-        assert_eq!(go(false), std::cmp::Ordering::Greater, "{word}");
-        assert_eq!(go(true), std::cmp::Ordering::Less, "{word}");
+        assert_eq!(go(false), std::cmp::Ordering::Greater, "{design}");
+        assert_eq!(go(true), std::cmp::Ordering::Less, "{design}");
     }
 }
 
 /// THM-SEM4: after four full uses of the buffer's entries the pointers are reset, and stores wait meanwhile.
 #[test]
 fn thm_sem4_the_pointers_wrap_after_four_full_uses() {
-    let run = |word: &str, entries: u64, bits: Option<&str>| {
-        let s = Setup::new(word).roomy();
+    let run = |design: &str, entries: u64, bits: Option<&str>| {
+        let s = Setup::new(design).roomy();
         let s = bits.map_or(s.clone(), |b| s.with("pointer_bits", b));
         s.run(vec![body(move |m| (0..entries).for_each(|line| nt(m, line, 1)))])
     };
-    for word in THEMIS {
+    for design in THEMIS {
         for (entries, wraps) in [(63, 0), (64, 1), (127, 1), (128, 2), (200, 3)] {
-            assert_eq!(run(word, entries, None).design_counts[stat::WRAPS], wraps, "{entries}");
+            assert_eq!(
+                run(design, entries, None).design_counts[stat::WRAPS],
+                wraps,
+                "{entries}"
+            );
         }
         for (bits, wraps) in [("4", 12), ("6", 3), ("8", 0), ("10", 0)] {
-            let r = run(word, 200, Some(bits));
+            let r = run(design, 200, Some(bits));
             assert_eq!(r.design_counts[stat::WRAPS], wraps, "{bits} bits");
             assert_eq!(r.harts[0].account.stalled(Cause::WcbWrap) > Ps::ZERO, wraps > 0);
         }
@@ -190,8 +194,8 @@ fn thm_sem4_the_pointers_wrap_after_four_full_uses() {
 }
 
 /// Stores over many lines through tiny caches behind one slow non-temporal store.
-fn evictions(word: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: bool) -> Ps {
-    let mut s = Setup::new(word).with("drain_delay", if slow { "9us" } else { "0ns" });
+fn evictions(design: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: bool) -> Ps {
+    let mut s = Setup::new(design).with("drain_delay", if slow { "9us" } else { "0ns" });
     s.spec.l1.writeback_buffer = 1;
     let r = s.run(vec![body(move |m| {
         nt(m, 500, 1);
@@ -210,8 +214,8 @@ fn thm_sem5_volatile_lines_leave_without_waiting() {
 
 /// An undo-logged transaction after another: each of four records of a line each is followed by its data store. `keeps_up`:
 /// on a memory without write pulse, where nobody waits for a busy bank.
-fn transactions(word: &'static str, keeps_up: bool) -> RunReport {
-    let mut s = Setup::new(word).roomy();
+fn transactions(design: &'static str, keeps_up: bool) -> RunReport {
+    let mut s = Setup::new(design).roomy();
     if keeps_up {
         s.spec.pm.media.write_pulse = Ps::ZERO;
     }

@@ -100,13 +100,13 @@ impl Program for Accounts {
     }
 }
 
-fn dialect(word: &str) -> Dialect {
-    (find(word).expect("registered").dialect)(Environment::new(true, true))
+fn dialect(design: &str) -> Dialect {
+    (find(design).expect("registered").dialect)(Environment::new(true, true))
 }
 /// Every crash state that a contract allows.
-fn explored(word: &str, contract: ContractKind) -> Verdict {
+fn explored(design: &str, contract: ContractKind) -> Verdict {
     let run = ProgramRun {
-        dialect: dialect(word),
+        dialect: dialect(design),
         threads: 2,
         ops: 4,
         ack_every: false,
@@ -114,11 +114,11 @@ fn explored(word: &str, contract: ContractKind) -> Verdict {
     let report = CrashCheck::new(contract).program(&Accounts { threads: 2 }, run);
     report.expect("explored").verdict
 }
-fn simulated(word: &'static str, drain_delay: &str) -> RunReport {
-    let s = Setup::new(word).roomy().with("drain_delay", drain_delay);
+fn simulated(design: &'static str, drain_delay: &str) -> RunReport {
+    let s = Setup::new(design).roomy().with("drain_delay", drain_delay);
     let thread = |t: u32| {
         body(move |m| {
-            let mut pm = Pm::new(m, dialect(word));
+            let mut pm = Pm::new(m, dialect(design));
             run_thread(&Accounts { threads: 3 }, &mut pm, t, 0, 25);
         })
     };
@@ -147,11 +147,11 @@ fn thm_sem7_ideal_is_not_crash_consistent_by_contract() {
 #[test]
 fn thm_sem7_a_slow_write_combining_buffer_breaks_ideal_in_a_run() {
     assert_eq!(prefixes(&simulated("x86-ideal", "500ns")), Verdict::Violated);
-    for word in ["x86-adr", "themis", "themis-llc"] {
+    for design in ["x86-adr", "themis", "themis-llc"] {
         for delay in ["0ns", "500ns"] {
-            let r = simulated(word, delay);
-            assert_eq!(prefixes(&r), Verdict::Clean, "{word}, {delay}");
-            let contract = find(word)
+            let r = simulated(design, delay);
+            assert_eq!(prefixes(&r), Verdict::Clean, "{design}, {delay}");
+            let contract = find(design)
                 .expect("registered")
                 .contract_of(Environment::new(true, true));
             judge(&r, contract.kind).unwrap();

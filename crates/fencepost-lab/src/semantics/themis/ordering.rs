@@ -50,20 +50,20 @@ fn expect(order: Ordering, wanted: Ordering, what: &str) -> Result<(), String> {
 }
 
 /// A non-temporal store, a temporal one and its write-back, with no fence between them, behind a buffer slowed down by 3 us.
-fn unfenced(word: &str) -> Result<Ordering, String> {
+fn unfenced(design: &str) -> Result<Ordering, String> {
     let thread = body(|m| {
         nt_store(m, FIRST);
         store(m, SECOND);
         persist(m, SECOND);
     });
-    Paths::slowed(word, "3us")?.order(vec![thread])
+    Paths::slowed(design, "3us")?.order(vec![thread])
 }
 
 /// Equation 3: on Themis they persist in order; on the same hardware without its tags they do not.
 pub fn free_order() -> Result<String, String> {
-    for word in DESIGNS {
-        if unfenced(word)? != Ordering::Less {
-            return Err(format!("{word}: a temporal store overtook an older non-temporal one"));
+    for design in DESIGNS {
+        if unfenced(design)? != Ordering::Less {
+            return Err(format!("{design}: a temporal store overtook an older non-temporal one"));
         }
     }
     match unfenced("x86-ideal")? {
@@ -76,11 +76,11 @@ pub fn free_order() -> Result<String, String> {
 
 /// Equations 1, 2 and 4 still need what they need on x86: without it the reordering is seen, with it never.
 pub fn other_orderings() -> Result<String, String> {
-    for word in DESIGNS {
+    for design in DESIGNS {
         for (what, run) in PAIRS {
-            let go = |fenced| Paths::slowed(word, "50ns")?.order(vec![body(move |m| run(m, fenced))]);
-            expect(go(false)?, Ordering::Greater, &format!("{word}, {what}"))?;
-            expect(go(true)?, Ordering::Less, &format!("{word}, {what}"))?;
+            let go = |fenced| Paths::slowed(design, "50ns")?.order(vec![body(move |m| run(m, fenced))]);
+            expect(go(false)?, Ordering::Greater, &format!("{design}, {what}"))?;
+            expect(go(true)?, Ordering::Less, &format!("{design}, {what}"))?;
         }
     }
     let pairs: Vec<&str> = PAIRS.iter().map(|p| p.0).collect();
@@ -110,10 +110,10 @@ fn across(fenced: bool) -> Vec<ThreadBody> {
 
 /// Between threads, non-temporal to temporal needs a fence on the first one.
 pub fn across_threads() -> Result<String, String> {
-    for word in DESIGNS {
-        let go = |fenced| Paths::slowed(word, "3us")?.order(across(fenced));
-        expect(go(false)?, Ordering::Greater, &format!("{word}, across threads"))?;
-        expect(go(true)?, Ordering::Less, &format!("{word}, across threads"))?;
+    for design in DESIGNS {
+        let go = |fenced| Paths::slowed(design, "3us")?.order(across(fenced));
+        expect(go(false)?, Ordering::Greater, &format!("{design}, across threads"))?;
+        expect(go(true)?, Ordering::Less, &format!("{design}, across threads"))?;
     }
     Ok(
         "a synchronised thread's temporal store overtakes the first thread's non-temporal one, unless that was fenced"
@@ -122,28 +122,28 @@ pub fn across_threads() -> Result<String, String> {
 }
 
 /// Resets after so many entries of non-temporal stores, and how long they held the thread up.
-fn resets(word: &str, sets: &[String], entries: u64) -> Result<(u64, u64), String> {
+fn resets(design: &str, sets: &[String], entries: u64) -> Result<(u64, u64), String> {
     let thread = body(move |m| (0..entries).for_each(|line| nt_store(m, line)));
-    let r = Paths::new(word, sets)?.run(vec![thread])?;
+    let r = Paths::new(design, sets)?.run(vec![thread])?;
     let wraps = r.design_counts[fencepost_designs::x86::stat::WRAPS];
     Ok((wraps, r.harts[0].account.stalled(Cause::WcbWrap).0))
 }
 
 /// Six-bit pointers over 16 entries: forced drain and reset after exactly four full uses; the baseline never resets.
 pub fn four_uses() -> Result<String, String> {
-    for word in DESIGNS {
+    for name in DESIGNS {
         for (entries, wanted) in [(15, 0), (63, 0), (64, 1), (127, 1), (128, 2), (640, 10)] {
-            let (wraps, held_up) = resets(word, &[], entries)?;
+            let (wraps, held_up) = resets(name, &[], entries)?;
             // The last entry may be the one that fills the pointers: then nothing waits behind it.
             if wraps != wanted || (held_up == 0) != (entries <= 64) {
                 return Err(format!(
-                    "{word}: {entries} entries reset the pointers {wraps} times, not {wanted}"
+                    "{name}: {entries} entries reset the pointers {wraps} times, not {wanted}"
                 ));
             }
         }
-        let (wraps, _) = resets(word, &[format!("design.{word}.pointer_bits=4")], 640)?;
+        let (wraps, _) = resets(name, &[format!("design.{name}.pointer_bits=4")], 640)?;
         if wraps != 40 {
-            return Err(format!("{word}: four-bit pointers were reset {wraps} times in 40 uses"));
+            return Err(format!("{name}: four-bit pointers were reset {wraps} times in 40 uses"));
         }
     }
     match resets("x86-adr", &[], 640)? {
@@ -157,12 +157,12 @@ pub fn four_uses() -> Result<String, String> {
 }
 
 /// Forty lines pushed through tiny caches behind one non-temporal store that stays in its buffer for 9 us, or does not.
-fn evictions(word: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: bool) -> Result<RunReport, String> {
+fn evictions(design: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: bool) -> Result<RunReport, String> {
     let thread = body(move |m| {
         nt_store(m, 500);
         (0..40).for_each(|l| m.store(line(l), Val::lit(7)));
     });
-    Paths::slowed(word, if slow { "9us" } else { "0ns" })?
+    Paths::slowed(design, if slow { "9us" } else { "0ns" })?
         .with_tiny_caches()
         .run(vec![thread])
 }
@@ -170,19 +170,19 @@ fn evictions(word: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: bool)
 /// Volatile lines leave the cache at once whatever is outstanding; persistent ones wait.
 pub fn volatile_exempt() -> Result<String, String> {
     let mut waited = Vec::new();
-    for word in DESIGNS {
-        let time = |line, slow| evictions(word, line, slow).map(|r| r.harts[0].finished);
+    for design in DESIGNS {
+        let time = |line, slow| evictions(design, line, slow).map(|r| r.harts[0].finished);
         let (fast, slow) = (time(dram, false)?, time(dram, true)?);
         if fast != slow {
             return Err(format!(
-                "{word}: volatile lines took {slow} behind a slow entry, {fast} otherwise"
+                "{design}: volatile lines took {slow} behind a slow entry, {fast} otherwise"
             ));
         }
-        let r = evictions(word, pm, true)?;
+        let r = evictions(design, pm, true)?;
         let delayed = r.design_counts[fencepost_designs::x86::stat::WRITEBACKS_DELAYED];
         let left = |r: &RunReport, l: LineAddr| r.log.records().iter().any(|w| w.line == l);
         if delayed == 0 || !left(&r, pm(0).line()) {
-            return Err(format!("{word}: no persistent line waited, so nothing was exempt"));
+            return Err(format!("{design}: no persistent line waited, so nothing was exempt"));
         }
         waited.push(delayed);
     }

@@ -66,7 +66,7 @@ pub struct Replica {
 
 /// What a server does to make an epoch durable, and whether the file system has to be told.
 pub fn durable_by(map_sync: bool, file_system: &str, kept: bool) -> Result<(String, bool), NativeError> {
-    let flush = FlushWith::found(&[])?.word();
+    let flush = FlushWith::found(&[])?.name();
     let write_out = kept && !map_sync && file_system != "tmpfs";
     let and = if write_out { ", msync" } else { "" };
     Ok((format!("{flush} of every line, sfence{and}"), write_out))

@@ -76,7 +76,7 @@ pub struct Tpcc {
 }
 
 impl Described for Tpcc {
-    const WORD: &'static str = "nstore-tpcc";
+    const NAME: &'static str = "nstore-tpcc";
     const ABOUT: &'static str = "tuple engine with a write-ahead log: new orders and payments";
     const SCHEMES: &'static [Scheme] = SCHEMES;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];

@@ -247,13 +247,13 @@ pub const OPS: u32 = 12;
 
 /// Settings with small parameters, so that operations collide.
 pub fn settings(
-    word: &str,
+    program: &str,
     scheme: fencepost_programs::Scheme,
     variant: fencepost_programs::Variant,
     seed: u64,
 ) -> fencepost_programs::Settings {
     let programs = fencepost_programs::programs();
-    let about = programs.iter().find(|p| p.word == word).expect("a listed program");
+    let about = programs.iter().find(|p| p.name == program).expect("a listed program");
     let params = about.small_params();
     fencepost_programs::Settings {
         threads: THREADS,
