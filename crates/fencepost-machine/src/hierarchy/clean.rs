@@ -194,7 +194,7 @@ impl Hierarchy {
             d.notify.extend(notify);
             return;
         }
-        let port = &mut self.doors[Side::of(line) as usize];
+        let port = &mut self.interfaces[Side::of(line) as usize];
         if let Some(w) = port.outgoing.iter_mut().rfind(|w| w.write.line == line) {
             w.notify.extend(notify);
             return;

@@ -11,7 +11,7 @@ impl Hierarchy {
             if let Some(cause) = cause {
                 let _ = writeln!(
                     text,
-                    "  hart {hart} is kept from its L1 by the design: {}",
+                    "  hardware thread {hart} is kept from its L1 by the design: {}",
                     cause.name()
                 );
             }
@@ -37,8 +37,8 @@ impl Hierarchy {
         for d in &self.llc.write_back {
             let _ = writeln!(text, "  shared cache: {} waits to leave since {}", d.way.line, d.since);
         }
-        for (name, door) in ["dram", "pm"].iter().zip(&self.doors) {
-            for w in &door.outgoing {
+        for (name, interface) in ["dram", "pm"].iter().zip(&self.interfaces) {
+            for w in &interface.outgoing {
                 let why = if w.refused {
                     "the write queue is full"
                 } else {

@@ -1,5 +1,5 @@
 //! The cache hierarchy: private caches, miss registers, the coherence bus, the shared cache, write-back buffers, cleans,
-//! and the doors through which lines leave for the memory controllers.
+//! and the interfaces through which lines leave for the memory controllers.
 //!
 //! The bus grants one request at a time; a grant snoops every cache and every port of the design at once and moves
 //! all coherence state, so it is the atomic order point. Data follows after its latency, and until it has arrived the

@@ -21,7 +21,7 @@ impl Hierarchy {
             }
             false => notify,
         };
-        self.doors[side as usize].outgoing.push(OutgoingWrite {
+        self.interfaces[side as usize].outgoing.push(OutgoingWrite {
             write,
             notify,
             since: out.now(),
@@ -33,13 +33,13 @@ impl Hierarchy {
     /// Hands over what the controller takes, oldest first, and writes to one line in order.
     pub fn try_outgoing(&mut self, out: &mut impl Outside, side: Side) {
         let mut i = 0;
-        while i < self.doors[side as usize].outgoing.len() {
-            let door = &mut self.doors[side as usize];
-            let (line, queue) = (door.outgoing[i].write.line, door.outgoing[i].write.queue);
+        while i < self.interfaces[side as usize].outgoing.len() {
+            let interface = &mut self.interfaces[side as usize];
+            let (line, queue) = (interface.outgoing[i].write.line, interface.outgoing[i].write.queue);
             let of_line = |w: &OutgoingWrite| w.write.line == line;
-            let mut waits = door.outgoing[..i].iter().any(of_line);
+            let mut waits = interface.outgoing[..i].iter().any(of_line);
             // The other way round: older bytes arrive over newer ones.
-            let younger = fault::ENABLED && door.outgoing[i + 1..].iter().any(of_line);
+            let younger = fault::ENABLED && interface.outgoing[i + 1..].iter().any(of_line);
             if (waits || younger)
                 && planted!(
                     "hierarchy.write-overtakes-write",
@@ -54,23 +54,23 @@ impl Hierarchy {
             }
             let pushed = match out.takes_none(side, line, queue) {
                 true => None,
-                false => out.push_write(side, door.outgoing[i].write),
+                false => out.push_write(side, interface.outgoing[i].write),
             };
             let Some(id) = pushed else {
-                door.outgoing[i].refused = true;
+                interface.outgoing[i].refused = true;
                 i += 1;
                 continue;
             };
-            let gone = door.outgoing.remove(i);
+            let gone = interface.outgoing.remove(i);
             // Also without anyone to tell yet: a clean that finds the line on its way completes when it arrives.
-            door.under_way.push(UnderWay {
+            interface.under_way.push(UnderWay {
                 id,
                 line,
                 notify: gone.notify,
             });
         }
         out.wake_memory(side);
-        for queue in std::mem::take(&mut self.doors[side as usize].line_refused) {
+        for queue in std::mem::take(&mut self.interfaces[side as usize].line_refused) {
             out.write_room(self, queue);
         }
         if !self.bus.throttled.is_empty() {
@@ -81,11 +81,11 @@ impl Hierarchy {
     /// A write arrived in its controller's queue.
     pub fn write_arrived(&mut self, out: &mut impl Outside, side: Side, id: WriteId, data: &LineData) {
         self.counters.memory_writes[side as usize] += 1;
-        let door = &mut self.doors[side as usize];
-        let Some(i) = door.under_way.iter().position(|w| w.id == id) else {
+        let interface = &mut self.interfaces[side as usize];
+        let Some(i) = interface.under_way.iter().position(|w| w.id == id) else {
             return;
         };
-        let notify = door.under_way.swap_remove(i).notify;
+        let notify = interface.under_way.swap_remove(i).notify;
         match self.clean_answer() {
             Ps::ZERO => self.cleaned_now(out, &notify, Some(data)),
             back => {
@@ -110,10 +110,10 @@ impl Hierarchy {
     /// Whether a write of the design's own must wait, because older bytes of the line still wait for the controller; they
     /// must not arrive over the newer ones. The writers of `queue` hear of it when they have gone.
     pub fn holds_up_write(&mut self, line: LineAddr, queue: u8) -> bool {
-        let door = &mut self.doors[Side::Pm as usize];
-        let older = door.outgoing.iter().any(|w| w.write.line == line);
+        let interface = &mut self.interfaces[Side::Pm as usize];
+        let older = interface.outgoing.iter().any(|w| w.write.line == line);
         if older {
-            door.line_refused.push(queue);
+            interface.line_refused.push(queue);
         }
         older
     }
@@ -121,7 +121,7 @@ impl Hierarchy {
     /// Whether so many evictions wait for memory that new requests must hold back.
     pub(super) fn write_path_full(&self) -> bool {
         let limit = self.spec.llc.writeback_buffer as usize;
-        self.doors.iter().any(|d| d.outgoing.len() >= limit) || self.llc.write_back.len() >= limit
+        self.interfaces.iter().any(|d| d.outgoing.len() >= limit) || self.llc.write_back.len() >= limit
     }
 
     /// Lets requests that were held back ask again.

@@ -54,7 +54,7 @@ impl Hierarchy {
         if let Some(m) = self.cores[core.index()].misses.get_mut(miss) {
             m.from = Some(from);
         }
-        let outgoing = &self.doors[Side::of(line) as usize].outgoing;
+        let outgoing = &self.interfaces[Side::of(line) as usize].outgoing;
         let waiting = outgoing
             .iter()
             .rfind(|w| w.write.line == from)
@@ -62,7 +62,7 @@ impl Hierarchy {
         self.set_miss_words(core, miss, waiting);
         // Anything but the newest bytes is a design that lost a write. Checked runs look.
         if line.is_persistent() && self.keeps_bytes() {
-            let outgoing = &self.doors[Side::Pm as usize].outgoing;
+            let outgoing = &self.interfaces[Side::Pm as usize].outgoing;
             let waiting = outgoing.iter().rfind(|w| w.write.line == from).map(|w| &w.write.data);
             self.counters.stale_reads += u64::from(!out.memory_is_current(line, from, waiting));
         }
@@ -99,23 +99,23 @@ impl Hierarchy {
             }
             ReadFor::Design(slot) => self.design_reads[slot as usize].expect("a read under way is known").0,
         };
-        let door = &mut self.doors[side as usize];
-        let id = door.free_reads.pop().unwrap_or_else(|| {
-            door.reads.push(None);
-            door.reads.len() as u32 - 1
+        let interface = &mut self.interfaces[side as usize];
+        let id = interface.free_reads.pop().unwrap_or_else(|| {
+            interface.reads.push(None);
+            interface.reads.len() as u32 - 1
         });
         if out.push_read(side, id.into(), line) {
-            door.reads[id as usize] = Some(what);
+            interface.reads[id as usize] = Some(what);
         } else {
-            door.free_reads.push(id);
-            door.waiting_reads.push_back(what);
+            interface.free_reads.push(id);
+            interface.waiting_reads.push_back(what);
         }
         out.wake_memory(side);
     }
 
     /// A controller's read queue has a free entry: every read that waits for one asks again.
     pub fn retry_reads(&mut self, out: &mut impl Outside, side: Side) {
-        for what in std::mem::take(&mut self.doors[side as usize].waiting_reads) {
+        for what in std::mem::take(&mut self.interfaces[side as usize].waiting_reads) {
             self.send_read(out, side, what);
         }
     }
@@ -123,11 +123,11 @@ impl Hierarchy {
     /// A read's data left the controller.
     pub fn read_done(&mut self, out: &mut impl Outside, side: Side, id: u64) {
         let back = out.now() + self.spec.bus.to_memory;
-        let door = &mut self.doors[side as usize];
-        let Some(what) = door.reads[id as usize].take() else {
+        let interface = &mut self.interfaces[side as usize];
+        let Some(what) = interface.reads[id as usize].take() else {
             return;
         };
-        door.free_reads.push(id as u32);
+        interface.free_reads.push(id as u32);
         // Taken for whomever it was: the next read of this number must not find it.
         let answer = out.answer(side, id);
         match what {
@@ -148,7 +148,7 @@ impl Hierarchy {
             }
         }
         // Where the answer frees an entry, the first that waits need not hear of it from the controller.
-        let waiting = &mut self.doors[side as usize].waiting_reads;
+        let waiting = &mut self.interfaces[side as usize].waiting_reads;
         if !waiting.is_empty()
             && !planted!(
                 "memory.free-read-entry-not-told",

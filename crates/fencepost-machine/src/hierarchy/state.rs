@@ -181,7 +181,7 @@ pub(super) struct UnderWay {
 
 /// Where lines leave for one memory controller, and reads with their answers pass.
 #[derive(Default)]
-pub(super) struct Door {
+pub(super) struct MemoryInterface {
     /// Reads in the controller, by read id.
     pub reads: Vec<Option<ReadFor>>,
     /// Read ids that are free again.
@@ -235,7 +235,7 @@ pub(crate) struct HierarchyCounters {
     pub miss_time: Ps,
 }
 
-/// Caches, bus and doors to memory.
+/// Caches, bus and interfaces to memory.
 pub(crate) struct Hierarchy {
     pub(super) spec: Sizes,
     /// What the design wants to be asked.
@@ -243,7 +243,7 @@ pub(crate) struct Hierarchy {
     pub(super) cores: Vec<Private>,
     pub(super) llc: SharedCache,
     pub(super) bus: Bus,
-    pub(super) doors: [Door; 2],
+    pub(super) interfaces: [MemoryInterface; 2],
     pub(super) cleans: Vec<Option<CleanRequest>>,
     /// Answers to cleans on their way back to their cores: thread, tag and the bytes that were written.
     pub(super) answers: Vec<Option<(HartId, u64, LineData)>>,
@@ -288,7 +288,7 @@ impl Hierarchy {
                 write_back: VecDeque::new(),
             },
             bus: Bus::default(),
-            doors: Default::default(),
+            interfaces: Default::default(),
             cleans: Vec::new(),
             answers: Vec::new(),
             design_reads: Vec::new(),
