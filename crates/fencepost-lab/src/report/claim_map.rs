@@ -9,9 +9,13 @@ use std::fmt::Write as _;
 
 const NAMES: f64 = 130.0;
 const PLOT: f64 = 560.0;
-const RIGHT: f64 = 190.0;
+/// Of the text at the right: the gap before it, and the width of a letter, rounded up.
+const GAP: f64 = 14.0;
+const LETTER: f64 = 7.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 26.0;
+
+const HEAD: &str = "holds, decided by";
 
 /// The map as an `<svg>` element; empty where no claim was run under several choices. Each point carries its claim, value and
 /// readings as data attributes, which the page shows on a click.
@@ -20,14 +24,16 @@ pub fn render(claims: &[Claim], worth: &BTreeMap<String, Spread>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let (width, height) = (NAMES + PLOT + RIGHT, TOP + ROW * rows.len() as f64 + 8.0);
+    let longest = rows.iter().map(|(_, s)| verdict(s).len()).fold(HEAD.len(), usize::max);
+    let right = GAP + LETTER * longest as f64;
+    let (width, height) = (NAMES + PLOT + right, TOP + ROW * rows.len() as f64 + 8.0);
     let mut out = format!(
         "<svg id=\"claim-map\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
          role=\"img\" font-family=\"sans-serif\" font-size=\"12\"><title>Claims under every reading</title>\
          <text x=\"4\" y=\"16\" font-weight=\"bold\">claim</text><text x=\"{:.0}\" y=\"16\" font-weight=\"bold\">low to high</text>\
-         <text x=\"{:.0}\" y=\"16\" font-weight=\"bold\">holds, decided by</text>",
+         <text x=\"{:.0}\" y=\"16\" font-weight=\"bold\">{HEAD}</text>",
         NAMES,
-        NAMES + PLOT + 14.0
+        NAMES + PLOT + GAP
     );
     for (i, (claim, spread)) in rows.iter().enumerate() {
         row(&mut out, TOP + ROW * i as f64 + ROW / 2.0, claim, spread);
@@ -63,19 +69,23 @@ fn row(out: &mut String, y: f64, claim: &Claim, spread: &Spread) {
         };
         point(out, (at, y), claim, o);
     }
+    let _ = write!(
+        out,
+        "<text x=\"{:.0}\" y=\"{:.1}\" fill=\"#444\">{}</text>",
+        NAMES + PLOT + GAP,
+        y + 4.0,
+        escape(&verdict(spread))
+    );
+}
+
+/// The range of a claim, how often it holds, and what decides it.
+fn verdict(spread: &Spread) -> String {
     let ends = match (spread.low, spread.high) {
         (Some(l), Some(h)) => format!("{} to {}, ", short(l), short(h)),
         _ => String::new(),
     };
     let by = spread.decided_by.as_deref().unwrap_or("no input");
-    let _ = write!(
-        out,
-        "<text x=\"{:.0}\" y=\"{:.1}\" fill=\"#444\">{ends}{:.0} %, {}</text>",
-        NAMES + PLOT + 14.0,
-        y + 4.0,
-        spread.holds * 100.0,
-        escape(by)
-    );
+    format!("{ends}{:.0} %, {by}", spread.holds * 100.0)
 }
 
 /// Places values of one row: from the least to the greatest of all values and the paper's. `None` for claims that are orders.
