@@ -254,7 +254,9 @@ mod tests {
                     let query = flow.wants_query();
                     flow.read_reached(now + Ps(rng.below(9)), query);
                 }
-                4 => drop(flow.arrived(now)),
+                4 => {
+                    flow.arrived(now);
+                }
                 5 => c.borrow_mut().set_committing(queue, rng.chance(1, 2)),
                 _ => {}
             }

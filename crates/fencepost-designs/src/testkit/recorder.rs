@@ -198,6 +198,9 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::WriteRoom);
         self.inner.write_room(cx, queue);
     }
+    fn flow_changed(&mut self, cx: &mut dyn Cx) {
+        self.inner.flow_changed(cx);
+    }
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw(Hook::Drained);
         self.inner.drained(cx, tag);

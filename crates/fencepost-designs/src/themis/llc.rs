@@ -80,7 +80,7 @@ impl ThemisLlc {
             parked: Parked::new(shape.cycle),
             tags: BTreeMap::new(),
         };
-        TwoPaths::with_policy(paths(&params, shape), policy, shape)
+        TwoPaths::with_policy(paths(&params, shape), policy)
     }
 }
 impl AtLlc {

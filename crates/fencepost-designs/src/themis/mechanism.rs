@@ -43,7 +43,7 @@ impl Themis {
             fault: params.fault,
             parked: Parked::new(shape.cycle),
         };
-        TwoPaths::with_policy(paths(&params, shape), policy, shape)
+        TwoPaths::with_policy(paths(&params, shape), policy)
     }
 }
 impl AtL1 {

@@ -51,7 +51,6 @@ impl Policy for Unordered {}
 pub struct TwoPaths<P> {
     paths: Paths,
     policy: P,
-    harts_per_core: u8,
     /// A store performed while its core's pointers were being reset.
     store_during_reset: bool,
 }
@@ -61,16 +60,15 @@ pub type X86 = TwoPaths<Unordered>;
 impl X86 {
     /// The mechanism for a machine of this shape.
     pub fn new(params: X86Params, shape: MachineShape) -> X86 {
-        TwoPaths::with_policy(Paths::new(params, shape, None), Unordered, shape)
+        TwoPaths::with_policy(Paths::new(params, shape, None), Unordered)
     }
 }
 impl<P> TwoPaths<P> {
-    /// The paths under a policy, for a machine of this shape.
-    pub fn with_policy(paths: Paths, policy: P, shape: MachineShape) -> TwoPaths<P> {
+    /// The paths under a policy.
+    pub fn with_policy(paths: Paths, policy: P) -> TwoPaths<P> {
         TwoPaths {
             paths,
             policy,
-            harts_per_core: shape.harts.div_ceil(shape.cores.max(1)),
             store_during_reset: false,
         }
     }
@@ -147,8 +145,7 @@ impl<P: Policy> Design for TwoPaths<P> {
         self.store_during_reset.then(|| why.to_owned())
     }
     fn explain(&self, hart: HartId) -> Option<String> {
-        let core = CoreId(hart.0 / self.harts_per_core.max(1));
-        let text = self.paths.explain(hart, core)?;
+        let text = self.paths.explain(hart)?;
         Some(match self.policy.explain() {
             None => text,
             Some(more) => format!("{text}; {more}"),

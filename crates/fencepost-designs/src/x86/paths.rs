@@ -336,9 +336,9 @@ impl Paths {
         }
     }
     /// Who waits for whom.
-    pub fn explain(&self, hart: HartId, core: CoreId) -> Option<String> {
+    pub fn explain(&self, hart: HartId) -> Option<String> {
         let h = self.harts.get(hart.index())?;
-        let c = self.cores.get(core.index())?;
+        let c = self.cores.get(hart.index() / self.harts_per_core.max(1))?;
         let (w, line) = (&c.wcb, c.wcb.next().map(|e| e.line));
         let unsent = line.map_or(String::new(), |l| {
             let why = if c.refused {

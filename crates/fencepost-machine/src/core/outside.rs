@@ -72,7 +72,7 @@ pub(crate) trait Outside {
     fn locks(&mut self) -> &mut Locks;
     /// The execution trace, if one is kept.
     fn recorder(&mut self) -> Option<&mut TraceRecorder>;
-    /// A thread has finished the operations that precede the measured part.
+    /// A thread has finished the operations that precede the measured part; the last of them commits at `at`.
     fn warmed_up(&mut self, hart: HartId, at: Ps);
     /// A thread's program has returned and everything it did has performed.
     fn finished(&mut self);

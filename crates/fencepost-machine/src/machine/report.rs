@@ -38,7 +38,7 @@ pub struct Counters {
     pub memory_writes: [u64; 2],
     /// Loads whose functional and timing values differ: a data race, or a bug.
     pub races: u64,
-    /// Reads for which memory did not hold the newest bytes: a design lost a write.
+    /// Reads for which memory did not hold the newest bytes: a design lost a write. Looked for in checked runs.
     pub stale_reads: u64,
     /// Sum over misses of the time from the miss to its data.
     pub miss_time: Ps,

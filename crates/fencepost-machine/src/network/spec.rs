@@ -16,7 +16,7 @@ fencepost_kernel::param_words! {
 /// Client nodes of a network at most.
 pub const MOST_CLIENTS: u8 = 32;
 
-/// Doublings of a timeout at most.
+/// Doublings of a timeout at most: the longest timeout, doubled so often, is still a time.
 const MOST_DOUBLINGS: u32 = 16;
 
 params! {

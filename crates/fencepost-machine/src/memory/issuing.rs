@@ -11,6 +11,7 @@ impl Writes {
         }
         !e.in_epoch || self.scheduler_orders || e.write.epoch == self.queues[usize::from(e.write.queue)].issuing
     }
+    /// Remembers where turns changed, until [`Writes::epochs_moved`] tells.
     pub(super) fn note_moved(&mut self, banks: Option<u64>) {
         if let Some(banks) = banks {
             *self.epochs_moved.get_or_insert(0) |= banks;
