@@ -73,7 +73,7 @@ impl PersistPath {
         self.refused
     }
     /// A queue has a free entry again.
-    pub fn room(&mut self, queue: u8) {
+    pub fn queue_freed(&mut self, queue: u8) {
         self.refused &= !(1 << queue);
     }
     /// A write became durable: whether it came over this path.

@@ -191,8 +191,8 @@ impl Design for Broi {
     fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
         self.front.read_missed(line)
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
-        self.front.path.room(queue);
+    fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
+        self.front.path.queue_freed(queue);
         self.schedule(cx);
     }
     fn issued(&mut self, cx: &mut dyn Cx, id: WriteId) {

@@ -89,7 +89,7 @@ impl Flushes {
         }
     }
     /// A queue of the controller takes writes again: who was refused asks again.
-    pub fn write_room(&mut self, cx: &mut dyn Cx) {
+    pub fn queue_freed(&mut self, cx: &mut dyn Cx) {
         let mut refused = std::mem::take(&mut self.refused);
         while refused != 0 {
             self.waiting.wake(cx, HartId(refused.trailing_zeros() as u8));

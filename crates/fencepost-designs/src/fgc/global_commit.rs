@@ -255,8 +255,8 @@ impl Design for GlobalCommit {
     fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
         self.flushes.cleaned(cx, hart, tag);
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
-        self.flushes.write_room(cx);
+    fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
+        self.flushes.queue_freed(cx);
     }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.flushes.accepted(cx, write);

@@ -175,7 +175,7 @@ impl<S: Store> Design for Engine<S> {
             Durable::Part => {}
         }
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+    fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
         self.pump(cx);
         self.pump_home(cx);
     }

@@ -292,7 +292,7 @@ impl Design for So {
             Err(cause) => self.wait(hart, cause),
         }
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+    fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
         cx.kick(None);
     }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {

@@ -137,7 +137,7 @@ impl<D: Design> Bench<D> {
         }
         let queue = self.cx.writes[id.0 as usize].write.queue;
         if std::mem::take(&mut self.cx.queues[usize::from(queue)].refused) {
-            self.design.write_room(&mut self.cx, queue);
+            self.design.queue_freed(&mut self.cx, queue);
         }
         self.answer_drains();
     }

@@ -53,8 +53,8 @@ hooks! {
     Accepted,
     /// `durable`
     Durable,
-    /// `write_room`
-    WriteRoom,
+    /// `queue_freed`
+    QueueFreed,
     /// `drained`
     Drained,
     /// `read_done`
@@ -194,9 +194,9 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Durable);
         self.inner.durable(cx, id, write);
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
-        self.saw(Hook::WriteRoom);
-        self.inner.write_room(cx, queue);
+    fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
+        self.saw(Hook::QueueFreed);
+        self.inner.queue_freed(cx, queue);
     }
     fn flow_changed(&mut self, cx: &mut dyn Cx) {
         self.inner.flow_changed(cx);

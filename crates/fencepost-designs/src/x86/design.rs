@@ -125,8 +125,8 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.paths.accepted(cx, id, write);
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
-        self.paths.write_room(cx);
+    fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
+        self.paths.queue_freed(cx);
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.paths.timer(cx, tag);

@@ -268,7 +268,7 @@ impl Paths {
         }
     }
     /// The controller has room again: cores take turns.
-    pub fn write_room(&mut self, cx: &mut dyn Cx) {
+    pub fn queue_freed(&mut self, cx: &mut dyn Cx) {
         let n = self.cores.len();
         let first = self.turn;
         self.turn = (first + 1) % n;

@@ -201,7 +201,7 @@ impl Design for Buffer {
             cx.kick(None);
         }
     }
-    fn write_room(&mut self, cx: &mut dyn Cx, _: u8) {
+    fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
         if !self.is(Wrong::FreeEntryIgnored) {
             self.send(cx);
         }

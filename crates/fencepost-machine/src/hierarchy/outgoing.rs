@@ -71,7 +71,7 @@ impl Hierarchy {
         }
         out.wake_memory(side);
         for queue in std::mem::take(&mut self.interfaces[side as usize].line_refused) {
-            out.write_room(self, queue);
+            out.queue_freed(self, queue);
         }
         if !self.bus.throttled.is_empty() {
             self.unthrottle(out);

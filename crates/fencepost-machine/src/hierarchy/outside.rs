@@ -49,6 +49,6 @@ pub(crate) trait Outside {
     fn design_read_done(&mut self, h: &mut Hierarchy, tag: u64, line: LineAddr);
     /// See [`crate::seam::Design::cleaned`].
     fn cleaned(&mut self, h: &mut Hierarchy, hart: HartId, tag: u64, found: Option<&LineData>);
-    /// See [`crate::seam::Design::write_room`].
-    fn write_room(&mut self, h: &mut Hierarchy, queue: u8);
+    /// See [`crate::seam::Design::queue_freed`].
+    fn queue_freed(&mut self, h: &mut Hierarchy, queue: u8);
 }

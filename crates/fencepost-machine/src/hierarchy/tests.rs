@@ -101,7 +101,7 @@ impl Outside for Fake {
         let now = self.now;
         self.cleaned.push((tag, found.is_some(), now));
     }
-    fn write_room(&mut self, _: &mut Hierarchy, _: u8) {}
+    fn queue_freed(&mut self, _: &mut Hierarchy, _: u8) {}
 }
 
 pub(super) struct Bench {

@@ -50,7 +50,7 @@ impl Machine {
                 let (hier, mut out) = self.rest.split();
                 hier.try_outgoing(&mut out, side);
                 if side == Side::Pm {
-                    out.write_room(hier, queue);
+                    out.queue_freed(hier, queue);
                 }
             }
             MemEvent::ReadSlotFree => {

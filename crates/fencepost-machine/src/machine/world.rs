@@ -100,8 +100,8 @@ impl Outside for World<'_> {
         let (design, mut cx) = self.ask(h);
         design.cleaned(&mut cx, hart, tag, found);
     }
-    fn write_room(&mut self, h: &mut Hierarchy, queue: u8) {
+    fn queue_freed(&mut self, h: &mut Hierarchy, queue: u8) {
         let (design, mut cx) = self.ask(h);
-        design.write_room(&mut cx, queue);
+        design.queue_freed(&mut cx, queue);
     }
 }

@@ -43,7 +43,7 @@ pub trait Cx {
     /// The epoch that is open for writes.
     fn open_epoch(&self, queue: u8) -> Epoch;
     /// Opens or closes a queue for new writes. A closed queue refuses them (`Cause::CommitPending`) and goes on to write what it
-    /// has; who was refused is asked again, as by `write_room`, when it opens.
+    /// has; who was refused is asked again, as by `queue_freed`, when it opens.
     fn open_queue(&mut self, queue: u8, open: bool);
     /// Whether the controller's queue holds no write, none on its way to it either. What went on to a memory module does not count.
     fn queue_is_empty(&self, queue: u8) -> bool;

@@ -147,7 +147,7 @@ pub trait Design {
     /// A queue that refused a `Cx::write` because it was full has a free entry again. Asked for by the refusal; called once
     /// per refusal episode, after the entry is free (or after the older write to the line that stood in the way has left).
     /// Default: everything refused is asked again, which the default `nt_store` relies on.
-    fn write_room(&mut self, cx: &mut dyn Cx, queue: u8) {
+    fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
         cx.kick(None);
     }
     /// The design's flow control said that it learned what the design waits for ([`FlowControl::arrived`]).

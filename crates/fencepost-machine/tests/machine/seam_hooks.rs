@@ -119,7 +119,7 @@ fn every_hook_is_called() {
         "read_missed",
         "accepted",
         "durable",
-        "write_room",
+        "queue_freed",
         "drained_snapshot",
         "drained_empty",
         "read_done",

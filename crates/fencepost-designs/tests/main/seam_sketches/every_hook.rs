@@ -41,7 +41,7 @@ fn the_recording_double_sees_every_hook() {
     );
     b.cx.when_drained(DrainScope::Empty(None), 9);
     let id = b.candidates()[0];
-    b.write_to_device(id); // durable, write_room, drained
+    b.write_to_device(id); // durable, queue_freed, drained
     b.cx.read(pm_line(0), 3);
     b.finish_read();
     let now = b.cx.now();
@@ -52,5 +52,5 @@ fn the_recording_double_sees_every_hook() {
     let _ = (b.design.stats(), b.design.histograms(), b.design.explain(HartId(0)));
     assert_eq!(b.design.missing(), [] as [Hook; 0]);
     assert_eq!(b.design.seen.borrow()[&Hook::Drained], 1);
-    assert_eq!(b.design.seen.borrow()[&Hook::WriteRoom], 1);
+    assert_eq!(b.design.seen.borrow()[&Hook::QueueFreed], 1);
 }

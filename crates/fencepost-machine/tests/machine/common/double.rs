@@ -242,8 +242,8 @@ impl Design for Double {
     fn durable(&mut self, _: &mut dyn Cx, _: WriteId, _: &Write) {
         self.saw("durable");
     }
-    fn write_room(&mut self, _: &mut dyn Cx, _: u8) {
-        self.saw("write_room");
+    fn queue_freed(&mut self, _: &mut dyn Cx, _: u8) {
+        self.saw("queue_freed");
     }
     fn drained(&mut self, _: &mut dyn Cx, tag: u64) {
         self.saw(if tag == 9 { "drained_snapshot" } else { "drained_empty" });
