@@ -1,6 +1,7 @@
 //! Cores and caches put together, as designs and programs see them.
 
 mod common;
+mod core_times;
 mod fences;
 mod nontemporal;
 mod seam_hooks;
