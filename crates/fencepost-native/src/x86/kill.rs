@@ -5,6 +5,7 @@ use super::file::PmFile;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::parent::end_with_parent;
+use super::patience::Patience;
 use super::progress::Progress;
 use super::recovering::{Expected, recover};
 use super::replay;
@@ -16,13 +17,13 @@ use fencepost_programs::layout::Footprint;
 use fencepost_programs::{Settings, Visit, footprint, with_program};
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Operations a child may run before it waits to be killed: more than fit into the time it is given.
 const MOST: u32 = 1 << 17;
 /// A child is killed at a moment within this time of its first operation.
 const WITHIN: Duration = Duration::from_millis(20);
-/// A child that has not begun by then is broken.
+/// A child that has not begun by then is broken. Time in which it waited for a processor does not count.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const NOTE: &str = "a killed process loses its registers and nothing else: caches and write-combining buffers survive it. So this shows \
@@ -169,12 +170,12 @@ impl Killed<'_> {
 }
 
 fn await_first(child: &mut Child, seen: &Progress) -> Result<(), NativeError> {
-    let since = Instant::now();
+    let patience = Patience::with(child, PATIENCE);
     while !seen.running() {
         if let Ok(Some(status)) = child.try_wait() {
             return Err(NativeError::Child(format!("ended by itself: {status}")));
         }
-        if since.elapsed() > PATIENCE {
+        if patience.is_over() {
             return Err(NativeError::Child("did not begin".into()));
         }
         std::thread::sleep(Duration::from_micros(200));

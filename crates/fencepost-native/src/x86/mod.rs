@@ -15,6 +15,7 @@ mod kill;
 pub mod mapping;
 pub mod memory;
 mod parent;
+mod patience;
 pub mod pinned;
 mod progress;
 mod recovering;

@@ -1,6 +1,7 @@
 //! Processes that are started and killed, and what they leave.
 
 use super::super::file::PmFile;
+use super::super::patience::Patience;
 use super::super::scratch::Scratch;
 use super::beliefs::Beliefs;
 use super::board::{Board, next_of};
@@ -11,9 +12,9 @@ use fencepost_kernel::EpochId;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// A process that has not done what is waited for by then is broken.
+/// A process that has not done what is waited for by then is broken. Time in which it waited for a processor does not count.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the processes are started.
@@ -42,12 +43,12 @@ impl Process {
     }
     /// Waits until `done`, unless the process ends by itself.
     pub fn until(&mut self, what: &str, done: impl Fn() -> bool) -> Result<(), NativeError> {
-        let since = Instant::now();
+        let patience = Patience::with(&self.0, PATIENCE);
         while !done() {
             if let Ok(Some(status)) = self.0.try_wait() {
                 return Err(NativeError::Child(format!("ended by itself: {status}")));
             }
-            if since.elapsed() > PATIENCE {
+            if patience.is_over() {
                 return Err(NativeError::Child(what.into()));
             }
             std::thread::sleep(Duration::from_micros(200));
