@@ -16,6 +16,7 @@ pub mod loc;
 pub mod net_bsp;
 pub mod net_sync;
 pub mod page;
+pub mod persist_buffer;
 pub mod persist_path;
 pub mod registry;
 pub mod so;

@@ -31,6 +31,15 @@ fn the_toy_passes_the_battery_that_its_line_brings() {
     assert!(faults.runs > 0, "no fault was tried");
 }
 
+/// A design of one's own is short: no more than 60 lines of code, comments and its test apart.
+#[test]
+fn the_toy_is_short() {
+    let (design, _) = toy::INFO.source.split_once("#[cfg(test)]").expect("it has a test");
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let lines = design.lines().filter(code).count();
+    assert!((30..=60).contains(&lines), "{lines} lines of code");
+}
+
 /// A full buffer makes stores wait.
 #[test]
 fn the_toy_refuses() {

@@ -1,0 +1,213 @@
+//! One persist buffer for all cores: the hooks that such designs have in common, around a rule of order that each has its own of.
+//!
+//! A store to persistent memory is copied into the buffer as it performs; a full buffer makes it wait. Entries go to the controller
+//! oldest first, as soon as the rule lets them. Caches drop what would go from them to persistent memory, because the buffer has it or
+//! memory does, so a read that misses every cache may be answered by the buffer. `dsb` waits until nothing is left to become durable;
+//! no other fence waits.
+
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_machine::seam::{Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Way, Why, Write, WriteId};
+use std::collections::VecDeque;
+
+/// In which order the entries of a persist buffer become durable.
+pub trait PersistOrder {
+    /// Entries of the buffer.
+    fn entries(&self) -> usize;
+    /// A hardware thread completes a fence; its older stores have entered the buffer.
+    fn fence(&mut self, hart: HartId, kind: Fence);
+    /// The epoch of a store that a hardware thread performs now: whatever [`PersistOrder::may_pass`] compares.
+    fn epoch(&self, hart: HartId) -> u64;
+    /// Whether a write of epoch `next` may go to the controller, which orders nothing, while an older one of epoch `older` is not durable.
+    fn may_pass(&self, next: u64, older: u64) -> bool;
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Entry {
+    epoch: u64,
+    hart: HartId,
+    line: LineAddr,
+    data: LineData,
+}
+
+/// The buffer, as a design.
+#[derive(Clone, Debug)]
+pub struct PersistBuffer<R> {
+    rule: R,
+    /// Oldest first.
+    waiting: VecDeque<Entry>,
+    /// Writes that were handed over and are not durable, each with its epoch.
+    out: Vec<(WriteId, u64)>,
+}
+
+impl<R: PersistOrder> PersistBuffer<R> {
+    /// An empty buffer that keeps this order.
+    pub fn new(rule: R) -> PersistBuffer<R> {
+        PersistBuffer {
+            rule,
+            waiting: VecDeque::new(),
+            out: Vec::new(),
+        }
+    }
+    fn is_full(&self) -> bool {
+        self.waiting.len() >= self.rule.entries()
+    }
+    fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.out.is_empty()
+    }
+    fn append(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: LineData) {
+        let epoch = self.rule.epoch(hart);
+        self.waiting.push_back(Entry {
+            epoch,
+            hart,
+            line,
+            data,
+        });
+        self.send(cx);
+    }
+    /// Hands over what may go, and asks again whoever found the buffer full.
+    fn send(&mut self, cx: &mut dyn Cx) {
+        while let Some(&Entry {
+            epoch,
+            hart,
+            line,
+            data,
+        }) = self.waiting.front()
+        {
+            if !self.out.iter().all(|(_, older)| self.rule.may_pass(epoch, *older)) {
+                return;
+            }
+            let write = Write {
+                line,
+                data,
+                queue: 0,
+                epoch: None,
+                cause: WriteCause::Persist,
+                hart: Some(hart),
+                delay: Ps::ZERO,
+            };
+            // A refusal is followed by `queue_freed`.
+            let Ok(id) = cx.write(write) else { return };
+            self.out.push((id, epoch));
+            self.waiting.pop_front();
+            cx.kick(None);
+        }
+    }
+}
+
+impl<R: PersistOrder> Design for PersistBuffer<R> {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            gates: true,
+            stores: true,
+            leaving: true,
+            reads: true,
+            writes: true,
+            ..Hooks::default()
+        }
+    }
+    fn instr(&mut self, _: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+        match instr {
+            Instr::Fence(Fence::Dsb) if !self.is_empty() => return Gate::Wait(Cause::DrainPending),
+            Instr::Fence(kind) => self.rule.fence(hart, kind),
+            _ => {}
+        }
+        Gate::Go
+    }
+    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, access: Access) -> Gate {
+        match access == Access::Store && line.is_persistent() && self.is_full() {
+            true => Gate::Wait(Cause::PersistBufferFull),
+            false => Gate::Go,
+        }
+    }
+    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+        if a == Access::Store && line.is_persistent() {
+            self.append(cx, hart, line, *now);
+        }
+    }
+    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        if self.is_full() {
+            return Gate::Wait(Cause::PersistBufferFull);
+        }
+        self.append(cx, hart, line, *data);
+        Gate::Go
+    }
+    fn leaving(&mut self, _: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
+        let to_memory = from == Level::Llc || why == Why::Cleaned;
+        match to_memory && way.line.is_persistent() {
+            true => Exit::Drop,
+            false => Exit::Down,
+        }
+    }
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+        self.waiting.iter().any(|w| w.line == line)
+    }
+    fn supplied(&self, line: LineAddr) -> Option<LineData> {
+        self.waiting.iter().rev().find(|w| w.line == line).map(|w| w.data)
+    }
+    fn durable(&mut self, cx: &mut dyn Cx, id: WriteId, _: &Write) {
+        self.out.retain(|(out, _)| *out != id);
+        self.send(cx);
+        cx.kick(None);
+    }
+    fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
+        self.send(cx);
+    }
+    fn drain(&mut self, cx: &mut dyn Cx) -> bool {
+        self.send(cx);
+        self.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delegated;
+    use crate::info::Environment;
+    use crate::testkit::{Kit, Mistake};
+
+    /// Epochs of all threads follow one another; or, broken, nothing is ordered, or fences open no epoch.
+    #[derive(Copy, Clone)]
+    struct Epochs {
+        opened: u64,
+        ordered: bool,
+        counted: bool,
+    }
+    impl PersistOrder for Epochs {
+        fn entries(&self) -> usize {
+            2
+        }
+        fn fence(&mut self, _: HartId, _: Fence) {
+            self.opened += u64::from(self.counted);
+        }
+        fn epoch(&self, _: HartId) -> u64 {
+            self.opened
+        }
+        fn may_pass(&self, next: u64, older: u64) -> bool {
+            next == older || !self.ordered
+        }
+    }
+
+    #[test]
+    fn the_kit_convicts_a_buffer_without_its_rule_and_no_other() {
+        for durable_on_accept in [false, true] {
+            let kit = Kit::of(&delegated::INFO, Environment::new(durable_on_accept, false));
+            let run = |ordered, counted| {
+                let rule = Epochs {
+                    opened: 0,
+                    ordered,
+                    counted,
+                };
+                kit.try_out(|| PersistBuffer::new(rule), 500)
+            };
+            let reordered = run(true, true).expect("no mistake");
+            assert!(
+                durable_on_accept || reordered > 0,
+                "writes of an epoch pass one another"
+            );
+            let order = |result| matches!(result, Err((_, Mistake::Order(_))));
+            // A queue that is durable takes writes in the order in which they come.
+            assert!(durable_on_accept || order(run(false, true)), "without order");
+            assert!(durable_on_accept || order(run(true, false)), "with one epoch");
+        }
+    }
+}
