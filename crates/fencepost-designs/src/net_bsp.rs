@@ -52,7 +52,7 @@ pub(crate) const BROI: Paper = Paper {
     bibtex: "@inproceedings{hu2018persistence,\n  title = {Persistence Parallelism Optimization: A Holistic Approach from Memory Bus to {RDMA} Network},\n  author = {Hu, Xing and Ogleari, Matheus and Zhao, Jishen and Li, Shuangchen and Basak, Abanti and Xie, Yuan},\n  booktitle = {Proceedings of the 51st Annual IEEE/ACM International Symposium on Microarchitecture (MICRO)},\n  year = {2018}\n}",
 };
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// How a server orders what arrives at its controller.
     pub enum ServerPath {
         /// Epochs of all buffers merge to the largest size, as in `delegated-merge`.

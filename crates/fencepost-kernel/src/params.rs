@@ -173,31 +173,31 @@ macro_rules! params {
     };
 }
 
-/// Declares an enum whose variants are keywords of configurations.
+/// Declares an enum whose variants have names in configurations.
 #[macro_export]
-macro_rules! param_words {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[doc = $doc:expr])* $variant:ident = $word:literal),* $(,)? }) => {
+macro_rules! param_enum {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[doc = $doc:expr])* $variant:ident = $text:literal),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[doc = $doc])* $variant),* }
         impl $name {
-            /// Every keyword, in declaration order.
-            pub const WORDS: &'static [&'static str] = &[$($word),*];
+            /// Every name, in declaration order.
+            pub const NAMES: &'static [&'static str] = &[$($text),*];
             /// What each means, in the same order.
             pub const DOCS: &'static [&'static str] = &[$(concat!($($doc),*).trim_ascii()),*];
-            /// This variant's keyword.
-            pub const fn word(self) -> &'static str { match self { $($name::$variant => $word),* } }
+            /// This variant's name.
+            pub const fn name(self) -> &'static str { match self { $($name::$variant => $text),* } }
         }
         impl $crate::params::ParamValue for $name {
-            const KIND: &'static str = concat!("one of" $(, " ", $word)*);
+            const KIND: &'static str = concat!("one of" $(, " ", $text)*);
             fn from_raw(raw: &$crate::params::Raw) -> Result<Self, String> {
                 match raw {
-                    $($crate::params::Raw::Text(t) if t == $word => Ok($name::$variant),)*
+                    $($crate::params::Raw::Text(t) if t == $text => Ok($name::$variant),)*
                     $crate::params::Raw::Text(t) => Err(format!("expected {}; found \"{t}\"", <Self as $crate::params::ParamValue>::KIND)),
                     other => Err(format!("expected {}; found {other:?}", <Self as $crate::params::ParamValue>::KIND)),
                 }
             }
-            fn show(&self) -> String { self.word().to_string() }
+            fn show(&self) -> String { self.name().to_string() }
         }
     };
 }

@@ -292,7 +292,7 @@ impl Explore<'_> {
     fn outcome(&self, r: &Report) -> CrashOutcome {
         CrashOutcome {
             program: self.resolved.request.program.clone(),
-            variant: self.resolved.program.variant.word().into(),
+            variant: self.resolved.program.variant.name().into(),
             dialect: self.resolved.design.name.into(),
             contract: self.contract.kind.name().into(),
             line_order: line_order_name(self.contract.line_order()).into(),

@@ -121,7 +121,7 @@ fn design(d: &fencepost_designs::DesignInfo) -> Entry {
     }
 }
 fn program(p: &fencepost_programs::About) -> Entry {
-    let schemes: Vec<&str> = p.schemes.iter().map(|s| s.word()).collect();
+    let schemes: Vec<&str> = p.schemes.iter().map(|s| s.name()).collect();
     Entry {
         name: p.name.into(),
         about: p.about.into(),

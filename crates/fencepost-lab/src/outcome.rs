@@ -53,7 +53,7 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
 /// Causes that occurred, summed over threads.
 pub fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
     let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
-    let all = Cause::WORDS.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
+    let all = Cause::NAMES.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
     all.filter(|(_, ps)| *ps > 0).collect()
 }
 

@@ -49,7 +49,7 @@ fn media_preset(p: &MediaPreset) -> (String, String) {
         let text = if bare { value } else { format!("\"{value}\"") };
         let _ = writeln!(out, "{} = {text} # {note}", f.name);
     }
-    (format!("presets/media/{}.toml", p.word), out)
+    (format!("presets/media/{}.toml", p.name), out)
 }
 fn origin_name(o: Origin) -> &'static str {
     match o {
@@ -146,7 +146,7 @@ fn stats() -> String {
         "{MARK}# Statistics\n\n## Stall causes\n\nFor every thread, busy time and these add up to its finish time. Time is charged to what the \
          oldest uncommitted instruction waits for.\n\n| cause | meaning |\n|---|---|\n"
     );
-    for (name, doc) in Cause::WORDS.iter().zip(Cause::DOCS) {
+    for (name, doc) in Cause::NAMES.iter().zip(Cause::DOCS) {
         let _ = writeln!(out, "| `{name}` | {doc} |");
     }
     out.push_str("\n## Counters of designs\n\n| design | counter | unit | meaning |\n|---|---|---|---|\n");

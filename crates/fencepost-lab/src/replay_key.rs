@@ -169,8 +169,8 @@ fn bad(why: &str) -> BadInput {
 fn full(resolved: &Resolved) -> Request {
     let r = &resolved.request;
     Request {
-        log: Some(resolved.program.scheme.word().into()),
-        variant: Some(resolved.program.variant.word().into()),
+        log: Some(resolved.program.scheme.name().into()),
+        variant: Some(resolved.program.variant.name().into()),
         check: false,
         budget: None,
         ..r.clone()

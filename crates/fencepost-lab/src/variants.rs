@@ -128,8 +128,8 @@ fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) 
             threads: Some(1),
             ops: OPS,
             seed,
-            log: Some(scheme.word().into()),
-            variant: Some(variant.word().into()),
+            log: Some(scheme.name().into()),
+            variant: Some(variant.name().into()),
             sets: sizes(about),
             ..Request::default()
         },
@@ -180,8 +180,8 @@ pub fn page() -> Result<String, LabError> {
             out,
             "| {} ({}) | {} |",
             row.program,
-            row.scheme.word(),
-            row.variant.word()
+            row.scheme.name(),
+            row.variant.name()
         );
         for [fifo, none] in row.cells {
             let _ = match fifo == none {
@@ -197,10 +197,10 @@ pub fn page() -> Result<String, LabError> {
         .flat_map(|p| p.variants.clone())
         .flat_map(|v| v.1)
         .collect();
-    all.sort_by_key(|v| v.word());
+    all.sort_by_key(|v| v.name());
     all.dedup();
     for v in all {
-        let _ = writeln!(out, "- `{}`: {}", v.word(), v.about());
+        let _ = writeln!(out, "- `{}`: {}", v.name(), v.about());
     }
     Ok(out)
 }

@@ -5,7 +5,7 @@ use crate::network::NetworkSpec;
 use crate::seam::FenceExecution;
 use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Order in which a thread's stores perform.
     pub enum StoreOrder {
         /// Arm-like: committed stores to different lines perform in any order between fences.
@@ -14,7 +14,7 @@ fencepost_kernel::param_words! {
         Tso = "tso",
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// How a core overlaps its instructions.
     pub enum Pipeline {
         /// Out of order within the reorder buffer.
@@ -24,7 +24,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Who says how fences execute.
     pub enum Fences {
         /// The design, for each kind of fence.
@@ -49,7 +49,7 @@ impl Fences {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What a line flush pays on its way.
     pub enum CleanPath {
         /// The flush goes to the bus at once, and its answer is there when the controller takes the line.

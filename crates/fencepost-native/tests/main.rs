@@ -24,7 +24,7 @@ fn timed(r: &Request) -> Option<RunReport> {
         println!("skipped: {e}");
         return None;
     }
-    Some(run(r).unwrap_or_else(|e| panic!("{} {}: {e}", r.program, r.settings.scheme.word())))
+    Some(run(r).unwrap_or_else(|e| panic!("{} {}: {e}", r.program, r.settings.scheme.name())))
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn every_program_runs_under_every_scheme_and_its_file_passes_the_audit() {
             let Some(r) = timed(&request(about.name, *scheme, 1)) else {
                 return;
             };
-            let (p, what) = (r.per_operation, format!("{} {}", about.name, scheme.word()));
+            let (p, what) = (r.per_operation, format!("{} {}", about.name, scheme.name()));
             assert_eq!((r.check.violations, &r.check.why), (0, &None), "{what}");
             assert_eq!(r.check.operations, if r.ideal.is_some() { 120 } else { 60 }, "{what}");
             assert!(r.ns_per_op_min > 0.0 && r.ns_per_op_min <= r.ns_per_op_median, "{what}");

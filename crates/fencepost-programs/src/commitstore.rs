@@ -7,6 +7,7 @@
 //! Hand-ordered: key and value; token. Two barriers, three flushes. The commonest published ordering bug is its
 //! variant `token-first`: the token durable before the key and value it vouches for.
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -14,7 +15,6 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, read_params};
 use crate::sites;
 use crate::tx::{LogStep, Region, Runtime, Tx};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,

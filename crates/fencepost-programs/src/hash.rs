@@ -9,6 +9,7 @@
 //!
 //! Used by broi and loc, chained maps by themis and fgc.
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::linked::Linked;
@@ -17,7 +18,6 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{LogStep, Runtime, Tx};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,

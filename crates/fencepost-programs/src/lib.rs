@@ -32,6 +32,7 @@
 pub mod bplustree;
 pub mod btree;
 mod chains;
+pub mod choices;
 pub mod clients;
 pub mod commitstore;
 pub mod cq;
@@ -68,8 +69,7 @@ pub mod tatp;
 pub mod tpcc;
 pub mod tx;
 pub mod vacation;
-pub mod words;
 
+pub use choices::{Coupling, Scheme, Variant};
 pub use registry::{About, Visit, clients_beside, footprint, programs, with_program};
 pub use settings::{Described, ProgramError, Settings};
-pub use words::{Coupling, Scheme, Variant};

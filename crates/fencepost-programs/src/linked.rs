@@ -1,9 +1,9 @@
 //! What the linked structures whose changes are one link store share (`hash`, `ll`): unlinking a node, and redoing a link after a failure.
 
+use crate::choices::Variant;
 use crate::layout::Rows;
 use crate::pool::Pool;
 use crate::tx::{Region, Tx};
-use crate::words::Variant;
 use fencepost_kernel::{Addr, At, Mem, Val, Violation};
 
 /// The region of a change: one link store.

@@ -10,6 +10,7 @@
 //!
 //! Used by themis, which names it only; size and stores of an update are ours.
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw::below;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
@@ -19,7 +20,6 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{LogStep, MAX_INPUTS, Region, Runtime, Tx};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,

@@ -11,6 +11,7 @@
 //! Used by fgc (Table III).
 
 use crate::chains::{Chains, KEY, NEXT};
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
@@ -19,7 +20,6 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, Tx, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,

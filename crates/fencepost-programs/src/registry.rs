@@ -1,7 +1,7 @@
 //! From a program's name to the program: one line per program.
 
+use crate::choices::{Scheme, Variant};
 use crate::settings::{Described, ProgramError, Settings, nearest};
-use crate::words::{Scheme, Variant};
 use fencepost_kernel::params::{Field, Raw};
 use fencepost_kernel::{Program, Transactions};
 

@@ -1,7 +1,7 @@
 //! What a program is built from, how programs describe themselves, and why one may be refused.
 
+use crate::choices::{Scheme, Variant};
 use crate::layout::Footprint;
-use crate::words::{Scheme, Variant};
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
 use fencepost_kernel::{Program, Transactions};
 
@@ -160,18 +160,18 @@ pub trait Described: Program {
     fn checked(settings: &Settings) -> Result<Self, ProgramError> {
         let program = Self::NAME;
         if !Self::SCHEMES.contains(&settings.scheme) {
-            let known = Self::SCHEMES.iter().map(|s| s.word()).collect();
+            let known = Self::SCHEMES.iter().map(|s| s.name()).collect();
             return Err(ProgramError::Scheme {
                 program,
-                scheme: settings.scheme.word(),
+                scheme: settings.scheme.name(),
                 known,
             });
         }
         if !Self::variants(settings.scheme).contains(&settings.variant) {
-            let known = Self::variants(settings.scheme).iter().map(|v| v.word()).collect();
+            let known = Self::variants(settings.scheme).iter().map(|v| v.name()).collect();
             return Err(ProgramError::Variant {
                 program,
-                variant: settings.variant.word(),
+                variant: settings.variant.name(),
                 known,
             });
         }

@@ -12,8 +12,8 @@
 //! measured run happened not to meet takes the mean over all occurrences in the program's other runs, then in those of
 //! all programs, then a stated estimate; runs of a program that was never measured say so.
 
+use crate::choices::{Coupling, Scheme};
 use crate::settings::Settings;
-use crate::words::{Coupling, Scheme};
 use fencepost_kernel::params::ParamValue as _;
 use fencepost_kernel::{Dialect, LogPath, Logging, Site};
 use std::sync::LazyLock;
@@ -71,7 +71,7 @@ sites! {
 /// Programs that are no model of an application: they draw what they do, and compute nothing but [`PAUSE`].
 pub const DRAWN: &[&str] = &["random"];
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What the transaction runtime does, besides its scheme: what tells measured runs of one program and scheme apart.
     pub enum Mode {
         /// No log.
@@ -154,7 +154,7 @@ pub fn costs(program: &str, scheme: Scheme, mode: Mode) -> Vec<u32> {
     let logs = matches!(mode, Mode::Grouped | Mode::Ordered | Mode::PerStore);
     let cost = |((_, name), estimate): (&(Site, &str), &u32)| {
         let same =
-            |m: &&Measured| m.program == program && m.mode == mode.word() && (!logs || m.scheme == scheme.word());
+            |m: &&Measured| m.program == program && m.mode == mode.name() && (!logs || m.scheme == scheme.name());
         let met: Vec<&Measured> = all.iter().filter(|m| m.site == *name).collect();
         let exact: Vec<&Measured> = met.iter().copied().filter(same).collect();
         let here: Vec<&Measured> = met.iter().copied().filter(|m| m.program == program).collect();
@@ -188,11 +188,11 @@ mod tests {
         for m in measured() {
             assert!(m.times > 0 && m.instructions >= 0.0, "{m:?}");
             assert!(NAMES.iter().any(|n| n.1 == m.site), "{m:?}: the site is gone");
-            assert!(Mode::WORDS.contains(&m.mode), "{m:?}");
+            assert!(Mode::NAMES.contains(&m.mode), "{m:?}");
             let program = programs().into_iter().find(|p| p.name == m.program);
             let schemes = program.unwrap_or_else(|| panic!("{m:?}: the program is gone")).schemes;
             assert!(
-                schemes.iter().any(|s| s.word() == m.scheme),
+                schemes.iter().any(|s| s.name() == m.scheme),
                 "{m:?}: the scheme is gone"
             );
         }
@@ -203,19 +203,19 @@ mod tests {
             assert_eq!(usize::from(site.0), i);
         }
         let has =
-            |p: &str, s: &str, mode: Mode| measured().any(|m| (m.program, m.scheme, m.mode) == (p, s, mode.word()));
+            |p: &str, s: &str, mode: Mode| measured().any(|m| (m.program, m.scheme, m.mode) == (p, s, mode.name()));
         for p in programs() {
             assert!(is_measured(p.name), "{} runs with estimates", p.name);
             if DRAWN.contains(&p.name) {
                 continue;
             }
-            let first = p.schemes[0].word();
+            let first = p.schemes[0].name();
             for mode in [Mode::None, Mode::Hardware] {
-                assert!(has(p.name, first, mode), "{} {}", p.name, mode.word());
+                assert!(has(p.name, first, mode), "{} {}", p.name, mode.name());
             }
             for s in p.schemes {
                 for mode in [Mode::Grouped, Mode::Ordered, Mode::PerStore] {
-                    assert!(has(p.name, s.word(), mode), "{} {} {}", p.name, s.word(), mode.word());
+                    assert!(has(p.name, s.name(), mode), "{} {} {}", p.name, s.name(), mode.name());
                     assert_eq!(costs(p.name, *s, mode).len(), NAMES.len());
                 }
             }

@@ -12,6 +12,7 @@
 //! Used by all papers but fgc. The memory bug of an earlier public version (a backup area too small for its
 //! record) has no variant: it is a fault of bounds, not of order, and this runtime checks its bounds.
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -20,15 +21,14 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{LogStep, Region, Runtime, Tx};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
-    Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, param_words, params,
+    Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, param_enum, params,
     rng,
 };
 use std::collections::BTreeMap;
 
-param_words! {
+param_enum! {
     /// In which order a swap stores the words of its two entries.
     pub enum CopyOrder {
         /// All of the first entry, then all of the second.

@@ -9,6 +9,7 @@
 //!
 //! Used by broi (Table IV).
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
@@ -17,7 +18,6 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,

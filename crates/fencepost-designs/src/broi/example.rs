@@ -35,7 +35,7 @@ pub const THREADS: usize = 3;
 /// # Panics
 /// If the medium is not among the presets.
 pub fn memory<S: Scheduler + 'static>(scheduler: S) -> Scheduled<S> {
-    let preset = MediaSpec::PRESETS.iter().find(|p| p.word == "broi-nvm");
+    let preset = MediaSpec::PRESETS.iter().find(|p| p.name == "broi-nvm");
     let media = (preset.expect("the paper's medium").spec)();
     Scheduled::new(scheduler, &media, THREADS as u8 + 2, 8).expect("presets can be built")
 }

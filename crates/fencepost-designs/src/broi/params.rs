@@ -5,7 +5,7 @@ use crate::info::MachineShape;
 use fencepost_kernel::params::ParamError;
 use fencepost_kernel::{Ps, planted};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// When an entry of a persist buffer is freed, and with it whatever depends on it.
     pub enum Release {
         /// When the medium has stored the line.
@@ -14,7 +14,7 @@ fencepost_kernel::param_words! {
         Drain = "drain",
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What a barrier holds back at the controller.
     pub enum BarrierScope {
         /// The later sets of its own BROI entry.
@@ -23,7 +23,7 @@ fencepost_kernel::param_words! {
         All = "all",
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum BroiFault {
         /// The mechanism as described.

@@ -53,7 +53,7 @@ impl Merge {
         list.retain(|(e, _)| *e > active);
         list.push_back((pointer, sets.clone()));
         while list.len() > self.slots {
-            // No room: the two oldest become one, with the later epoch.
+            // Full: the two oldest become one, with the later epoch.
             if let (Some((_, oldest)), Some((_, next))) = (list.pop_front(), list.front_mut()) {
                 next.absorb(&oldest);
             }

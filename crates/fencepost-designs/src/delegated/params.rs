@@ -3,7 +3,7 @@
 use fencepost_kernel::params::ParamError;
 use fencepost_kernel::{Ps, planted};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Who drains next when several persist buffers can.
     pub enum Arbitration {
         /// Cores in turn.
@@ -12,7 +12,7 @@ fencepost_kernel::param_words! {
         OldestFirst = "oldest-first",
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum Fault {
         /// The mechanism as described.

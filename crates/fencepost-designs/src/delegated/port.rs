@@ -22,7 +22,7 @@ impl PortId {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Who has a persist buffer.
     pub enum BufferPer {
         /// Every core: its hardware threads share one.

@@ -2,7 +2,7 @@
 
 use fencepost_kernel::{Bytes, Ps, planted};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum CommitFault {
         /// The mechanism as described.
@@ -98,7 +98,7 @@ fencepost_kernel::params! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults of global committing, for tests of the checker.
     pub enum GlobalFault {
         /// The mechanism as described.
@@ -110,7 +110,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What a `pcommit` does that finds another thread's under way.
     pub enum Overlap {
         /// It waits until that has finished, and then drains the controller itself, as two commits of one queue do.

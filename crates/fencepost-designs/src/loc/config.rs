@@ -3,7 +3,7 @@
 use fencepost_kernel::params::ParamError;
 use fencepost_kernel::{Bytes, Ps, planted};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum LocFault {
         /// The mechanism as described.
@@ -39,7 +39,7 @@ impl LocFault {
         self
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// When logged lines are written to their home locations.
     pub enum InPlace {
         /// Right after the log, and the log is truncated, before the next transaction may log: the four phases of Figure 1.

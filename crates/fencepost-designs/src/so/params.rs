@@ -2,7 +2,7 @@
 
 use fencepost_kernel::{Ps, planted};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What a `pcommit` waits for.
     pub enum PcommitPolicy {
         /// The writes accepted when it arrives at the controller.
@@ -13,7 +13,7 @@ fencepost_kernel::param_words! {
         Exclusive = "exclusive",
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum SoFault {
         /// The mechanism as described.

@@ -5,7 +5,7 @@ use crate::x86::{ClwbKeeps, X86Fault, X86Params};
 use fencepost_kernel::Ps;
 use fencepost_kernel::params::ParamError;
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum ThemisFault {
         /// The mechanism as described.

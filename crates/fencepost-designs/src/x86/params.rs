@@ -3,7 +3,7 @@
 use fencepost_kernel::params::ParamError;
 use fencepost_kernel::{Ps, planted};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What a clwb leaves in the caches.
     pub enum ClwbKeeps {
         /// The line, clean, with write permission.
@@ -12,7 +12,7 @@ fencepost_kernel::param_words! {
         Shared = "shared",
     }
 }
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum X86Fault {
         /// The mechanism as described.

@@ -267,7 +267,7 @@ impl Paths {
             self.wake(cx);
         }
     }
-    /// The controller has room again: cores take turns.
+    /// The controller has a free entry again: cores take turns.
     pub fn queue_freed(&mut self, cx: &mut dyn Cx) {
         let n = self.cores.len();
         let first = self.turn;

@@ -244,12 +244,12 @@ mod tests {
     fn pointers_of_any_width_reset_after_as_many_uses_as_their_wrap_bits_count() {
         for (entries, bits, uses) in [(16, 4, 1), (16, 6, 4), (16, 8, 16), (16, 10, 64), (1, 2, 4)] {
             let mut w = Wcb::new(entries, Some(bits));
-            let room = u64::from(entries) * uses;
-            for k in 0..room {
+            let numbers = u64::from(entries) * uses;
+            for k in 0..numbers {
                 assert!(!w.wrapping());
                 push(&mut w, k).unwrap();
                 w.sent(Some(WriteId(k)));
-                let last = k + 1 == room;
+                let last = k + 1 == numbers;
                 assert_eq!(w.wrapping(), last);
                 if last {
                     assert_eq!(push(&mut w, 1 << 40), Err(Cause::WcbWrap));
@@ -258,7 +258,7 @@ mod tests {
                 assert_eq!(w.acknowledge(Some(WriteId(k))), Some(expect));
             }
             assert_eq!((w.tail(), w.head_ack(), w.generation()), (0, 0, 1));
-            assert_eq!((w.allocated(), w.acknowledged()), (room, room));
+            assert_eq!((w.allocated(), w.acknowledged()), (numbers, numbers));
         }
     }
 }

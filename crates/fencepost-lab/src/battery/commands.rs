@@ -133,8 +133,8 @@ fn explored(
             program: about.name.into(),
             threads: Some(threads),
             ops: 4,
-            log: Some(scheme.word().into()),
-            variant: variant.map(|v| v.word().into()),
+            log: Some(scheme.name().into()),
+            variant: variant.map(|v| v.name().into()),
             sets: sizes(about),
             ..Request::default()
         },
@@ -157,7 +157,7 @@ fn clients(d: usize, round: usize) -> Option<Command> {
         return None;
     }
     let program = match alone {
-        true => Workload::WORDS[round % Workload::WORDS.len()],
+        true => Workload::NAMES[round % Workload::NAMES.len()],
         false => "random",
     };
     let Command::Run(info, mut request) = on_design(d, program, round, true)? else {

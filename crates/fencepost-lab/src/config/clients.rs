@@ -31,7 +31,7 @@ fn workload(name: &str) -> Option<Workload> {
 
 /// The program of a run on a design: for network persistence, also what clients do.
 pub fn program_of(name: &str, design: &DesignInfo) -> Result<About, BadInput> {
-    let known = || Workload::WORDS.iter().copied().find(|w| *w == name);
+    let known = || Workload::NAMES.iter().copied().find(|w| *w == name);
     if let Some(name) = protocol_of(design).and_then(|_| known()) {
         return Ok(About {
             name,

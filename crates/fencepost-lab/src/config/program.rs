@@ -43,11 +43,11 @@ pub fn program_settings(
 ) -> Result<fencepost_programs::Settings, BadInput> {
     let scheme = match &request.log {
         None => {
-            let designs = about.schemes.iter().copied().find(|s| Some(s.word()) == design.log);
+            let designs = about.schemes.iter().copied().find(|s| Some(s.name()) == design.log);
             let natural = about.schemes.first().copied();
             designs.or(natural).unwrap_or(Scheme::UndoArray)
         }
-        Some(name) => named(name, "logging runtime", about.schemes.iter().map(|s| s.word()))?,
+        Some(name) => named(name, "logging runtime", about.schemes.iter().map(|s| s.name()))?,
     };
     let variant = match &request.variant {
         None => Variant::Correct,
@@ -73,7 +73,7 @@ pub fn program_settings(
 /// Names of the variants that a program has under a logging scheme.
 fn variants(about: &About, scheme: Scheme) -> Vec<&'static str> {
     let of_scheme = about.variants.iter().filter(|v| v.0 == scheme);
-    of_scheme.flat_map(|v| v.1.iter().map(|x| x.word())).collect()
+    of_scheme.flat_map(|v| v.1.iter().map(|x| x.name())).collect()
 }
 
 fn named<'a, T: ParamValue>(name: &str, what: &str, known: impl Iterator<Item = &'a str>) -> Result<T, BadInput> {

@@ -151,8 +151,8 @@ impl Resolved {
         let text = |s: &str| s.to_owned();
         let mut run = vec![
             ("program", r.program.clone()),
-            ("variant", self.program.variant.word().to_owned()),
-            ("log", self.program.scheme.word().to_owned()),
+            ("variant", self.program.variant.name().to_owned()),
+            ("log", self.program.scheme.name().to_owned()),
             ("design", r.design.clone()),
             ("machine", r.machine.clone()),
             ("media", self.machine.media.clone()),

@@ -52,7 +52,7 @@ impl Study<'_> {
     /// The claim's value over the programs that exist, or why nothing was measured.
     fn measure(&self, of: OfNative, over: Over, form: Form) -> Result<Measured, String> {
         let known = fencepost_programs::programs();
-        let logs = |a: &About| self.log.is_none_or(|log| a.schemes.iter().any(|s| s.word() == log));
+        let logs = |a: &About| self.log.is_none_or(|log| a.schemes.iter().any(|s| s.name() == log));
         let exists = |p: &String| known.iter().any(|a| a.name == p && logs(a));
         let (there, missing): (Vec<&String>, Vec<&String>) = self.programs.iter().partition(|p| exists(p));
         let reports: Vec<RunReport> = there.iter().map(|p| self.run(p)).collect::<Result<_, _>>()?;

@@ -33,7 +33,7 @@ pub(super) fn plans(
     o: &Options<'_>,
 ) -> Result<Vec<Plan>, LabError> {
     let programs = fencepost_programs::programs();
-    let clients = fencepost_programs::clients::Workload::WORDS;
+    let clients = fencepost_programs::clients::Workload::NAMES;
     let programs: Vec<&str> = programs.iter().map(|p| p.name).chain(clients.iter().copied()).collect();
     let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.name).collect();
     let known = Known {

@@ -120,7 +120,7 @@ pub fn restores() -> Result<String, String> {
     if so == keeps + 1 { Ok(text) } else { Err(text) }
 }
 
-/// Stores to lines that are in the cache, then a load of a volatile one: with room for all the load is not held up; with fewer
+/// Stores to lines that are in the cache, then a load of a volatile one: with entries for all the load is not held up; with fewer
 /// entries or FENCE slots than there are stores or FENCEs, the L1 is blocked until one drains, and no store gets past.
 pub fn full_buffer() -> Result<String, String> {
     const SLOT: Ps = Ps(5_000_000);

@@ -55,8 +55,8 @@ fn a_sample_of_the_table_follows_the_rule_and_its_ids_replay() {
         let name = format!(
             "{} {} {} {contract} {order:?}",
             about.name,
-            scheme.word(),
-            variant.word()
+            scheme.name(),
+            variant.name()
         );
         let (cell, id) = verdict(place).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(follows(place, cell), "{name}: {cell:?}");
@@ -83,7 +83,7 @@ fn verdicts_follow_the_rule_and_every_program_has_its_mistakes() {
                     wrong.push(format!(
                         "{} {} {contract} {order:?}: {cell:?}",
                         row.program,
-                        row.variant.word()
+                        row.variant.name()
                     ));
                 }
             }
@@ -93,7 +93,7 @@ fn verdicts_follow_the_rule_and_every_program_has_its_mistakes() {
     for about in programs() {
         let has = |v: Variant| rows.iter().any(|r| (r.program, r.variant) == (about.name, v));
         for v in Variant::RUNTIME.iter().filter(|v| v.applies(about.schemes[0])) {
-            assert!(has(*v), "{} lacks {}", about.name, v.word());
+            assert!(has(*v), "{} lacks {}", about.name, v.name());
         }
         assert!(has(Correct) && has(NonAtomicUpdate) && has(SemanticMistake) && has(WrongStoreOrder));
     }

@@ -58,14 +58,14 @@ fn every_logging_runtime_recovers_at_every_crash_point() {
                 for delay in ["0ns", "500ns"] {
                     let set = format!("design.{design}.drain_delay={delay}");
                     let r = run(&Request {
-                        log: Some(scheme.word().into()),
+                        log: Some(scheme.name().into()),
                         ops: 20,
                         ..request(about.name, design, "themis", &[&set])
                     });
                     clean(&r);
                     switches += r.counters["design.unfenced_switches"] * u64::from(design != "x86-adr");
                     assert!(
-                        r.counters["nt_stores"] > 0 || scheme.word() == "raw",
+                        r.counters["nt_stores"] > 0 || scheme.name() == "raw",
                         "{}: logs take the short path",
                         about.name
                     );
@@ -109,7 +109,7 @@ fn explored(program: &str, design: &str, log: &str) -> String {
 fn ideal_is_convicted_by_contract_on_every_logged_program() {
     let mut wrong = Vec::new();
     for about in programs() {
-        for log in about.schemes.iter().map(|s| s.word()) {
+        for log in about.schemes.iter().map(|s| s.name()) {
             let relies = matches!(
                 log,
                 "undo-array" | "undo-list" | "library-array" | "library-list" | "ido"

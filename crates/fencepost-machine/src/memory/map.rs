@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_mapping_is_one_to_one() {
-        for word in Mapping::WORDS {
+        for word in Mapping::NAMES {
             for xor in [false, true] {
                 let map = AddressMap::new(&media(word, xor));
                 // 2 channels, 8 banks, 16 columns, 8 rows are the lowest 2048 lines, except for bank-row-column,

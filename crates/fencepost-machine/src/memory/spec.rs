@@ -2,7 +2,7 @@
 
 use fencepost_kernel::{Bytes, Ps};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What happens to a row after a column access.
     pub enum PagePolicy {
         /// The row stays open until another row, or a refresh, needs the bank.
@@ -12,7 +12,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// When a bank writes its array, and what waits for it. A write is durable at the end of its own pulse in all.
     pub enum WritePolicy {
         /// With every write: the bank takes no other access until the pulse has ended.
@@ -26,7 +26,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Where durability starts.
     pub enum DurableAt {
         /// In the medium.
@@ -36,7 +36,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// The controller's say about where durability starts.
     pub enum DurableOverride {
         /// Wherever the medium's own `durable_at` says.
@@ -48,7 +48,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Which address bits choose channel, bank, row and column; written from the most significant part down.
     pub enum Mapping {
         /// Lines alternate over channels, then fill a row; the next row-sized piece goes to the next bank.
@@ -62,7 +62,7 @@ fencepost_kernel::param_words! {
     }
 }
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// When a write gives its queue entry back.
     pub enum SlotFreed {
         /// When its data went to the medium.

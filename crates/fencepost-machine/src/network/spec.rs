@@ -2,7 +2,7 @@
 
 use fencepost_kernel::{Bytes, Ps, params};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// When a client sends the next epoch of a transaction.
     pub enum Protocol {
         /// After the persist ACK of the epoch before it: one round trip for each epoch.

@@ -1,6 +1,6 @@
 //! What a fence does in the core.
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What instructions behind a fence may do before it completes.
     pub enum FenceExecution {
         /// Execute, but not retire; loads wait behind full fences only. The fence waits at the head of the reorder buffer.

@@ -3,10 +3,9 @@
 pub use crate::memory::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 pub use fencepost_kernel::stats::StatInfo;
 
-use fencepost_kernel::params::ParamValue as _;
 use fencepost_kernel::{CoreId, Fence, Flush, LineAddr, QueueId, Span, TxId};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Why a thread could not commit. Busy time and these add up to its finish time.
     pub enum Cause {
         /// The head of the reorder buffer is still executing non-memory instructions, or nothing was dispatched yet.
@@ -61,14 +60,10 @@ fencepost_kernel::param_words! {
 }
 impl Cause {
     /// Number of causes.
-    pub const COUNT: usize = Cause::WORDS.len();
+    pub const COUNT: usize = Cause::NAMES.len();
     /// For indexing arrays that have one entry per cause.
     pub const fn index(self) -> usize {
         self as usize
-    }
-    /// The name of a cause, as reports print it.
-    pub fn name(self) -> String {
-        self.show()
     }
 }
 

@@ -194,7 +194,7 @@ fn sub_queues_pass_the_cache_by_and_do_not_overtake_a_parked_write_to_their_line
 
 #[test]
 fn a_passing_write_frees_an_older_one_that_still_waits_for_the_cache() {
-    // One module entry a queue, a cache of one line, which is displaced to make room: the write to line 1 waits for
+    // One module entry a queue, a cache of one line, which is displaced for another: the write to line 1 waits for
     // that in the module when the passing write to line 1 arrives.
     let mut h = harness(&pcm(), &module(4, 1), 2, 8);
     let first = h.write(0, in_queue(0, 7, 1));

@@ -85,8 +85,8 @@ fn every_medium_serves_a_mixed_random_stream_and_does_so_twice_alike() {
             })
         };
         let (a, b) = (run(&(p.spec)(), stream()), run(&(p.spec)(), stream()));
-        assert_eq!(a, b, "{}", p.word);
-        assert_eq!((a.requests, a.reads + a.writes), (5000, 5000), "{}", p.word);
+        assert_eq!(a, b, "{}", p.name);
+        assert_eq!((a.requests, a.reads + a.writes), (5000, 5000), "{}", p.name);
         assert!(a.cycles > 0 && a.row_hits < 5000);
     }
 }

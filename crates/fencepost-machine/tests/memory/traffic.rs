@@ -18,7 +18,7 @@ fn plan(queues: u8, each: u16, ordered_issue: bool) -> QueuePlan {
     }
 }
 
-/// Random writes and reads, pushed whenever there is room; every rule checked at every event.
+/// Random writes and reads, pushed whenever an entry is free; every rule checked at every event.
 struct Traffic {
     rng: Stream,
     h: Harness,

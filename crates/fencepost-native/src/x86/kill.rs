@@ -142,7 +142,7 @@ impl Killed<'_> {
     fn report(&self, memory_detail: Memory) -> KillReport {
         KillReport {
             program: self.request.program.clone(),
-            log: self.request.settings.scheme.word(),
+            log: self.request.settings.scheme.name(),
             flush_instruction: FlushWith::found(&self.request.without).map_or("none", FlushWith::name),
             memory_detail,
             threads: self.threads,

@@ -41,7 +41,7 @@ pub(super) fn mode_of(request: &Request) -> Result<Mode, NativeError> {
     if request.variant == Variant::Ideal && !has_ideal(mode) {
         return Err(NativeError::Refused(format!(
             "`--log {}` has no fence between log and data, so there is no `ideal` of it; undo logs have one (--log undo-array)",
-            request.settings.scheme.word()
+            request.settings.scheme.name()
         )));
     }
     Ok(mode)
@@ -86,8 +86,8 @@ impl Visit for Run<'_> {
             let rounds = dispatch(self.mode, &program, timed);
             (rounds, file.describe(mapping.map_sync()))
         };
-        let word = self.request.settings.scheme.word();
-        let rounds = rounds.ok_or_else(|| NativeError::Refused(format!("`--log {word}` has no native form")))?;
+        let log = self.request.settings.scheme.name();
+        let rounds = rounds.ok_or_else(|| NativeError::Refused(format!("`--log {log}` has no native form")))?;
         let checked = Checked {
             program: &program,
             size: self.size,
@@ -123,7 +123,7 @@ impl Run<'_> {
         RunReport {
             program: request.program.clone(),
             variant: request.variant,
-            log: request.settings.scheme.word(),
+            log: request.settings.scheme.name(),
             flush_instruction: self.flush.name(),
             memory: described(&memory),
             notes: notes(&memory, plan.threads, cpus, is_fixed(self.mode)),

@@ -108,7 +108,7 @@ fn execute(run: Run, ops: u32, inputs: u32, traced: bool, params: Vec<(String, f
 fn traced(program: &str) {
     println!("MARKS {:x}", memory::marks());
     for run in runs().into_iter().filter(|r| r.program == program) {
-        println!("RUN {},{},{}", run.program, run.scheme.word(), run.mode.word());
+        println!("RUN {},{},{}", run.program, run.scheme.name(), run.mode.name());
         std::io::stdout().flush().expect("standard output");
         let ops = choice::traced_ops(run.program);
         execute(run, ops, ops, true, choice::small(run.program));

@@ -11,6 +11,7 @@ mod node;
 
 pub use audit::BPlusAudit;
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::nodes::Nodes;
@@ -20,7 +21,6 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Width, params,

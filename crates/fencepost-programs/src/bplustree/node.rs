@@ -22,7 +22,7 @@ pub(super) const LEAF: u64 = 1 << 32;
 pub(super) const fn key_at(i: u64) -> u64 {
     KEYS + i * 8
 }
-/// Offset of the values of a leaf, or the children of an inner node, with room for `pairs` keys.
+/// Offset of the values of a leaf, or the children of an inner node, of a node of `pairs` keys.
 pub(super) const fn slots(pairs: u64) -> u64 {
     KEYS + pairs * 8
 }
@@ -93,7 +93,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         }
         low
     }
-    /// Walks down to the leaf of `key`; with `split`, splits every full node on the way, so that the leaf has room.
+    /// Walks down to the leaf of `key`; with `split`, splits every full node on the way, so that the leaf has a free slot.
     fn descend(&mut self, key: u64, split: bool) -> At<M::Dep> {
         let mut node = self.tx.read(At::new(self.root)).ptr();
         if split && self.count(node).0 == self.pairs {
@@ -161,7 +161,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         };
         self.tx.protect(node.field(from), (to - from).max(8));
     }
-    /// Makes room at `index`: keys and slots from there move up by one (a child's slot is right of its key).
+    /// Frees the place at `index`: keys and slots from there move up by one (a child's slot is right of its key).
     fn shift_up(&mut self, node: At<M::Dep>, index: u64, count: u64, slot: Slot) {
         self.announce(node, index, count + 1, slot);
         for i in (index..count).rev() {
@@ -206,7 +206,7 @@ impl<M: Mem> Tree<'_, '_, '_, M> {
         self.tx.update(At::new(self.root), root.pointer());
         root
     }
-    /// Splits `child`, the full child at `index` of `parent` (which has room); returns the key that now separates the halves.
+    /// Splits `child`, the full child at `index` of `parent` (which is not full); returns the key that now separates the halves.
     fn split_child(&mut self, parent: At<M::Dep>, count: u64, index: u64, child: At<M::Dep>) -> u64 {
         let (full, leaf) = self.count(child);
         let (right, half) = (self.tx.alloc(), full / 2);

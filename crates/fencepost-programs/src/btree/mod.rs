@@ -15,6 +15,7 @@ mod tree;
 
 pub use audit::BTreeAudit;
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::nodes::Nodes;
@@ -23,7 +24,6 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
 use shape::{COUNT, LEAF, Shape, height, most_levels, node_bytes, planted_nodes, shares};

@@ -2,7 +2,7 @@
 
 use fencepost_kernel::{Bytes, Ps, params};
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// What a client does.
     pub enum Workload {
         /// Insert into a chained hash map of PMDK: log of bucket head and count, 40 B entry with its value, commit.

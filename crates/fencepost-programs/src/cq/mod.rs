@@ -12,13 +12,13 @@
 
 mod oracle;
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::{Cut, History};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, read_params};
 use crate::sites;
 use crate::tx::{LogFlow, LogStep, Runtime};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params, rng,

@@ -16,6 +16,7 @@ mod node;
 
 pub use audit::CtreeAudit;
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::Toggle;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
@@ -25,7 +26,6 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{Runtime, Tx, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params,

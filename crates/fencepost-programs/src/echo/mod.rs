@@ -12,6 +12,7 @@
 
 mod store;
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
 use crate::layout::{Footprint, Layout, Locks};
 use crate::oracle::Builder;
@@ -20,7 +21,6 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params, rng,

@@ -4,11 +4,11 @@
 //! items on a line.
 
 use crate::chains::{Chains, KEY, NEXT, Place};
+use crate::choices::Variant;
 use crate::layout::Rows;
 use crate::pool::Pool;
 use crate::sites;
 use crate::tx::Tx;
-use crate::words::Variant;
 use fencepost_kernel::{Addr, At, Mem, Val};
 
 // An item. A key has two words.

@@ -13,6 +13,7 @@ mod cache;
 mod model;
 
 use crate::chains::{Chains, KEY};
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
@@ -21,7 +22,6 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use cache::{
     CHANGES, HEADER, ITEMS, KEY_TAIL, NEWER, NEWEST, OLDER, OLDEST, Places, SIZE, Shard, TIME, VALUE, key_tail,
 };

@@ -13,7 +13,7 @@ mod ycsb;
 pub use tpcc::{Tpcc, TpccModel, TpccParams, Transaction};
 pub use ycsb::{Request, Ycsb, YcsbParams};
 
-use crate::words::Scheme;
+use crate::choices::Scheme;
 
 /// The engine's own form first.
 const SCHEMES: &[Scheme] = &[

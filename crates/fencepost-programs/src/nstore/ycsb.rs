@@ -6,6 +6,7 @@
 
 use super::SCHEMES;
 use crate::chains::Chains;
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::draw;
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::oracle::Builder;
@@ -14,7 +15,6 @@ use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, Tx, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,

@@ -39,7 +39,7 @@ pub fn counts() -> Vec<Count> {
 pub fn page() -> String {
     let mut list = String::from("| program | what it does | logging |\n| --- | --- | --- |\n");
     for p in programs() {
-        let schemes: Vec<String> = p.schemes.iter().map(|s| format!("`{}`", s.word())).collect();
+        let schemes: Vec<String> = p.schemes.iter().map(|s| format!("`{}`", s.name())).collect();
         let _ = writeln!(list, "| `{}` | {} | {} |", p.name, p.about, schemes.join(" "));
     }
     let mut table = String::from("| program | way | ours | reference | ratio |\n| --- | --- | --- | --- | --- |\n");

@@ -18,10 +18,10 @@ mod audit;
 mod clients;
 mod statements;
 
+use crate::choices::{Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
-use crate::words::{Scheme, Variant};
 pub use audit::RandomAudit;
 use audit::{COMMITTED, Model, SEALED};
 pub use clients::{CLIENT_WORD, transactions};

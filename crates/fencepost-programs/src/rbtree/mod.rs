@@ -10,6 +10,7 @@ mod tree;
 
 pub use audit::RbAudit;
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::nodes::Nodes;
@@ -18,7 +19,6 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
 use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};

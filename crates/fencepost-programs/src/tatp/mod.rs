@@ -16,13 +16,13 @@ mod tables;
 
 pub use requests::{Choice, Mix, Request};
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::registers::{RegisterAudit, Registers};
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{LogStep, Runtime, Tx};
-use crate::words::{Coupling, Scheme, Variant};
 use change::{Change, small, word};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{

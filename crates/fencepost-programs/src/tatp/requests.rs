@@ -2,9 +2,9 @@
 
 use super::tables::{FORWARDINGS, TYPES, Tables, location, sub_nbr, times};
 use crate::draw::{below, non_uniform};
-use fencepost_kernel::{param_words, rng};
+use fencepost_kernel::{param_enum, rng};
 
-param_words! {
+param_enum! {
     /// Which transactions run.
     pub enum Mix {
         /// UPDATE_LOCATION alone: the micro-benchmark of the papers.
@@ -16,7 +16,7 @@ param_words! {
         Writes = "writes",
     }
 }
-param_words! {
+param_enum! {
     /// How subscribers are chosen.
     pub enum Choice {
         /// As the standard has it: bits of the number set more often than not.

@@ -32,21 +32,19 @@ pub use mix::{Payment, Transaction, Who};
 pub use model::{TpccAudit, TpccModel};
 pub use requests::{Line, Mix, NewOrder};
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{
-    At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, param_words, params,
-};
+use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, param_enum, params};
 use more::More;
 use requests::{Scale, Terminal};
 use tables::{ORDER, Tables};
 
-param_words! {
+param_enum! {
     /// How much of the standard a new order does.
     pub enum Profile {
         /// All of it.

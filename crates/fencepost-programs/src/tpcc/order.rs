@@ -7,9 +7,9 @@ use super::tables::{
     S_ORDER_CNT, S_QUANTITY, S_REMOTE_CNT, S_YTD, STOCK, W_TAX, is_original,
 };
 use super::{NewOrder, Tpcc};
+use crate::choices::Variant;
 use crate::sites;
 use crate::tx::Tx;
-use crate::words::Variant;
 use fencepost_kernel::{Addr, At, Mem, Pm, Rollback, Val, Width};
 
 /// A line's rows.

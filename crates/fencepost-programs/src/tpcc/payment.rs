@@ -7,9 +7,9 @@ use super::tables::{
     CUSTOMER_BYTES, D_YTD, DISTRICT_BYTES, HISTORY, LAST_WORDS, PAID_WORDS, W_YTD, WAREHOUSE_BYTES,
 };
 use super::{PAID, Tpcc};
+use crate::choices::Variant;
 use crate::sites;
 use crate::tx::Tx;
-use crate::words::Variant;
 use fencepost_kernel::{At, Mem, Outcome, Pm, Rollback, Val};
 
 /// Words of a row of the history.

@@ -3,7 +3,7 @@
 use crate::draw::{below, between, customer, item};
 use fencepost_kernel::rng;
 
-fencepost_kernel::param_words! {
+fencepost_kernel::param_enum! {
     /// Which transactions run.
     pub enum Mix {
         /// New orders alone, as the papers have it.

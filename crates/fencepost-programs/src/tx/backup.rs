@@ -5,7 +5,7 @@
 
 use super::log_step::{LogFlow, LogStep, mark, word};
 use super::{COMMIT, Runtime, Tx};
-use crate::words::Variant;
+use crate::choices::Variant;
 use fencepost_kernel::{Addr, At, Mem, Mode, Val, Violation, Width};
 
 /// Bytes in front of a backup: address and length of the row.

@@ -3,8 +3,8 @@
 use super::record::{fold, seal};
 use super::region::{MAX_INPUTS, Region, SLOT, head};
 use super::{COMMIT, NO_LINE, RECORDS, Tx};
+use crate::choices::Variant;
 use crate::sites;
-use crate::words::Variant;
 use fencepost_kernel::{Addr, At, Mem, Mode, Val};
 
 impl<M: Mem> Tx<'_, '_, M> {

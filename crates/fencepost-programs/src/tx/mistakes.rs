@@ -1,7 +1,7 @@
 //! The deliberate mistakes that the transaction runtime can make. None of this exists in a fixed build.
 
 use super::Tx;
-use crate::words::Variant;
+use crate::choices::Variant;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Buffered, Dialect, Fence, Mem, Span, Val, Width};
 

@@ -1,7 +1,7 @@
 //! What every way of logging is made of: stores in place, barriers, words of the log.
 
 use super::{RECORDS, Tx};
-use crate::words::Variant;
+use crate::choices::Variant;
 use fencepost_kernel::planted;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, LogPath, Mem, Val, Width};

@@ -8,7 +8,7 @@ use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
 use super::region::{self, MAX_INPUTS, SLOT};
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
-use crate::words::{Scheme, Variant};
+use crate::choices::{Scheme, Variant};
 use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
 

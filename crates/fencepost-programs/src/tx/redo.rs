@@ -2,8 +2,8 @@
 
 use super::record::{UNIT, code, fold, seal};
 use super::{APPLIED, COMMIT, Tx};
+use crate::choices::Variant;
 use crate::sites;
-use crate::words::Variant;
 use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, At, Buffered, Mem, Val, Width};
 

@@ -1,9 +1,9 @@
 //! How transactions run, fixed when a program is built.
 
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::Layout;
 use crate::pool::Pool;
 use crate::settings::Settings;
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, Mem, Span};
 
@@ -36,7 +36,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Reserves room for records of `stores` stores per thread and takes over the allocation pools. `stores` counts the 8-byte words
+    /// Reserves space for records of `stores` stores per thread and takes over the allocation pools. `stores` counts the 8-byte words
     /// that the largest transaction stores, new blocks included; each may take a record of its own.
     pub fn new(layout: &mut Layout, s: &Settings, coupling: Coupling, stores: u64, pool: Pool) -> Runtime {
         let log_bytes = (RECORDS + stores * 64).max(PAGE).next_multiple_of(PAGE);

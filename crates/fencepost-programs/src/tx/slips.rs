@@ -1,7 +1,7 @@
 //! What a transaction that makes a deliberate mistake remembers. None of this exists in a fixed build.
 
 use super::region::Region;
-use crate::words::Variant;
+use crate::choices::Variant;
 use fencepost_kernel::Dialect;
 
 /// What the running transaction will do wrong, and what it holds back to that end.

@@ -2,8 +2,8 @@
 
 use super::runtime::Runtime;
 use super::slips::Slips;
+use crate::choices::Variant;
 use crate::sites;
-use crate::words::Variant;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{At, Mem, Mode, Pm, Val, Width};
 

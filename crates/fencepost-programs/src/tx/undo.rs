@@ -2,8 +2,8 @@
 
 use super::record::{MAX_PAYLOAD, UNIT, code, fold, library_head, previous, range_code, seal, units};
 use super::{COMMIT, NO_LINE, Tx};
+use crate::choices::Variant;
 use crate::sites;
-use crate::words::Variant;
 use fencepost_kernel::planted;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Flavour, Mem, Mode, Shape, Val, Width};

@@ -257,7 +257,7 @@ fn hardware_and_volatile_runs_log_and_flush_nothing() {
             // The operations' transactions (of two requests that are merged, the merge), and the empty one with which each run of a thread ends.
             let tx = if about.name == "echo" { hardware.tx } else { 8 };
             assert!(tx >= 4, "{}", about.name);
-            assert_eq!(hardware, Cost { tx, ..volatile }, "{} {}", about.name, scheme.word());
+            assert_eq!(hardware, Cost { tx, ..volatile }, "{} {}", about.name, scheme.name());
             assert_eq!(
                 volatile,
                 Cost {

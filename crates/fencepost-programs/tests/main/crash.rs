@@ -30,12 +30,12 @@ fn correct_programs_survive_every_strict_prefix() {
             for (seed, dialect) in [(1, SO), (2, ADR), (3, DELEGATED), (4, HARDWARE)] {
                 let s = settings(about.name, *scheme, Variant::Correct, seed);
                 let got = with_program(about.name, &s, Strict(dialect, seed)).unwrap();
-                let states = got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.name, scheme.word(), dialect.name));
+                let states = got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.name, scheme.name(), dialect.name));
                 assert!(
                     states > 50,
                     "{} {} {}: only {states} states",
                     about.name,
-                    scheme.word(),
+                    scheme.name(),
                     dialect.name
                 );
             }
@@ -54,7 +54,7 @@ fn all_transactions_of_tpcc_survive_every_strict_prefix() {
                 s.params
                     .push(("mix".into(), fencepost_kernel::params::Raw::Text(mix.into())));
                 let got = with_program("tpcc", &s, Strict(dialect, seed)).unwrap();
-                got.unwrap_or_else(|e| panic!("{mix} {} {}: {e}", scheme.word(), dialect.name));
+                got.unwrap_or_else(|e| panic!("{mix} {} {}: {e}", scheme.name(), dialect.name));
             }
         }
     }
@@ -71,7 +71,7 @@ fn correct_programs_survive_random_x86_states() {
             ] {
                 let s = settings(about.name, *scheme, Variant::Correct, seed);
                 let got = with_program(about.name, &s, Random(dialect, order, 2, seed)).unwrap();
-                got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.name, scheme.word(), dialect.name));
+                got.unwrap_or_else(|e| panic!("{} {} {}: {e}", about.name, scheme.name(), dialect.name));
             }
         }
     }
@@ -169,7 +169,7 @@ fn audits_notice_corrupted_words() {
                 caught * share > words,
                 "{} {}: {caught} of {words}",
                 about.name,
-                scheme.word()
+                scheme.name()
             );
         }
     }

@@ -110,7 +110,7 @@ fn all_modes_do_the_same_operations() {
     ] {
         let reference = long(word, Scheme::UndoArray, VOLATILE, ops);
         for scheme in [Scheme::UndoArray, Scheme::UndoList, Scheme::Redo] {
-            assert_eq!(long(word, scheme, ADR, ops), reference, "{word} {}", scheme.word());
+            assert_eq!(long(word, scheme, ADR, ops), reference, "{word} {}", scheme.name());
         }
         assert_eq!(
             long(word, Scheme::UndoArray, HARDWARE, ops),

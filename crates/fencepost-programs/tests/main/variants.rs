@@ -81,7 +81,7 @@ fn check(model: Model) {
                     with_program(about.name, &s, Try(model, seed)).unwrap().is_err()
                 });
                 if hit != must {
-                    wrong.push(format!("{} {} {}: {hit}", about.name, scheme.word(), variant.word()));
+                    wrong.push(format!("{} {} {}: {hit}", about.name, scheme.name(), variant.name()));
                 }
                 convicted += usize::from(hit);
             }

@@ -96,7 +96,7 @@ fn a_durable_queue_keeps_no_epochs() {
     assert_eq!(b.lines(), [pm_line(0), pm_line(1)]);
 }
 
-/// A full write queue holds persists back, lets FENCEs pass, and the design goes on when there is room.
+/// A full write queue holds persists back, lets FENCEs pass, and the design goes on when an entry is free.
 #[test]
 fn a_refused_persist_waits_for_room() {
     let mut b = bench_with(&slow(), 2, 1);

@@ -121,7 +121,7 @@ fn planted_faults_are_convicted() {
             assert!(
                 convicted.is_some(),
                 "{} (merge: {merge}) was never convicted",
-                fault.word()
+                fault.name()
             );
         }
     }

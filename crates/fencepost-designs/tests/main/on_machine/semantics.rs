@@ -103,7 +103,7 @@ fn a_durable_queue_needs_no_pcommit() {
     assert!(r.design_counts[0] > 0);
 }
 
-/// DPO-SEM13: a full persist buffer blocks the L1, which shows as a stall; with room it does not.
+/// DPO-SEM13: a full persist buffer blocks the L1, which shows as a stall; with free entries it does not.
 #[test]
 fn a_full_persist_buffer_stalls_the_core() {
     let stalled = |entries: &str| {

@@ -20,8 +20,8 @@ use pcm::*;
 /// A medium with a name.
 #[derive(Copy, Clone)]
 pub struct MediaPreset {
-    /// Its word on the command line.
-    pub word: &'static str,
+    /// Its name on the command line.
+    pub name: &'static str,
     /// One sentence.
     pub doc: &'static str,
     /// Its parameters.
@@ -34,63 +34,63 @@ impl MediaSpec {
     /// Every named medium, in the order in which they are listed to users.
     pub const PRESETS: &'static [MediaPreset] = &[
         MediaPreset {
-            word: "ddr3-1600",
+            name: "ddr3-1600",
             doc: "DDR3-1600 11-11-11, one rank of eight 4 Gb x8 devices; as persistent memory: battery backed.",
             spec: MediaSpec::default,
             marks: &[],
         },
         MediaPreset {
-            word: "ddr4-2400",
+            name: "ddr4-2400",
             doc: "DDR4-2400 17-17-17, one rank of eight 8 Gb x8 devices.",
             spec: ddr4_2400,
             marks: DDR4_2400,
         },
         MediaPreset {
-            word: "pcm",
+            name: "pcm",
             doc: "Phase-change memory of the delegated-ordering paper: 533 MHz, 120 ns array read, 150 ns write pulse.",
             spec: pcm,
             marks: PCM,
         },
         MediaPreset {
-            word: "pwq",
+            name: "pwq",
             doc: "The same phase-change memory behind a durable write queue.",
             spec: pwq,
             marks: PWQ,
         },
         MediaPreset {
-            word: "nvm-2400",
+            name: "nvm-2400",
             doc: "Non-volatile memory as gem5 models it: 150 ns read, 500 ns write, 128 writes buffered in the module.",
             spec: nvm_2400,
             marks: NVM_2400,
         },
         MediaPreset {
-            word: "themis-pcm",
+            name: "themis-pcm",
             doc: "Phase-change memory of the Themis paper: nvm-2400 with a 346 ns read.",
             spec: themis_pcm,
             marks: THEMIS_PCM,
         },
         MediaPreset {
-            word: "broi-nvm",
+            name: "broi-nvm",
             doc: "NVRAM DIMM of the BROI paper: 36 ns row hit, 100/300 ns read/write row conflict, 8 banks of 2 KB rows.",
             spec: broi_nvm,
             marks: BROI_NVM,
         },
         MediaPreset {
-            word: "loc-nvm",
+            name: "loc-nvm",
             doc: "Memory of the loose-ordering paper: 8 banks, every access 168 cycles of 1 GHz.",
             spec: loc_nvm,
             marks: LOC_NVM,
         },
         MediaPreset {
-            word: "fgc-pcm",
+            name: "fgc-pcm",
             doc: "Phase-change memory of the per-task-committing paper: 55/150 ns, 2 channels x 2 ranks x 8 sub-ranks.",
             spec: fgc_pcm,
             marks: FGC_PCM,
         },
     ];
     /// The parameters of a named medium.
-    pub fn preset(word: &str) -> Option<MediaSpec> {
-        let preset = Self::PRESETS.iter().find(|p| p.word == word)?;
+    pub fn preset(name: &str) -> Option<MediaSpec> {
+        let preset = Self::PRESETS.iter().find(|p| p.name == name)?;
         Some((preset.spec)())
     }
 }
@@ -105,14 +105,14 @@ mod tests {
         let default = MediaSpec::default();
         for p in MediaSpec::PRESETS {
             let spec = (p.spec)();
-            assert_eq!(spec.validate(), Ok(()), "{}", p.word);
+            assert_eq!(spec.validate(), Ok(()), "{}", p.name);
             for f in MediaSpec::fields() {
                 let differs = spec.get(f.name) != default.get(f.name);
                 let marks = p.marks.iter().filter(|m| m.field == f.name).count();
-                assert_eq!(marks, usize::from(differs), "{}: {}", p.word, f.name);
+                assert_eq!(marks, usize::from(differs), "{}: {}", p.name, f.name);
             }
             let known: Vec<_> = MediaSpec::fields().iter().map(|f| f.name).collect();
-            assert!(p.marks.iter().all(|m| known.contains(&m.field)), "{}", p.word);
+            assert!(p.marks.iter().all(|m| known.contains(&m.field)), "{}", p.name);
         }
         assert_eq!(MediaSpec::preset("ddr5"), None);
     }

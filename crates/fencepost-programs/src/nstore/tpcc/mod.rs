@@ -17,6 +17,7 @@ pub use input::Transaction;
 pub use model::TpccModel;
 
 use super::SCHEMES;
+use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::registers::RegisterAudit;
@@ -24,7 +25,6 @@ use crate::settings::{Described, ProgramError, Settings, impossible, read_params
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{Runtime, Tx, recovered_by_logs};
-use crate::words::{Coupling, Scheme, Variant};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
 use input::{Kind, Mix, transaction};

@@ -97,10 +97,10 @@ impl X86 {
         let mut image = persistent(initial);
         let lines: BTreeSet<u64> = self.words.keys().map(|w| w / 64).collect();
         for line in lines {
-            let floor = self.durable.get(&line).copied().unwrap_or(0);
+            let oldest = self.durable.get(&line).copied().unwrap_or(0);
             // A line keeps what is durable, or gets everything, or stands anywhere between (each word for itself, if unordered).
             let whole = match rng.below(3) {
-                0 => Some(floor),
+                0 => Some(oldest),
                 1 => Some(u64::MAX),
                 _ => None,
             };
@@ -109,10 +109,10 @@ impl X86 {
                 let newer: Vec<u64> = words
                     .iter()
                     .flat_map(|w| w.1.iter().map(|v| v.0))
-                    .filter(|n| *n > floor)
+                    .filter(|n| *n > oldest)
                     .collect();
                 match rng.below(newer.len() as u64 + 1) {
-                    0 => floor,
+                    0 => oldest,
                     n => newer[n as usize - 1],
                 }
             };

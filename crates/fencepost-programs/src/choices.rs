@@ -1,8 +1,8 @@
-//! The words a user chooses a run by: logging scheme, coupling of log and data, and the deliberate mistakes.
+//! What a user chooses a run by: logging scheme, coupling of log and data, and the deliberate mistakes.
 
-use fencepost_kernel::{Dialect, Flavour, LogPath, Logging, Mode, Shape, param_words};
+use fencepost_kernel::{Dialect, Flavour, LogPath, Logging, Mode, Shape, param_enum};
 
-param_words! {
+param_enum! {
     /// How the software transaction runtime makes an update atomic.
     pub enum Scheme {
         /// Undo log in an array, written where the store stands: one sequential record per update, then the update in place.
@@ -22,7 +22,7 @@ param_words! {
     }
 }
 
-param_words! {
+param_enum! {
     /// How many undo records share one log-to-data barrier.
     pub enum Coupling {
         /// `grouped` where log records take the temporal path, `per-store` where they are non-temporal.
@@ -34,7 +34,7 @@ param_words! {
     }
 }
 
-param_words! {
+param_enum! {
     /// The correct program, or one deliberate mistake. Every variant differs from `correct` in the named way only.
     pub enum Variant {
         /// No mistake.
