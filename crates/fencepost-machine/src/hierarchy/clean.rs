@@ -1,8 +1,9 @@
 //! Cleans: a flush instruction or the design walks the hierarchy for a dirty copy.
 
-use super::lines::Behind;
+use super::lines::{Behind, Entry};
 use super::outside::Outside;
-use super::state::{CleanRequest, Departure, Hierarchy, Side, Step};
+use super::private::Departure;
+use super::state::{CleanRequest, Hierarchy, Side, Step};
 use super::tags::{Evicted, State};
 use crate::seam::{CleanKind, Exit, Gate, Level, Why};
 use fencepost_kernel::planted;
@@ -25,13 +26,14 @@ impl Hierarchy {
         let Some(c) = self.cleans[slot as usize] else {
             return;
         };
-        if self.bus.lines.wait(c.line, Behind::Clean(slot)) {
+        let at = self.bus.lines.entry(c.line);
+        if self.bus.lines.wait(at, Behind::Clean(slot)) {
             return;
         }
         let full = |m: &Hierarchy, p: CoreId| {
             m.hooks.holds && m.cores[p.index()].write_back.len() >= m.spec.l1.writeback_buffer as usize
         };
-        let mut holders = self.bus.lines.holders(c.line);
+        let mut holders = self.bus.lines.holders(at);
         let holder = holders.find_map(|p| match self.private_state(p, c.line) {
             Some((_, true, meta)) => Some((p, meta)),
             _ => None,
@@ -53,7 +55,7 @@ impl Hierarchy {
         if let Some((p, _)) = holder {
             self.pass_down(p, c.line);
         }
-        let llc_dirty = self.settle_copies(c.line, c.kind);
+        let llc_dirty = self.settle_copies((c.line, at), c.kind);
         match (holder, llc_dirty) {
             (Some((p, meta)), _) if c.kind == CleanKind::ToLlc => self.move_to_llc(out, p, c.line, meta, &notify),
             (Some((p, meta)), _) => {
@@ -76,15 +78,13 @@ impl Hierarchy {
     }
 
     /// Applies the clean to every copy; answers the shared cache's mark if that copy was dirty.
-    fn settle_copies(&mut self, line: LineAddr, kind: CleanKind) -> Option<u32> {
-        for p in self.bus.lines.holders(line) {
+    fn settle_copies(&mut self, (line, at): (LineAddr, Entry), kind: CleanKind) -> Option<u32> {
+        for p in self.bus.lines.holders(at) {
             let core = &mut self.cores[p.index()];
-            for t in std::iter::once(&mut core.l1).chain(core.l2.as_mut()) {
-                let Some(w) = t.find(line) else { continue };
+            let ways = core.ways(line);
+            for (t, w) in core.copies(ways) {
                 match kind {
-                    CleanKind::Invalidate => {
-                        t.remove(w);
-                    }
+                    CleanKind::Invalidate => t.drop_way(w),
                     CleanKind::KeepShared => {
                         t.set_state(w, State::Shared);
                         t.set_dirty(w, false);
@@ -103,9 +103,7 @@ impl Hierarchy {
         let was = llc.dirty(w).then(|| llc.meta(w));
         match kind {
             CleanKind::ToLlc => {}
-            CleanKind::Invalidate => {
-                llc.remove(w);
-            }
+            CleanKind::Invalidate => llc.drop_way(w),
             _ => {
                 llc.set_dirty(w, false);
                 llc.set_meta(w, 0);

@@ -1,7 +1,8 @@
 //! Non-temporal stores to lines that some cache holds: the line goes home to memory first.
 
 use super::outside::Outside;
-use super::state::{Departure, Hierarchy};
+use super::private::Departure;
+use super::state::Hierarchy;
 use crate::seam::{Cause, Exit, Gate, Level, Way, Why};
 use fencepost_kernel::planted;
 use fencepost_kernel::{LineAddr, WriteCause};
@@ -9,18 +10,20 @@ use fencepost_kernel::{LineAddr, WriteCause};
 impl Hierarchy {
     /// Whether any cache or write-back buffer holds the line, or its data is under way between them.
     pub fn held(&self, line: LineAddr) -> bool {
-        let mut holders = self.bus.lines.holders(line);
-        self.bus.lines.is_busy(line)
+        let lines = &self.bus.lines;
+        let known = lines
+            .find(line)
+            .is_some_and(|at| lines.is_busy(at) || lines.holders(at).any(|p| self.private_state(p, line).is_some()));
+        known
             || self.llc.tags.find(line).is_some()
             || waits(&self.llc.write_back, line)
-            || self.cores.iter().any(|c| waits(&c.write_back, line))
-            || holders.any(|p| self.private_state(p, line).is_some())
+            || self.cores.iter().any(|c| c.waits_to_leave(line))
     }
 
     /// Whether some holder of the line may not write it to memory yet. A copy that already waits in a write-back buffer
     /// goes first: were the non-temporal store to overtake it, older bytes would end up over newer ones.
     pub(super) fn holders_refuse(&mut self, out: &mut impl Outside, line: LineAddr) -> Option<Cause> {
-        let parked = self.cores.iter().any(|c| waits(&c.write_back, line));
+        let parked = self.cores.iter().any(|c| c.waits_to_leave(line));
         if parked || waits(&self.llc.write_back, line) {
             return Some(Cause::OrderPending);
         }
@@ -54,7 +57,8 @@ impl Hierarchy {
                 false => true,
             };
         }
-        for p in self.bus.lines.holders(line) {
+        let at = self.bus.lines.entry(line);
+        for p in self.bus.lines.holders(at) {
             if planted!(
                 "hierarchy.copies-survive-bypass",
                 "a non-temporal store takes its line out of every cache"
@@ -62,8 +66,13 @@ impl Hierarchy {
                 continue;
             }
             let core = &mut self.cores[p.index()];
-            let copies = [core.l1.take(line), core.l2.as_mut().and_then(|t| t.take(line))];
-            self.counters.invalidations += u64::from(copies.iter().any(Option::is_some));
+            let ways = core.ways(line);
+            let mut copies = 0;
+            core.copies(ways).for_each(|(tags, way)| {
+                tags.drop_way(way);
+                copies += 1;
+            });
+            self.counters.invalidations += u64::from(copies > 0);
         }
         self.llc.tags.take(line);
         if dirty {
@@ -78,7 +87,9 @@ impl Hierarchy {
             meta,
             frozen: false,
         };
-        let private = self.bus.lines.holders(line).filter_map(|core| {
+        let at = self.bus.lines.find(line);
+        let holders = at.into_iter().flat_map(|at| self.bus.lines.holders(at));
+        let private = holders.filter_map(|core| {
             let (_, dirty, meta) = self.private_state(core, line)?;
             dirty.then(|| (Level::L1(core), way(meta)))
         });

@@ -1,12 +1,13 @@
 //! Fills: a granted miss's data arrives.
 
-use super::lines::Behind;
+use super::lines::{Behind, Entry};
 use super::outside::Outside;
 use super::state::{Arrived, Hierarchy};
-use super::tags::{Spot, State, WayRef};
+use super::tags::{Spot, State, Tags, WayRef};
 use crate::seam::{Cause, Level};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, LineAddr};
+use std::collections::VecDeque;
 
 /// A way, and whether the line is there already.
 type Place = (WayRef, bool);
@@ -15,16 +16,16 @@ impl Hierarchy {
     /// Installs the line of a miss. `None` if the write-back buffer is full; the fill is tried again when it is not.
     pub fn fill(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) -> Option<Arrived> {
         let m = &self.cores[core.index()].misses[miss];
-        let (line, fill, words) = (m.line, m.fill, m.words.as_deref().copied());
+        let (line, at, fill) = (m.line, m.at, m.fill);
         if let Some(f) = fill {
-            let Some((in_l1, in_l2)) = self.free_ways(out, core, line) else {
+            let Some((in_l1, in_l2)) = self.free_ways(out, core, line, f.held) else {
                 self.charge_miss(core, miss, Cause::WbbFull);
                 self.cores[core.index()].stuck_fills.push(miss);
                 return None;
             };
-            // A copy that the L1 has already may have been stored to since the request was granted.
-            let here = self.keeps_bytes() && in_l1.1;
-            let words = self.words(Level::L1(core), line).filter(|_| here).or(words);
+            if self.keeps_bytes() {
+                self.fill_words(core, miss, in_l1.1);
+            }
             let c = &mut self.cores[core.index()];
             if let (Some(l2), Some((way, here))) = (c.l2.as_mut(), in_l2) {
                 let (was, meta) = if here {
@@ -42,22 +43,33 @@ impl Hierarchy {
             };
             let state = if was || f.dirty { State::Modified } else { f.state };
             c.l1.put(way, line, state, was || f.dirty, if was { meta } else { f.meta });
-            self.bus.lines.add_holder(line, core);
-            self.set_words(Level::L1(core), line, words);
-            self.set_words(Level::L2(core), line, words);
+            self.bus.lines.add_holder(at, core);
         }
-        let m = self.cores[core.index()].misses.close(miss);
+        let c = &mut self.cores[core.index()];
+        let m = c.misses.close(miss);
+        let waiters = std::mem::replace(&mut m.waiters, c.spare.pop().unwrap_or_default());
+        let freed = m.drop_copies;
         self.counters.miss_time += out.now() - m.since;
-        if m.drop_copies {
+        if freed {
             // Nobody holds the line now, and whoever queued up behind it asks after the store has performed.
-            self.line_free(out, line);
+            self.line_free(out, at);
         }
         Some(Arrived {
             core,
-            line,
-            waiters: m.waiters,
-            freed: m.drop_copies,
+            waiters,
+            at,
+            freed,
         })
+    }
+
+    /// The bytes of a miss arrive in the private caches. A copy that the L1 has already (`here`) may have been stored to since
+    /// the request was granted, and is newer.
+    fn fill_words(&mut self, core: CoreId, miss: u8, here: bool) {
+        let m = &self.cores[core.index()].misses[miss];
+        let (line, arrived) = (m.line, m.words.as_deref().copied());
+        let words = self.words(Level::L1(core), line).filter(|_| here).or(arrived);
+        self.set_words(Level::L1(core), line, words);
+        self.set_words(Level::L2(core), line, words);
     }
 
     /// The waiters of a miss have acted: the next request for the line goes on.
@@ -65,15 +77,19 @@ impl Hierarchy {
         arrived.waiters.clear();
         self.cores[arrived.core.index()].spare.push(arrived.waiters);
         if !arrived.freed {
-            self.line_free(out, arrived.line);
+            self.line_free(out, arrived.at);
         }
     }
 
     /// The line's data has arrived: whoever queued up behind it asks again, in order.
-    fn line_free(&mut self, out: &mut impl Outside, line: LineAddr) {
-        let Some((index, mut queue)) = self.bus.lines.set_free(line) else {
-            return;
-        };
+    #[inline]
+    fn line_free(&mut self, out: &mut impl Outside, at: Entry) {
+        if let Some((index, queue)) = self.bus.lines.set_free(at) {
+            self.ask_in_order(out, index, queue);
+        }
+    }
+    #[inline(never)] // few lines have someone waiting behind them
+    fn ask_in_order(&mut self, out: &mut impl Outside, index: u32, mut queue: VecDeque<Behind>) {
         for b in queue.drain(..) {
             self.regrant(out, b);
         }
@@ -81,13 +97,23 @@ impl Hierarchy {
     }
 
     /// The ways for `line` in the core's private caches, first and second level, made free where the line is not there yet (the
-    /// second word says whether it is). `None` if the write-back buffer has no entry for a victim.
-    fn free_ways(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr) -> Option<(Place, Option<Place>)> {
+    /// second word says whether it is; without `held` it cannot be). `None` if the write-back buffer has no entry for a victim.
+    fn free_ways(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        line: LineAddr,
+        held: bool,
+    ) -> Option<(Place, Option<Place>)> {
+        let spot = |tags: &Tags| match held {
+            true => tags.spot(line),
+            false => tags.spot_of_absent(line),
+        };
         let free = |m: &Hierarchy| {
             let c = &m.cores[core.index()];
             !m.hooks.holds || c.write_back.len() < m.spec.l1.writeback_buffer as usize
         };
-        let in_l1 = match self.cores[core.index()].l1.spot(line) {
+        let in_l1 = match spot(&self.cores[core.index()].l1) {
             Spot::Here(way) => (way, true),
             Spot::Free(way) => (way, false),
             Spot::Full(victim) => {
@@ -100,7 +126,7 @@ impl Hierarchy {
                 (victim, false)
             }
         };
-        let in_l2 = match self.cores[core.index()].l2.as_ref().map(|l2| l2.spot(line)) {
+        let in_l2 = match self.cores[core.index()].l2.as_ref().map(spot) {
             None => return Some((in_l1, None)),
             Some(Spot::Here(way)) => (way, true),
             Some(Spot::Free(way)) => (way, false),

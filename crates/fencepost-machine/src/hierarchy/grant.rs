@@ -1,9 +1,10 @@
 //! Bus grants: the atomic order point. All coherence state moves here; data follows at the fill.
 
 use super::held::Words;
-use super::lines::Behind;
+use super::lines::{Behind, Entry};
 use super::outside::Outside;
-use super::state::{Departure, FillState, Hierarchy, Step};
+use super::private::{Departure, FillState};
+use super::state::{Hierarchy, Step};
 use super::tags::State;
 use crate::seam::{Cause, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
 use fencepost_kernel::planted;
@@ -22,11 +23,15 @@ impl Hierarchy {
     pub fn grant(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
         let me = Behind::Miss(core, miss);
         let m = &self.cores[core.index()].misses[miss];
-        let (line, exclusive, drop_copies, by) = (m.line, m.exclusive, m.drop_copies, m.waiters[0].hart());
-        if self.bus.lines.wait(line, me) {
+        let (line, at, exclusive, drop_copies) = (m.line, m.at, m.exclusive, m.drop_copies);
+        let by = m.waiters[0].hart();
+        if self.bus.lines.wait(at, me) {
             return;
         }
-        let own = self.private_state(core, line);
+        let own = match self.bus.lines.may_hold(at, core) {
+            true => self.private_state(core, line),
+            false => None,
+        };
         if !drop_copies && self.answered_privately(out, core, miss, own) {
             return;
         }
@@ -66,10 +71,11 @@ impl Hierarchy {
             self.expel(out, line);
         }
         let own_words = own.and_then(|_| self.private_words(core, line));
-        let taken = self.move_peers(out, core, line, kind.invalidates());
+        let taken = self.move_peers(out, core, (line, at), kind.invalidates());
         let (fill, in_llc) = self.fill_state(line, exclusive, &taken);
         let fill = FillState {
             dirty: fill.dirty || own.is_some_and(|o| o.1),
+            held: own.is_some(),
             ..fill
         };
         let unanswered = planted!(
@@ -86,16 +92,15 @@ impl Hierarchy {
         let words = match source {
             Source::Nowhere => own_words,
             Source::Peer if supplied => self.keeps_bytes().then(|| out.supplied(line)),
-            Source::Peer => taken.words,
+            Source::Peer => taken.words.map(|words| *words),
             Source::Llc => self.words(Level::Llc, line),
             Source::Memory => None,
         };
+        self.set_miss_words(core, miss, words);
         let m = &mut self.cores[core.index()].misses[miss];
-        m.words = words.map(Box::new);
         m.granted = true;
-        m.kind = kind;
         m.fill = (!drop_copies).then_some(fill);
-        self.bus.lines.set_busy(line);
+        self.bus.lines.set_busy(at);
         self.schedule_data(out, core, miss, by, line, source);
     }
 
@@ -130,8 +135,12 @@ impl Hierarchy {
         miss: u8,
         own: Option<(State, bool, u32)>,
     ) -> bool {
-        let m = &self.cores[core.index()].misses[miss];
-        let (line, exclusive) = (m.line, m.exclusive);
+        let c = &mut self.cores[core.index()];
+        if own.is_none() && c.write_back.is_empty() {
+            return false;
+        }
+        let m = &c.misses[miss];
+        let (line, at, exclusive) = (m.line, m.at, m.exclusive);
         let mut words = self.private_words(core, line);
         let keeps = self.keeps_bytes();
         let c = &mut self.cores[core.index()];
@@ -145,21 +154,23 @@ impl Hierarchy {
                     state: State::Modified,
                     dirty: true,
                     meta: d.way.meta,
+                    held: true,
                 })
             }
             (None, Some((state, _, meta))) if !exclusive || state.writable() => Some(FillState {
                 state,
                 dirty: false,
                 meta,
+                held: true,
             }),
             _ => None,
         };
         let Some(fill) = fill else { return false };
+        self.set_miss_words(core, miss, words);
         let m = &mut self.cores[core.index()].misses[miss];
         m.granted = true;
-        m.words = words.map(Box::new);
         m.fill = Some(fill);
-        self.bus.lines.set_busy(line);
+        self.bus.lines.set_busy(at);
         let now = out.now();
         out.schedule(now, Step::Fill(core, miss));
         true
@@ -178,7 +189,8 @@ impl Hierarchy {
         }
         for p in (0..self.cores.len()).map(|i| CoreId(i as u8)) {
             let own = p == core;
-            if self.cores[p.index()]
+            let peer = &self.cores[p.index()];
+            if peer
                 .write_back
                 .iter()
                 .any(|d| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty()))
@@ -221,14 +233,16 @@ impl Hierarchy {
         &mut self,
         out: &mut impl Outside,
         core: CoreId,
-        line: LineAddr,
+        (line, at): (LineAddr, Entry),
         invalidate: bool,
     ) -> Taken {
         debug_assert!(self.all_holders_are_noted(line));
         let mut taken = Taken::default();
-        for p in self.bus.lines.holders(line).filter(|p| *p != core) {
-            let Some((state, dirty, mut meta)) = self.private_state(p, line) else {
-                self.bus.lines.drop_holder(line, p);
+        for p in self.bus.lines.holders(at).filter(|p| *p != core) {
+            let peer = &self.cores[p.index()];
+            let ways = peer.ways(line);
+            let Some((state, dirty, mut meta)) = peer.state(ways) else {
+                self.bus.lines.drop_holder(at, p);
                 continue;
             };
             if invalidate
@@ -241,9 +255,9 @@ impl Hierarchy {
             }
             if state.writable() {
                 taken.supplied = true;
-                taken.words = self.private_words(p, line);
+                taken.words = self.private_words(p, line).map(Box::new);
             }
-            if dirty {
+            if dirty && self.keeps_bytes() {
                 self.agree(p, line);
             }
             let mut keep_dirty = dirty;
@@ -269,27 +283,24 @@ impl Hierarchy {
                     meta = 0;
                 }
             }
-            let c = &mut self.cores[p.index()];
+            let copies = self.cores[p.index()].copies(ways);
             if invalidate {
                 self.counters.invalidations += 1;
-                c.l1.take(line);
-                c.l2.as_mut().map(|t| t.take(line));
-                self.bus.lines.drop_holder(line, p);
+                copies.for_each(|(tags, way)| tags.drop_way(way));
+                self.bus.lines.drop_holder(at, p);
                 taken.dirty |= keep_dirty;
                 taken.meta = taken.meta.max(if dirty { meta } else { 0 });
             } else {
                 taken.shared = true;
-                for t in std::iter::once(&mut c.l1).chain(c.l2.as_mut()) {
-                    if let Some(w) = t.find(line) {
-                        if !planted!(
-                            "hierarchy.downgrade-keeps-permission",
-                            "a core whose line another one reads asks before it writes again"
-                        ) {
-                            t.set_state(w, State::Shared);
-                        }
-                        t.set_dirty(w, false);
-                        t.set_meta(w, 0);
+                for (tags, way) in copies {
+                    if !planted!(
+                        "hierarchy.downgrade-keeps-permission",
+                        "a core whose line another one reads asks before it writes again"
+                    ) {
+                        tags.set_state(way, State::Shared);
                     }
+                    tags.set_dirty(way, false);
+                    tags.set_meta(way, 0);
                 }
                 if keep_dirty {
                     let words = self.words(Level::L1(p), line);
@@ -325,6 +336,7 @@ impl Hierarchy {
                     state,
                     dirty: false,
                     meta: 0,
+                    held: false,
                 },
                 way.is_some(),
             );
@@ -344,6 +356,7 @@ impl Hierarchy {
                 state,
                 dirty,
                 meta: taken.meta.max(llc_meta),
+                held: false,
             },
             way.is_some(),
         )
@@ -358,5 +371,5 @@ pub(super) struct Taken {
     dirty: bool,
     meta: u32,
     /// Bytes of the copy that answers.
-    words: Option<Words>,
+    words: Option<Box<Words>>,
 }

@@ -2,10 +2,11 @@
 
 use super::held::Words;
 use super::outside::Outside;
-use super::state::{Departure, Hierarchy, Side};
+use super::private::Departure;
+use super::state::{Hierarchy, Side};
 use super::tags::{Evicted, Spot, State};
 use super::versions::level_key;
-use crate::seam::{Exit, Gate, Level, Why, Write};
+use crate::seam::{Exit, Gate, Level, Way, Why, Write};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, WriteCause};
 
@@ -45,21 +46,23 @@ impl Hierarchy {
         why: Why,
         notify: Vec<(HartId, u64)>,
     ) {
-        let (way, data) = (gone.way(), self.leaving_data(out, from, gone.line));
+        let way = gone.way();
+        if notify.is_empty() && !self.hooks.holds && !self.hooks.leaving && !self.keeps_bytes() {
+            // As most do: the line only changes caches, and nobody looks at its bytes.
+            self.counters.private_writebacks += 1;
+            return self.insert_below(out, from, &way, None);
+        }
         let departure = Departure {
             from,
             way,
-            data,
+            data: self.leaving_data(out, from, gone.line),
             why,
             notify,
             since: out.now(),
         };
         if self.hooks.holds {
             let core = private_core(from);
-            let behind = self.cores[core.index()]
-                .write_back
-                .iter()
-                .any(|d| d.way.line == way.line);
+            let behind = self.cores[core.index()].waits_to_leave(way.line);
             if behind || out.may_leave(self, from, &way, why) != Gate::Go {
                 self.cores[core.index()].write_back.push_back(departure);
                 return;
@@ -89,22 +92,23 @@ impl Hierarchy {
                 _ => self.write_out(out, d.way.line, d.data, WriteCause::Flush, d.notify, false),
             }
         } else if exit != Exit::Drop {
-            match d.from {
-                Level::L1(core) if self.cores[core.index()].l2.is_some() => {
-                    let l2 = self.cores[core.index()].l2.as_mut().expect("just checked");
-                    // Inclusion: the line is there unless a snoop took it, and then it could not have been dirty above.
-                    match l2.find(d.way.line) {
-                        Some(w) => {
-                            l2.set_dirty(w, true);
-                            l2.set_state(w, State::Modified);
-                            l2.set_meta(w, d.way.meta);
-                            self.set_words(Level::L2(core), d.way.line, words);
-                        }
-                        None => self.insert_llc(out, d.way.line, (true, d.way.meta), words),
-                    }
-                }
-                _ => self.insert_llc(out, d.way.line, (true, d.way.meta), words),
-            }
+            self.insert_below(out, d.from, &d.way, words);
+        }
+    }
+
+    /// A dirty line of a private cache goes into the next level.
+    fn insert_below(&mut self, out: &mut impl Outside, from: Level, way: &Way, words: Option<Words>) {
+        if let Level::L1(core) = from
+            && let Some(l2) = &mut self.cores[core.index()].l2
+            // Inclusion: the line is there unless a snoop took it, and then it could not have been dirty above.
+            && let Some(w) = l2.find(way.line)
+        {
+            l2.set_dirty(w, true);
+            l2.set_state(w, State::Modified);
+            l2.set_meta(w, way.meta);
+            self.set_words(Level::L2(core), way.line, words);
+        } else {
+            self.insert_llc(out, way.line, (true, way.meta), words);
         }
     }
 

@@ -2,14 +2,15 @@
 
 use super::lines::Behind;
 use super::outside::Outside;
-use super::state::{Hierarchy, Lookup, Miss, Step, Waiter};
-use super::tags::State;
-use crate::seam::{Cause, Snoop};
+use super::private::{Miss, Waiter};
+use super::state::{Hierarchy, Lookup, Step};
+use super::tags::{State, WayRef};
+use crate::seam::Cause;
 use fencepost_kernel::{CoreId, LineAddr, Ps};
 
 impl Hierarchy {
     /// Looks `line` up for a load (or, `exclusive`, for a store) of a core. On a miss the waiter joins or starts one.
-    #[inline]
+    #[inline(always)] // every load and store of the machine comes through here
     pub fn access(
         &mut self,
         out: &mut impl Outside,
@@ -18,11 +19,11 @@ impl Hierarchy {
         exclusive: bool,
         waiter: Waiter,
     ) -> Lookup {
-        let c = &mut self.cores[core.index()];
-        if let Some(way) = c.l1.find(line)
-            && (!exclusive || c.l1.state(way).writable())
+        let l1 = &mut self.cores[core.index()].l1;
+        if let Some(way) = l1.find_recent(line)
+            && (!exclusive || l1.state(way).writable())
         {
-            c.l1.touch(way);
+            l1.touch(way);
             self.counters.l1_hits += 1;
             return Lookup::Hit(way);
         }
@@ -32,8 +33,9 @@ impl Hierarchy {
     }
 
     /// The line's way in a core's L1, without an access.
-    pub fn l1_way(&self, core: CoreId, line: LineAddr) -> Option<super::tags::WayRef> {
-        self.cores[core.index()].l1.find(line)
+    #[inline]
+    pub fn l1_way(&self, core: CoreId, line: LineAddr) -> Option<WayRef> {
+        self.cores[core.index()].l1.find_recent(line)
     }
 
     /// Takes the line out of every cache on behalf of a non-temporal store.
@@ -41,6 +43,7 @@ impl Hierarchy {
         self.start_miss(out, core, line, true, true, waiter);
     }
 
+    #[inline(never)]
     fn start_miss(
         &mut self,
         out: &mut impl Outside,
@@ -63,39 +66,39 @@ impl Hierarchy {
             c.starved.push_back(waiter);
             return;
         };
-        let mut waiters = c.spare.pop().unwrap_or_default();
+        let miss = c.misses.open(free, line);
+        // Empty, but for the memory that it has.
+        let mut waiters = std::mem::take(&mut miss.waiters);
         waiters.push(waiter);
-        let miss = Miss {
+        *miss = Miss {
             line,
+            at: self.bus.lines.entry(line),
             exclusive,
             drop_copies,
             waiters,
             cause: Cause::LoadCache,
             granted: false,
-            kind: Snoop::Read,
             fill: None,
             since: out.now(),
-            from: None,
+            from: line,
             words: None,
         };
-        c.misses.open(free, line, miss);
-        self.request_bus(out, core, free);
+        let at = self.asks_bus(out.now(), core, line, exclusive);
+        out.schedule(at, Step::Grant(core, free));
     }
 
-    fn request_bus(&mut self, out: &mut impl Outside, core: CoreId, miss: u8) {
-        let l2 = self.spec.l2.as_ref().map_or(Ps::ZERO, |c| c.latency);
-        let asked = out.now() + self.spec.l1.latency + l2;
-        let c = &self.cores[core.index()];
-        let m = &c.misses[miss];
-        // A private second level with enough permission answers without the bus.
-        let private =
-            c.l2.as_ref()
-                .is_some_and(|l2| l2.find(m.line).is_some_and(|w| !m.exclusive || l2.state(w).writable()));
-        let at = match private {
-            true => asked,
-            false => self.bus_slot(asked + self.spec.bus.arbitration),
-        };
-        out.schedule(at, Step::Grant(core, miss));
+    /// When a request that begins now is granted, if its line is not busy then.
+    fn asks_bus(&mut self, now: Ps, core: CoreId, line: LineAddr, exclusive: bool) -> Ps {
+        let mut asked = now + self.spec.l1.latency;
+        if let Some(spec) = &self.spec.l2 {
+            asked += spec.latency;
+            // A private second level with enough permission answers without the bus.
+            let l2 = self.cores[core.index()].l2.as_ref();
+            if l2.is_some_and(|l2| l2.find(line).is_some_and(|w| !exclusive || l2.state(w).writable())) {
+                return asked;
+            }
+        }
+        self.bus_slot(asked + self.spec.bus.arbitration)
     }
 
     /// The first grant that the bus can give at `ready` or later.
@@ -143,21 +146,16 @@ impl Hierarchy {
     #[inline]
     pub(super) fn private_state(&self, core: CoreId, line: LineAddr) -> Option<(State, bool, u32)> {
         let c = &self.cores[core.index()];
-        let l1 = c.l1.find(line).map(|w| (c.l1.state(w), c.l1.dirty(w), c.l1.meta(w)));
-        let Some(l2) = &c.l2 else { return l1 };
-        let below = l2.find(line).map(|w| (l2.state(w), l2.dirty(w), l2.meta(w)));
-        match (l1, below) {
-            (Some(a), Some(b)) => Some((a.0, a.1 || b.1, if a.1 { a.2 } else { b.2 })),
-            (a, b) => a.or(b),
-        }
+        c.state(c.ways(line))
     }
 
     /// Whether the bus has noted every core that holds the line.
     pub(super) fn all_holders_are_noted(&self, line: LineAddr) -> bool {
-        let noted = self.bus.lines.holders(line).fold(0u64, |m, c| m | 1 << c.0);
+        let at = self.bus.lines.find(line);
+        let noted = |c: CoreId| at.is_some_and(|at| self.bus.lines.may_hold(at, c));
         let cores = (0..self.cores.len() as u8).map(CoreId);
         cores
-            .filter(|c| noted >> c.0 & 1 == 0)
+            .filter(|c| !noted(*c))
             .all(|c| self.private_state(c, line).is_none())
     }
 }

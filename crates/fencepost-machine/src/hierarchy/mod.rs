@@ -13,11 +13,12 @@
 //! ([`Step`]) and answers of the controllers; what it needs of the rest of the machine it asks through [`Outside`]. An
 //! access that misses is answered later, by what [`Hierarchy::fill`] returns.
 //!
-//! Reading order: `state`, `outside`, then the way of a miss (`miss`, `grant`, `read`, `fill`) and the way of a dirty line
+//! Reading order: `private`, `state`, `outside`, then the way of a miss (`miss`, `grant`, `read`, `fill`) and the way of a dirty line
 //! (`leave`, `clean`, `expel`, `outgoing`).
 
 mod bytes;
 mod clean;
+mod directory;
 mod expel;
 mod explain;
 mod fill;
@@ -28,6 +29,7 @@ mod lines;
 mod miss;
 mod outgoing;
 mod outside;
+mod private;
 mod read;
 mod registers;
 mod remote;
@@ -38,9 +40,11 @@ mod tags;
 mod tests;
 mod versions;
 mod warm;
+mod wide;
 
 pub use held::StaleBytes;
 pub(crate) use held::Words;
 pub(crate) use outside::Outside;
-pub(crate) use state::{Hierarchy, HierarchyCounters, Lookup, ReadFor, Side, Step, Waiter};
+pub(crate) use private::Waiter;
+pub(crate) use state::{Hierarchy, HierarchyCounters, Lookup, ReadFor, Side, Step};
 pub(crate) use tags::WayRef;

@@ -51,30 +51,29 @@ impl Hierarchy {
         {
             from = line;
         }
-        if let Some(m) = self.cores[core.index()].misses.get_mut(miss) {
-            m.from = Some(from);
-        }
-        let outgoing = &self.interfaces[Side::of(line) as usize].outgoing;
-        let waiting = outgoing
-            .iter()
-            .rfind(|w| w.write.line == from)
-            .map(|w| w.write.data.words);
-        self.set_miss_words(core, miss, waiting);
-        // Anything but the newest bytes is a design that lost a write. Checked runs look.
-        if line.is_persistent() && self.keeps_bytes() {
-            let outgoing = &self.interfaces[Side::Pm as usize].outgoing;
-            let waiting = outgoing.iter().rfind(|w| w.write.line == from).map(|w| &w.write.data);
-            self.counters.stale_reads += u64::from(!out.memory_is_current(line, from, waiting));
+        self.cores[core.index()].misses[miss].from = from;
+        if self.keeps_bytes() {
+            self.look_at_memory(out, core, miss, line, from);
         }
         let at = out.now() + self.spec.llc.latency + self.spec.bus.to_memory;
         out.schedule(at, Step::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
     }
 
+    /// In a checked run: what a read of memory will find at `from`. Anything but the newest bytes is a design that lost a write.
+    fn look_at_memory(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, line: LineAddr, from: LineAddr) {
+        let outgoing = &self.interfaces[Side::of(line) as usize].outgoing;
+        let waiting = outgoing.iter().rfind(|w| w.write.line == from).map(|w| w.write.data);
+        self.set_miss_words(core, miss, waiting.map(|d| d.words));
+        if line.is_persistent() {
+            self.counters.stale_reads += u64::from(!out.memory_is_current(line, from, waiting.as_ref()));
+        }
+    }
+
     /// What will arrive for a miss, where bytes are kept.
+    #[inline]
     pub(super) fn set_miss_words(&mut self, core: CoreId, miss: u8, words: Option<Words>) {
-        let words = words.filter(|_| self.keeps_bytes()).map(Box::new);
-        if let Some(m) = self.cores[core.index()].misses.get_mut(miss) {
-            m.words = words;
+        if self.keeps_bytes() {
+            self.cores[core.index()].misses[miss].words = words.map(Box::new);
         }
     }
 
@@ -93,10 +92,7 @@ impl Hierarchy {
     /// Sends a read to its controller, or lets it wait until the controller's queue has a free entry.
     pub fn send_read(&mut self, out: &mut impl Outside, side: Side, what: ReadFor) {
         let line = match what {
-            ReadFor::Miss(core, miss) => {
-                let m = &self.cores[core.index()].misses[miss];
-                m.from.unwrap_or(m.line)
-            }
+            ReadFor::Miss(core, miss) => self.cores[core.index()].misses[miss].from,
             ReadFor::Design(slot) => self.design_reads[slot as usize].expect("a read under way is known").0,
         };
         let interface = &mut self.interfaces[side as usize];

@@ -7,19 +7,19 @@ use std::ops::{Index, IndexMut};
 const NONE: LineAddr = LineAddr(u64::MAX);
 
 /// Miss registers, with what is known of the miss in each. The lines of all lie side by side, because every miss looks for its
-/// own among them.
+/// own among them. A free register keeps what it was used for last, so that its lists are used again.
 pub(super) struct MissRegisters<M> {
     lines: Vec<LineAddr>,
-    misses: Vec<Option<M>>,
+    misses: Vec<M>,
     open: usize,
 }
 
-impl<M> MissRegisters<M> {
+impl<M: Default> MissRegisters<M> {
     /// So many free registers.
     pub fn new(registers: usize) -> MissRegisters<M> {
         MissRegisters {
             lines: vec![NONE; registers],
-            misses: (0..registers).map(|_| None).collect(),
+            misses: (0..registers).map(|_| M::default()).collect(),
             open: 0,
         }
     }
@@ -30,7 +30,7 @@ impl<M> MissRegisters<M> {
             return None;
         }
         let register = self.lines.iter().position(|l| *l == line)?;
-        self.misses[register].as_mut()
+        Some(&mut self.misses[register])
     }
     /// The first free register.
     #[inline]
@@ -45,32 +45,38 @@ impl<M> MissRegisters<M> {
     pub fn has_free(&self) -> bool {
         self.open < self.lines.len()
     }
-    /// A free register takes the miss of a line.
-    pub fn open(&mut self, register: u8, line: LineAddr, miss: M) {
+    /// A free register takes the miss of a line; what it was used for last, to be replaced.
+    #[inline]
+    pub fn open(&mut self, register: u8, line: LineAddr) -> &mut M {
         let register = usize::from(register);
         self.lines[register] = line;
-        self.misses[register] = Some(miss);
         self.open += 1;
+        &mut self.misses[register]
     }
-    /// Frees the register of an open miss.
-    pub fn close(&mut self, register: u8) -> M {
+    /// Frees the register of an open miss; what is in it, until the register is used again.
+    #[inline]
+    pub fn close(&mut self, register: u8) -> &mut M {
         let register = usize::from(register);
+        debug_assert!(self.lines[register] != NONE, "the miss is open");
         self.lines[register] = NONE;
         self.open -= 1;
-        self.misses[register].take().expect("the miss is open")
+        &mut self.misses[register]
     }
     /// The miss in a register, if it is in use.
     #[inline]
     pub fn get_mut(&mut self, register: u8) -> Option<&mut M> {
-        self.misses[usize::from(register)].as_mut()
+        let register = usize::from(register);
+        (self.lines[register] != NONE).then(|| &mut self.misses[register])
     }
     /// Every open miss.
     pub fn iter(&self) -> impl Iterator<Item = &M> {
-        self.misses.iter().flatten()
+        let all = self.lines.iter().zip(&self.misses);
+        all.filter(|(l, _)| **l != NONE).map(|(_, m)| m)
     }
     /// Every open miss, to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut M> {
-        self.misses.iter_mut().flatten()
+        let all = self.lines.iter().zip(&mut self.misses);
+        all.filter(|(l, _)| **l != NONE).map(|(_, m)| m)
     }
 }
 
@@ -79,13 +85,15 @@ impl<M> Index<u8> for MissRegisters<M> {
     type Output = M;
     #[inline]
     fn index(&self, register: u8) -> &M {
-        self.misses[usize::from(register)].as_ref().expect("the miss is open")
+        debug_assert!(self.lines[usize::from(register)] != NONE, "the miss is open");
+        &self.misses[usize::from(register)]
     }
 }
 impl<M> IndexMut<u8> for MissRegisters<M> {
     #[inline]
     fn index_mut(&mut self, register: u8) -> &mut M {
-        self.misses[usize::from(register)].as_mut().expect("the miss is open")
+        debug_assert!(self.lines[usize::from(register)] != NONE, "the miss is open");
+        &mut self.misses[usize::from(register)]
     }
 }
 
@@ -98,11 +106,13 @@ mod tests {
         let mut registers = MissRegisters::new(2);
         for (line, miss) in [(LineAddr(7), 'a'), (LineAddr(9), 'b')] {
             let free = registers.free().unwrap();
-            registers.open(free, line, miss);
+            *registers.open(free, line) = miss;
         }
         assert_eq!(registers.of(LineAddr(9)).copied(), Some('b'));
         assert_eq!(registers.free(), None);
-        assert_eq!((registers.close(0), registers.free()), ('a', Some(0)));
+        assert_eq!((*registers.close(0), registers.free()), ('a', Some(0)));
         assert_eq!((registers.of(LineAddr(7)).is_none(), registers[1]), (true, 'b'));
+        assert!(registers.get_mut(0).is_none());
+        assert_eq!(registers.iter().collect::<String>(), "b");
     }
 }

@@ -15,7 +15,8 @@ impl Hierarchy {
     /// the sources of persists: behind all cores.
     pub fn may_take_remote(&mut self, out: &mut impl Outside, port: u8, core: CoreId, line: LineAddr) -> bool {
         let me = Behind::Remote(port);
-        if self.bus.lines.wait(line, me) {
+        let at = self.bus.lines.entry(line);
+        if self.bus.lines.wait(at, me) {
             return false;
         }
         if self.write_path_full() {
@@ -33,11 +34,12 @@ impl Hierarchy {
         self.counters.bus_grants += 1;
         // The words that arrive replace those of every copy, wherever it goes from here.
         let words = self.keeps_bytes().then(|| out.line_data(line).words);
-        for p in self.bus.lines.holders(line) {
+        let at = self.bus.lines.entry(line);
+        for p in self.bus.lines.holders(at) {
             self.set_words(Level::L1(p), line, words);
             self.set_words(Level::L2(p), line, words);
         }
-        self.move_peers(out, core, line, true);
+        self.move_peers(out, core, (line, at), true);
         self.insert_llc(out, line, (true, 0), words);
     }
 }

@@ -1,209 +1,129 @@
-//! What a look-up has to know about the ways of a set: eight ways in half a cache line of the host.
+//! What a look-up has to know about the ways of a set, for up to sixteen ways in half a cache line of the host: in which order they
+//! were used, and a byte of each line.
 //!
-//! A byte for each way, its *print*, tells which few ways are worth a comparison with the tag. Eight of them are compared in one
-//! step, as the bytes of one machine word, and most sets are told apart by these bytes alone: the tags themselves, many times as
-//! large, stay out of the host's caches until one of them is likely to be the line. What changes with every access, the order of
-//! use and the state, lies beside the prints.
+//! The byte of a way, its *print*, tells which few ways are worth a comparison with the tag. Eight of them are compared in one step,
+//! as the bytes of one machine word, and most sets are told apart by these bytes alone: the tags themselves, many times as large,
+//! stay out of the host's caches until one of them is likely to be the line.
+
+/// Most ways of such a set.
+pub(super) const MOST: usize = 16;
 
 /// An empty way.
 const EMPTY: u8 = 0;
 /// A frozen version, of whatever line.
 const FROZEN: u8 = 1;
-/// No way of the set: it fills up the last group.
+/// No way of the set.
 const NONE: u8 = 2;
 /// The bit that every current version has.
 const CURRENT: u8 = 0x80;
-/// Ways of a group: those whose prints fit one machine word.
-pub(super) const GROUP: usize = 8;
-/// The lowest and the highest bit of every byte.
-const LOW: u64 = u64::from_ne_bytes([1; GROUP]);
-const HIGH: u64 = LOW << 7;
 
-/// Eight ways of a set.
+/// The lowest and the highest bit of every byte.
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = LOW << 7;
+/// The lowest and the highest bit of every digit of four bits.
+const LOW_DIGIT: u64 = 0x1111_1111_1111_1111;
+const HIGH_DIGIT: u64 = LOW_DIGIT << 3;
+/// The digits from 0 to 15, the first one lowest.
+const DIGITS: u64 = 0xfedc_ba98_7654_3210;
+
+/// A byte that tells most lines of a set apart. `tag`: the part of the line's number that tells all of them apart.
+#[inline]
+pub(super) fn print(tag: u64) -> u8 {
+    CURRENT | (tag ^ tag >> 7) as u8
+}
+
+/// Marks every byte of a word that is `byte`, in its highest bit. One above a marked one may be marked without being it.
+#[inline]
+fn marked(word: u64, byte: u8) -> u64 {
+    let differs = word ^ (LOW * u64::from(byte));
+    differs.wrapping_sub(LOW) & !differs & HIGH
+}
+
+/// The ways of a set, by their positions.
 #[derive(Copy, Clone, Debug)]
 #[repr(align(32))]
-struct Group {
-    prints: [u8; GROUP],
-    /// Whatever the user keeps.
-    flags: [u8; GROUP],
-    /// How many ways of the set were used since the way was: 0 for the one used last. Every way of a set has another age.
-    ages: [u16; GROUP],
-}
-impl Group {
-    /// Marks every way with this print, in the highest bit of its byte. A way above a marked one may be marked without having it.
-    #[inline]
-    fn marked(&self, print: u8) -> u64 {
-        let word = u64::from_le_bytes(self.prints) ^ (LOW * u64::from(print));
-        word.wrapping_sub(LOW) & !word & HIGH
-    }
+pub(super) struct Set {
+    /// The positions as digits, the one used last lowest.
+    order: u64,
+    /// The print of each position. They are changed as whole words, because the host makes a read of a word wait that follows a
+    /// write of one of its bytes.
+    prints: [u64; 2],
 }
 
-/// All sets of a cache. A way is a position in all groups, one behind the other.
-#[derive(Clone, Debug)]
-pub(super) struct Sets {
-    groups: Vec<Group>,
-    /// Groups before the first set, so that a set of two groups lies in one cache line of the host.
-    skipped: usize,
-    /// Groups of a set, less one; they are a power of two, so that a way tells its set.
-    more: usize,
-    /// Ways of a set.
-    ways: usize,
-}
-
-impl Sets {
-    /// Empty ways.
-    pub fn new(ways: usize, sets: usize) -> Sets {
-        let of_set = Sets::groups(ways);
-        let group = |g: usize| {
-            let of_way: [usize; GROUP] = std::array::from_fn(|i| g % of_set * GROUP + i);
-            Group {
-                prints: of_way.map(|w| if w < ways { EMPTY } else { NONE }),
-                flags: [0; GROUP],
-                // What is no way is older than any, so that no use makes it older still.
-                ages: of_way.map(|w| if w < ways { w as u16 } else { u16::MAX }),
-            }
+impl Set {
+    /// So many empty ways.
+    pub fn new(ways: usize) -> Set {
+        let mut set = Set {
+            order: DIGITS,
+            prints: [0; 2],
         };
-        let mut groups: Vec<Group> = Vec::with_capacity(of_set * sets + 1);
-        let skipped = usize::from(of_set > 1 && groups.as_ptr().align_offset(64) > 0);
-        groups.resize(
-            skipped,
-            Group {
-                prints: [NONE; GROUP],
-                ..group(0)
-            },
-        );
-        groups.extend((0..of_set * sets).map(group));
-        Sets {
-            groups,
-            skipped,
-            more: of_set - 1,
-            ways,
-        }
+        (0..MOST).for_each(|p| set.set_print(p, if p < ways { EMPTY } else { NONE }));
+        set
     }
-    /// Groups of a set of so many ways.
-    pub fn groups(ways: usize) -> usize {
-        ways.div_ceil(GROUP).next_power_of_two()
-    }
-    /// Ways of a set.
-    pub fn ways(&self) -> usize {
-        self.ways
-    }
-    /// Positions that ways take.
-    pub fn len(&self) -> usize {
-        self.groups.len() * GROUP
-    }
-    /// The first way of a set.
     #[inline]
-    pub fn first(&self, set: usize) -> usize {
-        (set * (self.more + 1) + self.skipped) * GROUP
+    fn set_print(&mut self, position: usize, print: u8) {
+        let (word, shift) = (&mut self.prints[position / 8 % 2], position % 8 * 8);
+        *word = *word & !(0xff << shift) | u64::from(print) << shift;
     }
-    /// The print of a current version. `tag`: the part of the line's number that tells the lines of a set apart.
+    /// A current version with this print lies at a position.
     #[inline]
-    pub fn print(tag: u64) -> u8 {
-        CURRENT | (tag ^ tag >> 7) as u8
+    pub fn fill(&mut self, position: usize, print: u8) {
+        self.set_print(position, print);
     }
-    /// The groups of the set that begins at way `first`.
-    #[inline]
-    fn of(&self, first: usize) -> &[Group] {
-        &self.groups[first / GROUP..][..=self.more]
+    /// A frozen version lies at a position.
+    pub fn freeze(&mut self, position: usize) {
+        self.set_print(position, FROZEN);
     }
-    /// The first way of the set that begins at way `first` that has this print and `is` it.
+    /// A position is empty.
     #[inline]
-    pub fn find(&self, first: usize, print: u8, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
-        for (g, group) in self.of(first).iter().enumerate() {
-            let mut hits = group.marked(print);
-            while hits != 0 {
-                let way = first + g * GROUP + hits.trailing_zeros() as usize / 8;
-                if is(way) {
-                    return Some(way);
-                }
-                hits &= hits - 1;
+    pub fn clear(&mut self, position: usize) {
+        self.set_print(position, EMPTY);
+    }
+    /// A position that may have this print, and `is` it.
+    #[inline]
+    pub fn find(&self, print: u8, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
+        // Of the first eight the lowest bits of bytes, of the second eight the highest ones.
+        let mut hits = marked(self.prints[0], print) >> 7 | marked(self.prints[1], print);
+        while hits != 0 {
+            let bit = hits.trailing_zeros() as usize;
+            let position = bit / 8 + bit % 2 * 8;
+            if is(position) {
+                return Some(position);
             }
+            hits &= hits - 1;
         }
         None
     }
-    /// The first empty way of the set that begins at way `first`.
+    /// The first empty position.
     #[inline]
-    pub fn empty(&self, first: usize) -> Option<usize> {
+    pub fn empty(&self) -> Option<usize> {
         // The first that is marked is not marked for another's sake.
-        self.find(first, EMPTY, |_| true)
+        let first = |half: usize| {
+            let hits = marked(self.prints[half], EMPTY);
+            (hits != 0).then(|| half * 8 + hits.trailing_zeros() as usize / 8)
+        };
+        first(0).or_else(|| first(1))
     }
-    /// The way of the full set that begins at way `first` that was used longest ago.
+    /// The position that was used last.
     #[inline]
-    pub fn oldest(&self, first: usize) -> usize {
-        let oldest = (self.ways - 1) as u16;
-        for (g, group) in self.of(first).iter().enumerate() {
-            if let Some(i) = group.ages.iter().position(|a| *a == oldest) {
-                return first + g * GROUP + i;
-            }
-        }
-        unreachable!("one way has been used longest ago")
+    pub fn youngest(&self) -> usize {
+        self.age(0)
     }
-    /// The same where versions of the set may be frozen: those come after all others.
-    #[cold]
-    pub fn oldest_current(&self, first: usize) -> usize {
-        let ways = first..first + self.ways;
-        ways.max_by_key(|w| (!self.is_frozen(*w), self.age(*w)))
-            .expect("a set has ways")
-    }
-    fn age(&self, way: usize) -> u16 {
-        self.groups[way / GROUP].ages[way % GROUP]
-    }
-    /// A way is used.
+    /// The position that was used `age` uses of other positions ago.
     #[inline]
-    pub fn touch(&mut self, way: usize) {
-        let age = self.age(way);
-        if age == 0 {
-            return;
-        }
-        let first = ((way / GROUP - self.skipped) & !self.more) + self.skipped;
-        for group in &mut self.groups[first..][..=self.more] {
-            for a in &mut group.ages {
-                *a += u16::from(*a < age);
-            }
-        }
-        self.groups[way / GROUP].ages[way % GROUP] = 0;
+    pub fn age(&self, age: usize) -> usize {
+        (self.order >> (4 * age) & 15) as usize
     }
-    /// A way holds a current version.
+    /// A position is used.
     #[inline]
-    pub fn fill(&mut self, way: usize, print: u8, flags: u8) {
-        let group = &mut self.groups[way / GROUP];
-        group.prints[way % GROUP] = print;
-        group.flags[way % GROUP] = flags;
-    }
-    /// A way holds a frozen version.
-    pub fn freeze(&mut self, way: usize) {
-        self.groups[way / GROUP].prints[way % GROUP] = FROZEN;
-    }
-    /// A way is empty.
-    #[inline]
-    pub fn clear(&mut self, way: usize) {
-        self.groups[way / GROUP].prints[way % GROUP] = EMPTY;
-    }
-    /// Whether a way holds a version, current or frozen.
-    #[inline]
-    pub fn is_full(&self, way: usize) -> bool {
-        let print = self.groups[way / GROUP].prints[way % GROUP];
-        print >= CURRENT || print == FROZEN
-    }
-    /// Whether a way holds a frozen version.
-    #[inline]
-    pub fn is_frozen(&self, way: usize) -> bool {
-        self.groups[way / GROUP].prints[way % GROUP] == FROZEN
-    }
-    /// What the user keeps of a way.
-    #[inline]
-    pub fn flags(&self, way: usize) -> u8 {
-        self.groups[way / GROUP].flags[way % GROUP]
-    }
-    /// The same, to be changed.
-    #[inline]
-    pub fn flags_mut(&mut self, way: usize) -> &mut u8 {
-        &mut self.groups[way / GROUP].flags[way % GROUP]
-    }
-    /// Every way that holds a version.
-    pub fn full(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.len()).filter(|w| self.is_full(*w))
+    pub fn touch(&mut self, position: usize) {
+        let differs = self.order ^ (LOW_DIGIT * position as u64);
+        let found = differs.wrapping_sub(LOW_DIGIT) & !differs & HIGH_DIGIT;
+        // The first that is marked is the digit: those below it move up by one, into its place.
+        let below = found & found.wrapping_neg();
+        let moved = (below >> 3).wrapping_sub(1);
+        let stay = !moved & !(below | (below - (below >> 3)));
+        self.order = self.order & stay | (self.order & moved) << 4 | position as u64;
     }
 }
 
@@ -220,54 +140,48 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_lists_that_are_scanned() {
+    fn a_set_is_a_list_that_is_scanned() {
         let mut rng = Stream::new(9, "sets");
-        for ways in 1..=20 {
-            let of_all = 4;
-            let mut sets = Sets::new(ways, of_all);
-            let mut list = vec![vec![Listed { print: EMPTY, used: 0 }; ways]; of_all];
-            for time in 1..2000 {
-                let (set, i) = (rng.below(of_all as u64) as usize, rng.below(ways as u64) as usize);
-                let (first, listed) = (sets.first(set), &mut list[set]);
+        for ways in 1..=MOST {
+            let mut set = Set::new(ways);
+            // As if the first way had been used last.
+            let list = (0..ways).map(|w| (EMPTY, 100 - w as u64));
+            let mut list: Vec<Listed> = list.map(|(print, used)| Listed { print, used }).collect();
+            for time in 101..4000 {
+                let i = rng.below(ways as u64) as usize;
                 match rng.below(8) {
                     0 => {
-                        sets.clear(first + i);
-                        listed[i].print = EMPTY;
+                        set.clear(i);
+                        list[i].print = EMPTY;
                     }
                     1 => {
-                        sets.freeze(first + i);
-                        listed[i].print = FROZEN;
+                        set.freeze(i);
+                        list[i].print = FROZEN;
                     }
                     _ => {
-                        let print = Sets::print(rng.below(300));
-                        sets.fill(first + i, print, print / 2);
-                        sets.touch(first + i);
-                        listed[i] = Listed { print, used: time };
-                        assert_eq!(sets.flags(first + i), print / 2);
+                        let print = print(rng.below(300));
+                        set.fill(i, print);
+                        set.touch(i);
+                        list[i] = Listed { print, used: time };
                     }
                 }
-                let listed = &list[set];
-                let scan = |b: u8| (0..ways).filter(move |w| listed[*w].print == b).map(|w| first + w);
-                assert_eq!(sets.empty(first), scan(EMPTY).next());
-                let print = Sets::print(rng.below(300));
+                let list = &list;
+                let scan = |b: u8| (0..ways).filter(move |w| list[*w].print == b);
+                assert_eq!(set.empty(), scan(EMPTY).next());
+                let print = print(rng.below(300));
                 let mut seen = Vec::new();
-                let none = sets.find(first, print, |w| {
+                let none = set.find(print, |w| {
                     seen.push(w);
                     false
                 });
-                seen.retain(|w| scan(print).any(|s| s == *w));
+                seen.retain(|w| list[*w].print == print);
+                seen.sort_unstable();
                 assert_eq!((none, seen), (None, scan(print).collect()));
-                if listed.iter().all(|l| l.used > 0) {
-                    let by_use = |w: &usize| listed[*w].used;
-                    let oldest = (0..ways).min_by_key(by_use).map(|w| first + w);
-                    assert_eq!(Some(sets.oldest(first)), oldest);
-                    let current = (0..ways).filter(|w| listed[*w].print != FROZEN).min_by_key(by_use);
-                    let oldest = current.map(|w| first + w).or(oldest);
-                    assert_eq!(Some(sets.oldest_current(first)), oldest);
-                }
+                let mut by_use: Vec<usize> = (0..ways).collect();
+                by_use.sort_unstable_by_key(|w| std::cmp::Reverse(list[*w].used));
+                assert_eq!((0..ways).map(|a| set.age(a)).collect::<Vec<_>>(), by_use);
+                assert_eq!(set.youngest(), by_use[0]);
             }
-            let full = list.iter().flatten().filter(|l| l.print != EMPTY).count();
-            assert_eq!(sets.full().count(), full);
         }
     }
 }

@@ -1,32 +1,14 @@
 //! State of the hierarchy, and what it exchanges with the rest of the machine.
 
-use super::held::{Held, Words};
-use super::lines::{Behind, Lines};
-use super::registers::MissRegisters;
-use super::tags::{State, Tags, WayRef};
-use crate::seam::{Cause, CleanKind, Hooks, Level, Snoop, Way, Why, Write, WriteId};
+use super::held::Held;
+use super::lines::{Behind, Entry, Lines};
+use super::private::{Departure, Private, Waiter};
+use super::tags::{Tags, WayRef};
+use crate::seam::{Cause, CleanKind, Hooks, Level, Write, WriteId};
 use crate::spec::{BusSpec, CacheSpec, MachineSpec};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-
-/// Who waits for a line.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Waiter {
-    /// A load, by operation number.
-    Load(HartId, u32),
-    /// The store queue's entry of this operation.
-    Store(HartId, u32),
-    /// The instruction at the head of the reorder buffer.
-    Head(HartId),
-}
-impl Waiter {
-    pub(crate) fn hart(self) -> HartId {
-        match self {
-            Waiter::Load(h, _) | Waiter::Store(h, _) | Waiter::Head(h) => h,
-        }
-    }
-}
 
 /// Result of an access to a core's private caches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -42,9 +24,9 @@ pub(crate) enum Lookup {
 #[derive(Debug)]
 pub(crate) struct Arrived {
     pub core: CoreId,
-    pub line: LineAddr,
     /// Oldest first.
     pub waiters: Vec<Waiter>,
+    pub(super) at: Entry,
     pub(super) freed: bool,
 }
 
@@ -91,60 +73,6 @@ pub(crate) enum Step {
     CleanAnswered(u32),
     /// A line from the network may be taken now: its port asks again.
     Remote(u8),
-}
-
-/// An outstanding miss of a core.
-#[derive(Clone, Debug)]
-pub(super) struct Miss {
-    pub line: LineAddr,
-    pub exclusive: bool,
-    /// The bytes are not wanted, only everybody else's copies gone (non-temporal stores).
-    pub drop_copies: bool,
-    pub waiters: Vec<Waiter>,
-    pub cause: Cause,
-    pub granted: bool,
-    pub kind: Snoop,
-    /// Installed on arrival.
-    pub fill: Option<FillState>,
-    pub since: Ps,
-    /// Where memory is read, when the line's newest bytes are not at home.
-    pub from: Option<LineAddr>,
-    /// The bytes that arrive, where bytes are kept.
-    pub words: Option<Box<Words>>,
-}
-
-/// What a granted miss installs when its data arrives.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct FillState {
-    pub state: State,
-    pub dirty: bool,
-    pub meta: u32,
-}
-
-/// A dirty line between caches: refused by the design or on its way to memory.
-#[derive(Clone, Debug)]
-pub(super) struct Departure {
-    pub from: Level,
-    pub way: Way,
-    pub data: LineData,
-    pub why: Why,
-    /// Cleans that wait for it; with any, the line goes on to memory.
-    pub notify: Vec<(HartId, u64)>,
-    pub since: Ps,
-}
-
-/// The private caches of a core, shared by its hardware threads, with their miss registers and write-back buffer.
-pub(super) struct Private {
-    pub l1: Tags,
-    pub l2: Option<Tags>,
-    pub misses: MissRegisters<Miss>,
-    /// Lists of waiters of past misses, for misses to come.
-    pub spare: Vec<Vec<Waiter>>,
-    /// Accesses that found no free miss register.
-    pub starved: VecDeque<Waiter>,
-    pub write_back: VecDeque<Departure>,
-    /// Fills that found the write-back buffer full.
-    pub stuck_fills: Vec<u8>,
 }
 
 /// The shared last-level cache.
@@ -264,15 +192,6 @@ pub(crate) struct Hierarchy {
 impl Hierarchy {
     /// Empty caches. The specification must have been validated.
     pub fn new(spec: &MachineSpec, hooks: Hooks) -> Hierarchy {
-        let private = || Private {
-            l1: Tags::new(&spec.l1),
-            l2: spec.l2.as_ref().map(Tags::new),
-            misses: MissRegisters::new(spec.l1.mshrs as usize),
-            spare: Vec::new(),
-            starved: VecDeque::new(),
-            write_back: VecDeque::new(),
-            stuck_fills: Vec::new(),
-        };
         Hierarchy {
             spec: Sizes {
                 l1: spec.l1.clone(),
@@ -281,7 +200,9 @@ impl Hierarchy {
                 bus: spec.bus.clone(),
             },
             hooks,
-            cores: (0..spec.core.cores).map(|_| private()).collect(),
+            cores: (0..spec.core.cores)
+                .map(|_| Private::new(&spec.l1, spec.l2.as_ref()))
+                .collect(),
             blocked: vec![None; usize::from(spec.harts())],
             llc: SharedCache {
                 tags: Tags::new(&spec.llc),

@@ -1,6 +1,7 @@
 //! A set-associative tag array with least-recently-used replacement.
 
-use super::sets::{GROUP, Sets};
+use super::sets::{MOST, Set, print};
+use super::wide::WideSets;
 use crate::seam::Way;
 use crate::spec::CacheSpec;
 use fencepost_kernel::LineAddr;
@@ -70,17 +71,25 @@ pub enum Spot {
     Full(WayRef),
 }
 
-/// What is kept of a way's state, in a byte: its coherence state, and these bits.
-const STATE: u8 = 3;
-const DIRTY: u8 = 4;
+/// A way, in a word: the number of its line, and above it its coherence state (two bits) and these.
+const FROZEN: u64 = 1 << 58;
+const EMPTY: u64 = 1 << 59;
+const STATE: u32 = 60;
+const DIRTY: u64 = 1 << 62;
 /// See [`Tags::is_settled`].
-const SETTLED: u8 = 8;
+const SETTLED: u64 = 1 << 63;
+/// The bits of the line's number.
+const LINE: u64 = FROZEN - 1;
+/// The bits that tell which version of which line a way holds.
+const VERSION: u64 = LINE | FROZEN | EMPTY;
 
-fn flags(state: State, dirty: bool) -> u8 {
-    state as u8 | if dirty { DIRTY } else { 0 }
+#[inline]
+fn flags(state: State, dirty: bool) -> u64 {
+    (state as u64) << STATE | if dirty { DIRTY } else { 0 }
 }
-fn state(flags: u8) -> State {
-    match flags & STATE {
+#[inline]
+fn state(way: u64) -> State {
+    match way >> STATE & 3 {
         0 => State::Shared,
         1 => State::Exclusive,
         _ => State::Modified,
@@ -90,16 +99,20 @@ fn state(flags: u8) -> State {
 /// The tag array of one cache.
 #[derive(Clone, Debug)]
 pub struct Tags {
-    sets: Sets,
-    /// The line of every way that holds one.
-    lines: Vec<LineAddr>,
+    /// Every way, set after set; a set has a power of two of positions.
+    ways: Vec<u64>,
+    sets: Vec<Set>,
+    /// In place of `sets`, for sets of more ways than those have.
+    wide: Option<WideSets>,
     /// The design's marks; empty until one is not zero.
     metas: Vec<u32>,
-    /// `lines` and `metas` have a group in so many places, a power of two (this is its exponent): few ways do not fill one.
-    places: u32,
     mask: u64,
     /// Bits of a line's number that choose its set.
     set_bits: u32,
+    /// Exponent of the positions of a set.
+    positions: u32,
+    /// Ways of a set.
+    of_set: usize,
     /// Whether any version was ever frozen.
     freezes: bool,
 }
@@ -107,112 +120,166 @@ pub struct Tags {
 impl Tags {
     /// An empty cache of this geometry. The spec must have been validated.
     pub fn new(spec: &CacheSpec) -> Tags {
-        let (ways, sets) = (spec.ways as usize, spec.sets() as usize);
-        let places = ways.min(GROUP).next_power_of_two();
-        let all = Sets::new(ways, sets);
+        let (of_set, sets) = (spec.ways as usize, spec.sets() as usize);
+        let positions = of_set.next_power_of_two();
         Tags {
-            lines: vec![LineAddr(0); all.len() / GROUP * places],
-            sets: all,
+            ways: vec![EMPTY; sets * positions],
+            sets: vec![Set::new(of_set.min(MOST)); sets],
+            wide: (of_set > MOST).then(|| WideSets::new(of_set, sets)),
             metas: Vec::new(),
-            places: places.trailing_zeros(),
             mask: sets as u64 - 1,
             set_bits: sets.trailing_zeros(),
+            positions: positions.trailing_zeros(),
+            of_set,
             freezes: false,
         }
     }
-    /// The first way of a line's set.
+    /// The set of a line.
     #[inline]
-    fn first(&self, line: LineAddr) -> usize {
-        self.sets.first((line.0 & self.mask) as usize)
+    fn set(&self, line: LineAddr) -> usize {
+        (line.0 & self.mask) as usize
+    }
+    /// The way at a position of a set.
+    #[inline]
+    fn way(&self, set: usize, position: usize) -> WayRef {
+        WayRef(((set << self.positions) + position) as u32)
+    }
+    /// The set of a way, and its position there.
+    #[inline]
+    fn place(&self, way: WayRef) -> (usize, usize) {
+        let way = way.0 as usize;
+        (way >> self.positions, way & ((1 << self.positions) - 1))
+    }
+    #[inline]
+    fn word(&self, way: WayRef) -> u64 {
+        self.ways[way.0 as usize]
+    }
+    /// Whether a way holds the current version of `line`.
+    #[inline]
+    fn holds(&self, way: WayRef, line: LineAddr) -> bool {
+        self.word(way) & VERSION == line.0
     }
     #[inline]
     fn print(&self, line: LineAddr) -> u8 {
-        Sets::print(line.0 >> self.set_bits)
-    }
-    /// Where `lines` and `metas` have a way.
-    #[inline]
-    fn at(&self, way: usize) -> usize {
-        ((way / GROUP) << self.places) + way % GROUP
-    }
-    #[inline]
-    fn find_in(&self, first: usize, line: LineAddr) -> Option<usize> {
-        let print = self.print(line);
-        self.sets.find(first, print, |way| self.lines[self.at(way)] == line)
+        print(line.0 >> self.set_bits)
     }
     /// The way that holds the current version of `line`.
-    #[inline]
+    #[inline(never)] // from many places, and large
     pub fn find(&self, line: LineAddr) -> Option<WayRef> {
-        let hit = self.find_in(self.first(line), line);
-        hit.map(|way| WayRef(way as u32))
+        let set = self.set(line);
+        let is = |position: usize| self.holds(self.way(set, position), line);
+        let position = match self.wide {
+            None => self.sets[set].find(self.print(line), is),
+            Some(_) => (0..self.of_set).find(|p| is(*p)),
+        };
+        position.map(|p| self.way(set, p))
+    }
+    /// The same where most look-ups are for the line that was used last of its set.
+    #[inline(always)]
+    pub fn find_recent(&self, line: LineAddr) -> Option<WayRef> {
+        let set = self.set(line);
+        let way = self.way(set, self.sets[set].youngest());
+        match self.holds(way, line) {
+            true => Some(way),
+            false => self.find(line),
+        }
     }
     /// Where `line` is or can be put. What must leave for it is the version used longest ago; frozen ones leave only when the whole
     /// set is frozen.
     pub fn spot(&self, line: LineAddr) -> Spot {
-        let first = self.first(line);
-        let way = |way: usize| WayRef(way as u32);
-        if let Some(here) = self.find_in(first, line) {
-            return Spot::Here(way(here));
+        match self.find(line) {
+            Some(here) => Spot::Here(here),
+            None => self.spot_of_absent(line),
         }
-        if let Some(free) = self.sets.empty(first) {
-            return Spot::Free(way(free));
+    }
+    /// The same for a line that is known not to be there.
+    #[inline]
+    pub fn spot_of_absent(&self, line: LineAddr) -> Spot {
+        debug_assert!(self.find(line).is_none());
+        let set = self.set(line);
+        let empty = match self.wide {
+            None => self.sets[set].empty(),
+            Some(_) => (0..self.of_set).find(|p| self.word(self.way(set, *p)) == EMPTY),
+        };
+        match empty {
+            Some(position) => Spot::Free(self.way(set, position)),
+            None if self.freezes => Spot::Full(self.oldest_current(set)),
+            None => Spot::Full(self.way(set, self.age(set, self.of_set - 1))),
         }
-        Spot::Full(way(match self.freezes {
-            false => self.sets.oldest(first),
-            true => self.sets.oldest_current(first),
-        }))
+    }
+    /// The position of a set that was used `age` uses of other positions ago.
+    #[inline]
+    fn age(&self, set: usize, age: usize) -> usize {
+        match &self.wide {
+            None => self.sets[set].age(age),
+            Some(wide) => wide.age(set, age),
+        }
+    }
+    /// What must leave where versions may be frozen.
+    #[cold]
+    fn oldest_current(&self, set: usize) -> WayRef {
+        let mut by_age = (0..self.of_set).rev().map(|a| self.way(set, self.age(set, a)));
+        let oldest = by_age.clone().next().expect("a set has ways");
+        by_age.find(|w| self.word(*w) & FROZEN == 0).unwrap_or(oldest)
     }
     /// The way that holds the frozen version of `line` named by `meta`.
     pub fn find_frozen(&self, line: LineAddr, meta: u32) -> Option<WayRef> {
-        let first = self.first(line);
-        let mut ways = first..first + self.sets.ways();
-        let is = |w: &usize| self.sets.is_frozen(*w) && self.lines[self.at(*w)] == line && self.mark(*w) == meta;
-        ways.find(is).map(|w| WayRef(w as u32))
+        let set = self.set(line);
+        let mut ways = (0..self.of_set).map(|p| self.way(set, p));
+        ways.find(|w| self.word(*w) & VERSION == line.0 | FROZEN && self.meta(*w) == meta)
     }
     /// Marks a way as used now.
     #[inline]
     pub fn touch(&mut self, way: WayRef) {
-        self.sets.touch(way.0 as usize);
+        let (set, position) = self.place(way);
+        if self.sets[set].youngest() != position || self.wide.is_some() {
+            self.use_again(set, position);
+        }
+    }
+    #[inline(never)]
+    fn use_again(&mut self, set: usize, position: usize) {
+        match &mut self.wide {
+            None => self.sets[set].touch(position),
+            Some(wide) => wide.touch(set, position),
+        }
     }
     /// Coherence state of a way.
     #[inline]
     pub fn state(&self, way: WayRef) -> State {
-        state(self.sets.flags(way.0 as usize))
+        state(self.word(way))
     }
     /// Changes the coherence state of a way.
     #[inline]
     pub fn set_state(&mut self, way: WayRef, state: State) {
-        let flags = self.sets.flags_mut(way.0 as usize);
-        *flags = *flags & DIRTY | state as u8;
+        let way = &mut self.ways[way.0 as usize];
+        *way = *way & (VERSION | DIRTY) | flags(state, false);
     }
     /// Whether a way is dirty.
     #[inline]
     pub fn dirty(&self, way: WayRef) -> bool {
-        self.sets.flags(way.0 as usize) & DIRTY != 0
+        self.word(way) & DIRTY != 0
     }
     /// Marks a way dirty or clean.
     #[inline]
     pub fn set_dirty(&mut self, way: WayRef, dirty: bool) {
-        let flags = self.sets.flags_mut(way.0 as usize);
-        *flags = *flags & STATE | if dirty { DIRTY } else { 0 };
+        let way = &mut self.ways[way.0 as usize];
+        *way = *way & !(DIRTY | SETTLED) | if dirty { DIRTY } else { 0 };
     }
     /// Whether the way is modified, dirty and has been settled ([`Tags::settle`]) since it was not.
     #[inline]
     pub fn is_settled(&self, way: WayRef) -> bool {
-        self.sets.flags(way.0 as usize) & SETTLED != 0
+        self.word(way) & SETTLED != 0
     }
     /// A modified, dirty way: whatever a store in it means for other caches has been done, until its state changes again.
     #[inline]
     pub fn settle(&mut self, way: WayRef) {
-        *self.sets.flags_mut(way.0 as usize) = flags(State::Modified, true) | SETTLED;
-    }
-    #[inline]
-    fn mark(&self, way: usize) -> u32 {
-        self.metas.get(self.at(way)).copied().unwrap_or(0)
+        let way = &mut self.ways[way.0 as usize];
+        *way = *way & VERSION | flags(State::Modified, true) | SETTLED;
     }
     /// The design's mark of a way.
     #[inline]
     pub fn meta(&self, way: WayRef) -> u32 {
-        self.mark(way.0 as usize)
+        self.metas.get(way.0 as usize).copied().unwrap_or(0)
     }
     /// Changes the design's mark of a way.
     #[inline]
@@ -221,10 +288,9 @@ impl Tags {
             if meta == 0 {
                 return;
             }
-            self.metas = vec![0; self.lines.len()];
+            self.metas = vec![0; self.ways.len()];
         }
-        let at = self.at(way.0 as usize);
-        self.metas[at] = meta;
+        self.metas[way.0 as usize] = meta;
     }
     /// Sets the design's mark of every way to zero.
     pub fn clear_meta(&mut self) {
@@ -232,27 +298,36 @@ impl Tags {
     }
     /// Turns a way into a frozen version; loads no longer see it.
     pub fn freeze(&mut self, way: WayRef) {
+        let (set, position) = self.place(way);
         self.freezes = true;
-        self.sets.freeze(way.0 as usize);
+        self.ways[way.0 as usize] |= FROZEN;
+        self.sets[set].freeze(position);
     }
     /// What a way holds.
     #[inline]
     pub fn peek(&self, way: WayRef) -> Option<Evicted> {
-        let i = way.0 as usize;
-        self.sets.is_full(i).then(|| Evicted {
-            line: self.lines[self.at(i)],
-            state: self.state(way),
-            dirty: self.dirty(way),
-            meta: self.mark(i),
-            frozen: self.sets.is_frozen(i),
+        let word = self.word(way);
+        (word != EMPTY).then(|| Evicted {
+            line: LineAddr(word & LINE),
+            state: state(word),
+            dirty: word & DIRTY != 0,
+            meta: self.meta(way),
+            frozen: word & FROZEN != 0,
         })
     }
     /// Empties a way.
     #[inline]
     pub fn remove(&mut self, way: WayRef) -> Option<Evicted> {
         let gone = self.peek(way);
-        self.sets.clear(way.0 as usize);
+        self.drop_way(way);
         gone
+    }
+    /// Empties a way whose contents nobody wants.
+    #[inline]
+    pub fn drop_way(&mut self, way: WayRef) {
+        let (set, position) = self.place(way);
+        self.ways[way.0 as usize] = EMPTY;
+        self.sets[set].clear(position);
     }
     /// Empties the way that holds `line`, if any.
     pub fn take(&mut self, line: LineAddr) -> Option<Evicted> {
@@ -261,18 +336,17 @@ impl Tags {
     /// Puts `line` into a way of its set that is empty or holds it.
     #[inline]
     pub fn put(&mut self, way: WayRef, line: LineAddr, state: State, dirty: bool, meta: u32) {
-        let (i, print) = (way.0 as usize, self.print(line));
-        self.sets.fill(i, print, flags(state, dirty));
-        self.sets.touch(i);
-        let at = self.at(i);
-        self.lines[at] = line;
+        debug_assert!(line.0 <= LINE);
+        let (print, (set, position)) = (self.print(line), self.place(way));
+        self.ways[way.0 as usize] = line.0 | flags(state, dirty);
+        self.sets[set].fill(position, print);
+        self.touch(way);
         self.set_meta(way, meta);
     }
     /// Every dirty line, in array order.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        let ways = self.sets.full().map(|w| WayRef(w as u32));
-        ways.filter(|w| self.dirty(*w))
-            .map(|w| self.lines[self.at(w.0 as usize)])
+        let dirty = self.ways.iter().filter(|w| **w & DIRTY != 0);
+        dirty.map(|w| LineAddr(w & LINE))
     }
 }
 

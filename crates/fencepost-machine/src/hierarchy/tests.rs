@@ -1,7 +1,8 @@
 //! The hierarchy alone: a fake rest of the machine, whose memory answers after a fixed time.
 
 use super::outside::Outside;
-use super::state::{Hierarchy, Lookup, ReadFor, Side, Step, Waiter};
+use super::private::Waiter;
+use super::state::{Hierarchy, Lookup, ReadFor, Side, Step};
 use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use crate::spec::{CleanPath, MachineSpec};
 use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps};

@@ -29,7 +29,8 @@ impl Hierarchy {
             private.l1.take(gone);
         }
         install(&mut private.l1, line, State::Exclusive);
-        self.bus.lines.add_holder(line, core);
+        let at = self.bus.lines.entry(line);
+        self.bus.lines.add_holder(at, core);
         if self.keeps_bytes() {
             for level in [Level::Llc, Level::L2(core), Level::L1(core)] {
                 self.set_words(level, line, Some(data(line).words));

@@ -69,7 +69,7 @@ type Held = (u64, LineAddr, u32, bool);
 #[test]
 fn a_cache_is_a_list_of_lines_in_the_order_of_their_last_use() {
     let mut rng = fencepost_kernel::rng::Stream::new(4, "tags");
-    for ways in [1, 4, 8, 11, 16] {
+    for ways in [1, 4, 8, 11, 16, 17, 40] {
         let spec = CacheSpec {
             size: Bytes(64 * 4 * u64::from(ways)),
             ways,

@@ -1,0 +1,158 @@
+//! The private caches of a core: what they hold, what they miss, and what leaves them.
+
+use super::held::Words;
+use super::lines::Entry;
+use super::registers::MissRegisters;
+use super::tags::{State, Tags, WayRef};
+use crate::seam::{Cause, Level, Way, Why};
+use crate::spec::CacheSpec;
+use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use std::collections::VecDeque;
+
+/// Who waits for a line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Waiter {
+    /// A load, by operation number.
+    Load(HartId, u32),
+    /// The store queue's entry of this operation.
+    Store(HartId, u32),
+    /// The instruction at the head of the reorder buffer.
+    Head(HartId),
+}
+impl Waiter {
+    pub(crate) fn hart(self) -> HartId {
+        match self {
+            Waiter::Load(h, _) | Waiter::Store(h, _) | Waiter::Head(h) => h,
+        }
+    }
+}
+
+/// An outstanding miss of a core.
+#[derive(Clone, Debug)]
+pub(super) struct Miss {
+    pub line: LineAddr,
+    /// Where the bus has the line.
+    pub at: Entry,
+    pub exclusive: bool,
+    /// The bytes are not wanted, only everybody else's copies gone (non-temporal stores).
+    pub drop_copies: bool,
+    pub waiters: Vec<Waiter>,
+    pub cause: Cause,
+    pub granted: bool,
+    /// Installed on arrival.
+    pub fill: Option<FillState>,
+    pub since: Ps,
+    /// Where memory is read: elsewhere, when the line's newest bytes are not at home.
+    pub from: LineAddr,
+    /// The bytes that arrive, where bytes are kept.
+    pub words: Option<Box<Words>>,
+}
+impl Default for Miss {
+    fn default() -> Miss {
+        Miss {
+            line: LineAddr(0),
+            at: Entry::default(),
+            exclusive: false,
+            drop_copies: false,
+            waiters: Vec::new(),
+            cause: Cause::LoadCache,
+            granted: false,
+            fill: None,
+            since: Ps::ZERO,
+            from: LineAddr(0),
+            words: None,
+        }
+    }
+}
+
+/// What a granted miss installs when its data arrives.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct FillState {
+    pub state: State,
+    pub dirty: bool,
+    pub meta: u32,
+    /// The private caches may hold the line already.
+    pub held: bool,
+}
+
+/// A dirty line between caches: refused by the design or on its way to memory.
+#[derive(Clone, Debug)]
+pub(super) struct Departure {
+    pub from: Level,
+    pub way: Way,
+    pub data: LineData,
+    pub why: Why,
+    /// Cleans that wait for it; with any, the line goes on to memory.
+    pub notify: Vec<(HartId, u64)>,
+    pub since: Ps,
+}
+
+/// The private caches of a core, shared by its hardware threads, with their miss registers and write-back buffer.
+pub(super) struct Private {
+    pub l1: Tags,
+    pub l2: Option<Tags>,
+    pub misses: MissRegisters<Miss>,
+    /// Lists of waiters of past misses, for misses to come.
+    pub spare: Vec<Vec<Waiter>>,
+    /// Accesses that found no free miss register.
+    pub starved: VecDeque<Waiter>,
+    pub write_back: VecDeque<Departure>,
+    /// Fills that found the write-back buffer full.
+    pub stuck_fills: Vec<u8>,
+}
+
+/// Where a core's private caches have a line.
+#[derive(Copy, Clone)]
+pub(super) struct Ways {
+    l1: Option<WayRef>,
+    l2: Option<WayRef>,
+}
+
+impl Private {
+    /// Empty caches.
+    pub fn new(l1: &CacheSpec, l2: Option<&CacheSpec>) -> Private {
+        Private {
+            l1: Tags::new(l1),
+            l2: l2.map(Tags::new),
+            misses: MissRegisters::new(l1.mshrs as usize),
+            spare: Vec::new(),
+            starved: VecDeque::new(),
+            write_back: VecDeque::new(),
+            stuck_fills: Vec::new(),
+        }
+    }
+    /// Where a line is.
+    #[inline]
+    pub fn ways(&self, line: LineAddr) -> Ways {
+        Ways {
+            l1: self.l1.find(line),
+            l2: self.l2.as_ref().and_then(|l2| l2.find(line)),
+        }
+    }
+    /// The caches that have a line, with its way there.
+    #[inline]
+    pub fn copies(&mut self, ways: Ways) -> impl Iterator<Item = (&mut Tags, WayRef)> {
+        let l1 = ways.l1.map(|w| (&mut self.l1, w));
+        let l2 = ways.l2.and_then(|w| self.l2.as_mut().map(|l2| (l2, w)));
+        l1.into_iter().chain(l2)
+    }
+    /// With which permission a line is there, whether dirty, and its mark.
+    #[inline]
+    pub fn state(&self, ways: Ways) -> Option<(State, bool, u32)> {
+        let l1 = &self.l1;
+        let above = ways.l1.map(|w| (l1.state(w), l1.dirty(w), l1.meta(w)));
+        let (Some(l2), Some(w)) = (&self.l2, ways.l2) else {
+            return above;
+        };
+        let below = (l2.state(w), l2.dirty(w), l2.meta(w));
+        match above {
+            Some(above) => Some((above.0, above.1 || below.1, if above.1 { above.2 } else { below.2 })),
+            None => Some(below),
+        }
+    }
+    /// Whether a write-back of the line waits to leave.
+    #[inline]
+    pub fn waits_to_leave(&self, line: LineAddr) -> bool {
+        self.write_back.iter().any(|d| d.way.line == line)
+    }
+}
