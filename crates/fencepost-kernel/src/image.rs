@@ -42,35 +42,44 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
         };
         (table, (e as usize) / PAGE, (e as usize) % PAGE)
     }
+    #[inline]
     fn page(&self, table: usize, page: usize) -> Option<&Page<T>> {
         match self.tables[table].get(page) {
             Some(p) => p.as_ref(),
-            None if page >= WILD => self.wild.get(&(table, page)),
-            None => None,
+            None => self.wild_page(table, page),
         }
+    }
+    #[cold]
+    #[inline(never)]
+    fn wild_page(&self, table: usize, page: usize) -> Option<&Page<T>> {
+        self.wild.get(&(table, page))
     }
     #[inline]
     fn get(&self, element: u64) -> T {
         let (table, page, slot) = Self::place(element);
         self.page(table, page).map_or_else(T::default, |p| p[slot])
     }
+    /// A page that nobody else has.
     #[inline]
     fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
-        if self.tables[table].get(page).is_none_or(Option::is_none) {
-            return self.new_page(table, page);
+        let own = |p: &Option<Page<T>>| p.as_ref().is_some_and(|p| Rc::strong_count(p) == 1);
+        if !self.tables[table].get(page).is_some_and(own) {
+            return self.make_page(table, page);
         }
-        let page = self.tables[table][page].as_mut();
-        Rc::make_mut(page.expect("just seen"))
+        let page = self.tables[table][page].as_mut().and_then(Rc::get_mut);
+        page.expect("just seen")
     }
-    /// A page that is not in its table: a new or a wild one.
+    /// A page that is missing, or that another image has too.
     #[cold]
-    fn new_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
+    #[inline(never)]
+    fn make_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
         let fresh = || Rc::new([T::default(); PAGE]);
-        if page >= WILD {
+        let table_len = self.tables[table].len();
+        if page >= WILD && page >= table_len {
             return Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh));
         }
         let table = &mut self.tables[table];
-        if table.len() <= page {
+        if table_len <= page {
             table.resize(page + 1, None);
         }
         Rc::make_mut(table[page].get_or_insert_with(fresh))

@@ -28,11 +28,17 @@ impl Account {
         self.until = self.until.max(to);
     }
     /// Charges the time up to `to`: at most `cost` of it was busy, the rest (which came first) was a stall.
+    #[inline]
     pub fn commit(&mut self, to: Ps, cost: Ps, cause: Cause) {
-        let busy_from = Ps(to.0.saturating_sub(cost.0)).max(self.until);
-        self.stall(busy_from, cause);
-        self.busy += to.saturating_sub(self.until);
-        self.until = self.until.max(to);
+        if to <= self.until {
+            return;
+        }
+        let busy_from = to.saturating_sub(cost).max(self.until);
+        if busy_from > self.until {
+            self.stalls[cause.index()] += busy_from - self.until;
+        }
+        self.busy += to - busy_from;
+        self.until = to;
     }
     /// Time charged to one cause.
     pub fn stalled(&self, cause: Cause) -> Ps {

@@ -29,8 +29,9 @@ impl HardwareThread {
             let at = shape.period * cycle;
             e.committed_at = cycle;
             if slots > 0 {
+                let cycles = if slots == 1 { 1 } else { shape.ipc.ceil(slots) };
                 h.instructions += slots;
-                h.account.commit(at, shape.period * shape.ipc.ceil(slots), e.cause);
+                h.account.commit(at, shape.period * cycles, e.cause);
             }
             h.committed += 1;
             let (kind, value) = (e.op.kind, e.op.value);
@@ -41,6 +42,7 @@ impl HardwareThread {
     }
 
     /// What the commit of an operation sets off.
+    #[inline]
     fn committed(&mut self, out: &mut impl Outside, kind: OpKind, value: u64, at: Ps) {
         match kind {
             k if k.is_store() => {
@@ -51,41 +53,52 @@ impl HardwareThread {
                     self.count_log_fence();
                 }
             }
-            OpKind::OpBegin => self.stamp = None,
-            // An operation that was rolled back will run again.
-            OpKind::OpEnd if self.journal.borrow().rolled_back(self.id) => drop(self.thread.next_outcome()),
-            OpKind::Ack
-                if self.journal.borrow().rolled_back(self.id)
-                    && !planted!(
-                        "core.dead-operation-acknowledged",
-                        "an operation that will run again is not acknowledged"
-                    ) => {}
-            OpKind::OpEnd => {
-                let outcome = self.thread.next_outcome();
-                self.ops_done += 1;
-                let stamp = self.stamp.take();
-                let stamp = stamp.unwrap_or_else(|| out.locks().stamp());
-                let record = OpRecord {
-                    thread: u32::from(self.id.0),
-                    k: value as u32,
-                    stamp,
-                    outcome,
-                };
-                if let Some(r) = out.recorder() {
-                    r.op(record);
-                }
-                self.record(out, TraceKind::OpEnd(value as u32));
-                if self.ops_done == self.warm_up {
-                    self.at_warm_up = Some(Box::new(self.progress()));
-                    out.warmed_up(self.id, at);
-                }
-            }
             OpKind::Fence(_) if value == LOG_FENCE => self.count_log_fence(),
-            OpKind::Ack if out.recorder().is_some() => match self.stores.committed_fences() {
-                0 => self.record(out, TraceKind::Ack(value as u32)),
-                fences => self.late_acks.push((fences, value as u32)),
-            },
+            OpKind::OpBegin => self.stamp = None,
+            OpKind::OpEnd => self.operation_ended(out, value, at),
+            OpKind::Ack if out.recorder().is_some() => self.acknowledge(out, value),
             _ => {}
+        }
+    }
+
+    /// The program's operation `k` has committed.
+    fn operation_ended(&mut self, out: &mut impl Outside, k: u64, at: Ps) {
+        let outcome = self.thread.next_outcome();
+        if self.rolled_back() {
+            // It will run again.
+            return;
+        }
+        self.ops_done += 1;
+        let stamp = self.stamp.take();
+        let stamp = stamp.unwrap_or_else(|| out.locks().stamp());
+        let record = OpRecord {
+            thread: u32::from(self.id.0),
+            k: k as u32,
+            stamp,
+            outcome,
+        };
+        if let Some(r) = out.recorder() {
+            r.op(record);
+        }
+        self.record(out, TraceKind::OpEnd(k as u32));
+        if self.ops_done == self.warm_up {
+            self.at_warm_up = Some(Box::new(self.progress()));
+            out.warmed_up(self.id, at);
+        }
+    }
+
+    /// The program acknowledges its operation `k`: behind the fences that it committed, and not if it will run again.
+    #[cold]
+    fn acknowledge(&mut self, out: &mut impl Outside, k: u64) {
+        let dead = self.rolled_back()
+            && !planted!(
+                "core.dead-operation-acknowledged",
+                "an operation that will run again is not acknowledged"
+            );
+        match self.stores.committed_fences() {
+            _ if dead => {}
+            0 => self.record(out, TraceKind::Ack(k as u32)),
+            fences => self.late_acks.push((fences, k as u32)),
         }
     }
     /// A fence of the store queue has acted: what the thread acknowledged behind it is known to the outside from now on, as an

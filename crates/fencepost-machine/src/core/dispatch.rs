@@ -53,83 +53,88 @@ impl HardwareThread {
 
     /// Dispatches until space, the store queue or the thread stops it.
     pub(crate) fn dispatch(&mut self, out: &mut impl Outside) {
-        loop {
-            let (h, shape) = (&mut *self, out.shape());
-            let Some(mut op) = h.next_op(shape) else { return };
-            if let OpKind::Fence(kind) = op.kind
-                && shape.is_buffered(kind)
-            {
-                op.kind = OpKind::QueuedFence(kind);
-            }
-            let admitted = match op.kind {
-                OpKind::Compute => h.admit_compute(shape, op.value as u32),
-                kind if kind.is_marker() => h.admit_marker(shape),
-                kind => h.admit(shape, kind),
+        if !self.goes_on(out.shape()) {
+            return;
+        }
+        while let Some(&mut op) = self.thread.next_op() {
+            let dispatched = match op.kind {
+                OpKind::Compute => self.dispatch_compute(out, op),
+                kind if kind.is_marker() => self.dispatch_marker(out, op),
+                _ => self.dispatch_access(out, op),
             };
-            let admitted = match admitted {
-                Ok(admitted) => admitted,
-                Err(stop) => {
-                    h.stopped = Some(stop);
-                    return;
-                }
-            };
-            if op.kind == OpKind::Compute {
-                h.dispatch_compute(shape, op, admitted);
-            } else {
-                h.thread.dispatched();
-                if op.kind.is_marker() {
-                    h.enter(shape, op, admitted);
-                    h.next_id = h.next_id.wrapping_add(1);
-                    if op.kind == OpKind::OpBegin {
-                        self.record(out, TraceKind::OpBegin(op.value as u32));
-                    }
-                } else {
-                    self.dispatch_access(out, op, admitted);
-                    continue;
-                }
+            if let Err(stop) = dispatched {
+                self.stopped = Some(stop);
+                return;
             }
-            let h = &*self;
-            if h.committed + 1 == h.window.len() {
-                self.commit(out);
+            if self.stopped.is_some() {
+                return;
             }
         }
     }
 
+    /// Whether dispatch may be tried: not while the thread waits for an answer, or a fence keeps it.
+    #[inline]
+    fn goes_on(&mut self, shape: &Shape) -> bool {
+        match self.stopped {
+            None => {}
+            Some(Stopped::Answer | Stopped::Fence) => return false,
+            Some(Stopped::Window) => self.stopped = None,
+            Some(Stopped::StoreQueue) => {
+                self.stopped = None;
+                self.dispatch_pos = self.dispatch_pos.max(shape.position_at(self.store_freed));
+                self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
+            }
+        }
+        true
+    }
+
     /// A memory operation, or another one that is more than time, enters the window.
-    fn dispatch_access(&mut self, out: &mut impl Outside, op: Op, admitted: Admitted) {
+    fn dispatch_access(&mut self, out: &mut impl Outside, mut op: Op) -> Result<(), Stopped> {
         let (h, shape) = (&mut *self, out.shape());
+        if let OpKind::Fence(kind) = op.kind
+            && shape.is_buffered(kind)
+        {
+            op.kind = OpKind::QueuedFence(kind);
+        }
+        let (is_load, is_store) = (op.kind == OpKind::Load, op.kind.is_store());
+        h.free_entry(shape, is_load)?;
+        if is_store && h.stores.len() >= shape.store_queue as usize || shape.in_order() && !h.stores.is_empty() {
+            return Err(Stopped::StoreQueue);
+        }
+        h.thread.dispatched();
+        h.memory_ops += 1;
         h.dispatch_pos += shape.units;
-        let at = h.enter(shape, op, admitted);
+        let at = h.enter(shape, op, Admitted::ONE);
         let id = h.next_id;
         h.next_id = id.wrapping_add(1);
-        h.memory_ops += 1;
-        match op.kind {
-            OpKind::Load => {
-                h.loads += 1;
-                h.window[at].progress = Progress::Issued;
-                self.with_operands(out, at);
-            }
-            kind if kind.is_store() => {
-                h.window[at].progress = Progress::Issued;
-                let (tx, state) = (h.tx, StoreState::Speculative);
-                h.stores.push(QueuedStore { op, id, tx, state });
-                self.with_operands(out, at);
-            }
-            kind => {
-                h.window[at].progress = Progress::AtHead;
-                h.open_fences += u32::from(kind.is_full_fence());
-                if kind.suspends() {
-                    h.stopped = Some(Stopped::Answer);
-                } else if matches!(kind, OpKind::Fence(kind) if shape.serializes(kind)) {
-                    h.stopped = Some(Stopped::Fence);
-                }
-                if matches!(kind, OpKind::TxCommit | OpKind::TxAbort) {
-                    h.tx = None;
-                }
-                if at == h.committed {
-                    self.reach_head(out);
-                }
-            }
+        if is_load {
+            h.loads += 1;
+            self.with_operands(out, at);
+        } else if is_store {
+            let (tx, state) = (h.tx, StoreState::Speculative);
+            h.stores.push(QueuedStore { op, id, tx, state });
+            self.with_operands(out, at);
+        } else {
+            self.dispatch_head(out, at, op.kind);
+        }
+        Ok(())
+    }
+
+    /// An instruction that acts only as the oldest entered the window.
+    fn dispatch_head(&mut self, out: &mut impl Outside, at: usize, kind: OpKind) {
+        let (h, shape) = (&mut *self, out.shape());
+        h.window[at].progress = Progress::AtHead;
+        h.open_fences += u32::from(kind.is_full_fence());
+        if kind.suspends() {
+            h.stopped = Some(Stopped::Answer);
+        } else if matches!(kind, OpKind::Fence(kind) if shape.serializes(kind)) {
+            h.stopped = Some(Stopped::Fence);
+        }
+        if matches!(kind, OpKind::TxCommit | OpKind::TxAbort) {
+            h.tx = None;
+        }
+        if at == h.committed {
+            self.reach_head(out);
         }
     }
 
@@ -142,17 +147,7 @@ impl HardwareThread {
             None => dispatched,
             Some(p) if h.window[p].done() => dispatched.max(h.window[p].result),
             Some(p) => {
-                // Entries come to wait in program order.
-                h.window[at].progress = Progress::Operand;
-                let (first, last) = h.window[p].awaited_by;
-                if first == 0 {
-                    h.window[p].awaited_by = (id, id);
-                } else {
-                    h.window[p].awaited_by.1 = id;
-                    if let Some(last) = h.position(last) {
-                        h.window[last].next_waiting = id;
-                    }
-                }
+                h.wait_for(p, at);
                 return;
             }
         };
@@ -163,6 +158,21 @@ impl HardwareThread {
         } else {
             h.window[at].progress = Progress::Issued;
             self.load_at(out, id, start);
+        }
+    }
+
+    /// The entry at `at` waits for the result of the one at `producer`. Entries come to wait in program order.
+    fn wait_for(&mut self, producer: usize, at: usize) {
+        self.window[at].progress = Progress::Operand;
+        let id = self.window[at].id;
+        let (first, last) = self.window[producer].awaited_by;
+        if first == 0 {
+            self.window[producer].awaited_by = (id, id);
+            return;
+        }
+        self.window[producer].awaited_by.1 = id;
+        if let Some(last) = self.position(last) {
+            self.window[last].next_waiting = id;
         }
     }
 
@@ -218,13 +228,18 @@ impl HardwareThread {
     }
 }
 
-/// What may enter the window now.
+/// What enters the window.
 #[derive(Copy, Clone)]
 struct Admitted {
     instructions: u32,
     space: u32,
 }
 impl Admitted {
+    /// One instruction in an entry of its own.
+    const ONE: Admitted = Admitted {
+        instructions: 1,
+        space: 1,
+    };
     /// Markers take no space and no time.
     const NONE: Admitted = Admitted {
         instructions: 0,
@@ -233,29 +248,16 @@ impl Admitted {
 }
 
 impl HardwareThread {
-    /// The next operation to dispatch, unless dispatch has to wait for an answer.
-    fn next_op(&mut self, shape: &Shape) -> Option<Op> {
-        match self.stopped {
-            None => {}
-            Some(Stopped::Answer | Stopped::Fence) => return None,
-            Some(Stopped::Window) => self.stopped = None,
-            Some(Stopped::StoreQueue) => {
-                self.stopped = None;
-                self.dispatch_pos = self.dispatch_pos.max(shape.position_at(self.store_freed));
-                self.held_up = Some(self.queue_blame.take().unwrap_or(Cause::StoreQueueFull));
-            }
-        }
-        self.thread.next_op().copied()
-    }
-
     /// Some or all instructions of a compute site enter the window; they take a cycle from dispatch to result.
-    fn dispatch_compute(&mut self, shape: &Shape, op: Op, admitted: Admitted) {
+    fn dispatch_compute(&mut self, out: &mut impl Outside, op: Op) -> Result<(), Stopped> {
+        let shape = out.shape();
+        let admitted = self.admit_compute(shape, op.value as u32)?;
         let now = u64::from(admitted.instructions);
         self.dispatch_pos += now * shape.compute_units;
         let at = self.enter(shape, Op { value: now, ..op }, admitted);
-        let result = self.window[at].result + 1;
-        self.window[at].result = result;
-        self.latest_result = self.latest_result.max(result);
+        let e = &mut self.window[at];
+        e.result += 1;
+        self.latest_result = self.latest_result.max(e.result);
         match self.thread.next_op() {
             Some(rest) if op.value > now => rest.value -= now,
             _ => {
@@ -264,33 +266,44 @@ impl HardwareThread {
                 self.next_id = self.next_id.wrapping_add(1);
             }
         }
+        self.commit_if_oldest(out);
+        Ok(())
     }
 
     /// A marker takes no entry, but it must not overtake the store that an in-order core is working on.
-    fn admit_marker(&self, shape: &Shape) -> Result<Admitted, Stopped> {
-        match shape.in_order() && !self.stores.is_empty() {
-            true => Err(Stopped::StoreQueue),
-            false => Ok(Admitted::NONE),
+    fn dispatch_marker(&mut self, out: &mut impl Outside, op: Op) -> Result<(), Stopped> {
+        let shape = out.shape();
+        if shape.in_order() && !self.stores.is_empty() {
+            return Err(Stopped::StoreQueue);
+        }
+        self.thread.dispatched();
+        self.enter(shape, op, Admitted::NONE);
+        self.next_id = self.next_id.wrapping_add(1);
+        if op.kind == OpKind::OpBegin {
+            self.record(out, TraceKind::OpBegin(op.value as u32));
+        }
+        self.commit_if_oldest(out);
+        Ok(())
+    }
+
+    /// What entered last has its result already: it commits at once, when it is the oldest.
+    #[inline]
+    fn commit_if_oldest(&mut self, out: &mut impl Outside) {
+        if self.committed + 1 == self.window.len() {
+            self.commit(out);
         }
     }
 
     /// Frees an entry for one operation, or says what it must wait for.
-    fn admit(&mut self, shape: &Shape, kind: OpKind) -> Result<Admitted, Stopped> {
-        let is_load = kind == OpKind::Load;
+    #[inline]
+    fn free_entry(&mut self, shape: &Shape, is_load: bool) -> Result<(), Stopped> {
         while (self.occupancy >= shape.rob || (is_load && self.loads >= shape.load_queue)) && !self.window.is_empty() {
             if self.committed == 0 {
                 return Err(Stopped::Window);
             }
             self.retire_oldest(shape);
         }
-        let no_entry = kind.is_store() && self.stores.len() >= shape.store_queue as usize;
-        if no_entry || (shape.in_order() && !self.stores.is_empty()) {
-            return Err(Stopped::StoreQueue);
-        }
-        Ok(Admitted {
-            instructions: 1,
-            space: 1,
-        })
+        Ok(())
     }
 
     /// Frees entries for as many of `n` instructions as can enter now.
@@ -301,8 +314,8 @@ impl HardwareThread {
         if shape.in_order() && !self.stores.is_empty() {
             return Err(Stopped::StoreQueue);
         }
-        let behind = shape.to_dispatch.floor(self.dispatch_pos) + 1;
-        let streams = self.committed == self.window.len() && self.latest_result <= behind;
+        let idle = self.committed == self.window.len();
+        let streams = idle && self.latest_result <= shape.to_dispatch.floor(self.dispatch_pos) + 1;
         let want = n.min(if streams { shape.streaming } else { shape.rob });
         while self.occupancy + want > shape.rob && self.committed > 0 {
             self.retire_oldest(shape);
@@ -316,6 +329,7 @@ impl HardwareThread {
     }
 
     /// Drops the oldest committed entry; what enters in its place dispatches no earlier than it committed.
+    #[inline]
     fn retire_oldest(&mut self, shape: &Shape) {
         let e = &self.window[0];
         self.committed -= 1;

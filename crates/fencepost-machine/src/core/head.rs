@@ -160,14 +160,15 @@ impl HardwareThread {
         if matches!(act, Act::Done(_)) {
             self.open_tx = None;
             // A commit that the design answered by rolling the transaction back is an abort.
-            let aborted = self.journal.borrow().rolled_back(self.id);
+            let aborted = self.rolled_back();
             self.record(out, if aborted { TraceKind::TxAbort(tx) } else { event(tx) });
         }
         act
     }
 
     fn act_tx_begin(&mut self, out: &mut impl Outside, op: &Op) -> Act {
-        let rolled_back = self.journal.borrow_mut().take_pending(self.id);
+        let pending = || self.journal.borrow_mut().take_pending(self.id);
+        let rolled_back = if self.journalled { pending() } else { None };
         if rolled_back.is_some() {
             return Act::Done(Answer { value: 0, rolled_back });
         }
@@ -175,6 +176,7 @@ impl HardwareThread {
             TxStart::Wait(cause) => Act::Refused(cause),
             TxStart::Go(tx) => {
                 self.journal.borrow_mut().begin(self.id, tx, op.value as u32);
+                self.journalled |= tx != TxId(0);
                 let h = &mut *self;
                 h.tx = Some(tx);
                 h.open_tx = Some(tx);
@@ -263,7 +265,7 @@ impl HardwareThread {
                 r.hold_next(reads);
             }
             self.perform_store(out, &s, way);
-            if op.kind != OpKind::Lock {
+            if op.kind != OpKind::Lock && self.journalled {
                 let old = self.functional.borrow().word(op.addr);
                 self.journal.borrow_mut().issue(self.id, op.addr.word(), old);
             }
@@ -301,7 +303,7 @@ impl HardwareThread {
     fn new_value(&self, op: &Op, old: u64) -> Option<u64> {
         match op.kind {
             OpKind::Rmw | OpKind::StoreRelease
-                if self.journal.borrow().rolled_back(self.id)
+                if self.rolled_back()
                     && !planted!(
                         "core.dead-release-performs",
                         "a thread that was rolled back publishes nothing"

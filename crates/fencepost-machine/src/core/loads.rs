@@ -72,7 +72,7 @@ impl HardwareThread {
     fn perform_load(&mut self, out: &mut impl Outside, at: usize, way: WayRef, ready: Ps) {
         let (op, id) = (self.window[at].op, self.window[at].id);
         let value = op.width.extract(out.word(op.addr), op.addr.0);
-        if value != op.value && !self.journal.borrow().rolled_back(self.id) {
+        if value != op.value && !self.rolled_back() {
             self.counters.races += 1;
             if let Some(r) = out.recorder() {
                 r.raced(self.id, &op);
@@ -89,7 +89,7 @@ impl HardwareThread {
     /// A load takes its value from a queued store: where both access a whole word, that is the value it was given at issue.
     fn check_forwarded(&mut self, out: &mut impl Outside, op: &Op, store: &Op) {
         let whole = op.width == Width::B8 && store.width == Width::B8 && store.kind != OpKind::Unlock;
-        if whole && store.value != op.value && !self.journal.borrow().rolled_back(self.id) {
+        if whole && store.value != op.value && !self.rolled_back() {
             self.counters.races += 1;
             if let Some(r) = out.recorder() {
                 r.raced(self.id, op);

@@ -85,6 +85,7 @@ impl ProgramOrder {
         }
     }
     /// Store `id` performs; `in_order`: stores of a thread may not pass each other.
+    #[cold]
     pub fn store(&mut self, thread: HartId, id: u32, addr: Addr, in_order: bool) {
         let n = self.of(thread);
         let word = n.words.insert(addr.word(), id).unwrap_or(0);
@@ -115,6 +116,7 @@ impl ProgramOrder {
         );
     }
     /// Load `id` of a word performs in the cache.
+    #[cold]
     pub fn load(&mut self, thread: HartId, id: u32, addr: Addr) {
         let n = self.of(thread);
         n.load = n.load.max(id);
@@ -122,20 +124,24 @@ impl ProgramOrder {
         n.read(addr.word(), from, id);
     }
     /// Load `id` of a word takes its value from the queued store `from` of its thread.
+    #[cold]
     pub fn forwarded(&mut self, thread: HartId, id: u32, addr: Addr, from: u32) {
         self.of(thread).read(addr.word(), from, id);
     }
     /// Atomic `id` performs on a word; `in_order`: not before every older store has performed.
+    #[cold]
     pub fn atomic(&mut self, thread: HartId, id: u32, addr: Addr, in_order: bool) {
         self.fence(thread, id, in_order, false);
         self.of(thread).words.insert(addr.word(), id);
     }
     /// Acquire `id` takes effect.
+    #[cold]
     pub fn acquire(&mut self, thread: HartId, id: u32) {
         let load = self.of(thread).load;
         self.must(load < id, thread, id, "an acquire takes effect after a younger load");
     }
     /// Flush `id` takes effect.
+    #[cold]
     pub fn flush(&mut self, thread: HartId, id: u32, line: LineAddr) {
         let n = self.of(thread);
         n.flushes.insert(line, id);
@@ -143,6 +149,7 @@ impl ProgramOrder {
         self.must(id > fence, thread, id, "a flush takes effect after a younger fence");
     }
     /// Fence or atomic `id` takes effect; `stores`: not before every older store has performed; `loads`: not after a younger load.
+    #[cold]
     pub fn fence(&mut self, thread: HartId, id: u32, stores: bool, loads: bool) {
         let n = self.of(thread);
         let (store, load) = (n.store, n.load);
@@ -158,6 +165,7 @@ impl ProgramOrder {
         );
     }
     /// Release `id` performs.
+    #[cold]
     pub fn release(&mut self, thread: HartId, id: u32) {
         let n = self.of(thread);
         n.release = n.release.max(id);

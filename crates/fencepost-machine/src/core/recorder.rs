@@ -71,6 +71,7 @@ impl TraceRecorder {
         }
     }
     /// Operation `id`, whose address needs the result of operation `dep`, read a word: a load or an atomic.
+    #[cold]
     pub fn read(&mut self, thread: HartId, id: u32, dep: u32, kind: TraceKind) {
         self.trace.push(thread, kind);
         self.needs(thread, dep);
@@ -78,11 +79,13 @@ impl TraceRecorder {
     }
     /// Load `id` took its value from a queued store of its thread: what depends on it depends on what the store and the
     /// load depend on (the newer of the two reads).
+    #[cold]
     pub fn forwarded(&mut self, thread: HartId, id: u32, deps: [u32; 2]) {
         let newest = deps.into_iter().map(|d| self.result(thread, d)).max();
         self.set_result(thread, id, newest.unwrap_or(0));
     }
     /// A store performed; returns its id.
+    #[cold]
     pub fn store(&mut self, thread: HartId, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
         let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
         let nt = op.kind == crate::frontend::OpKind::NtStore;
@@ -101,11 +104,13 @@ impl TraceRecorder {
         id
     }
     /// Ports of the network count as further threads of the trace.
+    #[cold]
     pub fn add_threads(&mut self, ports: u32) {
         self.trace.threads += ports;
     }
     /// A word that came over the network took effect.
     #[track_caller]
+    #[cold]
     pub fn remote_store(&mut self, port: HartId, addr: Addr, value: u64) -> StoreId {
         let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
         self.trace.stores.push(StoreInfo {
@@ -120,30 +125,37 @@ impl TraceRecorder {
         id
     }
     /// The id the next store will get.
+    #[cold]
     pub fn next_store(&self) -> Option<StoreId> {
         StoreId::from_index(self.trace.stores.len())
     }
     /// The next store is the write half of an atomic: its own event is left out.
+    #[cold]
     pub fn hold_next(&mut self, hold: bool) {
         self.hold = hold;
     }
     /// Any other event of a thread.
+    #[cold]
     pub fn event(&mut self, thread: HartId, kind: TraceKind) {
         self.trace.push(thread, kind);
     }
     /// A write was accepted by the persistent-memory controller.
+    #[cold]
     pub fn accepted(&mut self, line: LineAddr, data: &LineData) {
         self.trace.push_hardware(TraceKind::Accepted { line, by: data.by });
     }
     /// The persist log's record `index` became durable.
+    #[cold]
     pub fn durable(&mut self, index: u64) {
         self.trace.push_hardware(TraceKind::Durable { index: index as u32 });
     }
     /// An operation ended. A re-run operation replaces what it did before it was rolled back.
+    #[cold]
     pub fn op(&mut self, op: OpRecord) {
         self.trace.ops.push(op);
     }
     /// A load read another value than its thread was given when it issued.
+    #[cold]
     pub fn raced(&mut self, thread: HartId, op: &Op) {
         self.race.get_or_insert(Race {
             thread,
@@ -152,10 +164,12 @@ impl TraceRecorder {
         });
     }
     /// The first such load.
+    #[cold]
     pub fn race(&self) -> Option<Race> {
         self.race
     }
     /// The finished trace.
+    #[cold]
     pub fn finish(mut self) -> Trace {
         let mut last = rustc_hash::FxHashMap::default();
         for (i, o) in self.trace.ops.iter().enumerate() {

@@ -34,6 +34,8 @@ pub(crate) struct HardwareThread {
     pub functional: Rc<RefCell<Image>>,
     /// Undo information of hardware transactions, shared by all threads.
     pub journal: Rc<RefCell<Journal>>,
+    /// Whether it has begun a hardware transaction that can be rolled back: only then the journal has anything of it.
+    pub journalled: bool,
     /// The program thread that runs here.
     pub thread: Thread,
     /// Instructions in flight, oldest first. Committed ones stay until their space is needed.
@@ -150,6 +152,7 @@ impl HardwareThread {
             id,
             functional,
             journal,
+            journalled: false,
             thread,
             window: Window::new(),
             committed: 0,
@@ -206,6 +209,11 @@ impl HardwareThread {
     /// The oldest instruction that has not committed.
     pub fn oldest(&self) -> Option<&Entry> {
         self.window.get(self.committed)
+    }
+    /// Whether the thread was rolled back and does not know it yet.
+    #[inline]
+    pub fn rolled_back(&self) -> bool {
+        self.journalled && self.journal.borrow().rolled_back(self.id)
     }
     /// Remembers a refusal once.
     pub fn refuse(&mut self, what: Refused) {

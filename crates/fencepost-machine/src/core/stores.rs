@@ -90,7 +90,7 @@ impl HardwareThread {
 
     fn try_store(&mut self, out: &mut impl Outside, i: usize, s: &QueuedStore) -> Tried {
         if matches!(s.op.kind, OpKind::Store | OpKind::NtStore)
-            && self.journal.borrow().rolled_back(self.id)
+            && self.rolled_back()
             && !planted!(
                 "core.dead-store-performs",
                 "a thread that was rolled back stores nothing until it knows"
@@ -214,7 +214,11 @@ impl HardwareThread {
         }
     }
 
+    #[inline]
     fn journal_performed(&mut self, out: &mut impl Outside, word: fencepost_kernel::Addr) {
+        if !self.journalled {
+            return;
+        }
         let mut journal = self.journal.borrow_mut();
         if journal.in_transaction(self.id) {
             let (old, by) = (out.word(word), out.writer(word));

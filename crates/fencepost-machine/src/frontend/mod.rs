@@ -14,15 +14,15 @@ pub use sim_mem::{SimMem, ThreadBody};
 use corosensei::{Coroutine, CoroutineResult};
 use fencepost_kernel::{Image, Outcome, Rmw};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// One program thread.
 pub struct Thread {
     coroutine: Option<Coroutine<Answer, Pause, ()>>,
     port: Rc<Port>,
-    /// Operations taken out of the mailbox and not yet dispatched, oldest first.
-    taken: VecDeque<Op>,
+    /// Operations taken out of the mailbox, oldest first; those from `next` on have not been dispatched.
+    taken: Vec<Op>,
+    next: usize,
 }
 
 impl Thread {
@@ -42,12 +42,13 @@ impl Thread {
         Thread {
             coroutine: Some(coroutine),
             port,
-            taken: VecDeque::with_capacity(RUN_AHEAD),
+            taken: Vec::with_capacity(RUN_AHEAD),
+            next: 0,
         }
     }
     /// Whether the thread has returned.
     pub fn finished(&self) -> bool {
-        self.coroutine.is_none() && self.taken.is_empty() && self.port.ops.borrow().is_empty()
+        self.coroutine.is_none() && self.next == self.taken.len() && self.port.ops.borrow().is_empty()
     }
     /// Runs the thread until it suspends or returns, handing it `answer` if it waits for one.
     pub fn resume(&mut self, answer: Answer) {
@@ -61,20 +62,23 @@ impl Thread {
     /// everything was dispatched.
     #[inline]
     pub fn next_op(&mut self) -> Option<&mut Op> {
-        if self.taken.is_empty() {
+        if self.next == self.taken.len() {
             self.take_ops();
         }
-        self.taken.front_mut()
+        self.taken.get_mut(self.next)
     }
     /// The next operation has been dispatched.
     #[inline]
     pub fn dispatched(&mut self) {
-        self.taken.pop_front();
+        self.next += 1;
     }
+    #[inline(never)] // runs the program: once for many operations
     fn take_ops(&mut self) {
         while self.port.ops.borrow().is_empty() && self.coroutine.is_some() {
             self.resume(Answer::default());
         }
+        self.taken.clear();
+        self.next = 0;
         std::mem::swap(&mut self.taken, &mut self.port.ops.borrow_mut());
     }
     /// What the atomic under way does.

@@ -93,7 +93,8 @@ impl Op {
 /// Mailbox between a program thread and its hardware thread.
 #[derive(Default)]
 pub struct Port {
-    pub(crate) ops: RefCell<VecDeque<Op>>,
+    /// Operations issued and not yet taken, oldest first; all are taken at once.
+    pub(crate) ops: RefCell<Vec<Op>>,
     pub(crate) outcomes: RefCell<VecDeque<Outcome>>,
     /// The last atomic; there is at most one under way, because it suspends the thread.
     pub(crate) rmw: Cell<Option<Rmw>>,

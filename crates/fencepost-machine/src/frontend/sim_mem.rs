@@ -23,6 +23,8 @@ pub struct SimMem<'y> {
     hart: HartId,
     next: u32,
     op: u32,
+    /// Whether it has begun a hardware transaction that can be rolled back: from then on the journal wants to know of stores.
+    journalled: bool,
 }
 
 impl<'y> SimMem<'y> {
@@ -43,6 +45,7 @@ impl<'y> SimMem<'y> {
             hart: HartId(hart),
             next: 1,
             op: 0,
+            journalled: false,
         }
     }
     fn push(
@@ -54,20 +57,30 @@ impl<'y> SimMem<'y> {
         width: Width,
         source: &'static Location<'static>,
     ) -> u32 {
-        if self.port.ops.borrow().len() >= RUN_AHEAD {
-            self.yielder.suspend(Pause::Full);
-        }
-        let id = self.next;
-        self.next = self.next.wrapping_add(1);
-        self.port.ops.borrow_mut().push_back(Op {
+        let op = Op {
             kind,
             width,
             addr,
             value,
             dep,
             source,
-        });
+        };
+        let mut ops = self.port.ops.borrow_mut();
+        if ops.len() < RUN_AHEAD {
+            ops.push(op);
+        } else {
+            drop(ops);
+            self.push_later(op);
+        }
+        let id = self.next;
+        self.next = id.wrapping_add(1);
         id
+    }
+    /// The mailbox is full: the operation follows when it was emptied.
+    #[inline(never)]
+    fn push_later(&mut self, op: Op) {
+        self.yielder.suspend(Pause::Full);
+        self.port.ops.borrow_mut().push(op);
     }
     fn word_op(&mut self, kind: OpKind, at: At<u32>, value: u64, source: &'static Location<'static>) -> u32 {
         self.push(kind, at.addr, value, at.dep, Width::B8, source)
@@ -78,8 +91,12 @@ impl<'y> SimMem<'y> {
     }
     fn functional_store(&mut self, addr: Addr, value: u64, width: Width) {
         let mut memory = self.memory.borrow_mut();
+        if !self.journalled && width == Width::B8 {
+            memory.set_word(addr, value, None);
+            return;
+        }
         let old = memory.word(addr);
-        if self.journal.borrow_mut().issue(self.hart, addr.word(), old) {
+        if !self.journalled || self.journal.borrow_mut().issue(self.hart, addr.word(), old) {
             memory.set_word(addr, width.insert(old, addr.0, value), None);
         }
     }
@@ -164,7 +181,9 @@ impl Mem for SimMem<'_> {
         if let Some(op) = answer.rolled_back {
             return Err(Rollback { op });
         }
-        Ok(TxId(answer.value as u32))
+        let tx = TxId(answer.value as u32);
+        self.journalled |= tx != TxId(0);
+        Ok(tx)
     }
     #[track_caller]
     fn tx_commit(&mut self) {
