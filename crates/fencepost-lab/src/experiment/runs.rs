@@ -68,11 +68,11 @@ pub fn plan(e: &Experiment, scale: Scale, seed: u64, known: &Known<'_>) -> Resul
     Ok(plan)
 }
 
-fn work(e: &Experiment, m: &Matrix, scale: Scale) -> Work {
+fn work<'a>(e: &'a Experiment, m: &'a Matrix, scale: Scale) -> &'a Work {
     let scales = m.scale.as_ref().unwrap_or(&e.scale);
     match scale {
-        Scale::Quick => scales.quick,
-        Scale::Full => scales.full,
+        Scale::Quick => &scales.quick,
+        Scale::Full => &scales.full,
     }
 }
 
@@ -98,6 +98,7 @@ fn add_job(
         &point.set_here[..]
     };
     let work = work(e, m, scale);
+    let length = work.of(program);
     let cycles = work.cycles.filter(|_| m.equal_cycles && !m.check);
     plan.jobs.push(Job {
         cell: Cell {
@@ -113,8 +114,8 @@ fn add_job(
             machine: e.machine.clone(),
             media: Some(m.media_as.get(media).unwrap_or(media).clone()),
             threads: Some(m.threads),
-            ops: cycles.map_or(work.ops, |c| c.ops),
-            warmup: work.warmup,
+            ops: cycles.map_or(length.ops, |c| c.ops),
+            warmup: length.warmup,
             cycles: cycles.map(|c| c.measured),
             seed,
             log: (point.log.clone())

@@ -65,16 +65,40 @@ pub struct Scales {
 }
 
 /// Operations per thread.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
     /// Measured operations per thread.
     pub ops: u32,
     /// Operations per thread before measuring.
     pub warmup: u32,
+    /// Programs whose operations are much longer or shorter than others': theirs.
+    #[serde(default)]
+    pub of: BTreeMap<String, Length>,
     /// What is measured instead where a reading compares equal numbers of cycles.
     #[serde(default)]
     pub cycles: Option<EqualCycles>,
+}
+
+impl Work {
+    /// What a program does.
+    pub fn of(&self, program: &str) -> Length {
+        let all = Length {
+            ops: self.ops,
+            warmup: self.warmup,
+        };
+        self.of.get(program).copied().unwrap_or(all)
+    }
+}
+
+/// How long a run is, in operations per thread.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Length {
+    /// Measured.
+    pub ops: u32,
+    /// Before measuring.
+    pub warmup: u32,
 }
 
 /// Work that is measured for a number of cycles.
@@ -238,6 +262,23 @@ pub fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, BadInput>
 mod tests {
     use super::*;
     use crate::claims::PAPERS;
+    #[test]
+    fn a_program_may_have_a_length_of_its_own() {
+        let work: Work = parse("w.toml", "ops = 9\nwarmup = 3\nof = { tpcc = { ops = 2, warmup = 1 } }\n").unwrap();
+        assert_eq!(work.of("tpcc"), Length { ops: 2, warmup: 1 });
+        assert_eq!(work.of("sps"), Length { ops: 9, warmup: 3 });
+    }
+    #[test]
+    fn lengths_are_given_for_programs_of_the_experiment() {
+        for paper in names() {
+            let e: Experiment = read(paper, "experiment.toml").unwrap_or_else(|e| panic!("{e}"));
+            let of = e.scale.quick.of.keys().chain(e.scale.full.of.keys());
+            for program in of {
+                let runs = e.matrix.iter().any(|m| m.programs.contains(program));
+                assert!(runs, "{paper}: no run of `{program}`");
+            }
+        }
+    }
     #[test]
     fn embedded_experiments_are_well_formed() {
         for word in names() {
