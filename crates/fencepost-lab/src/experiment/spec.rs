@@ -264,7 +264,11 @@ mod tests {
     use crate::claims::PAPERS;
     #[test]
     fn a_program_may_have_a_length_of_its_own() {
-        let work: Work = parse("w.toml", "ops = 9\nwarmup = 3\nof = { tpcc = { ops = 2, warmup = 1 } }\n").unwrap();
+        let work: Work = parse(
+            "w.toml",
+            "ops = 9\nwarmup = 3\nof = { tpcc = { ops = 2, warmup = 1 } }\n",
+        )
+        .unwrap();
         assert_eq!(work.of("tpcc"), Length { ops: 2, warmup: 1 });
         assert_eq!(work.of("sps"), Length { ops: 9, warmup: 3 });
     }
