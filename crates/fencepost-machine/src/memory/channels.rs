@@ -1,5 +1,6 @@
 //! The channels of a controller, and when each has something to do: of many channels few do at a time.
 
+use super::bits::each;
 use super::schedule::ChannelScheduler;
 use super::spec::MediaSpec;
 use super::timed::NEVER;
@@ -40,25 +41,41 @@ impl Channels {
     pub fn iter(&self) -> impl Iterator<Item = &ChannelScheduler> {
         self.all.iter()
     }
-    /// Lets a channel act; answers what that answers, and when the channel looks again.
+    /// A channel, to act; [`Channels::acted`] has to follow.
     #[inline]
-    pub fn act<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler) -> R) -> (R, Ps) {
-        let channel = &mut self.all[index];
-        let answer = act(channel);
-        let (bit, wake) = (1 << index, channel.wake.unwrap_or(NEVER));
-        let was = std::mem::replace(&mut self.wakes[index], wake);
+    pub fn acting(&mut self, index: usize) -> &mut ChannelScheduler {
+        &mut self.all[index]
+    }
+    /// A channel has acted: follows when it looks again, and answers that.
+    #[inline]
+    pub fn acted(&mut self, index: usize) -> Ps {
+        let channel = &self.all[index];
+        let (bit, wake) = (1 << index, channel.wake);
         self.occupied = self.occupied & !bit | if channel.is_empty() { 0 } else { bit };
+        let was = std::mem::replace(&mut self.wakes[index], wake);
         if wake <= self.next {
             self.next = wake;
         } else if was == self.next {
             self.next = self.wakes.iter().copied().fold(NEVER, Ps::min);
         }
-        (answer, wake)
+        wake
+    }
+    /// Lets a channel act; answers what that answers, and when the channel looks again.
+    #[inline]
+    pub fn act<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler) -> R) -> (R, Ps) {
+        let answer = act(&mut self.all[index]);
+        (answer, self.acted(index))
     }
     /// When the first channel looks again.
     #[inline]
     pub fn next(&self) -> Ps {
         self.next
+    }
+    /// When the first channel but one looks again.
+    #[inline]
+    pub fn next_without(&self, index: usize) -> Ps {
+        let others = self.wakes.iter().enumerate().filter(|w| w.0 != index);
+        others.fold(NEVER, |next, w| next.min(*w.1))
     }
     /// The first channel from `from` on that is due.
     #[inline]
@@ -71,22 +88,12 @@ impl Channels {
     }
     /// Has every channel with requests look again; answers when the first does.
     pub fn wake(&mut self, delays: &Delays, now: Ps) -> Ps {
-        bits(self.occupied).fold(NEVER, |next, i| next.min(self.act(i, |c| c.wake(delays, now)).1))
+        each(self.occupied).fold(NEVER, |next, i| next.min(self.act(i, |c| c.wake(delays, now)).1))
     }
     /// Other writes than before may issue in these banks (a bit each) of every channel.
     pub fn writes_changed(&mut self, banks: u64) {
         self.all.iter_mut().for_each(|c| c.writes.changed(banks));
     }
-}
-
-/// The positions of the bits of a mask.
-#[inline]
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
 }
 
 #[cfg(test)]
@@ -105,8 +112,10 @@ mod tests {
         for _ in 0..4000 {
             let i = rng.below(5) as usize;
             wakes[i] = if rng.chance(1, 4) { NEVER } else { Ps(rng.below(40)) };
-            channels.act(i, |c| c.wake = Some(wakes[i]).filter(|w| *w < NEVER));
+            channels.act(i, |c| c.wake = wakes[i]);
             assert_eq!(channels.next(), wakes.into_iter().fold(NEVER, Ps::min));
+            let others = (0..5).filter(|c| *c != i).map(|c| wakes[c]);
+            assert_eq!(channels.next_without(i), others.fold(NEVER, Ps::min));
             let (from, now) = (rng.below(7) as usize, Ps(rng.below(40)));
             let due = (from..5).find(|i| wakes[*i] <= now);
             assert_eq!(channels.due(from, now), due);

@@ -10,14 +10,13 @@ use super::request::{QueuePlan, Write, WriteId};
 use super::schedule::{ChannelScheduler, Request, RowState, Scheduler};
 use super::spec::{ControllerSpec, DurableAt, MediaSpec, SpecError, WritePolicy};
 use super::stats::MemStats;
-use super::timed::{NEVER, first, insert};
+use super::timed::{NEVER, Timed};
 use super::timing::{Delays, Direction};
 use super::watermarks::Watermarks;
 use super::writes::{Slot, WriteRefusal, Writes};
 use super::{CommandRecord, ReadId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{Image, LineAddr, LineData, Ps};
-use std::collections::VecDeque;
 
 /// The read queue is full.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -48,12 +47,12 @@ pub struct Controller {
     /// The design's own scheduler of writes; first ready, first come, first served without.
     pub(super) scheduler: Option<Box<dyn Scheduler>>,
     /// Pushed writes that have not arrived, by time of arrival.
-    pub(super) transit: VecDeque<(Ps, Slot)>,
+    pub(super) transit: Timed<Slot>,
     /// Reads whose data is on its way, and reads answered from a write queue.
-    pub(super) returning: VecDeque<(Ps, (ReadId, LineAddr))>,
-    pub(super) forwarded: VecDeque<(Ps, (ReadId, LineAddr))>,
+    pub(super) returning: Timed<(ReadId, LineAddr)>,
+    pub(super) forwarded: Timed<(ReadId, LineAddr)>,
     /// Writes the medium is storing.
-    pub(super) storing: VecDeque<(Ps, Slot)>,
+    pub(super) storing: Timed<Slot>,
     pub(super) reads_in_use: u16,
     pub(super) read_refused: bool,
     pub(super) write_refused: Vec<bool>,
@@ -65,7 +64,8 @@ pub struct Controller {
     pub(super) any_line_refused: bool,
     pub(super) watermarks: Watermarks,
     pub(super) drains: Vec<Drain>,
-    pub(super) drain_check: Option<Ps>,
+    /// When to look at them although nothing else happens.
+    pub(super) drain_check: Ps,
     /// When the first of what stands in queues by time (`transit`, `returning`, `forwarded`, `storing`) is due.
     pub(super) queues_due: Ps,
     /// The earliest time at which anything is due; kept up to date by everything that changes it.
@@ -101,10 +101,10 @@ impl Controller {
             answers_on_accept: durable_on_accept,
             channels: Channels::new(media),
             scheduler: None,
-            transit: VecDeque::with_capacity(64),
-            returning: VecDeque::with_capacity(usize::from(spec.read_queue)),
-            forwarded: VecDeque::with_capacity(16),
-            storing: VecDeque::with_capacity(64),
+            transit: Timed::with_capacity(64),
+            returning: Timed::with_capacity(usize::from(spec.read_queue)),
+            forwarded: Timed::with_capacity(16),
+            storing: Timed::with_capacity(64),
             reads_in_use: 0,
             read_refused: false,
             ranges: (plan.range_registers > 0).then(|| RangeRegisters::new(plan.queues, plan.range_registers.into())),
@@ -114,7 +114,7 @@ impl Controller {
             any_line_refused: false,
             watermarks: Watermarks::new(spec, (0..writes.queues()).map(|q| writes.capacity(q))),
             drains: Vec::new(),
-            drain_check: None,
+            drain_check: NEVER,
             queues_due: NEVER,
             next: NEVER,
             module: None,
@@ -158,7 +158,7 @@ impl Controller {
             }
             self.stats.forwarded += 1;
             let at = now + self.spec.static_latency;
-            self.forwarded.push_back((at, (id, line)));
+            self.forwarded.insert(at, (id, line));
             self.queue_due_by(at);
             return Ok(());
         }
@@ -172,8 +172,8 @@ impl Controller {
             c.asked(id, line);
         }
         let at = self.map.locate(line);
-        let (delays, asked) = (&self.delays, request(id.0, line, at, now));
-        let pushed = |c: &mut ChannelScheduler| c.push(delays, now, Direction::Read, asked, true);
+        let asked = request(id.0, line, at, now);
+        let pushed = |c: &mut ChannelScheduler| c.push(&self.delays, now, Direction::Read, asked, true);
         let (_, wake) = self.channels.act(at.channel.into(), pushed);
         self.act_by(wake);
         Ok(())
@@ -192,7 +192,7 @@ impl Controller {
             Err(refusal) => return Err(self.refuse(queue, refusal)),
         };
         let at = self.arrival(now + delay, slot);
-        insert(&mut self.transit, at, slot);
+        self.transit.insert(at, slot);
         self.queue_due_by(at);
         self.follow_epochs(now);
         self.follow_fill(now, queue);
@@ -262,13 +262,13 @@ impl Controller {
     /// Works out when the first of what stands in queues by time is due, after some of it was.
     #[inline]
     pub(super) fn look_at_queues(&mut self) {
-        let writes = first(&self.transit).min(first(&self.storing));
-        let reads = first(&self.returning).min(first(&self.forwarded));
+        let writes = self.transit.first().min(self.storing.first());
+        let reads = self.returning.first().min(self.forwarded.first());
         self.queues_due = writes.min(reads);
     }
     /// Works out [`Controller::next_event`]. Only time that passes can make it later; what comes in makes it at most sooner.
     pub(super) fn look_ahead(&mut self) {
-        let mut next = self.queues_due.min(self.drain_check.unwrap_or(NEVER));
+        let mut next = self.queues_due.min(self.drain_check);
         next = next.min(self.channels.next());
         if let Some(m) = &self.module {
             next = next.min(m.next_event());

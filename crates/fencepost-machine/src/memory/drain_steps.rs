@@ -5,7 +5,7 @@ use super::controller::Controller;
 use super::drain::Drain;
 use super::partition::RegisterWrite;
 use super::request::{DrainScope, Epoch};
-use super::schedule::sooner;
+use super::timed::NEVER;
 use fencepost_kernel::{Ps, planted};
 
 impl Controller {
@@ -24,7 +24,7 @@ impl Controller {
             upto,
             remaining,
         });
-        self.drain_check = sooner(self.drain_check, Some(now));
+        self.drain_check = self.drain_check.min(now);
         self.act_by(now);
     }
     /// A write of `queue`, `accepted` in this place, is in the medium (or has become part of an older one).
@@ -48,7 +48,7 @@ impl Controller {
     }
     /// Reports the drains that are satisfied now, in the order in which they were asked for.
     pub(super) fn answer_drains(&mut self, out: &mut Vec<MemEvent>) {
-        self.drain_check = None;
+        self.drain_check = NEVER;
         let mut i = 0;
         while i < self.drains.len() {
             let d = self.drains[i];

@@ -8,6 +8,7 @@
 //! Where papers differ, a small interface stands: [`Scheduler`] (which request next), [`RangeRegisters`] (which queue
 //! takes a write), [`FlowControl`] (when a write may leave for the memory module).
 
+mod bits;
 mod channels;
 mod contents;
 mod controller;

@@ -12,8 +12,7 @@
 use super::flow::FlowControl;
 use super::partition::{RangeRegisters, RegisterWrite};
 use super::request::Write;
-use super::schedule::sooner;
-use super::timed::{NEVER, first};
+use super::timed::Timed;
 use super::writes::Slot;
 use fencepost_kernel::{Bytes, Ps};
 use std::collections::VecDeque;
@@ -58,13 +57,13 @@ pub struct Module {
     pub(super) used: Vec<u16>,
     pub(super) flow: Box<dyn FlowControl>,
     /// When data that tells of free entries arrives, earliest first.
-    pub(super) news: VecDeque<(Ps, ())>,
+    pub(super) news: Timed<()>,
     /// Writes in the controller's queues, in order of arrival.
     pub(super) waiting: Vec<Slot>,
-    /// When the link can take the next line, and when to look at `waiting` again.
+    /// When the link can take the next line, and when to look at `waiting` again (`NEVER`: not before something happens).
     pub(super) link_free: Ps,
-    pub(super) wake: Option<Ps>,
-    pub(super) crossing: VecDeque<(Ps, Crossing)>,
+    pub(super) wake: Ps,
+    pub(super) crossing: Timed<Crossing>,
     /// Writes that hold a module entry until the cache has a free line.
     pub(super) parking: VecDeque<Slot>,
     /// Parked writes, oldest first.
@@ -78,13 +77,12 @@ pub struct Module {
 impl Module {
     /// When something can happen.
     pub(super) fn next_event(&self) -> Ps {
-        let arrivals = first(&self.news).min(first(&self.crossing));
-        arrivals.min(self.wake.unwrap_or(NEVER))
+        self.news.first().min(self.crossing.first()).min(self.wake)
     }
     /// A write arrived in the controller's queue, or what may leave changed.
     pub(super) fn look(&mut self, now: Ps) {
         if !self.waiting.is_empty() {
-            self.wake = sooner(self.wake, Some(now));
+            self.wake = self.wake.min(now);
         }
     }
     /// A write arrived in the controller's queue.

@@ -6,7 +6,7 @@ use super::flow::{Entries, FlowControl};
 use super::module::{Crossing, Module, ModuleSpec};
 use super::partition::RegisterWrite;
 use super::spec::SpecError;
-use super::timed::{due, insert};
+use super::timed::{NEVER, Timed};
 use super::writes::Slot;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Ps, planted};
@@ -41,11 +41,11 @@ impl Controller {
             cache_lines: cache_lines as usize,
             used: vec![0; usize::from(queues)],
             flow: Box::new(Entries::new(queues as u8, spec.entries / queues)),
-            news: VecDeque::new(),
+            news: Timed::with_capacity(16),
             waiting: Vec::with_capacity(64),
             link_free: Ps::ZERO,
-            wake: None,
-            crossing: VecDeque::with_capacity(16),
+            wake: NEVER,
+            crossing: Timed::with_capacity(16),
             parking: VecDeque::new(),
             parked: VecDeque::new(),
             displaced: Vec::new(),
@@ -82,7 +82,7 @@ impl Controller {
 
     /// What the module does at `now`, before the channels issue: writes cross the link and leave the controller.
     pub(super) fn run_module(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
-        while let Some(arrived) = self.module.as_mut().and_then(|m| due(&mut m.crossing, now)) {
+        while let Some(arrived) = self.module.as_mut().and_then(|m| m.crossing.due(now)) {
             match arrived {
                 Crossing::Write(slot) => self.reach_module(now, slot, out),
                 Crossing::Register(write) => {
@@ -97,12 +97,12 @@ impl Controller {
     }
     /// The first write that may leave for the module does, if the link is free.
     fn send_next(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
-        let Some(m) = self.module.as_mut().filter(|m| m.wake.is_some_and(|w| w <= now)) else {
+        let Some(m) = self.module.as_mut().filter(|m| m.wake <= now) else {
             return;
         };
-        m.wake = None;
+        m.wake = NEVER;
         if m.link_free > now {
-            m.wake = Some(m.link_free);
+            m.wake = m.link_free;
             return;
         }
         let (m, writes) = (&*m, &self.writes);
@@ -134,7 +134,7 @@ impl Controller {
         m.used[usize::from(queue)] += 1;
         m.flow.sent(queue);
         m.set_displaced(slot, false);
-        m.crossing.push_back((now + m.transfer, Crossing::Write(slot)));
+        m.crossing.insert(now + m.transfer, Crossing::Write(slot));
         m.link_free = now + m.slot;
         m.look(m.link_free);
         self.stats.module_writes += 1;
@@ -246,7 +246,7 @@ impl Controller {
     pub(super) fn tell_module(&mut self, now: Ps, write: RegisterWrite) {
         if let Some(m) = &mut self.module {
             let leaves = now.max(m.link_free);
-            insert(&mut m.crossing, leaves + m.transfer, Crossing::Register(write));
+            m.crossing.insert(leaves + m.transfer, Crossing::Register(write));
             m.link_free = leaves + m.slot;
             let at = m.next_event();
             self.act_by(at);
@@ -256,7 +256,7 @@ impl Controller {
     pub(super) fn read_reached_module(&mut self, arrives: Ps) {
         if let Some(m) = &mut self.module {
             m.flow.read_reached(arrives, false);
-            insert(&mut m.news, arrives, ());
+            m.news.insert(arrives, ());
         }
     }
     /// What reads brought back about free entries.
@@ -264,7 +264,7 @@ impl Controller {
         let Some(m) = &mut self.module else {
             return;
         };
-        while due(&mut m.news, now).is_some() {
+        while m.news.due(now).is_some() {
             if m.flow.arrived(now) {
                 out.push(MemEvent::FlowChanged);
             }
@@ -279,7 +279,7 @@ impl Controller {
             self.stats.module_queries += 1;
             let (arrives, _) = self.channels.act(0, |channel| channel.query(&self.delays, now));
             m.flow.read_reached(arrives, true);
-            insert(&mut m.news, arrives, ());
+            m.news.insert(arrives, ());
         }
     }
 }

@@ -4,7 +4,7 @@ use super::controller::{Controller, request};
 use super::request::{Write, WriteId};
 use super::schedule::{ChannelScheduler, Context, Scheduler};
 use super::spec::SlotFreed;
-use super::timed::{NEVER, due, insert};
+use super::timed::NEVER;
 use super::timing::Direction;
 use super::writes::{Arrival, Slot};
 use super::{MemEvent, ReadId};
@@ -15,24 +15,36 @@ impl Controller {
     /// Does everything that is due up to `now` and appends what happened to `out`, in order.
     pub fn advance(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         while self.next <= now && self.next < NEVER {
-            self.step(self.next, out);
+            self.step(self.next, now, out);
             self.look_ahead();
         }
     }
-    /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue.
-    fn step(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
+    /// Goes on until something is reported to `out`, which is empty; answers when that was. `None`: nothing ever will be
+    /// before another request.
+    pub(super) fn advance_to_report(&mut self, out: &mut Vec<MemEvent>) -> Option<Ps> {
+        let mut at = None;
+        while out.is_empty() && self.next < NEVER {
+            at = Some(self.step(self.next, Ps(NEVER.0 - 1), out));
+            self.look_ahead();
+        }
+        at.filter(|_| !out.is_empty())
+    }
+    /// One moment: data returns, writes complete, writes arrive, drains are answered, commands issue. Where nothing but one channel
+    /// has anything to do for a while, that goes on up to `until`, or until something is reported; answers how far it went.
+    fn step(&mut self, now: Ps, until: Ps, out: &mut Vec<MemEvent>) -> Ps {
         if self.queues_due <= now || self.module.is_some() {
             self.step_queues(now, out);
             self.look_at_queues();
         }
-        if self.drain_check.is_some() || !self.drains.is_empty() {
+        if self.drain_check < NEVER || !self.drains.is_empty() {
             self.answer_drains(out);
         }
-        let mut from = 0;
+        let (mut from, mut reached) = (0, now);
         while let Some(channel) = self.channels.due(from, now) {
-            self.run_channel(channel, now, out);
+            reached = self.run_channel(channel, now, until, out);
             from = channel + 1;
         }
+        reached
     }
     /// What stands in queues by time, and the module.
     fn step_queues(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
@@ -40,30 +52,53 @@ impl Controller {
         while let Some(queue) = self.opened.pop() {
             self.slot_free(queue, out);
         }
-        while let Some(slot) = due(&mut self.storing, now) {
+        while let Some(slot) = self.storing.due(now) {
             self.stored(now, slot, out);
         }
-        while let Some(slot) = due(&mut self.transit, now) {
+        while let Some(slot) = self.transit.due(now) {
             self.arrive(now, slot, out);
         }
         if self.module.is_some() {
             self.run_module(now, out);
         }
     }
-    /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again.
-    fn run_channel(&mut self, index: usize, now: Ps, out: &mut Vec<MemEvent>) {
-        let mut transfer = self.channel(index, |channel, cx| channel.begin(now, cx));
-        while let Some(t) = transfer {
-            match t.direction {
-                Direction::Read => {
-                    let (at, id) = (t.done + self.spec.static_latency, ReadId(t.request.key));
-                    insert(&mut self.returning, at, (id, t.request.line));
-                    self.queue_due_by(at);
-                    self.read_reached_module(t.done);
-                }
-                Direction::Write => self.write_issued(now, t.request.key as Slot, t.done, out),
+    /// Issues what a channel can issue at `now` (at most one command) and finds out when to look again; and goes on with that up to
+    /// `until` while it is all that there is to do. Answers when it looked last.
+    fn run_channel(&mut self, index: usize, mut now: Ps, until: Ps, out: &mut Vec<MemEvent>) -> Ps {
+        loop {
+            self.issue(index, now, out);
+            let wake = self.channels.get(index).wake;
+            if wake > until || wake >= self.others_due(index) || !out.is_empty() {
+                self.channels.acted(index);
+                return now;
             }
-            transfer = self.channel(index, |channel, cx| channel.go_on(now, cx));
+            now = wake;
+        }
+    }
+    /// When something may be due that is not this channel's; at once, where that is not easily said.
+    fn others_due(&self, index: usize) -> Ps {
+        if self.module.is_some() || !self.drains.is_empty() {
+            return Ps::ZERO;
+        }
+        let queues = self.queues_due.min(self.drain_check);
+        queues.min(self.channels.next_without(index))
+    }
+    /// Issues what a channel can issue at `now`, and takes note of the line that crosses the bus.
+    fn issue(&mut self, index: usize, now: Ps, out: &mut Vec<MemEvent>) {
+        let Some(t) = self.channel(index, |channel, cx| channel.begin(now, cx)) else {
+            return;
+        };
+        match t.direction {
+            Direction::Read => {
+                let (at, id) = (t.done + self.spec.static_latency, ReadId(t.key));
+                self.returning.insert(at, (id, t.line));
+                self.queue_due_by(at);
+                self.read_reached_module(t.done);
+            }
+            Direction::Write => {
+                self.write_issued(now, t.key as Slot, t.done, out);
+                self.channel(index, |channel, cx| channel.go_on(now, cx));
+            }
         }
     }
     /// Lets a channel act, with what it looks at besides its own state.
@@ -79,7 +114,7 @@ impl Controller {
             commands: self.commands.as_mut(),
             stats: &mut self.stats,
         };
-        self.channels.act(index, |channel| act(channel, &mut cx)).0
+        act(self.channels.acting(index), &mut cx)
     }
     /// The data of a write goes to the medium, which has stored it at `stored`.
     fn write_issued(&mut self, now: Ps, slot: Slot, stored: Ps, out: &mut Vec<MemEvent>) {
@@ -94,7 +129,7 @@ impl Controller {
             self.slot_free(queue, out);
             self.follow_fill(now, queue);
         }
-        insert(&mut self.storing, stored, slot);
+        self.storing.insert(stored, slot);
         self.queue_due_by(stored);
     }
     /// Tells the design's scheduler what happened to a write; every channel waits for its decision.
@@ -113,10 +148,10 @@ impl Controller {
         }
     }
     fn finish_reads(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
-        while let Some((id, line)) = due(&mut self.forwarded, now) {
+        while let Some((id, line)) = self.forwarded.due(now) {
             out.push(MemEvent::ReadDone { id, line });
         }
-        while let Some((id, line)) = due(&mut self.returning, now) {
+        while let Some((id, line)) = self.returning.due(now) {
             self.reads_in_use -= 1;
             if let Some(c) = &mut self.contents {
                 c.read(id, line);

@@ -1,7 +1,7 @@
 //! Drives a controller with a bare request stream, for comparison with other memory simulators.
 
 use super::request::{QueuePlan, Write, WriteId};
-use super::{Controller, ControllerSpec, MediaSpec, ReadId, SpecError};
+use super::{Controller, ControllerSpec, MediaSpec, MemEvent, ReadId, SpecError};
 use fencepost_kernel::{LineAddr, LineData, Ps, WriteCause};
 
 /// Kind of a traced request.
@@ -92,21 +92,23 @@ fn push(controller: &mut Controller, now: Ps, op: TraceOp, line: LineAddr, id: u
 }
 
 /// Advances until the queue that refused a request has a free entry again.
-fn until_free(controller: &mut Controller, mut now: Ps, op: TraceOp, out: &mut Vec<super::MemEvent>) -> Ps {
+fn until_free(controller: &mut Controller, mut now: Ps, op: TraceOp, out: &mut Vec<MemEvent>) -> Ps {
+    let told = |e: &MemEvent| match op {
+        TraceOp::Read => matches!(e, MemEvent::ReadSlotFree),
+        TraceOp::Write => matches!(e, MemEvent::SlotFree { .. }),
+    };
     loop {
-        now = controller.next_event().unwrap_or(now);
-        controller.advance(now, out);
-        let free = out.drain(..).fold(false, |free, e| match op {
-            TraceOp::Read => free | matches!(e, super::MemEvent::ReadSlotFree),
-            TraceOp::Write => free | matches!(e, super::MemEvent::SlotFree { .. }),
-        });
+        // A queue that is full always comes to report a free entry.
+        now = controller.advance_to_report(out).unwrap_or(now);
+        let free = out.iter().any(told);
+        out.clear();
         if free {
             return now;
         }
     }
 }
 
-fn step(controller: &mut Controller, now: Ps, out: &mut Vec<super::MemEvent>) -> Ps {
+fn step(controller: &mut Controller, now: Ps, out: &mut Vec<MemEvent>) -> Ps {
     // Work is pending whenever this is called, and pending work always has a next event.
     let next = controller.next_event().unwrap_or(now);
     controller.advance(next, out);

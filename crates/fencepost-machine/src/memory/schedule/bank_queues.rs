@@ -1,7 +1,8 @@
-//! Queued requests of one direction on one channel, by bank and age, with the choice of each bank kept ready.
+//! Queued requests of one direction on one channel, by bank and age.
 
+use super::candidates::Candidates;
 use super::choice::{Choice, Handle};
-use crate::memory::timed::NEVER;
+use crate::memory::bits::each;
 use crate::memory::timing::{Channel, Direction};
 use fencepost_kernel::{LineAddr, Ps};
 use std::collections::VecDeque;
@@ -34,34 +35,27 @@ pub struct Request {
     pub found: RowState,
 }
 
-/// The banks of a mask.
-#[inline]
-pub fn each(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bank = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bank < 64).then_some(bank)
-    })
-}
-
 /// Index of a request while it is queued.
 type Node = u16;
+
+/// No request.
+const NONE: Node = Node::MAX;
 
 #[derive(Clone, Debug)]
 struct Queued {
     request: Request,
-    /// Age: smaller is older.
+    /// Age: smaller is older, from 1; 0 once the request has left.
     order: u64,
-    next: Option<Node>,
-    previous: Option<Node>,
-    live: bool,
+    /// Neighbours in the bank's list.
+    next: Node,
+    previous: Node,
 }
 
+/// The oldest and the youngest request of a bank.
 #[derive(Copy, Clone, Debug)]
-struct Bank {
-    head: Option<Node>,
-    tail: Option<Node>,
-    choice: Handle,
+struct Ends {
+    head: Node,
+    tail: Node,
 }
 
 /// Requests of one direction, oldest first in every bank.
@@ -72,18 +66,11 @@ pub struct BankQueues {
     any_row: bool,
     nodes: Vec<Queued>,
     free: Vec<Node>,
-    banks: Vec<Bank>,
-    /// A bit per bank: holds requests; must be chosen for again; has a choice for its open row; for another row.
+    banks: Vec<Ends>,
+    /// Banks that hold requests, and those whose next request must be chosen again, a bit each.
     occupied: u64,
     stale: u64,
-    hits: u64,
-    misses: u64,
-    /// Banks whose choice is known to be ready for its command; time only moves on.
-    ripe: u64,
-    /// By bank: when the bank itself is ready for the command that its choice needs.
-    ready: [Ps; 64],
-    /// By bank: the rank of its choice.
-    ranks: [u64; 64],
+    next: Candidates,
     /// In order of arrival; requests that left are dropped when they come to the front.
     arrivals: VecDeque<(Node, u64)>,
     len: usize,
@@ -93,11 +80,7 @@ pub struct BankQueues {
 impl BankQueues {
     /// No requests, for this many banks. `any_row`: they can be served whatever row is open.
     pub fn new(direction: Direction, banks: usize, any_row: bool) -> BankQueues {
-        let empty = Bank {
-            head: None,
-            tail: None,
-            choice: Handle(0),
-        };
+        let empty = Ends { head: NONE, tail: NONE };
         BankQueues {
             direction,
             any_row,
@@ -106,11 +89,7 @@ impl BankQueues {
             banks: vec![empty; banks],
             occupied: 0,
             stale: 0,
-            hits: 0,
-            misses: 0,
-            ripe: 0,
-            ready: [Ps::ZERO; 64],
-            ranks: [0; 64],
+            next: Candidates::new(),
             arrivals: VecDeque::with_capacity(64),
             len: 0,
             order: 0,
@@ -120,23 +99,33 @@ impl BankQueues {
     pub fn any_row(&self) -> bool {
         self.any_row
     }
+    /// The next request of every bank, as of the last [`BankQueues::choose`].
+    #[inline]
+    pub fn next(&self) -> &Candidates {
+        &self.next
+    }
     /// Whether a bank has its next request, or has to look for it.
+    #[inline]
     pub fn has_choice(&self, bank: usize) -> bool {
-        (self.stale | self.hits | self.misses) & (1 << bank) != 0
+        (self.stale | self.next.hits() | self.next.misses()) & (1 << bank) != 0
     }
     /// Number of requests.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
     /// The request that has waited longest.
+    #[inline]
     pub fn oldest(&self) -> Option<&Request> {
         self.arrivals.front().map(|(n, _)| &self.nodes[usize::from(*n)].request)
     }
     /// A queued request.
+    #[inline]
     pub fn request(&mut self, handle: Handle) -> &mut Request {
         &mut self.nodes[usize::from(handle.0)].request
     }
@@ -145,14 +134,13 @@ impl BankQueues {
     /// channel has to look: not if the bank's choice is an older request that stays the choice first come, first served.
     pub fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
         let bank = usize::from(request.bank);
-        let previous = self.banks[bank].tail;
+        let ends = &mut self.banks[bank];
         self.order += 1;
         let queued = Queued {
             request,
             order: self.order,
-            next: None,
-            previous,
-            live: true,
+            next: NONE,
+            previous: ends.tail,
         };
         let node = match self.free.pop() {
             Some(n) => {
@@ -164,17 +152,17 @@ impl BankQueues {
                 (self.nodes.len() - 1) as Node
             }
         };
-        match previous {
-            Some(p) => self.nodes[usize::from(p)].next = Some(node),
-            None => self.banks[bank].head = Some(node),
+        match std::mem::replace(&mut ends.tail, node) {
+            NONE => ends.head = node,
+            youngest => self.nodes[usize::from(youngest)].next = node,
         }
-        self.banks[bank].tail = Some(node);
         self.arrivals.push_back((node, self.order));
         self.len += 1;
         let bit = 1u64 << bank;
         self.occupied |= bit;
         let is_hit = self.any_row || channel.banks[bank].row == Some(request.row);
-        let settled = self.stale & bit == 0 && (self.hits & bit != 0 || (self.misses & bit != 0 && !is_hit));
+        let settled =
+            self.stale & bit == 0 && (self.next.hits() & bit != 0 || (self.next.misses() & bit != 0 && !is_hit));
         if eligible && !settled {
             self.stale |= bit;
         }
@@ -182,30 +170,27 @@ impl BankQueues {
     }
     /// Takes a request out.
     pub fn remove(&mut self, handle: Handle) -> Request {
-        let (request, next, previous) = {
-            let q = &mut self.nodes[usize::from(handle.0)];
-            q.live = false;
-            (q.request, q.next, q.previous)
-        };
-        let bank = &mut self.banks[usize::from(request.bank)];
+        let q = &mut self.nodes[usize::from(handle.0)];
+        q.order = 0;
+        let (request, next, previous) = (q.request, q.next, q.previous);
+        let ends = &mut self.banks[usize::from(request.bank)];
         match previous {
-            Some(p) => self.nodes[usize::from(p)].next = next,
-            None => bank.head = next,
+            NONE => ends.head = next,
+            p => self.nodes[usize::from(p)].next = next,
         }
         match next {
-            Some(n) => self.nodes[usize::from(n)].previous = previous,
-            None => bank.tail = previous,
+            NONE => ends.tail = previous,
+            n => self.nodes[usize::from(n)].previous = previous,
         }
         let bit = 1u64 << request.bank;
-        if bank.head.is_none() {
+        if ends.head == NONE {
             self.occupied &= !bit;
         }
         self.stale |= bit;
         self.free.push(handle.0);
         self.len -= 1;
         while let Some((n, order)) = self.arrivals.front() {
-            let q = &self.nodes[usize::from(*n)];
-            if q.live && q.order == *order {
+            if self.nodes[usize::from(*n)].order == *order {
                 break;
             }
             self.arrivals.pop_front();
@@ -213,11 +198,9 @@ impl BankQueues {
         request
     }
 
-    /// The open row of a bank changed, or how often it was hit.
-    pub fn bank_changed(&mut self, bank: usize) {
-        self.stale |= 1 << bank;
-    }
-    /// The rows of these banks (a bit each), or the eligibility of requests for them, may have changed.
+    /// The rows of these banks (a bit each), how often they were hit, or the eligibility of requests for them, may have
+    /// changed.
+    #[inline]
     pub fn changed(&mut self, banks: u64) {
         self.stale |= banks;
     }
@@ -226,20 +209,27 @@ impl BankQueues {
         self.changed(u64::MAX);
     }
 
-    /// Brings the choices up to date at `now`: `choose` is asked about every bank for which something changed, with its
-    /// requests from the oldest on.
+    /// Brings the next requests up to date for a look at `now`: `choose` is asked about every bank for which something
+    /// changed, with its requests from the oldest on.
+    #[inline]
     pub fn choose(
         &mut self,
         channel: &Channel,
         now: Ps,
-        mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
+        choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
     ) {
-        let mut stale = std::mem::take(&mut self.stale);
-        self.hits &= !stale;
-        self.misses &= !stale;
-        self.ripe &= !stale;
-        stale &= self.occupied;
-        for bank in each(stale) {
+        // No command goes before the bus is free: what is ready then is as good as ready now.
+        let free = now.max(channel.next_command);
+        self.next.ripen(free);
+        if self.stale != 0 {
+            self.choose_again(channel, choose);
+            self.next.ripen(free);
+        }
+    }
+    fn choose_again(&mut self, channel: &Channel, mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>) {
+        let stale = std::mem::take(&mut self.stale);
+        self.next.clear(stale);
+        for bank in each(stale & self.occupied) {
             let requests = BankRequests {
                 nodes: &self.nodes,
                 next: self.banks[bank].head,
@@ -247,73 +237,36 @@ impl BankQueues {
             let Some(choice) = choose(bank, requests) else {
                 continue;
             };
-            self.banks[bank].choice = choice.handle;
-            self.ranks[bank & 63] = choice.rank;
             let row = self.nodes[usize::from(choice.handle.0)].request.row;
-            if self.any_row || channel.banks[bank].row == Some(row) {
-                self.hits |= 1 << bank;
-                self.ready[bank & 63] = channel.bank_column_at(bank, self.direction);
-            } else {
-                self.misses |= 1 << bank;
-                self.ready[bank & 63] = channel.bank_row_at(bank);
-            }
+            let hit = self.any_row || channel.banks[bank].row == Some(row);
+            let ready = match hit {
+                true => channel.bank_column_at(bank, self.direction),
+                false => channel.bank_row_at(bank),
+            };
+            self.next.set(bank, choice, hit, ready);
         }
-        for bank in each((self.hits | self.misses) & !self.ripe) {
-            self.ripe |= u64::from(self.ready(bank) <= now) << bank;
-        }
-    }
-    /// When the first of some banks with choices is itself ready; zero if one was already when the choices were last
-    /// brought up to date.
-    #[inline]
-    pub fn earliest(&self, banks: u64) -> Ps {
-        if banks & self.ripe != 0 {
-            return Ps::ZERO;
-        }
-        each(banks).fold(NEVER, |t, bank| t.min(self.ready(bank)))
-    }
-    /// Banks whose next request wants the open row.
-    pub fn hits(&self) -> u64 {
-        self.hits
-    }
-    /// Banks whose next request wants another row.
-    pub fn misses(&self) -> u64 {
-        self.misses
     }
     /// Banks whose row was opened for their next request.
     pub fn opened(&self) -> u64 {
-        each(self.hits).fold(0, |opened, bank| {
-            let request = &self.nodes[usize::from(self.banks[bank].choice.0)].request;
+        each(self.next.hits()).fold(0, |opened, bank| {
+            let request = &self.nodes[usize::from(self.next.handle(bank).0)].request;
             opened | u64::from(request.found != RowState::Hit) << bank
         })
-    }
-    /// When a bank with a choice is itself ready for the command that this needs; the buses may not be.
-    #[inline]
-    pub fn ready(&self, bank: usize) -> Ps {
-        self.ready[bank & 63]
-    }
-    /// The rank of the choice of a bank.
-    #[inline]
-    pub fn rank(&self, bank: usize) -> u64 {
-        self.ranks[bank & 63]
-    }
-    /// The choice of a bank in [`BankQueues::hits`] or [`BankQueues::misses`].
-    #[inline]
-    pub fn choice(&self, bank: usize) -> Handle {
-        self.banks[bank].choice
     }
 }
 
 /// The requests of a bank, oldest first, with their places in the order of arrival.
 pub struct BankRequests<'a> {
     nodes: &'a [Queued],
-    next: Option<Node>,
+    next: Node,
 }
 impl<'a> Iterator for BankRequests<'a> {
     type Item = (Handle, u64, &'a Request);
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let node = self.next?;
-        let q = &self.nodes[usize::from(node)];
-        self.next = q.next;
-        Some((Handle(node), q.order, &q.request))
+        // Behind the last there is none.
+        let q = self.nodes.get(usize::from(self.next))?;
+        let handle = Handle(std::mem::replace(&mut self.next, q.next));
+        Some((handle, q.order, &q.request))
     }
 }

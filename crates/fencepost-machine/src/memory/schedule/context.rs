@@ -1,13 +1,12 @@
 //! What a channel is given when it acts, and what it answers.
 
 use super::Scheduler;
-use super::bank_queues::Request;
 use crate::memory::CommandRecord;
 use crate::memory::spec::ControllerSpec;
 use crate::memory::stats::MemStats;
 use crate::memory::timing::{Delays, Direction};
 use crate::memory::writes::Writes;
-use fencepost_kernel::Ps;
+use fencepost_kernel::{LineAddr, Ps};
 
 /// What a channel looks at besides its own state.
 pub struct Context<'a> {
@@ -30,11 +29,14 @@ pub struct Context<'a> {
 }
 
 /// A line crosses the bus.
+#[derive(Copy, Clone, Debug)]
 pub struct Transfer {
     /// Which way.
     pub direction: Direction,
-    /// For whom.
-    pub request: Request,
+    /// For whom: read id, or entry of the write queue.
+    pub key: u64,
+    /// The line.
+    pub line: LineAddr,
     /// When it has arrived (read) or is stored (write).
     pub done: Ps,
 }

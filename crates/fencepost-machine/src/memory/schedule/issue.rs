@@ -1,8 +1,7 @@
 //! A command is issued: bank and buses take note, the request leaves its queue, counters count.
 
-use super::Handle;
-use super::bank_queues::{Request, RowState};
-use super::channel::ChannelScheduler;
+use super::bank_queues::RowState;
+use super::channel::{ChannelScheduler, Next};
 use super::command::Command;
 use super::context::{Context, Transfer};
 use crate::memory::timing::Direction;
@@ -11,15 +10,13 @@ use fencepost_kernel::Ps;
 use fencepost_kernel::units::LINE_BYTES;
 
 impl ChannelScheduler {
-    /// Issues `command` for a queued request; answers what a column command transfers.
-    pub(super) fn issue(
-        &mut self,
-        now: Ps,
-        direction: Direction,
-        handle: Handle,
-        command: Command,
-        cx: &mut Context<'_>,
-    ) -> Option<Transfer> {
+    /// Issues a command for a queued request; answers what a column command transfers.
+    pub(super) fn issue(&mut self, now: Ps, next: Next, cx: &mut Context<'_>) -> Option<Transfer> {
+        let Next {
+            direction,
+            handle,
+            command,
+        } = next;
         let r = self.queue(direction).request(handle);
         let (bank, row) = (usize::from(r.bank), r.row);
         match command {
@@ -54,21 +51,22 @@ impl ChannelScheduler {
             Command::Column => {
                 let done = self.channel.column(cx.delays, now, bank, direction);
                 let r = self.queue(direction).remove(handle);
-                self.count(direction, &r, cx);
+                self.count(direction, r.found, cx);
                 Some(Transfer {
                     direction,
-                    request: r,
+                    key: r.key,
+                    line: r.line,
                     done,
                 })
             }
         };
-        self.reads.bank_changed(bank);
-        self.writes.bank_changed(bank);
+        self.reads.changed(1 << bank);
+        self.writes.changed(1 << bank);
         issued
     }
-    fn count(&mut self, direction: Direction, r: &Request, cx: &mut Context<'_>) {
+    fn count(&mut self, direction: Direction, found: RowState, cx: &mut Context<'_>) {
         let stats = &mut *cx.stats;
-        match r.found {
+        match found {
             RowState::Hit => stats.row_hits += 1,
             RowState::Opened => stats.row_misses += 1,
             RowState::Conflict => stats.row_conflicts += 1,

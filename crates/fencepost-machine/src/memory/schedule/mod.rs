@@ -1,18 +1,19 @@
 //! Which request next: the interface of a scheduler, the default one, and the channels that issue what was chosen.
 
 mod bank_queues;
+mod candidates;
 mod channel;
 mod choice;
 mod command;
 mod context;
 mod fr_fcfs;
 mod issue;
+mod look;
 mod turn;
 
-pub use bank_queues::{BankQueues, Request, RowState};
+pub use bank_queues::{Request, RowState};
 pub use channel::ChannelScheduler;
 pub use choice::{Choice, Handle, OpenRow};
-pub use command::sooner;
 pub use context::Context;
 pub use fr_fcfs::FrFcfs;
 

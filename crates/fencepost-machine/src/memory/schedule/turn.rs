@@ -1,6 +1,7 @@
 //! Read mode or write mode: whose turn the data bus is.
 
 use super::bank_queues::BankQueues;
+use super::context::Context;
 use crate::memory::spec::ControllerSpec;
 use crate::memory::timing::Direction;
 use fencepost_kernel::Ps;
@@ -31,16 +32,39 @@ pub struct Fill<'a> {
     /// Every write queue is at or below its low watermark.
     pub below_low_watermark: bool,
 }
-impl Fill<'_> {
+impl<'a> Fill<'a> {
+    /// The queues of a channel.
+    #[inline]
+    pub fn new(cx: &Context<'a>, reads: &'a BankQueues, writes: &'a BankQueues) -> Fill<'a> {
+        Fill {
+            spec: cx.spec,
+            reads,
+            writes,
+            above_high_watermark: cx.above_high_watermark,
+            below_low_watermark: cx.below_low_watermark,
+        }
+    }
     /// When the oldest request of a direction has waited long enough for its turn.
+    #[inline]
     pub fn due(&self, direction: Direction) -> Option<Ps> {
         let (queue, limit) = match direction {
             Direction::Read => (self.reads, self.spec.read_wait_max),
             Direction::Write => (self.writes, self.spec.write_wait_max),
         };
         // A limit of zero means never.
-        let oldest = queue.oldest().filter(|_| limit > Ps::ZERO)?;
-        Some(oldest.since + limit)
+        if limit == Ps::ZERO {
+            return None;
+        }
+        Some(queue.oldest()?.since + limit)
+    }
+    #[inline]
+    fn late(&self, direction: Direction, now: Ps) -> bool {
+        self.due(direction).is_some_and(|t| t <= now)
+    }
+    /// Whether writes are so many, or so old, that they drain although reads wait.
+    #[inline]
+    fn force(&self, now: Ps) -> bool {
+        self.above_high_watermark || self.late(Direction::Write, now)
     }
 }
 
@@ -56,33 +80,42 @@ impl Turn {
     }
     /// Read mode until writes force a drain or no read waits; write mode until reads may have their turn. Either side
     /// that has waited too long gets its turn however full the other's queue is, so neither starves.
+    #[inline]
     pub fn choose(&mut self, now: Ps, fill: &Fill<'_>) {
-        let late = |direction| fill.due(direction).is_some_and(|t| t <= now);
-        let (write_late, read_late) = (late(Direction::Write), late(Direction::Read));
-        let force = fill.above_high_watermark || write_late;
-        let (reads, writes) = (!fill.reads.is_empty(), !fill.writes.is_empty());
         match self.mode {
-            Direction::Read if writes && (!reads || force && self.owed == 0) => {
-                self.mode = Direction::Write;
-                self.forced = force;
-                self.drained = 0;
-                self.owed = 0;
-            }
-            Direction::Write if !writes => self.mode = Direction::Read,
-            Direction::Write if reads => {
-                self.forced |= force;
-                let enough = match self.forced {
-                    true => fill.below_low_watermark && !write_late,
-                    false => fill.spec.read_priority || fill.below_low_watermark,
-                };
-                // A turn is at least one write, or nothing would have been gained by turning the bus.
-                let turn = enough || read_late && self.drained > 0;
-                if turn && self.drained >= fill.spec.min_writes {
-                    self.mode = Direction::Read;
-                    self.owed = if enough { 0 } else { fill.reads.len() };
+            Direction::Read if fill.writes.is_empty() => {}
+            Direction::Read => {
+                let reads = !fill.reads.is_empty();
+                if reads && self.owed > 0 {
+                    return;
+                }
+                let force = fill.force(now);
+                if !reads || force {
+                    self.mode = Direction::Write;
+                    self.forced = force;
+                    self.drained = 0;
+                    self.owed = 0;
                 }
             }
-            _ => {}
+            Direction::Write if fill.writes.is_empty() => self.mode = Direction::Read,
+            Direction::Write if fill.reads.is_empty() => {}
+            Direction::Write => self.end_drain(now, fill),
+        }
+    }
+    /// In write mode, with writes and reads waiting.
+    fn end_drain(&mut self, now: Ps, fill: &Fill<'_>) {
+        self.forced |= fill.force(now);
+        if self.drained < fill.spec.min_writes {
+            return;
+        }
+        let enough = match self.forced {
+            true => fill.below_low_watermark && !fill.late(Direction::Write, now),
+            false => fill.spec.read_priority || fill.below_low_watermark,
+        };
+        // A turn is at least one write, or nothing would have been gained by turning the bus.
+        if enough || self.drained > 0 && fill.late(Direction::Read, now) {
+            self.mode = Direction::Read;
+            self.owed = if enough { 0 } else { fill.reads.len() };
         }
     }
     /// A line of this direction crosses the bus.

@@ -2,7 +2,7 @@
 
 use super::delays::{Delays, Direction};
 use super::refresh::RefreshTimer;
-use super::shared::SharedTimes;
+use super::shared::{Kind, SharedTimes};
 use crate::memory::spec::{MediaSpec, WritePolicy};
 use fencepost_kernel::Ps;
 use std::collections::VecDeque;
@@ -49,6 +49,7 @@ struct WriteBuffer {
 }
 impl WriteBuffer {
     /// From when on it takes another write.
+    #[inline]
     fn free_at(&self) -> Ps {
         match self.stored.len().checked_sub(self.entries) {
             Some(excess) => self.stored[excess],
@@ -93,7 +94,7 @@ impl Channel {
     /// Earliest time of a column command to the open row of `bank`.
     pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
         let group = usize::from(self.banks[bank].group);
-        let shared = self.shared.columns(direction)[group].max(self.next_command);
+        let shared = self.shared.of_group(direction.into(), group).max(self.next_command);
         self.bank_column_at(bank, direction).max(shared)
     }
     /// Earliest time of a column command to the open row of `bank`, as far as the bank alone is concerned.
@@ -134,11 +135,12 @@ impl Channel {
     pub fn row_at(&self, bank: usize) -> Ps {
         let shared = match self.precharges(bank) {
             true => Ps::ZERO,
-            false => self.shared.activates()[usize::from(self.banks[bank].group)],
+            false => self.shared.of_group(Kind::Activate, self.banks[bank].group.into()),
         };
         self.bank_row_at(bank).max(shared).max(self.next_command)
     }
     /// From when on the module takes data of another write, whatever its bank.
+    #[inline]
     pub fn write_buffer_free(&self) -> Ps {
         self.buffer.free_at()
     }
@@ -237,8 +239,9 @@ impl Channel {
         }
         done
     }
-    /// When the next rank is due.
-    pub fn next_refresh(&self) -> Option<Ps> {
+    /// When the next rank is due; `NEVER` if none ever is.
+    #[inline]
+    pub fn next_refresh(&self) -> Ps {
         self.refreshes.next()
     }
     fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> Ps {

@@ -8,3 +8,4 @@ mod shared;
 
 pub use channel::Channel;
 pub use delays::{Delays, Direction};
+pub use shared::Kind;

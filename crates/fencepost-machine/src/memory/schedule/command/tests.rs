@@ -15,9 +15,9 @@ fn all(
     banks: (u64, u64),
 ) -> Vec<(Command, usize, u64, Ps)> {
     let numbers = 0..channel.banks.len();
-    let (hits, misses) = (queues.hits() & banks.0, queues.misses() & banks.1);
+    let (hits, misses) = (queues.next().hits() & banks.0, queues.next().misses() & banks.1);
     let of = |mask: u64| numbers.clone().filter(move |b| mask >> b & 1 == 1);
-    let rank = |bank: usize| queues.rank(bank);
+    let rank = |bank: usize| queues.next().rank(bank);
     let least = match direction {
         Direction::Read => Ps::ZERO,
         Direction::Write => channel.write_buffer_free(),
@@ -77,20 +77,28 @@ fn one_pass_finds_what_a_literal_reading_finds() {
                     _ => (u64::MAX, u64::MAX),
                 };
                 let list = all(&channel, &queues, direction, banks);
-                let picked = pick((&channel, &delays), &queues, direction, now, banks);
-                let named = |(command, bank): (Command, usize)| (queues.choice(bank), command);
-                let wake = list.iter().map(|c| c.3).min().filter(|_| first(&list, now).is_none());
-                assert_eq!(picked.now, first(&list, now).map(named), "{word} {step}");
-                assert_eq!(picked.wake, wake, "{word} {step}");
-                let then = wake.and_then(|t| first(&list, delays.edge(t))).map(named);
-                assert_eq!(picked.then, then, "{word} {step}");
-                let Some((handle, command)) = picked.now.or(picked.then).filter(|_| rng.chance(9, 10)) else {
+                let picked = pick((&channel, &delays), queues.next(), direction, now, banks);
+                let named = |(command, bank): (Command, usize)| (bank as u8, command);
+                let (at, time) = match first(&list, now) {
+                    Some(_) => (now, now),
+                    None => {
+                        let at = list.iter().map(|c| c.3).min().unwrap_or(NEVER);
+                        (at, if at < NEVER { delays.edge(at) } else { at })
+                    }
+                };
+                let expected = Pick {
+                    at,
+                    first: first(&list, time).map(named),
+                };
+                assert_eq!(picked, expected, "{word} {step}");
+                let Some((bank, command)) = picked.first.filter(|_| rng.chance(9, 10)) else {
                     now = delays.edge(now + delays.clock);
                     continue;
                 };
-                at_once += u64::from(picked.now.is_some());
-                later += u64::from(picked.now.is_none());
-                now = picked.wake.map_or(now, |t| delays.edge(t));
+                at_once += u64::from(picked.at <= now);
+                later += u64::from(picked.at > now);
+                now = delays.edge(picked.at);
+                let handle = queues.next().handle(bank.into());
                 let request = *queues.request(handle);
                 let bank = usize::from(request.bank);
                 match command {
@@ -101,7 +109,7 @@ fn one_pass_finds_what_a_literal_reading_finds() {
                         queues.remove(handle);
                     }
                 }
-                queues.bank_changed(bank);
+                queues.changed(1 << bank);
             }
         }
     }
