@@ -74,6 +74,9 @@ impl Channels {
     /// When the first channel but one looks again.
     #[inline]
     pub fn next_without(&self, index: usize) -> Ps {
+        if self.wakes.len() == 1 {
+            return NEVER;
+        }
         let others = self.wakes.iter().enumerate().filter(|w| w.0 != index);
         others.fold(NEVER, |next, w| next.min(*w.1))
     }

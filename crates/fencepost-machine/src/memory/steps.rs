@@ -168,17 +168,18 @@ impl Controller {
         }
     }
     fn arrive(&mut self, now: Ps, slot: Slot, out: &mut Vec<MemEvent>) {
-        let (id, write) = (self.writes.id(slot), *self.writes.write(slot));
-        out.push(MemEvent::Accepted { id, write });
+        let (id, write) = (self.writes.id(slot), self.writes.write(slot));
+        let queue = write.queue;
+        out.push(MemEvent::Accepted { id, write: *write });
         if self.accept_is_durable {
-            let record = true;
+            let (write, record) = (*write, true);
             out.push(MemEvent::Durable { id, write, record });
         }
         match self.writes.arrive(slot) {
             Arrival::Merged => {
                 self.stats.coalesced += 1;
-                self.slot_free(write.queue, out);
-                self.follow_fill(now, write.queue);
+                self.slot_free(queue, out);
+                self.follow_fill(now, queue);
             }
             Arrival::Queued => {
                 self.tell_scheduler(now, slot, |s, bank, id, write| s.arrived(now, bank, id, write));

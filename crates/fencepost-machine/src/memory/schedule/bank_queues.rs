@@ -5,7 +5,6 @@ use super::choice::{Choice, Handle};
 use crate::memory::bits::each;
 use crate::memory::timing::{Channel, Direction};
 use fencepost_kernel::{LineAddr, Ps};
-use std::collections::VecDeque;
 
 /// What had to be done to a bank for a request.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,18 +43,54 @@ const NONE: Node = Node::MAX;
 #[derive(Clone, Debug)]
 struct Queued {
     request: Request,
-    /// Age: smaller is older, from 1; 0 once the request has left.
+    /// Age: smaller is older.
     order: u64,
-    /// Neighbours in the bank's list.
-    next: Node,
-    previous: Node,
+    /// Neighbours among the requests of the bank, and among all.
+    of_bank: Links,
+    of_all: Links,
 }
 
-/// The oldest and the youngest request of a bank.
+/// Neighbours of a request in a list.
 #[derive(Copy, Clone, Debug)]
-struct Ends {
-    head: Node,
-    tail: Node,
+struct Links {
+    older: Node,
+    younger: Node,
+}
+
+/// Requests in the order of their age.
+#[derive(Copy, Clone, Debug)]
+struct List {
+    oldest: Node,
+    youngest: Node,
+}
+impl List {
+    const EMPTY: List = List {
+        oldest: NONE,
+        youngest: NONE,
+    };
+    /// Adds the youngest. `links`: where a request keeps its neighbours in this list.
+    #[inline]
+    fn push(&mut self, nodes: &mut [Queued], node: Node, links: impl Fn(&mut Queued) -> &mut Links) {
+        let older = std::mem::replace(&mut self.youngest, node);
+        *links(&mut nodes[usize::from(node)]) = Links { older, younger: NONE };
+        match older {
+            NONE => self.oldest = node,
+            older => links(&mut nodes[usize::from(older)]).younger = node,
+        }
+    }
+    /// Takes one out.
+    #[inline]
+    fn remove(&mut self, nodes: &mut [Queued], node: Node, links: impl Fn(&mut Queued) -> &mut Links) {
+        let Links { older, younger } = *links(&mut nodes[usize::from(node)]);
+        match older {
+            NONE => self.oldest = younger,
+            older => links(&mut nodes[usize::from(older)]).younger = younger,
+        }
+        match younger {
+            NONE => self.youngest = older,
+            younger => links(&mut nodes[usize::from(younger)]).older = older,
+        }
+    }
 }
 
 /// Requests of one direction, oldest first in every bank.
@@ -65,14 +100,14 @@ pub struct BankQueues {
     /// Requests need no open row.
     any_row: bool,
     nodes: Vec<Queued>,
-    free: Vec<Node>,
-    banks: Vec<Ends>,
+    /// The first unused node; the others follow as `of_all.younger`.
+    free: Node,
+    banks: Vec<List>,
+    all: List,
     /// Banks that hold requests, and those whose next request must be chosen again, a bit each.
     occupied: u64,
     stale: u64,
     next: Candidates,
-    /// In order of arrival; requests that left are dropped when they come to the front.
-    arrivals: VecDeque<(Node, u64)>,
     len: usize,
     order: u64,
 }
@@ -80,17 +115,16 @@ pub struct BankQueues {
 impl BankQueues {
     /// No requests, for this many banks. `any_row`: they can be served whatever row is open.
     pub fn new(direction: Direction, banks: usize, any_row: bool) -> BankQueues {
-        let empty = Ends { head: NONE, tail: NONE };
         BankQueues {
             direction,
             any_row,
             nodes: Vec::with_capacity(64),
-            free: Vec::with_capacity(64),
-            banks: vec![empty; banks],
+            free: NONE,
+            banks: vec![List::EMPTY; banks],
+            all: List::EMPTY,
             occupied: 0,
             stale: 0,
             next: Candidates::new(),
-            arrivals: VecDeque::with_capacity(64),
             len: 0,
             order: 0,
         }
@@ -122,7 +156,8 @@ impl BankQueues {
     /// The request that has waited longest.
     #[inline]
     pub fn oldest(&self) -> Option<&Request> {
-        self.arrivals.front().map(|(n, _)| &self.nodes[usize::from(*n)].request)
+        // No request has this number.
+        self.nodes.get(usize::from(self.all.oldest)).map(|q| &q.request)
     }
     /// A queued request.
     #[inline]
@@ -134,29 +169,31 @@ impl BankQueues {
     /// channel has to look: not if the bank's choice is an older request that stays the choice first come, first served.
     pub fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
         let bank = usize::from(request.bank);
-        let ends = &mut self.banks[bank];
         self.order += 1;
+        let alone = Links {
+            older: NONE,
+            younger: NONE,
+        };
         let queued = Queued {
             request,
             order: self.order,
-            next: NONE,
-            previous: ends.tail,
+            of_bank: alone,
+            of_all: alone,
         };
-        let node = match self.free.pop() {
-            Some(n) => {
-                self.nodes[usize::from(n)] = queued;
-                n
-            }
-            None => {
+        let node = match self.free {
+            NONE => {
                 self.nodes.push(queued);
                 (self.nodes.len() - 1) as Node
             }
+            free => {
+                let place = &mut self.nodes[usize::from(free)];
+                self.free = place.of_all.younger;
+                *place = queued;
+                free
+            }
         };
-        match std::mem::replace(&mut ends.tail, node) {
-            NONE => ends.head = node,
-            youngest => self.nodes[usize::from(youngest)].next = node,
-        }
-        self.arrivals.push_back((node, self.order));
+        self.banks[bank].push(&mut self.nodes, node, |q| &mut q.of_bank);
+        self.all.push(&mut self.nodes, node, |q| &mut q.of_all);
         self.len += 1;
         let bit = 1u64 << bank;
         self.occupied |= bit;
@@ -170,31 +207,17 @@ impl BankQueues {
     }
     /// Takes a request out.
     pub fn remove(&mut self, handle: Handle) -> Request {
-        let q = &mut self.nodes[usize::from(handle.0)];
-        q.order = 0;
-        let (request, next, previous) = (q.request, q.next, q.previous);
-        let ends = &mut self.banks[usize::from(request.bank)];
-        match previous {
-            NONE => ends.head = next,
-            p => self.nodes[usize::from(p)].next = next,
-        }
-        match next {
-            NONE => ends.tail = previous,
-            n => self.nodes[usize::from(n)].previous = previous,
-        }
+        let request = self.nodes[usize::from(handle.0)].request;
+        let bank = &mut self.banks[usize::from(request.bank)];
+        bank.remove(&mut self.nodes, handle.0, |q| &mut q.of_bank);
+        self.all.remove(&mut self.nodes, handle.0, |q| &mut q.of_all);
+        self.nodes[usize::from(handle.0)].of_all.younger = std::mem::replace(&mut self.free, handle.0);
         let bit = 1u64 << request.bank;
-        if ends.head == NONE {
+        if bank.oldest == NONE {
             self.occupied &= !bit;
         }
         self.stale |= bit;
-        self.free.push(handle.0);
         self.len -= 1;
-        while let Some((n, order)) = self.arrivals.front() {
-            if self.nodes[usize::from(*n)].order == *order {
-                break;
-            }
-            self.arrivals.pop_front();
-        }
         request
     }
 
@@ -232,7 +255,7 @@ impl BankQueues {
         for bank in each(stale & self.occupied) {
             let requests = BankRequests {
                 nodes: &self.nodes,
-                next: self.banks[bank].head,
+                next: self.banks[bank].oldest,
             };
             let Some(choice) = choose(bank, requests) else {
                 continue;
@@ -266,7 +289,7 @@ impl<'a> Iterator for BankRequests<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         // Behind the last there is none.
         let q = self.nodes.get(usize::from(self.next))?;
-        let handle = Handle(std::mem::replace(&mut self.next, q.next));
+        let handle = Handle(std::mem::replace(&mut self.next, q.of_bank.younger));
         Some((handle, q.order, &q.request))
     }
 }

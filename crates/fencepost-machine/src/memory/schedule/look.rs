@@ -79,8 +79,7 @@ impl ChannelScheduler {
     /// While the bus turns: column commands to rows that were opened for the direction that ends, and row commands of
     /// the one that begins. `None` when no such row is left.
     fn finish(&mut self, ends: Direction, now: Ps, cx: &mut Context<'_>) -> Option<(Direction, Pick)> {
-        // Brings the choices up to date.
-        self.pick_too(ends, now, (0, 0), cx);
+        self.choose(ends, now, cx);
         let opened = self.queued(ends).opened();
         if opened == 0 {
             self.finishing = None;
@@ -105,16 +104,25 @@ impl ChannelScheduler {
     /// What can go first of one direction in some banks, as [`pick`] chooses.
     #[inline(always)]
     fn pick(&mut self, direction: Direction, now: Ps, banks: (u64, u64), cx: &mut Context<'_>) -> Pick {
+        let again = self.choose(direction, now, cx);
+        if direction == Direction::Write && cx.scheduler.is_some() {
+            return self.pick_of_design(now, banks, cx, again);
+        }
+        let next = self.queued(direction).next();
+        pick((&self.channel, cx.delays), next, direction, now, banks)
+    }
+    /// Brings the next requests of the banks up to date. Answers when to ask a design's scheduler again, if ever.
+    #[inline(always)]
+    fn choose(&mut self, direction: Direction, now: Ps, cx: &mut Context<'_>) -> Ps {
         let (channel, hits_max) = (&self.channel, cx.spec.row_hits_max);
         let open = |bank: usize| open_row(channel, 0, bank, hits_max);
-        let queue = match direction {
+        match direction {
             Direction::Read => {
                 let oldest_first =
                     |bank, r: BankRequests<'_>| FrFcfs::choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
                 self.reads.choose(channel, now, oldest_first);
-                &self.reads
             }
-            Direction::Write if cx.scheduler.is_some() => return self.pick_of_design(now, banks, cx),
+            Direction::Write if cx.scheduler.is_some() => return self.choose_of_design(now, cx),
             Direction::Write => {
                 let (queues, any_row) = (cx.queues, self.writes.any_row());
                 self.writes.choose(channel, now, |bank, requests| {
@@ -126,19 +134,16 @@ impl ChannelScheduler {
                     }
                     FrFcfs::choose(&open, may_issue.map(|r| (r.0, r.2.row, r.1)))
                 });
-                &self.writes
             }
-        };
-        pick((channel, cx.delays), queue.next(), direction, now, banks)
+        }
+        NEVER
     }
     /// The same of writes, where the design's scheduler chooses.
-    fn pick_of_design(&mut self, now: Ps, banks: (u64, u64), cx: &mut Context<'_>) -> Pick {
-        let Some(scheduler) = &mut cx.scheduler else {
-            return Pick::none_before(NEVER);
+    #[inline(never)]
+    fn choose_of_design(&mut self, now: Ps, cx: &mut Context<'_>) -> Ps {
+        let Some(scheduler) = cx.scheduler.as_mut().filter(|_| self.decided <= now) else {
+            return NEVER;
         };
-        if self.decided > now {
-            return Pick::none_before(self.decided);
-        }
         let (channel, hits_max, queues) = (&self.channel, cx.spec.row_hits_max, cx.queues);
         let (first, any_row) = (self.number * channel.banks.len() as u16, self.writes.any_row());
         self.writes.choose(channel, now, |bank, requests| {
@@ -150,12 +155,22 @@ impl ChannelScheduler {
             }
             scheduler.next(now, &open, &mut offered)
         });
-        let mut p = pick((channel, cx.delays), self.writes.next(), Direction::Write, now, banks);
-        p = without_plan(p, now);
-        if let Some(at) = scheduler.wake(now).filter(|at| *at > now) {
+        let again = scheduler.wake(now).filter(|at| *at > now);
+        if again.is_some() {
             self.writes.all_changed();
-            p.at = p.at.min(at);
         }
+        again.unwrap_or(NEVER)
+    }
+    /// [`ChannelScheduler::pick`] among what the design's scheduler chose.
+    #[inline(never)]
+    fn pick_of_design(&mut self, now: Ps, banks: (u64, u64), cx: &mut Context<'_>, again: Ps) -> Pick {
+        if self.decided > now {
+            return Pick::none_before(self.decided);
+        }
+        let medium = (&self.channel, cx.delays);
+        let mut p = pick(medium, self.writes.next(), Direction::Write, now, banks);
+        p = without_plan(p, now);
+        p.at = p.at.min(again);
         p
     }
 }
