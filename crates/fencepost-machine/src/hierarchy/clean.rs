@@ -1,6 +1,7 @@
 //! Cleans: a flush instruction or the design walks the hierarchy for a dirty copy.
 
 use super::lines::{Behind, Entry};
+use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Departure;
 use super::state::{CleanRequest, Hierarchy, Side, Step};
@@ -51,7 +52,8 @@ impl Hierarchy {
             return;
         }
         self.cleans[slot as usize] = None;
-        let notify = vec![(c.hart, c.tag)];
+        let who = (c.hart, c.tag);
+        let notify = Notify::one(c.hart, c.tag);
         if let Some((p, _)) = holder {
             self.pass_down(p, c.line);
         }
@@ -73,7 +75,7 @@ impl Hierarchy {
                 self.cleaned_now(out, &notify, Some(&data));
             }
             (None, Some(meta)) => self.clean_llc(out, c.line, meta, notify),
-            (None, None) => self.clean_in_flight(out, c.line, notify),
+            (None, None) => self.clean_in_flight(out, c.line, who),
         }
     }
 
@@ -112,14 +114,7 @@ impl Hierarchy {
         was
     }
 
-    fn move_to_llc(
-        &mut self,
-        out: &mut impl Outside,
-        from: CoreId,
-        line: LineAddr,
-        meta: u32,
-        notify: &[(HartId, u64)],
-    ) {
+    fn move_to_llc(&mut self, out: &mut impl Outside, from: CoreId, line: LineAddr, meta: u32, notify: &Notify) {
         let data = self.leaving_data(out, Level::L1(from), line);
         let way = crate::seam::Way {
             line,
@@ -139,7 +134,7 @@ impl Hierarchy {
         self.cleaned_now(out, notify, Some(&data));
     }
 
-    fn clean_llc(&mut self, out: &mut impl Outside, line: LineAddr, meta: u32, notify: Vec<(HartId, u64)>) {
+    fn clean_llc(&mut self, out: &mut impl Outside, line: LineAddr, meta: u32, notify: Notify) {
         let way = crate::seam::Way {
             line,
             dirty: true,
@@ -172,15 +167,13 @@ impl Hierarchy {
     }
 
     /// No cache holds the line dirty; a write-back may still be under way, and then the clean is its completion.
-    fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, notify: Vec<(HartId, u64)>) {
+    fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, (hart, tag): (HartId, u64)) {
         if planted!(
             "hierarchy.clean-forgets-write",
             "a flush waits for a write of its line that is under way"
         ) {
             let at = out.now() + self.spec.bus.snoop;
-            for (hart, tag) in notify {
-                out.schedule(at, Step::Cleaned(hart, tag));
-            }
+            out.schedule(at, Step::Cleaned(hart, tag));
             return;
         }
         let departures = self
@@ -189,23 +182,21 @@ impl Hierarchy {
             .flat_map(|c| c.write_back.iter_mut())
             .chain(self.llc.write_back.iter_mut());
         if let Some(d) = departures.filter(|d| d.way.line == line).max_by_key(|d| d.since) {
-            d.notify.extend(notify);
+            d.notify.add(hart, tag);
             return;
         }
         let port = &mut self.interfaces[Side::of(line) as usize];
         if let Some(w) = port.outgoing.iter_mut().rfind(|w| w.write.line == line) {
-            w.notify.extend(notify);
+            w.notify.add(hart, tag);
             return;
         }
         // Of several on their way the newest has the newest bytes.
         let writes = port.under_way.iter_mut().filter(|w| w.line == line);
         if let Some(w) = writes.max_by_key(|w| w.id) {
-            w.notify.extend(notify);
+            w.notify.add(hart, tag);
             return;
         }
         let at = out.now() + self.clean_in_vain();
-        for (hart, tag) in notify {
-            out.schedule(at, Step::Cleaned(hart, tag));
-        }
+        out.schedule(at, Step::Cleaned(hart, tag));
     }
 }

@@ -1,5 +1,6 @@
 //! Non-temporal stores to lines that some cache holds: the line goes home to memory first.
 
+use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Departure;
 use super::state::Hierarchy;
@@ -76,7 +77,7 @@ impl Hierarchy {
         }
         self.llc.tags.take(line);
         if dirty {
-            self.write_out(out, line, data, WriteCause::Eviction, Vec::new(), true);
+            self.write_out(out, line, data, WriteCause::Eviction, Notify::default(), true);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::lines::{Behind, Entry};
 use super::outside::Outside;
+use super::private::Waiter;
 use super::state::{Arrived, Hierarchy};
 use super::tags::{Spot, State, Tags, WayRef};
 use crate::seam::{Cause, Level};
@@ -47,19 +48,21 @@ impl Hierarchy {
         }
         let c = &mut self.cores[core.index()];
         let m = c.misses.close(miss);
-        let waiters = std::mem::replace(&mut m.waiters, c.spare.pop().unwrap_or_default());
+        debug_assert!(self.acting.is_empty());
+        std::mem::swap(&mut m.waiters, &mut self.acting);
         let freed = m.drop_copies;
         self.counters.miss_time += out.now() - m.since;
         if freed {
             // Nobody holds the line now, and whoever queued up behind it asks after the store has performed.
             self.line_free(out, at);
         }
-        Some(Arrived {
-            core,
-            waiters,
-            at,
-            freed,
-        })
+        Some(Arrived { at, freed })
+    }
+
+    /// Who has waited for the line that has arrived, oldest first, by number.
+    #[inline]
+    pub fn waiter(&self, i: usize) -> Option<Waiter> {
+        self.acting.get(i).copied()
     }
 
     /// The bytes of a miss arrive in the private caches. A copy that the L1 has already (`here`) may have been stored to since
@@ -73,9 +76,8 @@ impl Hierarchy {
     }
 
     /// The waiters of a miss have acted: the next request for the line goes on.
-    pub fn served(&mut self, out: &mut impl Outside, mut arrived: Arrived) {
-        arrived.waiters.clear();
-        self.cores[arrived.core.index()].spare.push(arrived.waiters);
+    pub fn served(&mut self, out: &mut impl Outside, arrived: Arrived) {
+        self.acting.clear();
         if !arrived.freed {
             self.line_free(out, arrived.at);
         }
@@ -120,7 +122,11 @@ impl Hierarchy {
                 if !free(self) {
                     return None;
                 }
-                if let Some(gone) = self.cores[core.index()].l1.remove(victim) {
+                // One that is clean just gives way to the line.
+                let l1 = &mut self.cores[core.index()].l1;
+                if !l1.is_clean(victim)
+                    && let Some(gone) = l1.remove(victim)
+                {
                     self.leave_l1(out, core, gone);
                 }
                 (victim, false)

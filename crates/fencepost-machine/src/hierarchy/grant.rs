@@ -1,12 +1,12 @@
 //! Bus grants: the atomic order point. All coherence state moves here; data follows at the fill.
 
-use super::held::Words;
-use super::lines::{Behind, Entry};
+use super::lines::Behind;
 use super::outside::Outside;
+use super::peers::Taken;
 use super::private::{Departure, FillState};
 use super::state::{Hierarchy, Step};
 use super::tags::State;
-use crate::seam::{Cause, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
+use crate::seam::{Cause, Level, Snoop, SnoopAnswer};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr};
 
@@ -71,7 +71,7 @@ impl Hierarchy {
             self.expel(out, line);
         }
         let own_words = own.and_then(|_| self.private_words(core, line));
-        let taken = self.move_peers(out, core, (line, at), kind.invalidates());
+        let taken = self.move_peers(out, (core, line, at), kind.invalidates());
         let (fill, in_llc) = self.fill_state(line, exclusive, &taken);
         let fill = FillState {
             dirty: fill.dirty || own.is_some_and(|o| o.1),
@@ -176,145 +176,6 @@ impl Hierarchy {
         true
     }
 
-    /// Whether some other cache may not give the line up yet.
-    pub(super) fn peers_refuse(
-        &mut self,
-        out: &mut impl Outside,
-        core: CoreId,
-        line: LineAddr,
-        kind: Snoop,
-    ) -> Option<Cause> {
-        if !self.hooks.holds {
-            return None;
-        }
-        for p in (0..self.cores.len()).map(|i| CoreId(i as u8)) {
-            let own = p == core;
-            let peer = &self.cores[p.index()];
-            if peer
-                .write_back
-                .iter()
-                .any(|d| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty()))
-                && !planted!(
-                    "hierarchy.waiting-victim-overlooked",
-                    "nothing is read past a line that waits to leave"
-                )
-            {
-                return Some(Cause::OrderPending);
-            }
-            if own {
-                continue;
-            }
-            if let Some((_, true, meta)) = self.private_state(p, line) {
-                let way = Way {
-                    line,
-                    dirty: true,
-                    meta,
-                    frozen: false,
-                };
-                let why = if kind.invalidates() {
-                    Why::TakenBy(core)
-                } else {
-                    Why::Downgraded(core)
-                };
-                if let Gate::Wait(cause) = out.may_leave(self, Level::L1(p), &way, why) {
-                    return Some(cause);
-                }
-            }
-        }
-        self.llc
-            .write_back
-            .iter()
-            .any(|d| d.way.line == line)
-            .then_some(Cause::OrderPending)
-    }
-
-    /// Takes the line from every other core (or makes it shared there).
-    pub(super) fn move_peers(
-        &mut self,
-        out: &mut impl Outside,
-        core: CoreId,
-        (line, at): (LineAddr, Entry),
-        invalidate: bool,
-    ) -> Taken {
-        debug_assert!(self.all_holders_are_noted(line));
-        let mut taken = Taken::default();
-        for p in self.bus.lines.holders(at).filter(|p| *p != core) {
-            let peer = &self.cores[p.index()];
-            let ways = peer.ways(line);
-            let Some((state, dirty, mut meta)) = peer.state(ways) else {
-                self.bus.lines.drop_holder(at, p);
-                continue;
-            };
-            if invalidate
-                && planted!(
-                    "hierarchy.invalidation-lost",
-                    "a store takes the line from every other core"
-                )
-            {
-                continue;
-            }
-            if state.writable() {
-                taken.supplied = true;
-                taken.words = self.private_words(p, line).map(Box::new);
-            }
-            if dirty && self.keeps_bytes() {
-                self.agree(p, line);
-            }
-            let mut keep_dirty = dirty;
-            if dirty && self.hooks.leaving {
-                let why = if invalidate {
-                    Why::TakenBy(core)
-                } else {
-                    Why::Downgraded(core)
-                };
-                let way = Way {
-                    line,
-                    dirty,
-                    meta,
-                    frozen: false,
-                };
-                let data = self.leaving_data(out, Level::L1(p), line);
-                let exit = out.leaving(self, Level::L1(p), &way, &data, why);
-                keep_dirty = exit != Exit::Drop;
-                if !keep_dirty {
-                    self.pass_down(p, line);
-                }
-                if exit == Exit::DownUnmarked {
-                    meta = 0;
-                }
-            }
-            let copies = self.cores[p.index()].copies(ways);
-            if invalidate {
-                self.counters.invalidations += 1;
-                copies.for_each(|(tags, way)| tags.drop_way(way));
-                self.bus.lines.drop_holder(at, p);
-                taken.dirty |= keep_dirty;
-                taken.meta = taken.meta.max(if dirty { meta } else { 0 });
-            } else {
-                taken.shared = true;
-                for (tags, way) in copies {
-                    if !planted!(
-                        "hierarchy.downgrade-keeps-permission",
-                        "a core whose line another one reads asks before it writes again"
-                    ) {
-                        tags.set_state(way, State::Shared);
-                    }
-                    tags.set_dirty(way, false);
-                    tags.set_meta(way, 0);
-                }
-                if keep_dirty {
-                    let words = self.words(Level::L1(p), line);
-                    let dirty = !planted!(
-                        "hierarchy.dirt-lost-on-downgrade",
-                        "a dirty line that becomes shared stays dirty in the shared cache"
-                    );
-                    self.insert_llc(out, line, (dirty, meta), words);
-                }
-            }
-        }
-        taken
-    }
-
     /// What the requester will hold; dirtiness in the shared cache moves to an exclusive requester.
     fn fill_state(&mut self, line: LineAddr, exclusive: bool, taken: &Taken) -> (FillState, bool) {
         let llc = &mut self.llc.tags;
@@ -361,15 +222,4 @@ impl Hierarchy {
             way.is_some(),
         )
     }
-}
-
-/// What other cores gave up.
-#[derive(Default)]
-pub(super) struct Taken {
-    supplied: bool,
-    shared: bool,
-    dirty: bool,
-    meta: u32,
-    /// Bytes of the copy that answers.
-    words: Option<Box<Words>>,
 }

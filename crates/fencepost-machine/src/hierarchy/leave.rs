@@ -1,6 +1,7 @@
 //! Lines leaving caches: victims, the write-back buffer, the shared cache.
 
 use super::held::Words;
+use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Departure;
 use super::state::{Hierarchy, Side};
@@ -8,7 +9,7 @@ use super::tags::{Evicted, Spot, State};
 use super::versions::level_key;
 use crate::seam::{Exit, Gate, Level, Way, Why, Write};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, WriteCause};
+use fencepost_kernel::{CoreId, LineAddr, LineData, WriteCause};
 
 impl Hierarchy {
     /// A victim of an L1. The caller has checked that the write-back buffer has a free entry.
@@ -21,13 +22,13 @@ impl Hierarchy {
                 "a dirty line that leaves a cache is written below"
             )
         {
-            self.depart(out, Level::L1(core), gone, Why::Replaced, Vec::new());
+            self.depart(out, Level::L1(core), gone, Why::Replaced, Notify::default());
         }
     }
     /// A victim of a private second level.
     pub(super) fn leave_l2(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
         if gone.dirty {
-            self.depart(out, Level::L2(core), gone, Why::Replaced, Vec::new());
+            self.depart(out, Level::L2(core), gone, Why::Replaced, Notify::default());
         }
     }
 
@@ -38,14 +39,7 @@ impl Hierarchy {
     }
 
     /// A dirty line wants to leave a private cache: now, or after a stay in the write-back buffer.
-    pub(super) fn depart(
-        &mut self,
-        out: &mut impl Outside,
-        from: Level,
-        gone: Evicted,
-        why: Why,
-        notify: Vec<(HartId, u64)>,
-    ) {
+    pub(super) fn depart(&mut self, out: &mut impl Outside, from: Level, gone: Evicted, why: Why, notify: Notify) {
         let way = gone.way();
         if notify.is_empty() && !self.hooks.holds && !self.hooks.leaving && !self.keeps_bytes() {
             // As most do: the line only changes caches, and nobody looks at its bytes.
@@ -152,7 +146,10 @@ impl Hierarchy {
             }
             Spot::Free(w) => w,
             Spot::Full(victim) => {
-                if let Some(gone) = llc.remove(victim).filter(|gone| gone.dirty) {
+                // One that is clean just gives way to the line.
+                if !llc.is_clean(victim)
+                    && let Some(gone) = llc.remove(victim)
+                {
                     self.leave_llc(out, gone);
                 }
                 victim
@@ -172,7 +169,7 @@ impl Hierarchy {
                 way,
                 data,
                 why: Why::Replaced,
-                notify: Vec::new(),
+                notify: Notify::default(),
                 since,
             };
             self.llc.write_back.push_back(d);
@@ -185,7 +182,7 @@ impl Hierarchy {
             "hierarchy.shared-victim-dropped",
             "a dirty line that leaves the shared cache is written to memory"
         ) {
-            self.write_out(out, way.line, data, WriteCause::Eviction, Vec::new(), true);
+            self.write_out(out, way.line, data, WriteCause::Eviction, Notify::default(), true);
         }
     }
 
@@ -218,14 +215,14 @@ impl Hierarchy {
         line: LineAddr,
         data: LineData,
         cause: WriteCause,
-        notify: Vec<(HartId, u64)>,
+        notify: Notify,
         llc: bool,
     ) {
         let delay = match cause {
             WriteCause::Eviction => self.spec.bus.to_memory,
             _ => self.clean_path(llc),
         };
-        let hart = notify.first().map(|n| n.0);
+        let hart = notify.first();
         let write = Write {
             line,
             data,
@@ -239,9 +236,9 @@ impl Hierarchy {
     }
 
     /// Reports cleans that need no write.
-    pub(super) fn cleaned_now(&mut self, out: &mut impl Outside, notify: &[(HartId, u64)], found: Option<&LineData>) {
-        for (hart, tag) in notify {
-            out.cleaned(self, *hart, *tag, found);
+    pub(super) fn cleaned_now(&mut self, out: &mut impl Outside, notify: &Notify, found: Option<&LineData>) {
+        for (hart, tag) in notify.iter() {
+            out.cleaned(self, hart, tag, found);
         }
     }
 }

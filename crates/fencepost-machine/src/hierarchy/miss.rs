@@ -1,6 +1,6 @@
 //! Accesses to the private caches, and what happens when they miss.
 
-use super::lines::Behind;
+use super::lines::{Behind, Entry};
 use super::outside::Outside;
 use super::private::{Miss, Waiter};
 use super::state::{Hierarchy, Lookup, Step};
@@ -19,8 +19,27 @@ impl Hierarchy {
         exclusive: bool,
         waiter: Waiter,
     ) -> Lookup {
+        if let Some(way) = self.cores[core.index()].l1.youngest(line, exclusive) {
+            self.counters.l1_hits += 1;
+            return Lookup::Hit(way);
+        }
+        self.access_older(out, core, line, exclusive, waiter)
+    }
+    /// An access to a line that is not the one that was used last of its set.
+    #[inline(never)]
+    fn access_older(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        line: LineAddr,
+        exclusive: bool,
+        waiter: Waiter,
+    ) -> Lookup {
+        let at = self.bus.lines.entry(line);
         let l1 = &mut self.cores[core.index()].l1;
-        if let Some(way) = l1.find_recent(line)
+        // Most of these are misses, and of most the bus knows; a miss needs its entry anyway.
+        if self.bus.lines.may_hold(at, core)
+            && let Some(way) = l1.find(line)
             && (!exclusive || l1.state(way).writable())
         {
             l1.touch(way);
@@ -28,7 +47,7 @@ impl Hierarchy {
             return Lookup::Hit(way);
         }
         self.counters.l1_misses += 1;
-        self.start_miss(out, core, line, exclusive, false, waiter);
+        self.start_miss(out, core, (line, at), exclusive, false, waiter);
         Lookup::Missed
     }
 
@@ -39,16 +58,18 @@ impl Hierarchy {
     }
 
     /// Takes the line out of every cache on behalf of a non-temporal store.
+    #[inline(never)]
     pub fn drop_copies(&mut self, out: &mut impl Outside, core: CoreId, line: LineAddr, waiter: Waiter) {
-        self.start_miss(out, core, line, true, true, waiter);
+        let at = self.bus.lines.entry(line);
+        self.start_miss(out, core, (line, at), true, true, waiter);
     }
 
-    #[inline(never)]
+    #[inline(always)] // into the accesses that miss
     fn start_miss(
         &mut self,
         out: &mut impl Outside,
         core: CoreId,
-        line: LineAddr,
+        (line, at): (LineAddr, Entry),
         exclusive: bool,
         drop_copies: bool,
         waiter: Waiter,
@@ -72,7 +93,7 @@ impl Hierarchy {
         waiters.push(waiter);
         *miss = Miss {
             line,
-            at: self.bus.lines.entry(line),
+            at,
             exclusive,
             drop_copies,
             waiters,
@@ -83,8 +104,8 @@ impl Hierarchy {
             from: line,
             words: None,
         };
-        let at = self.asks_bus(out.now(), core, line, exclusive);
-        out.schedule(at, Step::Grant(core, free));
+        let granted = self.asks_bus(out.now(), core, line, exclusive);
+        out.schedule(granted, Step::Grant(core, free));
     }
 
     /// When a request that begins now is granted, if its line is not busy then.
@@ -121,9 +142,10 @@ impl Hierarchy {
     /// While a miss register is free: the oldest access that found none, to start over. One that does not take the
     /// register after all (its line has arrived meanwhile, or the design refuses it) leaves it to the next, so that
     /// [`Step::Starved`] is to be scheduled after it.
+    #[inline]
     pub fn next_starved(&mut self, core: CoreId) -> Option<Waiter> {
         let c = &mut self.cores[core.index()];
-        match c.misses.has_free() {
+        match !c.starved.is_empty() && c.misses.has_free() {
             true => c.starved.pop_front(),
             false => None,
         }

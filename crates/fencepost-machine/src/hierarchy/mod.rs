@@ -13,7 +13,7 @@
 //! ([`Step`]) and answers of the controllers; what it needs of the rest of the machine it asks through [`Outside`]. An
 //! access that misses is answered later, by what [`Hierarchy::fill`] returns.
 //!
-//! Reading order: `private`, `state`, `outside`, then the way of a miss (`miss`, `grant`, `read`, `fill`) and the way of a dirty line
+//! Reading order: `private`, `state`, `outside`, then the way of a miss (`miss`, `grant`, `peers`, `read`, `fill`) and the way of a dirty line
 //! (`leave`, `clean`, `expel`, `outgoing`).
 
 mod bytes;
@@ -27,8 +27,10 @@ mod held;
 mod leave;
 mod lines;
 mod miss;
+mod notify;
 mod outgoing;
 mod outside;
+mod peers;
 mod private;
 mod read;
 mod registers;

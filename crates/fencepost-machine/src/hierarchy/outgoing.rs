@@ -1,15 +1,16 @@
 //! Writes of the machine's own on their way to a memory controller.
 
+use super::notify::Notify;
 use super::outside::Outside;
 use super::state::{Hierarchy, OutgoingWrite, Side, Step, UnderWay};
 use crate::seam::{Write, WriteId};
 use crate::spec::CleanPath;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{LineAddr, LineData, Ps};
 use fencepost_kernel::{fault, planted};
 
 impl Hierarchy {
     /// Queues a write of the machine's own for its controller.
-    pub(super) fn send_out(&mut self, out: &mut impl Outside, side: Side, write: Write, notify: Vec<(HartId, u64)>) {
+    pub(super) fn send_out(&mut self, out: &mut impl Outside, side: Side, write: Write, notify: Notify) {
         let early = planted!(
             "hierarchy.clean-answered-early",
             "a flush is complete once the controller has its line"
@@ -17,7 +18,7 @@ impl Hierarchy {
         let notify = match early {
             true => {
                 self.cleaned_now(out, &notify, Some(&write.data));
-                Vec::new()
+                Notify::default()
             }
             false => notify,
         };
@@ -89,7 +90,7 @@ impl Hierarchy {
         match self.clean_answer() {
             Ps::ZERO => self.cleaned_now(out, &notify, Some(data)),
             back => {
-                for (hart, tag) in notify {
+                for (hart, tag) in notify.iter() {
                     let slot = self.answers.iter().position(Option::is_none).unwrap_or_else(|| {
                         self.answers.push(None);
                         self.answers.len() - 1

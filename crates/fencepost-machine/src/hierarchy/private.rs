@@ -2,6 +2,7 @@
 
 use super::held::Words;
 use super::lines::Entry;
+use super::notify::Notify;
 use super::registers::MissRegisters;
 use super::tags::{State, Tags, WayRef};
 use crate::seam::{Cause, Level, Way, Why};
@@ -83,7 +84,7 @@ pub(super) struct Departure {
     pub data: LineData,
     pub why: Why,
     /// Cleans that wait for it; with any, the line goes on to memory.
-    pub notify: Vec<(HartId, u64)>,
+    pub notify: Notify,
     pub since: Ps,
 }
 
@@ -92,8 +93,6 @@ pub(super) struct Private {
     pub l1: Tags,
     pub l2: Option<Tags>,
     pub misses: MissRegisters<Miss>,
-    /// Lists of waiters of past misses, for misses to come.
-    pub spare: Vec<Vec<Waiter>>,
     /// Accesses that found no free miss register.
     pub starved: VecDeque<Waiter>,
     pub write_back: VecDeque<Departure>,
@@ -115,7 +114,6 @@ impl Private {
             l1: Tags::new(l1),
             l2: l2.map(Tags::new),
             misses: MissRegisters::new(l1.mshrs as usize),
-            spare: Vec::new(),
             starved: VecDeque::new(),
             write_back: VecDeque::new(),
             stuck_fills: Vec::new(),

@@ -39,7 +39,7 @@ impl Hierarchy {
             self.set_words(Level::L1(p), line, words);
             self.set_words(Level::L2(p), line, words);
         }
-        self.move_peers(out, core, (line, at), true);
+        self.move_peers(out, (core, line, at), true);
         self.insert_llc(out, line, (true, 0), words);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::held::Held;
 use super::lines::{Behind, Entry, Lines};
+use super::notify::Notify;
 use super::private::{Departure, Private, Waiter};
 use super::tags::{Tags, WayRef};
 use crate::seam::{Cause, CleanKind, Hooks, Level, Write, WriteId};
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 pub(crate) enum Lookup {
     /// In the L1 with enough permission.
     Hit(WayRef),
-    /// The waiter is in [`Arrived::waiters`] later.
+    /// The waiter is a [`Hierarchy::waiter`] later.
     Missed,
 }
 
@@ -23,9 +24,6 @@ pub(crate) enum Lookup {
 /// [`Hierarchy::served`] takes this back.
 #[derive(Debug)]
 pub(crate) struct Arrived {
-    pub core: CoreId,
-    /// Oldest first.
-    pub waiters: Vec<Waiter>,
     pub(super) at: Entry,
     pub(super) freed: bool,
 }
@@ -94,7 +92,7 @@ pub(super) struct CleanRequest {
 #[derive(Clone, Debug)]
 pub(super) struct OutgoingWrite {
     pub write: Write,
-    pub notify: Vec<(HartId, u64)>,
+    pub notify: Notify,
     pub since: Ps,
     pub refused: bool,
 }
@@ -104,7 +102,7 @@ pub(super) struct UnderWay {
     pub id: WriteId,
     pub line: LineAddr,
     /// Cleans that wait for its arrival.
-    pub notify: Vec<(HartId, u64)>,
+    pub notify: Notify,
 }
 
 /// Where lines leave for one memory controller, and reads with their answers pass.
@@ -183,6 +181,8 @@ pub(crate) struct Hierarchy {
     pub(super) blocked: Vec<Option<Cause>>,
     /// Bytes of every copy, in a checked run.
     pub(super) held: Option<Box<Held>>,
+    /// Who waited for the line that has arrived and acts now.
+    pub(super) acting: Vec<Waiter>,
     /// What loads wait for from now on, to be taken by [`Hierarchy::take_charges`].
     pub(super) charges: Vec<(HartId, u32, Cause)>,
     /// Counters.
@@ -215,6 +215,7 @@ impl Hierarchy {
             design_reads: Vec::new(),
             versions: FxHashMap::default(),
             held: None,
+            acting: Vec::new(),
             charges: Vec::new(),
             counters: HierarchyCounters::default(),
         }

@@ -166,15 +166,30 @@ impl Tags {
     /// The way that holds the current version of `line`.
     #[inline(never)] // from many places, and large
     pub fn find(&self, line: LineAddr) -> Option<WayRef> {
+        if self.wide.is_some() {
+            return self.find_wide(line);
+        }
         let set = self.set(line);
         let is = |position: usize| self.holds(self.way(set, position), line);
-        let position = match self.wide {
-            None => self.sets[set].find(self.print(line), is),
-            Some(_) => (0..self.of_set).find(|p| is(*p)),
-        };
+        let position = self.sets[set].find(self.print(line), is);
         position.map(|p| self.way(set, p))
     }
-    /// The same where most look-ups are for the line that was used last of its set.
+    #[cold]
+    fn find_wide(&self, line: LineAddr) -> Option<WayRef> {
+        let set = self.set(line);
+        let mut ways = (0..self.of_set).map(|p| self.way(set, p));
+        ways.find(|w| self.holds(*w, line))
+    }
+    /// The way that holds `line` (with permission to write, if `exclusive`) where it was used last of its set, as most are that
+    /// are accessed: then an access changes nothing.
+    #[inline(always)]
+    pub fn youngest(&self, line: LineAddr, exclusive: bool) -> Option<WayRef> {
+        let set = self.set(line);
+        let way = self.way(set, self.sets[set].youngest());
+        let permitted = !exclusive || self.state(way).writable();
+        (self.holds(way, line) && permitted && self.wide.is_none()).then_some(way)
+    }
+    /// As [`Tags::find`], where most look-ups are for the line that was used last of its set.
     #[inline(always)]
     pub fn find_recent(&self, line: LineAddr) -> Option<WayRef> {
         let set = self.set(line);
@@ -238,6 +253,10 @@ impl Tags {
     }
     #[inline(never)]
     fn use_again(&mut self, set: usize, position: usize) {
+        self.make_youngest(set, position);
+    }
+    #[inline]
+    fn make_youngest(&mut self, set: usize, position: usize) {
         match &mut self.wide {
             None => self.sets[set].touch(position),
             Some(wide) => wide.touch(set, position),
@@ -258,6 +277,11 @@ impl Tags {
     #[inline]
     pub fn dirty(&self, way: WayRef) -> bool {
         self.word(way) & DIRTY != 0
+    }
+    /// Whether a way holds nothing that would be lost with it: neither a dirty nor a frozen version.
+    #[inline]
+    pub fn is_clean(&self, way: WayRef) -> bool {
+        self.word(way) & (DIRTY | FROZEN) == 0
     }
     /// Marks a way dirty or clean.
     #[inline]
@@ -340,7 +364,7 @@ impl Tags {
         let (print, (set, position)) = (self.print(line), self.place(way));
         self.ways[way.0 as usize] = line.0 | flags(state, dirty);
         self.sets[set].fill(position, print);
-        self.touch(way);
+        self.make_youngest(set, position);
         self.set_meta(way, meta);
     }
     /// Every dirty line, in array order.

@@ -143,7 +143,8 @@ impl Bench {
                 Next::Step(Step::Starved(_)) => {}
                 Next::Step(Step::Fill(c, m)) => {
                     let Some(arrived) = h.fill(out, c, m) else { continue };
-                    self.arrived.extend(arrived.waiters.iter().map(|w| (*w, at)));
+                    let waiters = (0..).map_while(|i| self.h.waiter(i));
+                    self.arrived.extend(waiters.map(|w| (w, at)));
                     self.h.served(&mut self.out, arrived);
                 }
             }

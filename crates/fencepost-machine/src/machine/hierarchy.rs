@@ -29,9 +29,11 @@ impl Machine {
         let arrived = hier.fill(&mut out, core, miss);
         self.charge_loads();
         let Some(arrived) = arrived else { return };
-        for w in &arrived.waiters {
-            let (thread, out) = self.thread(w.hart());
-            match *w {
+        let mut i = 0;
+        while let Some(waiter) = self.rest.hier.waiter(i) {
+            i += 1;
+            let (thread, out) = self.thread(waiter.hart());
+            match waiter {
                 Waiter::Load(_, id) => thread.load_arrived(out, id),
                 Waiter::Store(_, id) => thread.store_arrived(out, id),
                 Waiter::Head(_) => thread.head(out),
