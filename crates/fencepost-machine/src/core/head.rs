@@ -193,7 +193,7 @@ impl HardwareThread {
         if let Some(cause) = self.gate_head(out, op, Access::Load) {
             return cause;
         }
-        match out.access(op.addr.line(), false, Waiter::Head(self.id)) {
+        match self.access(out, op.addr.line(), false, Waiter::Head(self.id)) {
             Lookup::Missed => Act::Waits(Cause::LoadCache),
             Lookup::Hit(way) => {
                 let id = self.head_id();
@@ -233,7 +233,7 @@ impl HardwareThread {
         if let Some(act) = self.gate_head(out, op, Access::Store) {
             return act;
         }
-        let Lookup::Hit(way) = out.access(op.addr.line(), true, Waiter::Head(self.id)) else {
+        let Lookup::Hit(way) = self.access(out, op.addr.line(), true, Waiter::Head(self.id)) else {
             return Act::Waits(if op.kind == OpKind::Lock {
                 Cause::LockWait
             } else {

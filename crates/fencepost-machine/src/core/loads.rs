@@ -7,9 +7,21 @@ use crate::frontend::{Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate};
 use fencepost_kernel::planted;
-use fencepost_kernel::{Ps, TraceKind, Width};
+use fencepost_kernel::{LineAddr, Ps, TraceKind, Width};
 
 impl HardwareThread {
+    /// Looks a line up in the L1, for a load or, `exclusive`, for a store.
+    #[inline(always)] // most accesses end here
+    pub(super) fn access(&mut self, out: &mut impl Outside, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup {
+        match out.l1(self.id).youngest(line, exclusive) {
+            Some(way) => {
+                self.counters.l1_hits += 1;
+                Lookup::Hit(way)
+            }
+            None => out.access(line, exclusive, waiter),
+        }
+    }
+
     /// A load accesses the L1.
     pub(crate) fn load(&mut self, out: &mut impl Outside, id: u32) {
         let h = &mut *self;
@@ -44,7 +56,7 @@ impl HardwareThread {
             h.refuse(Refused::Load(id));
             return;
         }
-        match out.access(addr.line(), false, Waiter::Load(self.id, id)) {
+        match self.access(out, addr.line(), false, Waiter::Load(self.id, id)) {
             Lookup::Hit(way) => {
                 let ready = out.now() + out.shape().l1_latency;
                 self.perform_load(out, at, way, ready);
@@ -60,7 +72,7 @@ impl HardwareThread {
             return;
         };
         let line = h.window[at].op.addr.line();
-        match out.l1_way(self.id, line) {
+        match out.l1(self.id).find_recent(line) {
             Some(way) => {
                 let now = out.now();
                 self.perform_load(out, at, way, now);

@@ -3,7 +3,7 @@
 use super::locks::Locks;
 use super::recorder::TraceRecorder;
 use super::shape::Shape;
-use crate::hierarchy::{Lookup, Waiter, WayRef};
+use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Gate, Hooks, Instr, TxStart};
 use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
 
@@ -31,10 +31,10 @@ pub(crate) trait Outside {
     /// Gives a thread its turn at `at`.
     fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn);
 
-    /// Looks a line up in the L1 of the waiter's core; on a miss the waiter is called when the line has arrived.
+    /// The L1 of a thread's core. The core looks there by itself for a line that was used last of its set, which nearly every hit is.
+    fn l1(&self, hart: HartId) -> &Tags;
+    /// Looks up a line that the core did not find so; on a miss the waiter is called when the line has arrived.
     fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup;
-    /// The line's way in the L1, without an access.
-    fn l1_way(&self, hart: HartId, line: LineAddr) -> Option<WayRef>;
     /// Why the design blocks the L1, if it does.
     fn blocked(&self, hart: HartId) -> Option<Cause>;
     /// Whether any cache holds the line.
@@ -43,7 +43,8 @@ pub(crate) trait Outside {
     fn drop_copies(&mut self, line: LineAddr, waiter: Waiter);
     /// Where the design wants a store that hit a way.
     fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause>;
-    /// A store performs in a way of the L1; the word has its new value.
+    /// A store performs in a way of the L1; the word has its new value. Only the first since the line came or was cleaned concerns
+    /// anybody else ([`Tags::is_settled`]); in a checked run every one is told.
     fn store_in_l1(&mut self, hart: HartId, addr: Addr, way: WayRef);
     /// An access performed in a way of the L1: the design hears of it if it wants to.
     fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access);

@@ -121,6 +121,8 @@ pub(crate) struct ThreadProgress {
 /// What threads count (see [`crate::Counters`]).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoreCounters {
+    /// Accesses that the core found in its L1 by itself.
+    pub l1_hits: u64,
     pub stores: u64,
     pub nt_stores: u64,
     pub flushes: u64,

@@ -143,7 +143,7 @@ impl HardwareThread {
         {
             return self.store_refused(i, cause);
         }
-        let Lookup::Hit(way) = out.access(s.line(), true, Waiter::Store(self.id, s.id)) else {
+        let Lookup::Hit(way) = self.access(out, s.line(), true, Waiter::Store(self.id, s.id)) else {
             self.stores.set_state(i, StoreState::Fetching);
             return Tried::Waits;
         };
@@ -183,7 +183,9 @@ impl HardwareThread {
             r.store(self.id, &s.op, value, s.tx)
         });
         out.set_word(s.op.addr, value, id);
-        out.store_in_l1(self.id, s.op.addr, way);
+        if id.is_some() || !out.l1(self.id).is_settled(way) {
+            out.store_in_l1(self.id, s.op.addr, way);
+        }
         self.counters.stores += 1;
         out.performed(self.id, line, way, Access::Store);
     }

@@ -6,7 +6,7 @@ use super::recorder::TraceRecorder;
 use super::shape::Shape;
 use super::state::HardwareThread;
 use crate::frontend::{Journal, SimMem, Thread, ThreadBody};
-use crate::hierarchy::{Lookup, Waiter, WayRef};
+use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, FenceAction, FenceExecution, Gate, Hooks, Instr, TxStart};
 use crate::spec::{MachineSpec, StoreOrder};
 use fencepost_kernel::{
@@ -28,6 +28,8 @@ struct Fake {
     shape: Shape,
     agenda: Vec<(Ps, u64, Next)>,
     seq: u64,
+    /// Has no line that a thread would find by itself.
+    l1: Tags,
     /// Lines that are in the L1.
     present: Vec<LineAddr>,
     coherent: Image,
@@ -58,6 +60,9 @@ impl Outside for Fake {
         assert!(at >= self.now, "nothing is scheduled in the past");
         self.at(at, Next::Turn(hart, turn));
     }
+    fn l1(&self, _: HartId) -> &Tags {
+        &self.l1
+    }
     fn access(&mut self, line: LineAddr, _: bool, waiter: Waiter) -> Lookup {
         if self.present.contains(&line) {
             return Lookup::Hit(WayRef::for_tests());
@@ -65,9 +70,6 @@ impl Outside for Fake {
         self.present.push(line);
         self.at(self.now + MISS, Next::Arrived(waiter));
         Lookup::Missed
-    }
-    fn l1_way(&self, _: HartId, line: LineAddr) -> Option<WayRef> {
-        self.present.contains(&line).then(WayRef::for_tests)
     }
     fn blocked(&self, _: HartId) -> Option<Cause> {
         None
@@ -139,6 +141,7 @@ fn run(
         shape: Shape::new(spec, |_| fence),
         agenda: Vec::new(),
         seq: 0,
+        l1: Tags::new(&spec.l1),
         present: present.iter().map(|a| a.line()).collect(),
         coherent: Image::default(),
         locks: Locks::default(),

@@ -4,30 +4,20 @@ use super::lines::{Behind, Entry};
 use super::outside::Outside;
 use super::private::{Miss, Waiter};
 use super::state::{Hierarchy, Lookup, Step};
-use super::tags::{State, WayRef};
+use super::tags::{State, Tags};
 use crate::seam::Cause;
 use fencepost_kernel::{CoreId, LineAddr, Ps};
 
 impl Hierarchy {
-    /// Looks `line` up for a load (or, `exclusive`, for a store) of a core. On a miss the waiter joins or starts one.
-    #[inline(always)] // every load and store of the machine comes through here
-    pub fn access(
-        &mut self,
-        out: &mut impl Outside,
-        core: CoreId,
-        line: LineAddr,
-        exclusive: bool,
-        waiter: Waiter,
-    ) -> Lookup {
-        if let Some(way) = self.cores[core.index()].l1.youngest(line, exclusive) {
-            self.counters.l1_hits += 1;
-            return Lookup::Hit(way);
-        }
-        self.access_older(out, core, line, exclusive, waiter)
+    /// The L1 of a core.
+    #[inline(always)]
+    pub fn l1(&self, core: CoreId) -> &Tags {
+        &self.cores[core.index()].l1
     }
-    /// An access to a line that is not the one that was used last of its set.
+    /// Looks `line` up for a load (or, `exclusive`, for a store) of a core that did not find it by itself ([`Tags::youngest`]). On a
+    /// miss the waiter joins or starts one.
     #[inline(never)]
-    fn access_older(
+    pub fn access(
         &mut self,
         out: &mut impl Outside,
         core: CoreId,
@@ -49,12 +39,6 @@ impl Hierarchy {
         self.counters.l1_misses += 1;
         self.start_miss(out, core, (line, at), exclusive, false, waiter);
         Lookup::Missed
-    }
-
-    /// The line's way in a core's L1, without an access.
-    #[inline]
-    pub fn l1_way(&self, core: CoreId, line: LineAddr) -> Option<WayRef> {
-        self.cores[core.index()].l1.find_recent(line)
     }
 
     /// Takes the line out of every cache on behalf of a non-temporal store.

@@ -9,9 +9,11 @@
 //! of a line hold the same bytes; only frozen versions (of designs that keep several) carry bytes of their own. A checked
 //! run does not take that on trust: it keeps the bytes of every copy and compares them (`bytes`).
 //!
-//! [`Hierarchy`] owns all of that state. It takes accesses of a core ([`Hierarchy::access`]), steps that it scheduled
-//! ([`Step`]) and answers of the controllers; what it needs of the rest of the machine it asks through [`Outside`]. An
-//! access that misses is answered later, by what [`Hierarchy::fill`] returns.
+//! [`Hierarchy`] owns all of that state. A core looks by itself in its L1 ([`Hierarchy::l1`]) for the line that was used last of its
+//! set, which nearly every hit is; what it does not find so it asks for ([`Hierarchy::access`]), and of its stores the hierarchy hears
+//! of the first to a line ([`Hierarchy::store`]). Besides these it takes steps that it scheduled ([`Step`]) and answers of the
+//! controllers; what it needs of the rest of the machine it asks through [`Outside`]. An access that misses is answered later, by what
+//! [`Hierarchy::fill`] returns.
 //!
 //! Reading order: `private`, `state`, `outside`, then the way of a miss (`miss`, `grant`, `peers`, `read`, `fill`) and the way of a dirty line
 //! (`leave`, `clean`, `expel`, `outgoing`).
@@ -49,4 +51,4 @@ pub(crate) use held::Words;
 pub(crate) use outside::Outside;
 pub(crate) use private::Waiter;
 pub(crate) use state::{Hierarchy, HierarchyCounters, Lookup, ReadFor, Side, Step};
-pub(crate) use tags::WayRef;
+pub(crate) use tags::{Tags, WayRef};

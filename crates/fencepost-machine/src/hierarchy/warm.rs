@@ -68,7 +68,7 @@ mod tests {
                 let held = |b: &Bench| {
                     let private = [0, 1, 2].map(|c| {
                         (
-                            b.h.l1_way(CoreId(c), line(i)).is_some(),
+                            b.h.l1(CoreId(c)).find(line(i)).is_some(),
                             b.h.private_state(CoreId(c), line(i)),
                         )
                     });

@@ -62,6 +62,7 @@ impl Counters {
             ..Counters::default()
         };
         for t in threads {
+            sum.l1_hits += t.l1_hits;
             sum.stores += t.stores;
             sum.nt_stores += t.nt_stores;
             sum.flushes += t.flushes;

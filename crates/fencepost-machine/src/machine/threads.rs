@@ -5,7 +5,7 @@ use super::handle::Handle;
 use super::system::System;
 use super::world::World;
 use crate::core::{Locks, Outside, Shape, TraceRecorder, Turn};
-use crate::hierarchy::{Hierarchy, Lookup, Waiter, WayRef};
+use crate::hierarchy::{Hierarchy, Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
 use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
 
@@ -50,14 +50,14 @@ impl Outside for Rest {
         self.sys.events.schedule(at, Ev::Thread(hart, turn));
     }
 
-    #[inline]
+    #[inline(always)]
+    fn l1(&self, hart: HartId) -> &Tags {
+        self.hier.l1(self.sys.spec.core_of(hart))
+    }
     fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup {
         let core = self.sys.spec.core_of(waiter.hart());
         let (hier, mut out) = self.split();
         hier.access(&mut out, core, line, exclusive, waiter)
-    }
-    fn l1_way(&self, hart: HartId, line: LineAddr) -> Option<WayRef> {
-        self.hier.l1_way(self.sys.spec.core_of(hart), line)
     }
     #[inline]
     fn blocked(&self, hart: HartId) -> Option<Cause> {
