@@ -65,6 +65,21 @@ fn a_checked_run_lets_power_fail_during_recovery() {
     assert_eq!(said("recovery-ends-log-first"), Outcome::Violated(Some(true)));
 }
 
+/// Of these programs replay in order hides the mistake, unless part of a transaction is durable before what precedes it: lines that
+/// follow one another lie in different banks here.
+#[test]
+fn a_recovery_that_ends_a_log_first_is_convicted_where_data_becomes_durable_out_of_order() {
+    for (program, sets) in [
+        ("commitstore", &["pm.media.mapping=row-column-bank"][..]),
+        ("ssca2", &["pm.media.mapping=row-column-bank", "program.vertices=2"]),
+    ] {
+        let said = |variant| run(program, ("so-adr", "pwq"), Some(variant), 1, sets).outcome();
+        assert_eq!(said("correct"), Outcome::Clean, "{program}");
+        let found = said("recovery-ends-log-first");
+        assert_eq!(found, Outcome::Violated(Some(true)), "{program}");
+    }
+}
+
 /// Each of these once showed in no command, for want of a rule or of a program that brings the situation about.
 #[test]
 fn what_once_escaped_is_convicted() {
