@@ -43,7 +43,7 @@ pub fn trace_controller() -> ControllerSpec {
     }
 }
 
-/// Sends requests back to back, in order: each enters its queue as soon as there is room.
+/// Sends requests back to back, in order: each enters its queue as soon as an entry is free.
 pub fn run_trace(
     spec: &ControllerSpec,
     media: &MediaSpec,

@@ -245,11 +245,15 @@ impl BankQueues {
         let free = now.max(channel.next_command);
         self.next.ripen(free);
         if self.stale != 0 {
-            self.choose_again(channel, choose);
-            self.next.ripen(free);
+            self.choose_again(channel, free, choose);
         }
     }
-    fn choose_again(&mut self, channel: &Channel, mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>) {
+    fn choose_again(
+        &mut self,
+        channel: &Channel,
+        free: Ps,
+        mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
+    ) {
         let stale = std::mem::take(&mut self.stale);
         self.next.clear(stale);
         for bank in each(stale & self.occupied) {
@@ -266,7 +270,7 @@ impl BankQueues {
                 true => channel.bank_column_at(bank, self.direction),
                 false => channel.bank_row_at(bank),
             };
-            self.next.set(bank, choice, hit, ready);
+            self.next.set(bank, choice, hit, ready, free);
         }
     }
     /// Banks whose row was opened for their next request.

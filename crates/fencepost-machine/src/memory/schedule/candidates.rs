@@ -82,20 +82,25 @@ impl Candidates {
         }
         self.waiting = kept;
     }
-    /// A bank that had none has a candidate; `hit`: for the open row; `ready`: when the bank can take its command.
+    /// A bank that had none has a candidate; `hit`: for the open row; `ready`: when the bank can take its command. What is ready by
+    /// `at`, up to which the others have ripened, does not wait.
     #[inline]
-    pub fn set(&mut self, bank: usize, choice: Choice, hit: bool, ready: Ps) {
+    pub fn set(&mut self, bank: usize, choice: Choice, hit: bool, ready: Ps, at: Ps) {
         let mask = if hit { &mut self.hits } else { &mut self.misses };
         *mask |= 1 << bank;
         let Choice { rank, handle } = choice;
         self.banks[bank & 63] = Candidate { rank, handle };
-        let mut at = self.waiting;
-        while at > 0 && self.wait(at - 1).ready > ready {
-            self.waits[(self.first + at) & 63] = *self.wait(at - 1);
-            at -= 1;
+        if ready <= at {
+            self.ripe |= 1 << bank;
+            return;
+        }
+        let mut place = self.waiting;
+        while place > 0 && self.wait(place - 1).ready > ready {
+            self.waits[(self.first + place) & 63] = *self.wait(place - 1);
+            place -= 1;
         }
         let bank = bank as u8;
-        self.waits[(self.first + at) & 63] = Wait { ready, bank };
+        self.waits[(self.first + place) & 63] = Wait { ready, bank };
         self.waiting += 1;
     }
     /// Finds out which candidates are ready at `at`.
@@ -178,7 +183,7 @@ mod tests {
                     handle: Handle(7),
                     rank,
                 };
-                c.set(bank, choice, rng.chance(1, 2), Ps(ready));
+                c.set(bank, choice, rng.chance(1, 2), Ps(ready), Ps(now));
             }
             now += rng.below(4);
             c.ripen(Ps(now));
