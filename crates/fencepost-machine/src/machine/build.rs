@@ -78,7 +78,8 @@ impl Machine {
         let sys = System {
             events: Agenda::default(),
             unfinished: threads.len(),
-            warmed_up: None,
+            warmed_up: false,
+            warm_up_end: None,
             threads: threads.len() as u8,
             dram: memory_port(
                 "dram",

@@ -59,12 +59,10 @@ impl Machine {
     /// The measured part starts once every thread has finished its warm-up operations.
     #[inline]
     pub(super) fn check_warm_up(&mut self) {
-        if let Some(last) = self.rest.sys.warmed_up.take()
-            && self.start.is_none()
-        {
+        if std::mem::take(&mut self.rest.sys.warmed_up) && self.start.is_none() {
             let done = |t: &HardwareThread| t.ops_done >= t.warm_up || t.finished.is_some();
             if self.threads.iter().all(done) {
-                self.snapshot(Some(last));
+                self.snapshot(self.rest.sys.warm_up_end);
             }
         }
     }

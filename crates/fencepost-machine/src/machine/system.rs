@@ -43,8 +43,10 @@ pub struct System {
     pub(crate) design_counts: Vec<u64>,
     pub(crate) histograms: Vec<std::collections::BTreeMap<u64, u64>>,
     pub(crate) unfinished: usize,
-    /// The thread that has just finished its warm-up operations, and when the last of them commits.
-    pub(crate) warmed_up: Option<(HartId, Ps)>,
+    /// Some thread has just finished its warm-up operations.
+    pub(crate) warmed_up: bool,
+    /// Of the threads that have, the one whose last warm-up operation commits last, and when.
+    pub(crate) warm_up_end: Option<(HartId, Ps)>,
 }
 
 impl System {

@@ -146,7 +146,10 @@ impl Outside for Rest {
         self.sys.recorder.as_mut()
     }
     fn warmed_up(&mut self, hart: HartId, at: Ps) {
-        self.sys.warmed_up = Some((hart, at));
+        self.sys.warmed_up = true;
+        if self.sys.warm_up_end.is_none_or(|(_, latest)| latest <= at) {
+            self.sys.warm_up_end = Some((hart, at));
+        }
     }
     fn finished(&mut self) {
         self.sys.unfinished -= 1;

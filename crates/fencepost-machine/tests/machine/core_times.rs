@@ -5,7 +5,7 @@
 //! says otherwise. What is no load has its result one cycle after dispatch. The buffer has 40 entries.
 
 use super::common::{Plain, body, dram};
-use fencepost_kernel::{At, HartId, Image, LineAddr, Mem, Outcome, Ps, Site, Val};
+use fencepost_kernel::{At, Fence, HartId, Image, LineAddr, Mem, Outcome, Ps, Site, Val};
 use fencepost_machine::seam::{Access, Cause, Cx, Design, Gate, Hooks};
 use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, ThreadBody, Workload};
 use std::rc::Rc;
@@ -184,7 +184,19 @@ fn measurement_begins_when_the_last_operation_of_the_warm_up_commits() {
         assert_eq!((h.instructions, h.ops), (7 + 3, 1), "{chain}");
         assert_eq!((r.time, h.account.total()), (h.finished - h.started, r.time), "{chain}");
     }
-    // The last of two threads counts.
+    // The last of two threads counts: the one that commits last, and not the one of which it becomes known last. A fence acts in cycle
+    // 300, when the store before it performs; the two loads of the other thread are known in cycle L and commit in 2 L.
+    let fenced = body(|m| {
+        m.op_begin(0);
+        m.store(dram(4096), Val::lit(1));
+        m.fence(Fence::Sfence);
+        m.op_end(0, Outcome::default());
+        loads(m, 1, 1, 1);
+    });
+    let r = run(&spec(), StoresWait(CYCLE * 300), 1, vec![thread(0, 2), fenced]);
+    assert_eq!(r.time, end(2) - CYCLE * (2 * L));
+    assert_eq!((r.harts[0].started, r.harts[0].instructions), (CYCLE * (2 * L), 7 + 3));
+    // Of two threads that are known in the same cycle, too.
     let r = run(&spec(), Plain, 1, vec![thread(0, 1), thread(1, 2)]);
     assert_eq!(r.time, end(2) - CYCLE * (2 * L));
     assert_eq!((r.harts[1].instructions, r.harts[1].ops), (7 + 3, 1));
