@@ -28,9 +28,9 @@ struct Fake {
     shape: Shape,
     agenda: Vec<(Ps, u64, Next)>,
     seq: u64,
-    /// Has no line that a thread would find by itself.
+    /// Holds what was missed: what a thread finds by itself.
     l1: Tags,
-    /// Lines that are in the L1.
+    /// Lines that are in the L1 from the start or were missed.
     present: Vec<LineAddr>,
     coherent: Image,
     locks: Locks,
@@ -68,6 +68,7 @@ impl Outside for Fake {
             return Lookup::Hit(WayRef::for_tests());
         }
         self.present.push(line);
+        self.l1.hold_for_tests(line);
         self.at(self.now + MISS, Next::Arrived(waiter));
         Lookup::Missed
     }

@@ -375,4 +375,13 @@ impl Tags {
 }
 
 #[cfg(test)]
+impl Tags {
+    /// Holds a line, exclusive and clean, for tests of those who look it up.
+    pub fn hold_for_tests(&mut self, line: LineAddr) {
+        let (Spot::Here(way) | Spot::Free(way) | Spot::Full(way)) = self.spot(line);
+        self.put(way, line, State::Exclusive, false, 0);
+    }
+}
+
+#[cfg(test)]
 mod tests;
