@@ -3,7 +3,7 @@
 //! A [`HardwareThread`] takes operations of its program thread ([`crate::frontend::Thread`]) and owns everything between
 //! their dispatch and their performing in the L1. It acts when a turn that it scheduled comes ([`Turn`]), when a line that
 //! it waited for arrives, or when the design lets go of what it refused; what it needs of the rest of the machine it asks
-//! through [`Outside`].
+//! through [`Outside`]. Most hits it finds by itself, in the L1 that the hierarchy shows it.
 //!
 //! Reading order: `state`, `outside`, then an operation's way: `dispatch` (into the reorder buffer), `loads`, `head` (what
 //! acts only as the oldest instruction), `commit`, `stores` (committed stores perform).

@@ -148,6 +148,7 @@ pub(super) struct Sizes {
 /// What the hierarchy counts (see [`crate::Counters`]).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HierarchyCounters {
+    /// Accesses that hit a line that was not used last of its set; the others the core finds by itself and counts.
     pub l1_hits: u64,
     pub l1_misses: u64,
     pub llc_misses: u64,
