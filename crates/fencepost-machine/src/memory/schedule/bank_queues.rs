@@ -1,6 +1,6 @@
 //! Queued requests of one direction on one channel, by bank and age.
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Needs};
 use super::choice::{Choice, Handle};
 use crate::memory::bits::each;
 use crate::memory::timing::{Channel, Direction};
@@ -232,28 +232,32 @@ impl BankQueues {
         self.changed(u64::MAX);
     }
 
-    /// Brings the next requests up to date for a look at `now`: `choose` is asked about every bank for which something
-    /// changed, with its requests from the oldest on.
+    /// The row of a bank was closed, or opened for its next request: that stays the next one.
     #[inline]
-    pub fn choose(
-        &mut self,
-        channel: &Channel,
-        now: Ps,
-        choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
-    ) {
-        // No command goes before the bus is free: what is ready then is as good as ready now.
-        let free = now.max(channel.next_command);
-        self.next.ripen(free);
-        if self.stale != 0 {
-            self.choose_again(channel, free, choose);
+    pub fn row_changed(&mut self, bank: usize, channel: &Channel) {
+        if self.stale & (1 << bank) == 0 {
+            let row = self.nodes[usize::from(self.next.handle(bank).0)].request.row;
+            self.next.needs(bank, self.needs(channel, bank, row));
         }
     }
-    fn choose_again(
-        &mut self,
-        channel: &Channel,
-        free: Ps,
-        mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>,
-    ) {
+    /// What a request for a row needs of its bank next.
+    #[inline]
+    fn needs(&self, channel: &Channel, bank: usize, row: u64) -> Needs {
+        let hit = self.any_row || channel.banks[bank].row == Some(row);
+        let (ready, waits) = match hit {
+            true => channel.column_waits(bank, self.direction),
+            false => channel.row_waits(bank),
+        };
+        Needs { hit, ready, waits }
+    }
+
+    /// Brings the next requests up to date: `choose` is asked about every bank for which something changed, with its requests
+    /// from the oldest on.
+    #[inline]
+    pub fn choose(&mut self, channel: &Channel, mut choose: impl FnMut(usize, BankRequests<'_>) -> Option<Choice>) {
+        if self.stale == 0 {
+            return;
+        }
         let stale = std::mem::take(&mut self.stale);
         self.next.clear(stale);
         for bank in each(stale & self.occupied) {
@@ -265,12 +269,7 @@ impl BankQueues {
                 continue;
             };
             let row = self.nodes[usize::from(choice.handle.0)].request.row;
-            let hit = self.any_row || channel.banks[bank].row == Some(row);
-            let ready = match hit {
-                true => channel.bank_column_at(bank, self.direction),
-                false => channel.bank_row_at(bank),
-            };
-            self.next.set(bank, choice, hit, ready, free);
+            self.next.set(bank, choice, self.needs(channel, bank, row));
         }
     }
     /// Banks whose row was opened for their next request.

@@ -1,115 +1,111 @@
-//! The next request of every bank in one direction: what it needs, when its bank can take that, and who goes first.
+//! The next request of every bank in one direction: what it needs, when it can have that, and who goes first.
 
 use super::choice::{Choice, Handle};
 use crate::memory::bits::each;
 use crate::memory::timed::NEVER;
+use crate::memory::timing::{SharedTimes, Waits};
 use fencepost_kernel::Ps;
 
 /// The next request of a bank.
 #[derive(Copy, Clone, Debug)]
 struct Candidate {
-    /// Of the candidates that are ready together, the smallest rank goes first.
-    rank: u64,
+    /// When the bank itself is ready for the command that the request needs.
+    ready: Ps,
+    /// The smallest goes first of those that can go together: requests for an open row before others, then by rank.
+    key: Key,
     handle: Handle,
+    /// What it waits for together with other banks.
+    waits: Waits,
 }
 
-/// A bank with a candidate that is not known to be ready.
-#[derive(Copy, Clone, Debug)]
-struct Wait {
-    /// When the bank itself is ready for the command that the request needs; the buses may not be.
-    ready: Ps,
-    bank: u8,
+/// Who goes first: from the highest bit on, whether a row has to be opened, the rank, and the bank.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u64);
+impl Key {
+    #[inline]
+    fn new(bank: usize, hit: bool, rank: u64) -> Key {
+        Key(u64::from(!hit) << 63 | rank.min(Choice::LAST) << 6 | bank as u64)
+    }
+    #[inline]
+    fn bank(self) -> u8 {
+        self.0 as u8 & 63
+    }
+    #[inline]
+    fn hit(self) -> bool {
+        self.0 >> 63 == 0
+    }
+    #[inline]
+    fn rank(self) -> u64 {
+        self.0 >> 6 & Choice::LAST
+    }
 }
 
 /// The next requests of all banks. Masks have a bit per bank.
 ///
 /// A bank changes only when a command goes to it or a request comes or leaves, so its candidate is worked out then and
-/// not at each look. Time only moves on: a candidate found ready stays so until it is worked out again. Those that are
-/// not ready wait in the order of their times.
+/// not at each look. A look reads all of them in one go; which are ready is hard to foretell, so nothing branches on it.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     /// Banks with a candidate for the open row; for another row.
     hits: u64,
     misses: u64,
-    /// Banks whose candidate is known to be ready.
-    ripe: u64,
     banks: [Candidate; 64],
-    /// The others, soonest first: a ring that begins at `first`.
-    waits: [Wait; 64],
-    first: usize,
-    waiting: usize,
+}
+
+/// The first of some candidates.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct First {
+    /// When it can go.
+    pub at: Ps,
+    /// Its bank.
+    pub bank: u8,
+    /// Its row is open.
+    pub hit: bool,
 }
 
 impl Candidates {
     /// No candidates.
     pub fn new() -> Candidates {
-        let (rank, handle) = (0, Handle(0));
+        let none = Candidate {
+            ready: NEVER,
+            key: Key(0),
+            handle: Handle(0),
+            waits: Waits::ALONE,
+        };
         Candidates {
             hits: 0,
             misses: 0,
-            ripe: 0,
-            banks: [Candidate { rank, handle }; 64],
-            waits: [Wait { ready: NEVER, bank: 0 }; 64],
-            first: 0,
-            waiting: 0,
+            banks: [none; 64],
         }
-    }
-    #[inline]
-    fn wait(&self, i: usize) -> &Wait {
-        &self.waits[(self.first + i) & 63]
-    }
-    /// The waiting candidates, soonest first.
-    #[inline]
-    fn waits(&self) -> impl Iterator<Item = &Wait> {
-        (0..self.waiting).map(|i| self.wait(i))
     }
     /// These banks have no candidate.
     #[inline]
     pub fn clear(&mut self, banks: u64) {
-        if (self.hits | self.misses) & !self.ripe & banks != 0 {
-            self.forget_waits(banks);
-        }
         self.hits &= !banks;
         self.misses &= !banks;
-        self.ripe &= !banks;
     }
-    fn forget_waits(&mut self, banks: u64) {
-        let mut kept = 0;
-        for i in 0..self.waiting {
-            let wait = *self.wait(i);
-            self.waits[(self.first + kept) & 63] = wait;
-            kept += usize::from(banks >> wait.bank & 1 == 0);
-        }
-        self.waiting = kept;
-    }
-    /// A bank that had none has a candidate; `hit`: for the open row; `ready`: when the bank can take its command. What is ready by
-    /// `at`, up to which the others have ripened, does not wait.
+    /// A bank that had none has a candidate.
     #[inline]
-    pub fn set(&mut self, bank: usize, choice: Choice, hit: bool, ready: Ps, at: Ps) {
-        let mask = if hit { &mut self.hits } else { &mut self.misses };
-        *mask |= 1 << bank;
+    pub fn set(&mut self, bank: usize, choice: Choice, needs: Needs) {
         let Choice { rank, handle } = choice;
-        self.banks[bank & 63] = Candidate { rank, handle };
-        if ready <= at {
-            self.ripe |= 1 << bank;
-            return;
-        }
-        let mut place = self.waiting;
-        while place > 0 && self.wait(place - 1).ready > ready {
-            self.waits[(self.first + place) & 63] = *self.wait(place - 1);
-            place -= 1;
-        }
-        let bank = bank as u8;
-        self.waits[(self.first + place) & 63] = Wait { ready, bank };
-        self.waiting += 1;
+        let Needs { hit, ready, waits } = needs;
+        self.banks[bank & 63] = Candidate {
+            ready,
+            key: Key::new(bank, hit, rank),
+            handle,
+            waits,
+        };
+        self.hits |= u64::from(hit) << bank;
+        self.misses |= u64::from(!hit) << bank;
     }
-    /// Finds out which candidates are ready at `at`.
+    /// The candidate of a bank, if it has one, stays, but needs another command.
     #[inline]
-    pub fn ripen(&mut self, at: Ps) {
-        while self.waiting > 0 && self.wait(0).ready <= at {
-            self.ripe |= 1 << self.wait(0).bank;
-            self.first = (self.first + 1) & 63;
-            self.waiting -= 1;
+    pub fn needs(&mut self, bank: usize, needs: Needs) {
+        let bit = 1 << bank;
+        if (self.hits | self.misses) & bit != 0 {
+            self.clear(bit);
+            let (rank, handle) = (self.rank(bank), self.handle(bank));
+            self.set(bank, Choice { rank, handle }, needs);
         }
     }
     /// Banks whose next request wants the open row.
@@ -122,41 +118,25 @@ impl Candidates {
     pub fn misses(&self) -> u64 {
         self.misses
     }
-    /// Banks whose candidate was ready when [`Candidates::ripen`] was last called.
-    #[inline]
-    pub fn ripe(&self) -> u64 {
-        self.ripe
-    }
-    /// When the first of some candidates is ready; zero if one is ripe.
-    #[inline]
-    pub fn earliest(&self, banks: u64) -> Ps {
-        if banks & self.ripe != 0 {
-            return Ps::ZERO;
-        }
-        let first = self.waits().find(|w| banks >> w.bank & 1 == 1);
-        first.map_or(NEVER, |w| w.ready)
-    }
-    /// Those of some candidates that are ready at `at`, which is not before the last [`Candidates::ripen`].
-    #[inline]
-    pub fn ready_at(&self, banks: u64, at: Ps) -> u64 {
-        let ready = self.waits().take_while(|w| w.ready <= at);
-        banks & ready.fold(self.ripe, |ready, w| ready | 1 << w.bank)
-    }
-    /// Of some candidates, of which there is one at least, the bank of the first in rank.
-    #[inline]
-    pub fn first_in_rank(&self, banks: u64) -> u8 {
-        let (mut rank, mut first) = (u64::MAX, banks.trailing_zeros() as u8);
+    /// Which of some candidates can go first, none before `least`: of requests for an open row, and of others.
+    #[inline(always)]
+    pub fn first(&self, banks: u64, shared: &SharedTimes, least: [Ps; 2]) -> Option<First> {
+        // By time and then by key, as one number: comparing the two apart branches.
+        let mut first = u128::MAX;
         for bank in each(banks) {
-            let earlier = self.rank(bank) < rank;
-            rank = if earlier { self.rank(bank) } else { rank };
-            first = if earlier { bank as u8 } else { first };
+            let c = &self.banks[bank & 63];
+            let least = least[usize::from(!c.key.hit())];
+            let at = c.ready.max(shared.until(c.waits)).max(least);
+            first = first.min(u128::from(at.0) << 64 | u128::from(c.key.0));
         }
-        first
+        let (at, key) = (Ps((first >> 64) as u64), Key(first as u64));
+        let (bank, hit) = (key.bank(), key.hit());
+        (banks != 0).then_some(First { at, bank, hit })
     }
     /// The rank of a candidate.
     #[inline]
     pub fn rank(&self, bank: usize) -> u64 {
-        self.banks[bank & 63].rank
+        self.banks[bank & 63].key.rank()
     }
     /// The request that is the candidate of a bank.
     #[inline]
@@ -165,44 +145,67 @@ impl Candidates {
     }
 }
 
+/// What a request needs of its bank next.
+#[derive(Copy, Clone, Debug)]
+pub struct Needs {
+    /// Its row is open.
+    pub hit: bool,
+    /// When the bank itself is ready for the command.
+    pub ready: Ps,
+    /// What the command waits for together with other banks.
+    pub waits: Waits,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::spec::MediaSpec;
+    use crate::memory::timing::{Delays, Kind};
     use fencepost_kernel::rng::Stream;
 
     #[test]
-    fn candidates_are_ready_first_and_ranked_as_a_scan_of_all_banks_finds() {
+    fn the_first_is_the_one_that_a_scan_of_all_banks_finds() {
         let mut rng = Stream::new(5, "candidates");
+        let media = MediaSpec::preset("ddr4-2400").expect("known word");
+        let (delays, mut shared) = (Delays::new(&media), SharedTimes::new(&media));
         let (mut c, mut now, mut all) = (Candidates::new(), 0, [None; 64]);
         for _ in 0..3000 {
             let bank = rng.below(64) as usize;
             c.clear(1 << bank);
-            all[bank] = rng.chance(3, 4).then(|| (now + rng.below(50), rng.below(1000)));
-            if let Some((ready, rank)) = all[bank] {
-                let choice = Choice {
-                    handle: Handle(7),
-                    rank,
+            all[bank] = rng
+                .chance(3, 4)
+                .then(|| (now + rng.below(50), rng.below(1000), rng.below(3)));
+            if let Some((ready, rank, kind)) = all[bank] {
+                let handle = Handle(7);
+                let needs = Needs {
+                    hit: kind == 0,
+                    ready: Ps(ready),
+                    waits: if kind == 2 {
+                        Waits::new(Kind::Activate, 1)
+                    } else {
+                        Waits::ALONE
+                    },
                 };
-                c.set(bank, choice, rng.chance(1, 2), Ps(ready), Ps(now));
+                c.set(bank, Choice { handle, rank }, needs);
             }
             now += rng.below(4);
-            c.ripen(Ps(now));
-            let banks = rng.next_u64() & rng.next_u64();
-            let those = || {
-                (0..64)
-                    .filter(|b| banks >> b & 1 == 1)
-                    .filter_map(|b| all[b].map(|a| (b, a)))
-            };
-            let mask = |at: u64| those().filter(|x| x.1.0 <= at).fold(0, |m, x| m | 1 << x.0);
-            assert_eq!(c.ripe() & banks, mask(now));
-            let held = banks & (c.hits() | c.misses());
-            assert_eq!(c.ready_at(held, Ps(now + 9)), mask(now + 9));
-            let first = those().map(|x| x.1.0).min();
-            let expected = first.map_or(NEVER, |t| if t <= now { Ps::ZERO } else { Ps(t) });
-            assert_eq!(c.earliest(held), expected);
-            if let Some(least) = those().map(|x| x.1.1).min() {
-                assert_eq!(c.rank(c.first_in_rank(held).into()), least);
+            if rng.chance(1, 50) {
+                shared.activated(&delays, Ps(now), 1);
             }
+            let opens = shared.until(Waits::new(Kind::Activate, 1)).0;
+            let banks = rng.next_u64() & rng.next_u64() & (c.hits() | c.misses());
+            let least = [now + rng.below(30), now + rng.below(30)];
+            let those = (0..64).filter(|b| banks >> b & 1 == 1).filter_map(|b| {
+                let (ready, rank, kind) = all[b]?;
+                let at = ready.max(if kind == 2 { opens } else { 0 });
+                Some((at.max(least[usize::from(kind > 0)]), kind > 0, rank, b as u8))
+            });
+            let expected = those.min().map(|(at, miss, _, bank)| First {
+                at: Ps(at),
+                bank,
+                hit: !miss,
+            });
+            assert_eq!(c.first(banks, &shared, least.map(Ps)), expected);
         }
     }
 }

@@ -19,11 +19,6 @@ impl ChannelScheduler {
         } = next;
         let r = self.queue(direction).request(handle);
         let (bank, row) = (usize::from(r.bank), r.row);
-        match command {
-            Command::Precharge => r.found = RowState::Conflict,
-            Command::Activate if r.found == RowState::Hit => r.found = RowState::Opened,
-            _ => {}
-        }
         if let Some(list) = &mut cx.commands {
             let kind = match (command, direction) {
                 (Command::Activate, _) => CommandKind::Activate { row },
@@ -41,11 +36,18 @@ impl ChannelScheduler {
         }
         let issued = match command {
             Command::Precharge => {
+                self.queue(direction).request(handle).found = RowState::Conflict;
                 self.channel.precharge(cx.delays, now, bank);
+                self.row_changed(direction, bank, cx);
                 None
             }
             Command::Activate => {
+                let found = &mut self.queue(direction).request(handle).found;
+                if *found == RowState::Hit {
+                    *found = RowState::Opened;
+                }
                 self.channel.activate(cx.delays, now, bank, row);
+                self.row_changed(direction, bank, cx);
                 None
             }
             Command::Column => {
@@ -60,9 +62,20 @@ impl ChannelScheduler {
                 })
             }
         };
-        self.reads.changed(1 << bank);
-        self.writes.changed(1 << bank);
+        self.queue(direction.other()).changed(1 << bank);
         issued
+    }
+    /// A row was closed or opened for the next request of its bank; a scheduler of the design's own may then choose another.
+    fn row_changed(&mut self, direction: Direction, bank: usize, cx: &Context<'_>) {
+        let queue = match direction {
+            Direction::Read => &mut self.reads,
+            Direction::Write => &mut self.writes,
+        };
+        if direction == Direction::Write && cx.scheduler.is_some() {
+            queue.changed(1 << bank);
+        } else {
+            queue.row_changed(bank, &self.channel);
+        }
     }
     fn count(&mut self, direction: Direction, found: RowState, cx: &mut Context<'_>) {
         let stats = &mut *cx.stats;

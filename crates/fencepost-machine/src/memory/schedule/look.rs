@@ -120,12 +120,12 @@ impl ChannelScheduler {
             Direction::Read => {
                 let oldest_first =
                     |bank, r: BankRequests<'_>| FrFcfs::choose(&open(bank), r.map(|r| (r.0, r.2.row, r.1)));
-                self.reads.choose(channel, now, oldest_first);
+                self.reads.choose(channel, oldest_first);
             }
             Direction::Write if cx.scheduler.is_some() => return self.choose_of_design(now, cx),
             Direction::Write => {
                 let (queues, any_row) = (cx.queues, self.writes.any_row());
-                self.writes.choose(channel, now, |bank, requests| {
+                self.writes.choose(channel, |bank, requests| {
                     let may_issue = requests.filter(|r| queues.eligible(r.2.key as Slot));
                     let mut open = open(bank);
                     if any_row {
@@ -146,7 +146,7 @@ impl ChannelScheduler {
         };
         let (channel, hits_max, queues) = (&self.channel, cx.spec.row_hits_max, cx.queues);
         let (first, any_row) = (self.number * channel.banks.len() as u16, self.writes.any_row());
-        self.writes.choose(channel, now, |bank, requests| {
+        self.writes.choose(channel, |bank, requests| {
             let may_issue = requests.filter(|r| queues.eligible(r.2.key as Slot));
             let mut offered = may_issue.map(|(handle, order, r)| Waiting::of_write(queues, handle, order, r));
             let mut open = open_row(channel, first, bank, hits_max);

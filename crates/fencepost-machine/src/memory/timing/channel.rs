@@ -2,7 +2,7 @@
 
 use super::delays::{Delays, Direction};
 use super::refresh::RefreshTimer;
-use super::shared::{Kind, SharedTimes};
+use super::shared::{Kind, SharedTimes, Waits};
 use crate::memory::spec::{MediaSpec, WritePolicy};
 use fencepost_kernel::Ps;
 use std::collections::VecDeque;
@@ -91,29 +91,36 @@ impl Channel {
         }
     }
 
-    /// Earliest time of a column command to the open row of `bank`.
-    pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
-        let group = usize::from(self.banks[bank].group);
-        let shared = self.shared.of_group(direction.into(), group).max(self.next_command);
-        self.bank_column_at(bank, direction).max(shared)
-    }
-    /// Earliest time of a column command to the open row of `bank`, as far as the bank alone is concerned.
+    /// When `bank` itself is ready for a column command to its open row, and what the command waits for with other banks.
     #[inline]
-    pub fn bank_column_at(&self, bank: usize, direction: Direction) -> Ps {
-        match direction {
-            Direction::Read => self.banks[bank].next_read,
-            Direction::Write => self.banks[bank].next_write,
-        }
+    pub fn column_waits(&self, bank: usize, direction: Direction) -> (Ps, Waits) {
+        let b = &self.banks[bank];
+        let ready = match direction {
+            Direction::Read => b.next_read,
+            Direction::Write => b.next_write,
+        };
+        (ready, Waits::new(direction.into(), b.group))
     }
-    /// Earliest time of the command that brings another row closer to being open, as far as the bank alone is concerned.
+    /// The same of the command that brings another row closer to being open.
     #[inline]
-    pub fn bank_row_at(&self, bank: usize) -> Ps {
+    pub fn row_waits(&self, bank: usize) -> (Ps, Waits) {
         let b = &self.banks[bank];
         if self.precharges(bank) {
-            b.next_precharge
+            (b.next_precharge, Waits::ALONE)
         } else {
-            b.next_activate
+            (b.next_activate, Waits::new(Kind::Activate, b.group))
         }
+    }
+    /// Earliest time of a column command to the open row of `bank`.
+    pub fn column_at(&self, bank: usize, direction: Direction) -> Ps {
+        self.earliest(self.column_waits(bank, direction))
+    }
+    /// Earliest time of the command that brings another row closer to being open in `bank`.
+    pub fn row_at(&self, bank: usize) -> Ps {
+        self.earliest(self.row_waits(bank))
+    }
+    fn earliest(&self, (ready, waits): (Ps, Waits)) -> Ps {
+        ready.max(self.shared.until(waits)).max(self.next_command)
     }
     /// Whether another row needs a precharge first. A medium with write buffers has row buffers for reads only: nothing
     /// need be closed.
@@ -130,14 +137,6 @@ impl Channel {
     #[inline]
     pub fn shared(&self) -> &SharedTimes {
         &self.shared
-    }
-    /// Earliest time of the command that brings another row closer to being open in `bank`.
-    pub fn row_at(&self, bank: usize) -> Ps {
-        let shared = match self.precharges(bank) {
-            true => Ps::ZERO,
-            false => self.shared.of_group(Kind::Activate, self.banks[bank].group.into()),
-        };
-        self.bank_row_at(bank).max(shared).max(self.next_command)
     }
     /// From when on the module takes data of another write, whatever its bank.
     #[inline]

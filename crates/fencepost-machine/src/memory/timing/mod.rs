@@ -8,4 +8,6 @@ mod shared;
 
 pub use channel::Channel;
 pub use delays::{Delays, Direction};
+#[cfg(test)]
 pub use shared::Kind;
+pub use shared::{SharedTimes, Waits};

@@ -1,7 +1,6 @@
 //! Earliest times that banks share: of the bus, of a rank, and of a bank group.
 
 use super::delays::{Delays, Direction};
-use crate::memory::bits::each;
 use crate::memory::spec::MediaSpec;
 use fencepost_kernel::Ps;
 
@@ -32,27 +31,27 @@ struct FourActivates {
     at: usize,
 }
 
-/// A bank group.
-#[derive(Clone, Debug)]
-struct Group {
-    /// Its banks, a bit each.
-    banks: u64,
-    rank: u8,
-    /// By kind: its own earliest time.
-    own: [Ps; 3],
+/// What a command waits for together with other banks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Waits(u8);
+impl Waits {
+    /// Nothing.
+    pub const ALONE: Waits = Waits(u8::MAX);
+    /// Other commands that delay those of a kind in a bank group. A channel has at most 64 groups.
+    #[inline]
+    pub fn new(kind: Kind, group: u8) -> Waits {
+        Waits(kind as u8 * 64 + group)
+    }
 }
 
 /// All bank groups, counted over all ranks.
-///
-/// A command delays all groups for a short time and its own group for a longer one, so at any time few groups have to wait longer
-/// than all do: only these are looked at one by one.
 #[derive(Clone, Debug)]
 pub struct SharedTimes {
-    groups: Vec<Group>,
-    ranks: u16,
-    /// By kind: no bank before; and the groups whose own time may be later, a bit each.
-    all: [Ps; 3],
-    longer: [u64; 3],
+    /// By [`Waits`]: no command before; the last is never later than the start.
+    until: [Ps; 256],
+    /// Bank groups, and those of a rank.
+    groups: usize,
+    of_rank: usize,
     /// By rank.
     four: Vec<FourActivates>,
     /// From when on the first rank takes a read that needs no bank.
@@ -62,95 +61,49 @@ pub struct SharedTimes {
 impl SharedTimes {
     /// Of an idle channel.
     pub fn new(m: &MediaSpec) -> SharedTimes {
-        let (ranks, banks, groups) = (m.ranks, m.banks, m.bank_groups);
-        let group_of = |b: u16| b / banks * groups + b % groups;
-        let members = |g: u16| (0..ranks * banks).filter(move |b| group_of(*b) == g);
-        let idle = |g: u16| Group {
-            banks: members(g).fold(0, |m, b| m | 1 << b),
-            rank: (g / groups) as u8,
-            own: [Ps::ZERO; 3],
-        };
+        let (ranks, of_rank) = (usize::from(m.ranks), usize::from(m.bank_groups));
         SharedTimes {
-            groups: (0..ranks * groups).map(idle).collect(),
-            ranks,
-            all: [Ps::ZERO; 3],
-            longer: [0; 3],
-            four: vec![FourActivates::default(); usize::from(ranks)],
+            until: [Ps::ZERO; 256],
+            groups: ranks * of_rank,
+            of_rank,
+            four: vec![FourActivates::default(); ranks],
             query: Ps::ZERO,
         }
     }
-    /// Earliest command of a kind in a group.
-    pub fn of_group(&self, kind: Kind, group: usize) -> Ps {
-        self.all[kind as usize].max(self.groups[group].own[kind as usize])
+    /// Earliest command that waits for these.
+    #[inline]
+    pub fn until(&self, waits: Waits) -> Ps {
+        self.until[usize::from(waits.0)]
     }
     /// Earliest read that needs no bank.
     pub fn query(&self) -> Ps {
         self.query
     }
-    /// Those of some banks whose group and rank take a command of a kind at `at`.
-    #[inline]
-    pub fn able(&self, kind: Kind, mut banks: u64, at: Ps) -> u64 {
-        let kind = kind as usize;
-        if self.all[kind] > at {
-            return 0;
-        }
-        for group in each(self.longer[kind]) {
-            let g = &self.groups[group];
-            banks &= if g.own[kind] > at { !g.banks } else { u64::MAX };
-        }
-        banks
-    }
-    /// The earliest command of a kind to one of some banks, where `ready` says when the first of the banks of a mask is ready itself
-    /// (never, if there is none).
-    #[inline]
-    pub fn earliest(&self, kind: Kind, banks: u64, ready: impl Fn(u64) -> Ps) -> Ps {
-        let kind = kind as usize;
-        let (all, mut longer) = (self.all[kind], 0);
-        for group in each(self.longer[kind]) {
-            longer |= self.groups[group].banks;
-        }
-        let mut at = ready(banks & !longer).max(all);
-        if at > all && banks & longer != 0 {
-            for group in each(self.longer[kind]) {
-                let g = &self.groups[group];
-                at = at.min(ready(banks & g.banks).max(g.own[kind]).max(all));
-            }
-        }
-        at
-    }
 
     /// A group waits until `at`.
     #[inline]
     fn wait(&mut self, kind: Kind, group: usize, at: Ps) {
-        let kind = kind as usize;
-        if at > self.all[kind] {
-            let own = &mut self.groups[group].own[kind];
-            *own = at.max(*own);
-            self.longer[kind] |= 1 << group;
-        }
+        let until = &mut self.until[kind as usize * 64 + (group & 63)];
+        *until = at.max(*until);
     }
     /// The groups of a rank wait until `same`, those of other ranks until `other`.
     #[inline]
-    fn wait_all(&mut self, kind: Kind, rank: u8, same: Ps, other: Ps) {
-        let mut at = same;
-        if self.ranks > 1 && same != other {
-            for group in 0..self.groups.len() {
-                let at = if self.groups[group].rank == rank { same } else { other };
-                self.wait(kind, group, at);
-            }
-            at = same.min(other);
+    fn wait_all(&mut self, kind: Kind, rank: usize, same: Ps, other: Ps) {
+        let one = self.four.len() == 1;
+        let of_rank = rank * self.of_rank..(rank + 1) * self.of_rank;
+        for group in 0..self.groups {
+            let at = if one || of_rank.contains(&group) { same } else { other };
+            self.wait(kind, group, at);
         }
-        let kind = kind as usize;
-        self.all[kind] = at.max(self.all[kind]);
-        for group in each(self.longer[kind]) {
-            let over = self.groups[group].own[kind] <= self.all[kind];
-            self.longer[kind] &= !(u64::from(over) << group);
-        }
+    }
+    #[inline]
+    fn rank(&self, group: usize) -> usize {
+        if self.four.len() == 1 { 0 } else { group / self.of_rank }
     }
     /// A row of a group was opened at `now`.
     pub fn activated(&mut self, t: &Delays, now: Ps, group: usize) {
-        let rank = self.groups[group].rank;
-        let four = &mut self.four[usize::from(rank)];
+        let rank = self.rank(group);
+        let four = &mut self.four[rank];
         four.times[four.at & 3] = now + t.four_activates;
         four.at = (four.at + 1) & 3;
         let at = four.times[four.at].max(now + t.activate_far);
@@ -159,7 +112,7 @@ impl SharedTimes {
     }
     /// A line of a group was read at `now`.
     pub fn read(&mut self, t: &Delays, now: Ps, group: usize) {
-        let rank = self.groups[group].rank;
+        let rank = self.rank(group);
         let (same, other, write) = (now + t.column_far, now + t.column_rank, now + t.read_to_write);
         self.wait_all(Kind::Read, rank, same, other);
         self.wait_all(Kind::Write, rank, write, write);
@@ -168,7 +121,7 @@ impl SharedTimes {
     }
     /// A line of a group was written at `now`.
     pub fn written(&mut self, t: &Delays, now: Ps, group: usize) {
-        let rank = self.groups[group].rank;
+        let rank = self.rank(group);
         let (same, other) = (now + t.write_to_read_far, now + t.write_to_read_rank);
         self.wait_all(Kind::Read, rank, same, other);
         self.wait_all(Kind::Write, rank, now + t.column_far, now + t.column_rank);
@@ -251,28 +204,14 @@ mod tests {
                         });
                     }
                 }
-                let (wanted, ready, at) = (rng.next_u64(), rng.next_u64(), now + Ps(rng.below(40_000)));
                 for kind in [Kind::Read, Kind::Write, Kind::Activate] {
-                    let each = || {
-                        shared
-                            .groups
-                            .iter()
-                            .zip(&literal.0)
-                            .map(|(g, t)| (g.banks & wanted, t[kind as usize]))
-                    };
-                    let able = each().filter(|x| x.1 <= at).fold(0, |able, x| able | x.0);
-                    let all = each().fold(0, |all, x| all | x.0);
-                    assert_eq!(shared.able(kind, all, at), able);
-                    // Banks of `ready` are ready at once, others later, and no bank of no bank ever.
-                    let first = |banks: u64| match (banks, banks & ready) {
-                        (0, _) => Ps(u64::MAX),
-                        (_, 0) => now + Ps(9000),
-                        _ => Ps::ZERO,
-                    };
-                    let expected = each().map(|x| first(x.0).max(x.1)).min();
-                    assert_eq!(Some(shared.earliest(kind, all, first)), expected);
+                    let until = |g: u16| shared.until(Waits::new(kind, g as u8));
+                    let all: Vec<Ps> = (0..ranks * groups).map(until).collect();
+                    let expected: Vec<Ps> = literal.0.iter().map(|t| t[kind as usize]).collect();
+                    assert_eq!(all, expected);
                 }
             }
         }
+        assert_eq!(SharedTimes::new(&MediaSpec::default()).until(Waits::ALONE), Ps::ZERO);
     }
 }

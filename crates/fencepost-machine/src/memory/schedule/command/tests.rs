@@ -68,7 +68,7 @@ fn one_pass_finds_what_a_literal_reading_finds() {
                     };
                     queues.push(request, &channel, true);
                 }
-                queues.choose(&channel, now, |_, requests| {
+                queues.choose(&channel, |_, requests| {
                     let (handle, rank, _) = requests.min_by_key(|r| r.1)?;
                     Some(Choice { handle, rank })
                 });
