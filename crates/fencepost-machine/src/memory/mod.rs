@@ -21,6 +21,7 @@ mod leaving;
 mod map;
 mod module;
 mod module_steps;
+mod newest;
 mod partition;
 mod preset;
 mod request;

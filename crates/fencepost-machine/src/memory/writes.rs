@@ -7,10 +7,10 @@
 //! controller. [`Writes::push`] refuses the few combinations in which the first two could wait for each other.
 
 use super::epochs::Queue;
+use super::newest::Newest;
 use super::request::{Epoch, QueuePlan, Write, WriteId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
-use rustc_hash::FxHashMap;
 
 /// Index of an entry.
 pub type Slot = u32;
@@ -83,7 +83,7 @@ pub struct Writes {
     pub(super) entries: Vec<Entry>,
     free: Vec<Slot>,
     pub(super) queues: Vec<Queue>,
-    newest: FxHashMap<LineAddr, Slot>,
+    newest: Newest,
     ordered_issue: bool,
     /// The design's scheduler keeps epochs in order.
     pub(super) scheduler_orders: bool,
@@ -109,7 +109,7 @@ impl Writes {
             entries: Vec::with_capacity(entries),
             free: Vec::with_capacity(entries),
             queues: all,
-            newest: FxHashMap::default(),
+            newest: Newest::new(entries),
             ordered_issue: plan.ordered_issue,
             scheduler_orders: plan.scheduler_orders,
             durable_on_accept,
@@ -125,7 +125,7 @@ impl Writes {
         if let Some(refusal) = self.takes_none(write.queue) {
             return Err(refusal);
         }
-        let older = self.newest.get(&write.line).copied();
+        let older = self.newest.get(write.line);
         let q = &self.queues[usize::from(write.queue)];
         if let Some(e) = &mut write.epoch {
             *e = (*e).max(q.active());
@@ -144,6 +144,7 @@ impl Writes {
         let slot = self.take_entry(id, write, older);
         if let Some(o) = older {
             self.entries[o as usize].newer = Some(slot);
+            self.newest.remove(write.line, o);
         }
         self.newest.insert(write.line, slot);
         Ok(slot)
@@ -270,10 +271,11 @@ impl Writes {
         if let Some(o) = older {
             self.entries[o as usize].newer = newer;
         }
-        match (newer, older) {
-            (Some(_), _) => {}
-            (None, Some(o)) => drop(self.newest.insert(line, o)),
-            (None, None) => drop(self.newest.remove(&line)),
+        if newer.is_none() {
+            self.newest.remove(line, slot);
+            if let Some(o) = older {
+                self.newest.insert(line, o);
+            }
         }
         self.queues[usize::from(queue)].total -= 1;
         self.free.push(slot);
@@ -348,7 +350,7 @@ impl Writes {
     }
     /// The newest bytes of a line that are not in the medium yet.
     pub fn forward(&self, line: LineAddr) -> Option<&LineData> {
-        self.newest.get(&line).map(|s| &self.entries[*s as usize].write.data)
+        self.newest.get(line).map(|s| &self.entries[s as usize].write.data)
     }
     /// Opens or closes a queue for new writes.
     pub fn gate(&mut self, queue: u8, open: bool) {

@@ -86,16 +86,6 @@ impl SharedTimes {
         let until = &mut self.until[kind as usize * 64 + (group & 63)];
         *until = at.max(*until);
     }
-    /// The groups of a rank wait until `same`, those of other ranks until `other`.
-    #[inline]
-    fn wait_all(&mut self, kind: Kind, rank: usize, same: Ps, other: Ps) {
-        let one = self.four.len() == 1;
-        let of_rank = rank * self.of_rank..(rank + 1) * self.of_rank;
-        for group in 0..self.groups {
-            let at = if one || of_rank.contains(&group) { same } else { other };
-            self.wait(kind, group, at);
-        }
-    }
     #[inline]
     fn rank(&self, group: usize) -> usize {
         if self.four.len() == 1 { 0 } else { group / self.of_rank }
@@ -107,27 +97,36 @@ impl SharedTimes {
         four.times[four.at & 3] = now + t.four_activates;
         four.at = (four.at + 1) & 3;
         let at = four.times[four.at].max(now + t.activate_far);
-        self.wait_all(Kind::Activate, rank, at, Ps::ZERO);
+        for other in rank * self.of_rank..(rank + 1) * self.of_rank {
+            self.wait(Kind::Activate, other, at);
+        }
         self.wait(Kind::Activate, group, now + t.activate_near);
     }
     /// A line of a group was read at `now`.
     pub fn read(&mut self, t: &Delays, now: Ps, group: usize) {
-        let rank = self.rank(group);
-        let (same, other, write) = (now + t.column_far, now + t.column_rank, now + t.read_to_write);
-        self.wait_all(Kind::Read, rank, same, other);
-        self.wait_all(Kind::Write, rank, write, write);
-        self.wait(Kind::Read, group, now + t.column_near);
-        self.query = self.query.max(if rank == 0 { same } else { other });
+        let read = [t.column_near, t.column_far, t.column_rank];
+        self.column(now, group, read, [t.read_to_write; 3]);
     }
     /// A line of a group was written at `now`.
     pub fn written(&mut self, t: &Delays, now: Ps, group: usize) {
+        let read = [t.write_to_read_near, t.write_to_read_far, t.write_to_read_rank];
+        let write = [t.column_near, t.column_far, t.column_rank];
+        self.column(now, group, read, write);
+    }
+    /// A column command delays others to read, and to write: those of its group (besides what delays its rank), of its rank, and of
+    /// other ranks.
+    #[inline]
+    fn column(&mut self, now: Ps, group: usize, read: [Ps; 3], write: [Ps; 3]) {
         let rank = self.rank(group);
-        let (same, other) = (now + t.write_to_read_far, now + t.write_to_read_rank);
-        self.wait_all(Kind::Read, rank, same, other);
-        self.wait_all(Kind::Write, rank, now + t.column_far, now + t.column_rank);
-        self.wait(Kind::Read, group, now + t.write_to_read_near);
-        self.wait(Kind::Write, group, now + t.column_near);
-        self.query = self.query.max(if rank == 0 { same } else { other });
+        let (one, of_rank) = (self.four.len() == 1, rank * self.of_rank..(rank + 1) * self.of_rank);
+        for other in 0..self.groups {
+            let far = if one || of_rank.contains(&other) { 1 } else { 2 };
+            self.wait(Kind::Read, other, now + read[far]);
+            self.wait(Kind::Write, other, now + write[far]);
+        }
+        self.wait(Kind::Read, group, now + read[0]);
+        self.wait(Kind::Write, group, now + write[0]);
+        self.query = self.query.max(now + read[if rank == 0 { 1 } else { 2 }]);
     }
 }
 
