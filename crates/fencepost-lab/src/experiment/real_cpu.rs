@@ -93,9 +93,11 @@ impl Study<'_> {
     }
 }
 
+/// The median of pairs: batches of a program differ (a hundred operations of redis may all read), so that the fastest of each variant
+/// are not alike.
 fn gain(reports: &[RunReport], over: Over, form: Form, missing: Vec<String>, place: &str) -> Measured {
     let gains: PerProgram = (reports.iter())
-        .filter_map(|r| Some((r.program.clone(), r.gain_min?)))
+        .filter_map(|r| Some((r.program.clone(), r.gain_median?)))
         .collect();
     let value = aggregate(over, &gains).unwrap_or(1.0);
     let shaped: PerProgram = gains.iter().map(|(p, g)| (p.clone(), shape(form, *g))).collect();
