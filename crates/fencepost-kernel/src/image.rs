@@ -159,6 +159,11 @@ impl Image {
         self.writers.get_or_insert_with(Paged::default);
         self
     }
+    /// This image without what it remembers of stores.
+    pub fn without_writers(mut self) -> Image {
+        self.writers = None;
+        self
+    }
     /// The aligned word at `addr` (low three address bits are ignored).
     #[inline]
     pub fn word(&self, addr: Addr) -> u64 {
@@ -228,6 +233,8 @@ mod tests {
         assert_eq!((a.word(Addr::pm(8)), b.word(Addr::pm(8)), b.word(Addr(64))), (9, 7, 0));
         assert_eq!(b.writer(Addr::pm(8)), StoreId::from_index(0));
         assert_eq!(a.line(Addr::pm(0).line()).words[1], 9);
+        let bytes = a.without_writers();
+        assert_eq!((bytes.word(Addr::pm(8)), bytes.writer(Addr::pm(8))), (9, None));
     }
     #[test]
     fn lines_are_the_same_whoever_holds_their_page() {

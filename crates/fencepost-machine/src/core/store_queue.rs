@@ -48,6 +48,8 @@ pub struct StoreQueue {
     fences: u32,
     /// How many entries write words with the same low address bits: most loads find here that no store forwards to them.
     words: [u32; 64],
+    /// How many go to lines with the same low address bits: most stores find here that none before them goes to theirs.
+    lines: [u32; 64],
 }
 impl Default for StoreQueue {
     fn default() -> StoreQueue {
@@ -56,12 +58,17 @@ impl Default for StoreQueue {
             committed: 0,
             fences: 0,
             words: [0; 64],
+            lines: [0; 64],
         }
     }
 }
 /// The low address bits of a word.
 fn low(addr: Addr) -> usize {
     (addr.0 / 8 % 64) as usize
+}
+/// The low address bits of a line.
+fn low_line(line: LineAddr) -> usize {
+    (line.0 % 64) as usize
 }
 impl StoreQueue {
     /// Number of stores queued.
@@ -75,6 +82,7 @@ impl StoreQueue {
     /// Adds the youngest store.
     pub fn push(&mut self, store: QueuedStore) {
         self.words[low(store.op.addr)] += 1;
+        self.lines[low_line(store.line())] += 1;
         self.fences += u32::from(store.is_fence());
         self.entries.push_back(store);
     }
@@ -93,7 +101,11 @@ impl StoreQueue {
     }
     /// The store of operation `id`.
     pub fn by_id(&mut self, id: u32) -> Option<(usize, &mut QueuedStore)> {
-        self.entries.iter_mut().enumerate().find(|(_, s)| s.id == id)
+        // Numbers ascend; they may wrap round.
+        let older = |s: &QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
+        let at = self.entries.partition_point(older);
+        let s = self.entries.get_mut(at).filter(|s| s.id == id)?;
+        Some((at, s))
     }
     /// Changes the state of the store at a position.
     pub fn set_state(&mut self, i: usize, state: StoreState) {
@@ -107,6 +119,7 @@ impl StoreQueue {
         };
         if let Some(s) = gone {
             self.words[low(s.op.addr)] -= 1;
+            self.lines[low_line(s.line())] -= 1;
             self.fences -= u32::from(s.is_fence());
             self.committed -= 1;
         }
@@ -114,7 +127,8 @@ impl StoreQueue {
     /// Whether an older store goes to the same line as the one at `i`.
     pub fn older_on_line(&self, i: usize) -> bool {
         let line = self.entries[i].line();
-        self.entries.iter().take(i).any(|s| s.line() == line)
+        // One is the store itself.
+        self.lines[low_line(line)] > 1 && self.entries.iter().take(i).any(|s| s.line() == line)
     }
     /// The youngest store older than operation `id` that writes the word of `addr`: a load takes its value from there.
     #[inline]

@@ -11,7 +11,7 @@ use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
 use crate::spec::{MachineSpec, MemorySpec};
-use fencepost_kernel::{HartId, PersistLog, Ps};
+use fencepost_kernel::{HartId, Image, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -54,7 +54,7 @@ impl Machine {
                 harts: spec.harts(),
             });
         }
-        let functional = Rc::new(RefCell::new(work.initial.clone()));
+        let functional = Rc::new(RefCell::new(work.initial.clone().without_writers()));
         let journal = Rc::new(RefCell::new(Journal::new(work.threads.len())));
         let threads = work.threads.into_iter().enumerate();
         let threads: Vec<HardwareThread> = threads
@@ -93,8 +93,8 @@ impl Machine {
             pm: memory_port("pm", &spec.pm, &module, &plan, scheduler, flow, true)?,
             locks: Locks::default(),
             functional,
-            coherent: with_writers(&work.initial, work.record),
-            durable: with_writers(&work.initial, work.record),
+            coherent: copy(&work.initial, work.record),
+            durable: copy(&work.initial, work.record),
             log: PersistLog::new(work.record),
             recorder: work.record.then(|| TraceRecorder::new(threads.len() as u32)),
             journal,
@@ -142,10 +142,10 @@ impl Machine {
     }
 }
 
-fn with_writers(image: &fencepost_kernel::Image, record: bool) -> fencepost_kernel::Image {
-    if record {
-        image.clone().track_writers()
-    } else {
-        image.clone()
+/// A copy of initial memory. Who wrote what is kept in recorded runs only: it costs another table to write at every store.
+fn copy(image: &Image, record: bool) -> Image {
+    match record {
+        true => image.clone().track_writers(),
+        false => image.clone().without_writers(),
     }
 }

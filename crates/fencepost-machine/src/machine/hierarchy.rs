@@ -48,16 +48,18 @@ impl Machine {
     /// The oldest access that found no miss register starts over, if one is free now. Where it does not take the register after
     /// all, the next one may.
     pub(super) fn serve_starved(&mut self, core: CoreId) {
-        let Some(waiter) = self.rest.hier.next_starved(core) else {
-            return;
-        };
         let now = self.rest.sys.now();
-        if let Waiter::Load(hart, id) = waiter {
-            // Its turn comes next, and one event does for both.
-            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, id));
+        while let Some(waiter) = self.rest.hier.next_starved(core) {
+            if let Waiter::Load(hart, id) = waiter {
+                // Its turn comes next, and one event does for both.
+                return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, id));
+            }
+            self.threads[waiter.hart().index()].start_over(&mut self.rest, waiter);
+            // It may have its turn only later: where nothing else is to happen now, the next one need not wait for an event.
+            if self.rest.sys.kicked != 0 || self.rest.sys.events.any_now() {
+                return self.rest.sys.events.schedule(now, Ev::Hierarchy(Step::Starved(core)));
+            }
         }
-        self.threads[waiter.hart().index()].start_over(&mut self.rest, waiter);
-        self.rest.sys.events.schedule(now, Ev::Hierarchy(Step::Starved(core)));
     }
 
     /// The design lets go of something: what it held back in the hierarchy asks again.
