@@ -173,16 +173,16 @@ impl<E: Copy> EventQueue<E> {
     /// The first occupied slot at or after the present one, round the wheel. One must be occupied.
     #[inline]
     fn next_slot(&self) -> usize {
+        debug_assert!(self.near > 0, "an event is left");
         let first = tick(self.now) as usize % SLOTS;
-        let word = first / 64;
-        let here = self.occupied[word] & (u64::MAX << (first % 64));
-        if here != 0 {
-            return word * 64 + here.trailing_zeros() as usize;
-        }
+        let mut word = first / 64;
+        let mut here = self.occupied[word] & (u64::MAX << (first % 64));
         // The last step looks at the first word again, for the slots before the present one.
-        let mut later = (1..=WORDS).map(|i| (word + i) % WORDS);
-        let word = later.find(|w| self.occupied[*w] != 0).expect("an event is left");
-        word * 64 + self.occupied[word].trailing_zeros() as usize
+        while here == 0 {
+            word = (word + 1) % WORDS;
+            here = self.occupied[word];
+        }
+        word * 64 + here.trailing_zeros() as usize
     }
     /// Whether an event of the present moment is left.
     pub fn any_now(&self) -> bool {
