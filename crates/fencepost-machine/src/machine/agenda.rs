@@ -139,11 +139,6 @@ impl Agenda {
     pub fn schedule(&mut self, at: Ps, ev: Ev) {
         self.0.schedule(at, Packed::pack(ev));
     }
-    /// Whether anything else happens at the present moment.
-    #[inline]
-    pub fn any_now(&self) -> bool {
-        self.0.any_now()
-    }
     /// The earliest event; time moves to it.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Ps, Packed)> {

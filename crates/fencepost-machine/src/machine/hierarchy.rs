@@ -46,20 +46,23 @@ impl Machine {
     }
 
     /// The oldest access that found no miss register starts over, if one is free now. Where it does not take the register after
-    /// all, the next one may.
+    /// all, the next one may: its turn comes behind that of the first, which may have to wait for the store port.
     pub(super) fn serve_starved(&mut self, core: CoreId) {
         let now = self.rest.sys.now();
-        while let Some(waiter) = self.rest.hier.next_starved(core) {
-            if let Waiter::Load(hart, id) = waiter {
-                // Its turn comes next, and one event does for both.
-                return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, id));
-            }
-            self.threads[waiter.hart().index()].start_over(&mut self.rest, waiter);
-            // It may have its turn only later: where nothing else is to happen now, the next one need not wait for an event.
-            if self.rest.sys.kicked != 0 || self.rest.sys.events.any_now() {
-                return self.rest.sys.events.schedule(now, Ev::Hierarchy(Step::Starved(core)));
-            }
+        let Some(waiter) = self.rest.hier.next_starved(core) else {
+            return;
+        };
+        if let Waiter::Load(hart, id) = waiter {
+            // Its turn comes next, and one event does for both.
+            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, id));
         }
+        let thread = &mut self.threads[waiter.hart().index()];
+        thread.start_over(&mut self.rest, waiter);
+        let turn = match waiter {
+            Waiter::Store(..) => thread.store_event.unwrap_or(now),
+            _ => now,
+        };
+        self.rest.sys.events.schedule(turn, Ev::Hierarchy(Step::Starved(core)));
     }
 
     /// The design lets go of something: what it held back in the hierarchy asks again.
