@@ -7,6 +7,7 @@ use super::measured::{
 use super::metrics::{metric_ratios, metric_trend};
 use super::orders::{extreme, knee_at, ordered, rises, top, trend, two_alike, wins};
 use super::rates::{most_operations, rises_along_points, share};
+use super::real_cpu;
 use super::rule::{Form, Over, Rule};
 use super::runs::Runs;
 use crate::result::RunResult;
@@ -181,7 +182,7 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             let value = aggregate(Over::Geomean, &ratios)?;
             Some(number(value, each(&ratios), missing(runs, tag, &[])))
         }
-        Rule::Programs { programs } => Some(built(runs, programs)),
+        Rule::Programs { programs, native } => Some(built(runs, programs, native)),
         Rule::Cost { .. }
         | Rule::Costs { .. }
         | Rule::Parameter { .. }
@@ -192,14 +193,12 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
     }
 }
 
-fn built(runs: &Runs, programs: &[String]) -> Measured {
-    let ran: Vec<&str> = runs
-        .run_programs()
-        .filter(|p| programs.contains(p))
-        .map(String::as_str)
-        .collect();
+fn built(runs: &Runs, programs: &[String], native: &[String]) -> Measured {
+    let simulated = runs.run_programs().filter(|p| programs.contains(p));
+    let natively = native.iter().filter(|p| real_cpu::runs(p));
+    let ran: Vec<&str> = simulated.chain(natively).map(String::as_str).collect();
     verdict(
-        ran.len() == programs.len(),
+        ran.len() == programs.len() + native.len(),
         format!("test programs-ran: {}", ran.join(", ")),
         missing(runs, "", programs),
     )

@@ -43,6 +43,16 @@ pub fn measure(rule: &Rule) -> Result<Measured, String> {
     study.measure(*of, *over, *form)
 }
 
+/// Whether a program runs on this CPU and passes its audit, undo-logged as in the studies of section II-D of the themis paper.
+pub fn runs(program: &str) -> bool {
+    let study = Study {
+        programs: &[],
+        log: Some("undo-array"),
+        threads: 1,
+    };
+    study.run(program).is_ok_and(|r| r.check.violations == 0)
+}
+
 type Key = (String, Option<String>, u32);
 type Kept = Mutex<BTreeMap<Key, Result<RunReport, String>>>;
 /// Claims share their runs within a reproduction.
@@ -63,7 +73,11 @@ impl Study<'_> {
         if let Some(broken) = reports.iter().find(|r| r.check.violations > 0) {
             return Err(format!("{} {place} did not pass its audit", broken.program));
         }
-        let missing: Vec<String> = missing.into_iter().cloned().collect();
+        let named = |p: &String| match self.log.filter(|_| known.iter().any(|a| a.name == p)) {
+            Some(log) => format!("{p} with {log}"),
+            None => p.clone(),
+        };
+        let missing: Vec<String> = missing.into_iter().map(named).collect();
         Ok(match of {
             OfNative::Gain => gain(&reports, over, form, missing, &place),
             OfNative::RemovedFences => removed(&reports, missing, &place),

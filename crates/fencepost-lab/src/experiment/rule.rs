@@ -310,8 +310,11 @@ pub enum Rule {
     },
     /// The benchmarks of the paper exist and were run.
     Programs {
-        /// Programs.
+        /// Programs that are simulated.
         programs: Vec<String>,
+        /// Programs that run on a real CPU only.
+        #[serde(default)]
+        native: Vec<String>,
     },
     /// A semantic check that runs in this reproduction.
     Check {
