@@ -11,32 +11,53 @@ use fencepost_kernel::Ps;
 struct Candidate {
     /// When the bank itself is ready for the command that the request needs.
     ready: Ps,
-    /// The smallest goes first of those that can go together: requests for an open row before others, then by rank.
     key: Key,
     handle: Handle,
     /// What it waits for together with other banks.
     waits: Waits,
 }
 
-/// Who goes first: from the highest bit on, whether a row has to be opened, the rank, and the bank.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u64);
+/// Who goes first of those that can go together, the smallest: from the highest bit on, whether a row has to be opened (1 bit),
+/// the rank (64) and the bank (6). In two parts, so that the time fits before them into one number of 128 bits.
+#[derive(Copy, Clone, Debug)]
+struct Key {
+    upper: u64,
+    lower: u64,
+}
 impl Key {
     #[inline]
     fn new(bank: usize, hit: bool, rank: u64) -> Key {
-        Key(u64::from(!hit) << 63 | rank.min(Choice::LAST) << 6 | bank as u64)
-    }
-    #[inline]
-    fn bank(self) -> u8 {
-        self.0 as u8 & 63
+        Key {
+            upper: u64::from(!hit) << 6 | rank >> 58,
+            lower: rank << 6 | bank as u64,
+        }
     }
     #[inline]
     fn hit(self) -> bool {
-        self.0 >> 63 == 0
+        self.upper >> 6 == 0
     }
     #[inline]
     fn rank(self) -> u64 {
-        self.0 >> 6 & Choice::LAST
+        self.upper << 58 | self.lower >> 6
+    }
+    /// With the time before it: there are 57 bits for it, some 40 hours.
+    #[inline]
+    fn at(self, time: Ps) -> u128 {
+        u128::from(time.0 << 7 | self.upper) << 64 | u128::from(self.lower)
+    }
+    /// Time and key of [`Key::at`].
+    #[inline]
+    fn split(both: u128) -> (Ps, Key) {
+        let (upper, lower) = ((both >> 64) as u64, both as u64);
+        let key = Key {
+            upper: upper & 127,
+            lower,
+        };
+        (Ps(upper >> 7), key)
+    }
+    #[inline]
+    fn bank(self) -> u8 {
+        self.lower as u8 & 63
     }
 }
 
@@ -68,7 +89,7 @@ impl Candidates {
     pub fn new() -> Candidates {
         let none = Candidate {
             ready: NEVER,
-            key: Key(0),
+            key: Key::new(0, false, 0),
             handle: Handle(0),
             waits: Waits::ALONE,
         };
@@ -125,11 +146,11 @@ impl Candidates {
         let mut first = u128::MAX;
         for bank in each(banks) {
             let c = &self.banks[bank & 63];
-            let least = least[usize::from(!c.key.hit())];
+            let least = least[(c.key.upper >> 6 & 1) as usize];
             let at = c.ready.max(shared.until(c.waits)).max(least);
-            first = first.min(u128::from(at.0) << 64 | u128::from(c.key.0));
+            first = first.min(c.key.at(at));
         }
-        let (at, key) = (Ps((first >> 64) as u64), Key(first as u64));
+        let (at, key) = Key::split(first);
         let (bank, hit) = (key.bank(), key.hit());
         (banks != 0).then_some(First { at, bank, hit })
     }

@@ -22,11 +22,6 @@ pub struct OpenRow {
 pub struct Choice {
     /// Which.
     pub handle: Handle,
-    /// Among the banks that are ready at the same moment, the smallest rank has the command bus first. Ranks from
-    /// [`Choice::LAST`] on are all alike.
+    /// Among the banks that are ready at the same moment, the smallest rank has the command bus first.
     pub rank: u64,
-}
-impl Choice {
-    /// The last rank.
-    pub const LAST: u64 = (1 << 57) - 1;
 }
