@@ -2,7 +2,8 @@
 
 use super::histograms::{histogram_order, samples_per_op, statistic};
 use super::measured::{
-    Measured, PerProgram, aggregate, counter, each, missing, number, ratios, time_per_op, verdict, verdict_for_good,
+    Measured, PerProgram, aggregate, counter, each, missing, number, ratios, reach, shape, time_per_op, verdict,
+    verdict_for_good,
 };
 use super::metrics::{metric_ratios, metric_trend};
 use super::orders::{extreme, knee_at, ordered, rises, top, trend, two_alike, wins};
@@ -235,25 +236,6 @@ fn slowdown(
         reach: Some(reach),
         ..number(shape(form, value), each(&shaped), missing)
     })
-}
-
-/// Between which values an aggregate of positive ratios can end up when `more` are added to the `n` that gave `value`.
-pub(super) fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
-    match over {
-        _ if more == 0 => [value, value],
-        Over::Max => [value, f64::INFINITY],
-        Over::Min => [0.0, value],
-        Over::Mean => [value * n as f64 / (n + more) as f64, f64::INFINITY],
-        Over::Geomean => [0.0, f64::INFINITY],
-    }
-}
-
-pub(super) fn shape(form: Form, ratio: f64) -> f64 {
-    match form {
-        Form::Ratio => ratio,
-        Form::GainPercent => (ratio - 1.0) * 100.0,
-        Form::LossPercent => (1.0 - ratio) * 100.0,
-    }
 }
 
 fn counter_gain(

@@ -1,6 +1,6 @@
 //! What a rule finds on finished runs, and what all rules share: values per program, ratios, means, and programs that are missing.
 
-use super::rule::Over;
+use super::rule::{Form, Over};
 use super::runs::Runs;
 use crate::result::RunResult;
 
@@ -109,5 +109,25 @@ pub fn counter(run: &RunResult, name: &str) -> Option<u64> {
         "pm_lines" => Some(run.pm_writes + run.pm_reads),
         "pm_lines_per_ms" => Some((run.pm_writes + run.pm_reads) * 1_000_000_000 / run.time_ps.max(1)),
         other => run.counters.get(other).copied(),
+    }
+}
+
+/// Between which values an aggregate of positive ratios can end up when `more` are added to the `n` that gave `value`.
+pub(super) fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
+    match over {
+        _ if more == 0 => [value, value],
+        Over::Max => [value, f64::INFINITY],
+        Over::Min => [0.0, value],
+        Over::Mean => [value * n as f64 / (n + more) as f64, f64::INFINITY],
+        Over::Geomean => [0.0, f64::INFINITY],
+    }
+}
+
+/// A ratio in the form in which a claim states it.
+pub(super) fn shape(form: Form, ratio: f64) -> f64 {
+    match form {
+        Form::Ratio => ratio,
+        Form::GainPercent => (ratio - 1.0) * 100.0,
+        Form::LossPercent => (1.0 - ratio) * 100.0,
     }
 }

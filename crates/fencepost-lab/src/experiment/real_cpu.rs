@@ -1,7 +1,6 @@
 //! Claims about a real CPU, measured on this one: the programs run natively, with and without the fences between log and data.
 
-use super::measure::{reach, shape};
-use super::measured::{Measured, PerProgram, aggregate, each, number};
+use super::measured::{Measured, PerProgram, aggregate, each, number, reach, shape};
 use super::rule::{Form, OfNative, Over, Rule};
 use crate::native::{NativeRequest, RunReport, Variant, native};
 use crate::request::Request;

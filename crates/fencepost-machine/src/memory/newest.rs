@@ -1,7 +1,9 @@
 //! The newest queued write of every line that has one.
 
-use super::writes::Slot;
 use fencepost_kernel::LineAddr;
+
+/// Index of an entry of the write queues.
+pub type Slot = u32;
 
 /// No entry.
 const NONE: Slot = Slot::MAX;

@@ -8,12 +8,10 @@
 
 use super::epochs::Queue;
 use super::newest::Newest;
+pub use super::newest::Slot;
 use super::request::{Epoch, QueuePlan, Write, WriteId};
 use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
-
-/// Index of an entry.
-pub type Slot = u32;
 
 /// Why a write was not taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
