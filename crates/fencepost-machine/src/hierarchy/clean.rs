@@ -186,7 +186,7 @@ impl Hierarchy {
             return;
         }
         let port = &mut self.interfaces[Side::of(line) as usize];
-        if let Some(w) = port.outgoing.iter_mut().rfind(|w| w.write.line == line) {
+        if let Some(w) = port.outgoing.newest(line) {
             w.notify.add(hart, tag);
             return;
         }

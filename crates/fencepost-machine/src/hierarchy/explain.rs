@@ -38,11 +38,11 @@ impl Hierarchy {
             let _ = writeln!(text, "  shared cache: {} waits to leave since {}", d.way.line, d.since);
         }
         for (name, interface) in ["dram", "pm"].iter().zip(&self.interfaces) {
-            for w in &interface.outgoing {
-                let why = if w.refused {
-                    "the write queue is full"
+            for w in interface.outgoing.iter() {
+                let why = if w.behind {
+                    "an older write to the line goes first"
                 } else {
-                    "not tried"
+                    "the write queue takes none"
                 };
                 let (line, since) = (w.write.line, w.since);
                 let _ = writeln!(text, "  {name}: write of {line} waits since {since}: {why}");

@@ -47,7 +47,7 @@ impl Hierarchy {
         };
         let refused = match drop_copies {
             true => self.holders_refuse(out, line),
-            false => self.peers_refuse(out, core, line, kind),
+            false => self.peers_refuse(out, (core, line, at), kind),
         };
         if let Some(cause) = refused {
             self.charge_miss(core, miss, cause);

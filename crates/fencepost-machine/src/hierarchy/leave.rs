@@ -59,6 +59,7 @@ impl Hierarchy {
             let behind = self.cores[core.index()].waits_to_leave(way.line);
             if behind || out.may_leave(self, from, &way, why) != Gate::Go {
                 self.cores[core.index()].write_back.push_back(departure);
+                self.parked |= 1 << core.0;
                 return;
             }
         }
@@ -122,6 +123,9 @@ impl Hierarchy {
                 .remove(i)
                 .expect("index is in range");
             self.go(out, d);
+        }
+        if self.cores[core.index()].write_back.is_empty() {
+            self.parked &= !(1 << core.0);
         }
     }
 

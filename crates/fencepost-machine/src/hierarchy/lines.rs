@@ -131,7 +131,12 @@ impl Lines {
     /// Cores whose private caches may hold the line, in order.
     #[inline]
     pub fn holders(&self, at: Entry) -> impl Iterator<Item = CoreId> + use<> {
-        CoreId::all_in(self.lines[at.0 as usize].holders)
+        CoreId::all_in(self.holders_mask(at))
+    }
+    /// The same, a bit each.
+    #[inline]
+    pub fn holders_mask(&self, at: Entry) -> u64 {
+        self.lines[at.0 as usize].holders
     }
 }
 

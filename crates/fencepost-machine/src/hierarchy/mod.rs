@@ -43,6 +43,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod versions;
+mod waiting_writes;
 mod warm;
 mod wide;
 

@@ -2,7 +2,7 @@
 
 use super::notify::Notify;
 use super::outside::Outside;
-use super::state::{Hierarchy, OutgoingWrite, Side, Step, UnderWay};
+use super::state::{Hierarchy, Side, Step, UnderWay};
 use crate::seam::{Write, WriteId};
 use crate::spec::CleanPath;
 use fencepost_kernel::{LineAddr, LineData, Ps};
@@ -22,53 +22,37 @@ impl Hierarchy {
             }
             false => notify,
         };
-        self.interfaces[side as usize].outgoing.push(OutgoingWrite {
-            write,
-            notify,
-            since: out.now(),
-            refused: false,
-        });
+        let since = out.now();
+        self.interfaces[side as usize].outgoing.push(write, notify, since);
         self.try_outgoing(out, side);
     }
 
     /// Hands over what the controller takes, oldest first, and writes to one line in order.
     pub fn try_outgoing(&mut self, out: &mut impl Outside, side: Side) {
         let mut i = 0;
-        while i < self.interfaces[side as usize].outgoing.len() {
-            let interface = &mut self.interfaces[side as usize];
-            let (line, queue) = (interface.outgoing[i].write.line, interface.outgoing[i].write.queue);
-            let of_line = |w: &OutgoingWrite| w.write.line == line;
-            let mut waits = interface.outgoing[..i].iter().any(of_line);
-            // The other way round: older bytes arrive over newer ones.
-            let younger = fault::ENABLED && interface.outgoing[i + 1..].iter().any(of_line);
-            if (waits || younger)
-                && planted!(
-                    "hierarchy.write-overtakes-write",
-                    "writes of one line reach their controller in order"
-                )
-            {
-                waits = younger;
-            }
-            if waits {
+        while let Some(next) = self.interfaces[side as usize].outgoing.get(i) {
+            let (line, queue) = (next.write.line, next.write.queue);
+            if self.goes_later(side, i) {
                 i += 1;
                 continue;
             }
             let pushed = match out.takes_none(side, line, queue) {
                 true => None,
-                false => out.push_write(side, interface.outgoing[i].write),
+                false => out.push_write(side, next.write),
             };
             let Some(id) = pushed else {
-                interface.outgoing[i].refused = true;
+                if !out.routes(side) {
+                    // All of them go to one queue: the others find it full or closed, too.
+                    break;
+                }
                 i += 1;
                 continue;
             };
+            let interface = &mut self.interfaces[side as usize];
             let gone = interface.outgoing.remove(i);
             // Also without anyone to tell yet: a clean that finds the line on its way completes when it arrives.
-            interface.under_way.push(UnderWay {
-                id,
-                line,
-                notify: gone.notify,
-            });
+            let notify = gone.map(|w| w.notify).unwrap_or_default();
+            interface.under_way.push(UnderWay { id, line, notify });
         }
         out.wake_memory(side);
         for queue in std::mem::take(&mut self.interfaces[side as usize].line_refused) {
@@ -77,6 +61,21 @@ impl Hierarchy {
         if !self.bus.throttled.is_empty() {
             self.unthrottle(out);
         }
+    }
+
+    /// Whether another write to its line goes before the waiting one at a position.
+    #[inline]
+    fn goes_later(&self, side: Side, i: usize) -> bool {
+        let outgoing = &self.interfaces[side as usize].outgoing;
+        let behind = outgoing.get(i).is_some_and(|w| w.behind);
+        // The other way round: older bytes arrive over newer ones.
+        let younger = fault::ENABLED && outgoing.younger_on_line(i);
+        let swapped = (behind || younger)
+            && planted!(
+                "hierarchy.write-overtakes-write",
+                "writes of one line reach their controller in order"
+            );
+        if swapped { younger } else { behind }
     }
 
     /// A write arrived in its controller's queue.
@@ -112,7 +111,7 @@ impl Hierarchy {
     /// must not arrive over the newer ones. The writers of `queue` hear of it when they have gone.
     pub fn holds_up_write(&mut self, line: LineAddr, queue: u8) -> bool {
         let interface = &mut self.interfaces[Side::Pm as usize];
-        let older = interface.outgoing.iter().any(|w| w.write.line == line);
+        let older = interface.outgoing.holds(line);
         if older {
             interface.line_refused.push(queue);
         }

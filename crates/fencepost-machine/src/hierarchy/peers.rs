@@ -3,6 +3,7 @@
 use super::held::Words;
 use super::lines::Entry;
 use super::outside::Outside;
+use super::private::Departure;
 use super::state::Hierarchy;
 use super::tags::State;
 use crate::seam::{Cause, Exit, Gate, Level, Snoop, Way, Why};
@@ -22,23 +23,31 @@ pub(super) struct Taken {
 
 impl Hierarchy {
     /// Whether some other cache may not give the line up yet.
+    #[inline]
     pub(super) fn peers_refuse(
         &mut self,
         out: &mut impl Outside,
-        core: CoreId,
-        line: LineAddr,
+        (core, line, at): (CoreId, LineAddr, Entry),
         kind: Snoop,
     ) -> Option<Cause> {
-        if !self.hooks.holds {
-            return None;
+        match self.hooks.holds {
+            true => self.peers_hold_back(out, (core, line, at), kind),
+            false => None,
         }
-        for p in (0..self.cores.len()).map(|i| CoreId(i as u8)) {
+    }
+    #[inline(never)] // few designs hold lines back
+    fn peers_hold_back(
+        &mut self,
+        out: &mut impl Outside,
+        (core, line, at): (CoreId, LineAddr, Entry),
+        kind: Snoop,
+    ) -> Option<Cause> {
+        let holders = self.bus.lines.holders_mask(at) & !(1u64.checked_shl(core.0.into()).unwrap_or(0));
+        for p in CoreId::all_in(self.parked | holders) {
             let own = p == core;
-            let peer = &self.cores[p.index()];
-            if peer
-                .write_back
-                .iter()
-                .any(|d| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty()))
+            let waiting = &self.cores[p.index()].write_back;
+            let blocks = |d: &Departure| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty());
+            if waiting.iter().any(blocks)
                 && !planted!(
                     "hierarchy.waiting-victim-overlooked",
                     "nothing is read past a line that waits to leave"
@@ -46,7 +55,7 @@ impl Hierarchy {
             {
                 return Some(Cause::OrderPending);
             }
-            if own {
+            if holders >> p.0 & 1 == 0 {
                 continue;
             }
             if let Some((_, true, meta)) = self.private_state(p, line) {

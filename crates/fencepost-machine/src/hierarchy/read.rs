@@ -61,8 +61,8 @@ impl Hierarchy {
 
     /// In a checked run: what a read of memory will find at `from`. Anything but the newest bytes is a design that lost a write.
     fn look_at_memory(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, line: LineAddr, from: LineAddr) {
-        let outgoing = &self.interfaces[Side::of(line) as usize].outgoing;
-        let waiting = outgoing.iter().rfind(|w| w.write.line == from).map(|w| w.write.data);
+        let outgoing = &mut self.interfaces[Side::of(line) as usize].outgoing;
+        let waiting = outgoing.newest(from).map(|w| w.write.data);
         self.set_miss_words(core, miss, waiting.map(|d| d.words));
         if line.is_persistent() {
             self.counters.stale_reads += u64::from(!out.memory_is_current(line, from, waiting.as_ref()));

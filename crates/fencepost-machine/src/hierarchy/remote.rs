@@ -23,7 +23,7 @@ impl Hierarchy {
             self.bus.throttled.push_back(me);
             return false;
         }
-        if let Some(cause) = self.peers_refuse(out, core, line, Snoop::ReadExclusive) {
+        if let Some(cause) = self.peers_refuse(out, (core, line, at), Snoop::ReadExclusive) {
             self.bus.refused.push((me, cause));
             return false;
         }

@@ -5,7 +5,8 @@ use super::lines::{Behind, Entry, Lines};
 use super::notify::Notify;
 use super::private::{Departure, Private, Waiter};
 use super::tags::{Tags, WayRef};
-use crate::seam::{Cause, CleanKind, Hooks, Level, Write, WriteId};
+use super::waiting_writes::WaitingWrites;
+use crate::seam::{Cause, CleanKind, Hooks, Level, WriteId};
 use crate::spec::{BusSpec, CacheSpec, MachineSpec};
 use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
 use rustc_hash::FxHashMap;
@@ -88,15 +89,6 @@ pub(super) struct CleanRequest {
     pub tag: u64,
 }
 
-/// A write of the machine's own that its controller has not taken.
-#[derive(Clone, Debug)]
-pub(super) struct OutgoingWrite {
-    pub write: Write,
-    pub notify: Notify,
-    pub since: Ps,
-    pub refused: bool,
-}
-
 /// A write on its way that its controller has taken.
 pub(super) struct UnderWay {
     pub id: WriteId,
@@ -114,8 +106,8 @@ pub(super) struct MemoryInterface {
     pub free_reads: Vec<u32>,
     /// Reads that found the controller's queue full.
     pub waiting_reads: VecDeque<ReadFor>,
-    /// Writes of the machine that the controller has not taken, oldest first.
-    pub outgoing: Vec<OutgoingWrite>,
+    /// Writes of the machine that the controller has not taken.
+    pub outgoing: WaitingWrites,
     /// Queues whose writers were refused because an outgoing write to the same line has to go first.
     pub line_refused: Vec<u8>,
     /// Writes of the machine that the controller has taken and that have not arrived.
@@ -168,6 +160,8 @@ pub(crate) struct Hierarchy {
     /// What the design wants to be asked.
     pub(super) hooks: Hooks,
     pub(super) cores: Vec<Private>,
+    /// Cores in whose write-back buffer something may wait, a bit each.
+    pub(super) parked: u64,
     pub(super) llc: SharedCache,
     pub(super) bus: Bus,
     pub(super) interfaces: [MemoryInterface; 2],
@@ -204,6 +198,7 @@ impl Hierarchy {
             cores: (0..spec.core.cores)
                 .map(|_| Private::new(&spec.l1, spec.l2.as_ref()))
                 .collect(),
+            parked: 0,
             blocked: vec![None; usize::from(spec.harts())],
             llc: SharedCache {
                 tags: Tags::new(&spec.llc),

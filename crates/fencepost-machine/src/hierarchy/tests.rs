@@ -1,11 +1,12 @@
 //! The hierarchy alone: a fake rest of the machine, whose memory answers after a fixed time.
 
+use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Waiter;
 use super::state::{Hierarchy, Lookup, ReadFor, Side, Step};
 use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use crate::spec::{CleanPath, MachineSpec};
-use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps, WriteCause};
 
 /// From a read in the controller's queue to its data.
 const MEDIA: Ps = Ps(40_000);
@@ -29,8 +30,10 @@ struct Fake {
     cleaned: Vec<(u64, bool, Ps)>,
     /// The design keeps this line in its cache.
     held: Option<LineAddr>,
-    /// Free entries of the write queues.
+    /// No free entry in the write queues.
     full: bool,
+    /// How often a controller was asked whether it takes a write.
+    asked: usize,
 }
 impl Fake {
     fn at(&mut self, at: Ps, next: Next) {
@@ -60,7 +63,11 @@ impl Outside for Fake {
         Some(id)
     }
     fn takes_none(&mut self, _: Side, _: LineAddr, _: u8) -> bool {
+        self.asked += 1;
         self.full
+    }
+    fn routes(&self, _: Side) -> bool {
+        false
     }
     fn push_read(&mut self, side: Side, id: u64, _: LineAddr) -> bool {
         self.at(self.now + MEDIA, Next::Read(side, id));
@@ -340,6 +347,25 @@ fn writes_wait_for_a_full_queue_and_go_in_order() {
     let lines: Vec<LineAddr> = b.out.written.iter().map(|w| w.0).collect();
     assert_eq!(lines, [line(0), line(1), line(2)]);
     assert_eq!(b.out.cleaned.len(), 3);
+}
+
+#[test]
+fn a_full_controller_is_asked_once_however_many_writes_wait() {
+    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
+    b.out.full = true;
+    let write = |b: &mut Bench, i: u64| {
+        let (line, notify) = (line(i), Notify::default());
+        b.h.write_out(&mut b.out, line, LineData::default(), WriteCause::Flush, notify, true);
+    };
+    (0..500).for_each(|i| write(&mut b, i));
+    // Each tells the controller of itself alone.
+    assert_eq!(b.out.asked, 500);
+    b.out.full = false;
+    write(&mut b, 3);
+    b.run();
+    let lines: Vec<LineAddr> = b.out.written.iter().map(|w| w.0).collect();
+    assert_eq!(lines, (0..500).chain([3]).map(line).collect::<Vec<_>>());
+    assert_eq!(b.out.asked, 500 + 501);
 }
 
 #[test]

@@ -41,6 +41,12 @@ impl Outside for World<'_> {
     fn takes_none(&mut self, side: Side, line: LineAddr, queue: u8) -> bool {
         self.sys.port(side).controller.takes_none(line, queue)
     }
+    fn routes(&self, side: Side) -> bool {
+        match side {
+            Side::Dram => self.sys.dram.controller.routes(),
+            Side::Pm => self.sys.pm.controller.routes(),
+        }
+    }
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool {
         let now = self.sys.now();
         self.sys.port(side).controller.push_read(now, ReadId(id), line).is_ok()

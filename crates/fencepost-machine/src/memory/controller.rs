@@ -207,6 +207,10 @@ impl Controller {
         self.refuse(queue, refusal);
         true
     }
+    /// Whether the queue of a write is chosen by its line, and not by its sender.
+    pub fn routes(&self) -> bool {
+        self.ranges.is_some()
+    }
     fn refuse(&mut self, queue: u8, refusal: WriteRefusal) -> WriteRefusal {
         self.write_refused[usize::from(queue)] = true;
         if refusal == WriteRefusal::SameLine {

@@ -51,7 +51,8 @@ stats! {
         drain_switches: "switches",
         /// All-bank refreshes of a rank.
         refreshes: "refreshes",
-        /// Pushes refused because a queue was full, gated or held an older write to the line in a later epoch.
+        /// Pushes refused because a queue was full, gated or held an older write to the line in a later epoch. Writes of the
+        /// machine that wait behind a refused one are not pushed.
         refused: "requests",
         /// Writes that left the controller for the memory module.
         module_writes: "writes",
