@@ -23,17 +23,40 @@ pub struct Newest {
     shift: u32,
     /// By entry.
     links: Vec<Link>,
+    /// How many lines have an entry.
+    lines: usize,
 }
 
 impl Newest {
-    /// An empty table for about so many entries.
+    /// An empty table for about so many entries; with more it grows.
     pub fn new(entries: usize) -> Newest {
         let places = (4 * entries).next_power_of_two().max(64);
         Newest {
             first: vec![NONE; places].into(),
             shift: 64 - places.trailing_zeros(),
             links: Vec::with_capacity(entries),
+            lines: 0,
         }
+    }
+    /// Writes that left the queues count until the medium has them, and of those there may be many.
+    #[cold]
+    fn grow(&mut self) {
+        let places = 4 * self.first.len();
+        let before = std::mem::replace(&mut self.first, vec![NONE; places].into());
+        self.shift = 64 - places.trailing_zeros();
+        for mut slot in before {
+            while slot != NONE {
+                let Link { line, next } = self.links[slot as usize];
+                self.put_first(line, slot);
+                slot = next;
+            }
+        }
+    }
+    #[inline]
+    fn put_first(&mut self, line: LineAddr, slot: Slot) {
+        let place = self.place(line);
+        let next = std::mem::replace(&mut self.first[place], slot);
+        self.links[slot as usize] = Link { line, next };
     }
     #[inline]
     fn place(&self, line: LineAddr) -> usize {
@@ -55,15 +78,18 @@ impl Newest {
     }
     /// An entry becomes the newest of its line, which has none.
     pub fn insert(&mut self, line: LineAddr, slot: Slot) {
-        let place = self.place(line);
-        let next = std::mem::replace(&mut self.first[place], slot);
         if self.links.len() <= slot as usize {
-            self.links.resize(slot as usize + 1, Link { line, next });
+            self.links.resize(slot as usize + 1, Link { line, next: NONE });
         }
-        self.links[slot as usize] = Link { line, next };
+        self.lines += 1;
+        if self.lines > self.first.len() {
+            self.grow();
+        }
+        self.put_first(line, slot);
     }
     /// The newest entry of a line is no longer that.
     pub fn remove(&mut self, line: LineAddr, slot: Slot) {
+        self.lines -= 1;
         let (place, next) = (self.place(line), self.links[slot as usize].next);
         if self.first[place] == slot {
             self.first[place] = next;
@@ -88,12 +114,12 @@ mod tests {
     use fencepost_kernel::rng::Stream;
     use std::collections::HashMap;
 
-    #[test]
-    fn it_says_what_a_map_says() {
+    /// A table for three lines with at most so many, against a map.
+    fn like_a_map(lines: u32) -> Newest {
         let mut rng = Stream::new(2, "newest");
-        let (mut newest, mut map, mut free) = (Newest::new(3), HashMap::new(), (0..100).collect::<Vec<Slot>>());
-        for _ in 0..5000 {
-            let line = LineAddr(rng.below(200) * 977);
+        let (mut newest, mut map, mut free) = (Newest::new(3), HashMap::new(), (0..lines).collect::<Vec<Slot>>());
+        for _ in 0..50 * lines {
+            let line = LineAddr(rng.below(2 * u64::from(lines)) * 977);
             assert_eq!(newest.get(line), map.get(&line).copied());
             match map.remove(&line) {
                 Some(slot) => {
@@ -107,6 +133,21 @@ mod tests {
                 }
             }
         }
-        assert!(map.len() > 64, "lists of more than one are tried");
+        assert_eq!(newest.lines, map.len());
+        newest
+    }
+    #[test]
+    fn it_says_what_a_map_says() {
+        let few = like_a_map(60);
+        assert_eq!(few.first.len(), 64, "lists of more than one are tried");
+    }
+    #[test]
+    fn lists_stay_short_however_many_lines_there_are() {
+        let many = like_a_map(3000);
+        assert!(many.first.len() >= 2048);
+        let next = |s: &Slot| many.links.get(*s as usize).map(|l| l.next).filter(|s| *s != NONE);
+        let list = |first: &Slot| std::iter::successors(Some(*first), next).count();
+        let longest = many.first.iter().map(list).max();
+        assert!(longest < Some(12), "{longest:?}");
     }
 }
