@@ -1,12 +1,13 @@
 //! The hierarchy alone: a fake rest of the machine, whose memory answers after a fixed time.
 
-use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Waiter;
 use super::state::{Hierarchy, Lookup, ReadFor, Side, Step};
 use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use crate::spec::{CleanPath, MachineSpec};
-use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps};
+
+mod waiting;
 
 /// From a read in the controller's queue to its data.
 const MEDIA: Ps = Ps(40_000);
@@ -325,47 +326,6 @@ fn a_line_that_the_design_holds_waits_in_the_write_back_buffer() {
     b.h.retry_refused(&mut b.out);
     b.run();
     assert_eq!((b.arrived.len(), b.h.counters.private_writebacks), (before + 1, 1));
-}
-
-#[test]
-fn writes_wait_for_a_full_queue_and_go_in_order() {
-    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
-    b.out.full = true;
-    for i in 0..3 {
-        b.fetch(0, line(i), true);
-        b.store(0, line(i));
-        let (at, step) =
-            b.h.request_clean(b.out.now, HartId(0), line(i), CleanKind::KeepShared, i);
-        b.out.schedule(at, step);
-        b.run();
-    }
-    assert!(b.out.written.is_empty() && b.h.holds_up_write(line(1), 0));
-    assert!(!b.h.holds_up_write(line(9), 0));
-    b.out.full = false;
-    b.h.try_outgoing(&mut b.out, Side::Pm);
-    b.run();
-    let lines: Vec<LineAddr> = b.out.written.iter().map(|w| w.0).collect();
-    assert_eq!(lines, [line(0), line(1), line(2)]);
-    assert_eq!(b.out.cleaned.len(), 3);
-}
-
-#[test]
-fn a_full_controller_is_asked_once_however_many_writes_wait() {
-    let mut b = Bench::new(MachineSpec::default(), Hooks::default());
-    b.out.full = true;
-    let write = |b: &mut Bench, i: u64| {
-        let (line, notify) = (line(i), Notify::default());
-        b.h.write_out(&mut b.out, line, LineData::default(), WriteCause::Flush, notify, true);
-    };
-    (0..500).for_each(|i| write(&mut b, i));
-    // Each tells the controller of itself alone.
-    assert_eq!(b.out.asked, 500);
-    b.out.full = false;
-    write(&mut b, 3);
-    b.run();
-    let lines: Vec<LineAddr> = b.out.written.iter().map(|w| w.0).collect();
-    assert_eq!(lines, (0..500).chain([3]).map(line).collect::<Vec<_>>());
-    assert_eq!(b.out.asked, 500 + 501);
 }
 
 #[test]
