@@ -2,6 +2,7 @@
 
 use crate::log::LineData;
 use crate::units::{Addr, LINE_BYTES, LOG_BASE, LineAddr, PM_BASE, StoreId};
+use prefetch_index::prefetch_index;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -58,6 +59,14 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     fn get(&self, element: u64) -> T {
         let (table, page, slot) = Self::place(element);
         self.page(table, page).map_or_else(T::default, |p| p[slot])
+    }
+    /// An element will be read or changed before long: has the host fetch it into its caches.
+    #[inline]
+    fn host_prefetch(&self, element: u64) {
+        let (table, page, slot) = Self::place(element);
+        if let Some(Some(page)) = self.tables[table].get(page) {
+            prefetch_index(page.as_slice(), slot);
+        }
     }
     /// A page that nobody else has.
     #[inline]
@@ -168,6 +177,11 @@ impl Image {
     #[inline]
     pub fn word(&self, addr: Addr) -> u64 {
         self.words.get(addr.0 / WORD)
+    }
+    /// The word at `addr` will be read or changed before long: has the host fetch it into its caches. Changes nothing.
+    #[inline]
+    pub fn host_prefetch(&self, addr: Addr) {
+        self.words.host_prefetch(addr.0 / WORD);
     }
     /// Overwrites the aligned word at `addr`.
     #[inline]

@@ -107,6 +107,9 @@ impl HardwareThread {
         let at = h.enter(shape, op, Admitted::ONE);
         let id = h.next_id;
         h.next_id = id.wrapping_add(1);
+        if is_load || is_store {
+            out.host_prefetch(op.addr);
+        }
         if is_load {
             h.loads += 1;
             self.with_operands(out, at);

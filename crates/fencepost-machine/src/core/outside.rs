@@ -33,6 +33,8 @@ pub(crate) trait Outside {
 
     /// The L1 of a thread's core. The core looks there by itself for a line that was used last of its set, which nearly every hit is.
     fn l1(&self, hart: HartId) -> &Tags;
+    /// An access to a word will perform before long: has the host fetch into its caches what will be looked up then. Changes nothing.
+    fn host_prefetch(&self, addr: Addr);
     /// Looks up a line that the core did not find so; on a miss the waiter is called when the line has arrived.
     fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup;
     /// Why the design blocks the L1, if it does.

@@ -63,6 +63,7 @@ impl Outside for Fake {
     fn l1(&self, _: HartId) -> &Tags {
         &self.l1
     }
+    fn host_prefetch(&self, _: Addr) {}
     fn access(&mut self, line: LineAddr, _: bool, waiter: Waiter) -> Lookup {
         if self.present.contains(&line) {
             return Lookup::Hit(WayRef::for_tests());

@@ -2,6 +2,7 @@
 
 use super::directory::Directory;
 use fencepost_kernel::{CoreId, LineAddr};
+use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
 
 /// What waits behind a busy line.
@@ -49,6 +50,13 @@ impl Lines {
     #[inline]
     pub fn find(&self, line: LineAddr) -> Option<Entry> {
         self.directory.find(line).map(Entry)
+    }
+    /// A line will be looked up before long: has the host fetch its entry.
+    #[inline]
+    pub fn host_prefetch(&self, line: LineAddr) {
+        if let Some(at) = self.find(line) {
+            prefetch_index(&self.lines, at.0 as usize);
+        }
     }
     /// Where the table has a line.
     #[inline]

@@ -14,6 +14,11 @@ impl Hierarchy {
     pub fn l1(&self, core: CoreId) -> &Tags {
         &self.cores[core.index()].l1
     }
+    /// A line will be looked up before long: has the host fetch what the bus knows of it.
+    #[inline]
+    pub fn host_prefetch(&self, line: LineAddr) {
+        self.bus.lines.host_prefetch(line);
+    }
     /// Looks `line` up for a load (or, `exclusive`, for a store) of a core that did not find it by itself ([`Tags::youngest`]). On a
     /// miss the waiter joins or starts one.
     #[inline(never)]
@@ -88,6 +93,7 @@ impl Hierarchy {
             from: line,
             words: None,
         };
+        self.llc.tags.host_prefetch(line);
         let granted = self.asks_bus(out.now(), core, line, exclusive);
         out.schedule(granted, Step::Grant(core, free));
     }

@@ -5,6 +5,7 @@ use super::wide::WideSets;
 use crate::seam::Way;
 use crate::spec::CacheSpec;
 use fencepost_kernel::LineAddr;
+use prefetch_index::prefetch_index;
 
 /// Coherence state of a way that holds a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -162,6 +163,16 @@ impl Tags {
     #[inline]
     fn print(&self, line: LineAddr) -> u8 {
         print(line.0 >> self.set_bits)
+    }
+    /// A line will be looked up before long: has the host fetch its set.
+    #[inline]
+    pub fn host_prefetch(&self, line: LineAddr) {
+        let set = self.set(line);
+        prefetch_index(&self.sets, set);
+        // A cache line of the host has eight ways.
+        (0..1 << self.positions)
+            .step_by(8)
+            .for_each(|p| prefetch_index(&self.ways, (set << self.positions) + p));
     }
     /// The way that holds the current version of `line`.
     #[inline(never)] // from many places, and large

@@ -54,6 +54,11 @@ impl Outside for Rest {
     fn l1(&self, hart: HartId) -> &Tags {
         self.hier.l1(self.sys.spec.core_of(hart))
     }
+    #[inline]
+    fn host_prefetch(&self, addr: Addr) {
+        self.sys.coherent.host_prefetch(addr);
+        self.hier.host_prefetch(addr.line());
+    }
     fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup {
         let core = self.sys.spec.core_of(waiter.hart());
         let (hier, mut out) = self.split();
