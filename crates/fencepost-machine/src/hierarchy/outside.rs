@@ -22,7 +22,7 @@ pub(crate) trait Outside {
     /// Whether a controller would refuse any write to a line, whose queue is full or closed; it takes that as a refusal.
     fn takes_none(&mut self, side: Side, line: LineAddr, queue: u8) -> bool;
     /// Whether a controller chooses the queue of a write by its line.
-    fn routes(&self, side: Side) -> bool;
+    fn routes(&mut self, side: Side) -> bool;
     /// Hands a read to a controller; false if its queue is full. The answer is [`Hierarchy::read_done`] with `id`.
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool;
     /// The bytes of a read that is done, where bytes are kept.

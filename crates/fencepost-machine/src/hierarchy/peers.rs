@@ -42,8 +42,7 @@ impl Hierarchy {
         (core, line, at): (CoreId, LineAddr, Entry),
         kind: Snoop,
     ) -> Option<Cause> {
-        let holders = self.bus.lines.holders_mask(at) & !(1u64.checked_shl(core.0.into()).unwrap_or(0));
-        for p in CoreId::all_in(self.parked | holders) {
+        for p in CoreId::all_in(self.parked | self.bus.lines.holders_mask(at)) {
             let own = p == core;
             let waiting = &self.cores[p.index()].write_back;
             let blocks = |d: &Departure| d.way.line == line && !(own && kind == Snoop::Upgrade && !d.notify.is_empty());
@@ -55,7 +54,7 @@ impl Hierarchy {
             {
                 return Some(Cause::OrderPending);
             }
-            if holders >> p.0 & 1 == 0 {
+            if own || !self.bus.lines.may_hold(at, p) {
                 continue;
             }
             if let Some((_, true, meta)) = self.private_state(p, line) {

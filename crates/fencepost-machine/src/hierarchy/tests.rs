@@ -67,7 +67,7 @@ impl Outside for Fake {
         self.asked += 1;
         self.full
     }
-    fn routes(&self, _: Side) -> bool {
+    fn routes(&mut self, _: Side) -> bool {
         false
     }
     fn push_read(&mut self, side: Side, id: u64, _: LineAddr) -> bool {

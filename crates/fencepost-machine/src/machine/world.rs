@@ -41,11 +41,8 @@ impl Outside for World<'_> {
     fn takes_none(&mut self, side: Side, line: LineAddr, queue: u8) -> bool {
         self.sys.port(side).controller.takes_none(line, queue)
     }
-    fn routes(&self, side: Side) -> bool {
-        match side {
-            Side::Dram => self.sys.dram.controller.routes(),
-            Side::Pm => self.sys.pm.controller.routes(),
-        }
+    fn routes(&mut self, side: Side) -> bool {
+        self.sys.port(side).controller.routes()
     }
     fn push_read(&mut self, side: Side, id: u64, line: LineAddr) -> bool {
         let now = self.sys.now();

@@ -52,7 +52,7 @@ stats! {
         /// All-bank refreshes of a rank.
         refreshes: "refreshes",
         /// Pushes refused because a queue was full, gated or held an older write to the line in a later epoch. Writes of the
-        /// machine that wait behind a refused one are not pushed.
+        /// machine that wait behind a refused one for the same queue are not pushed, unless lines choose their queues.
         refused: "requests",
         /// Writes that left the controller for the memory module.
         module_writes: "writes",
