@@ -1,7 +1,7 @@
 //! Memory images: sparse, paged, copy-on-write. Cloning shares every page.
 
 use crate::log::LineData;
-use crate::units::{Addr, LINE_BYTES, LOG_BASE, LineAddr, PM_BASE, StoreId};
+use crate::units::{Addr, LINE_BYTES, LineAddr, PM_BASE, STRETCH, STRETCHES, StoreId};
 use prefetch_index::prefetch_index;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,35 +17,32 @@ const WILD: usize = 1 << 22;
 /// Bytes of a word.
 const WORD: u64 = 8;
 
-/// A sparse array of a `T` per `UNIT` bytes of memory: page tables for DRAM, persistent memory, and the far end of
-/// persistent memory, so that regions reserved far above the programs (hardware logs) do not make a table long.
+/// A sparse array of a `T` per `UNIT` bytes of memory: page tables for stretches of it.
 #[derive(Clone, Debug)]
 struct Paged<T, const UNIT: u64> {
-    tables: [Vec<Option<Page<T>>>; 3],
+    tables: [Vec<Option<Page<T>>>; STRETCHES],
     wild: BTreeMap<(usize, usize), Page<T>>,
 }
 impl<T, const UNIT: u64> Default for Paged<T, UNIT> {
     fn default() -> Self {
         Paged {
-            tables: [Vec::new(), Vec::new(), Vec::new()],
+            tables: Default::default(),
             wild: BTreeMap::new(),
         }
     }
 }
 impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
+    /// Elements of a stretch.
+    const LENGTH: u64 = (1 << STRETCH) / UNIT;
     /// Table, page and slot of an element.
     #[inline]
     fn place(element: u64) -> (usize, usize, usize) {
-        let (table, e) = match element {
-            e if e >= LOG_BASE.0 / UNIT => (2, e - LOG_BASE.0 / UNIT),
-            e if e >= PM_BASE / UNIT => (1, e - PM_BASE / UNIT),
-            e => (0, e),
-        };
-        (table, (e as usize) / PAGE, (e as usize) % PAGE)
+        let (table, e) = (element / Self::LENGTH, (element % Self::LENGTH) as usize);
+        (table as usize, e / PAGE, e % PAGE)
     }
     #[inline]
     fn page(&self, table: usize, page: usize) -> Option<&Page<T>> {
-        match self.tables[table].get(page) {
+        match self.tables.get(table).and_then(|t| t.get(page)) {
             Some(p) => p.as_ref(),
             None => self.wild_page(table, page),
         }
@@ -64,7 +61,7 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     #[inline]
     fn host_prefetch(&self, element: u64) {
         let (table, page, slot) = Self::place(element);
-        if let Some(Some(page)) = self.tables[table].get(page) {
+        if let Some(Some(page)) = self.tables.get(table).and_then(|t| t.get(page)) {
             prefetch_index(page.as_slice(), slot);
         }
     }
@@ -72,7 +69,7 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     #[inline]
     fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
         let own = |p: &Option<Page<T>>| p.as_ref().is_some_and(|p| Rc::strong_count(p) == 1);
-        if !self.tables[table].get(page).is_some_and(own) {
+        if !self.tables.get(table).and_then(|t| t.get(page)).is_some_and(own) {
             return self.make_page(table, page);
         }
         let page = self.tables[table][page].as_mut().and_then(Rc::get_mut);
@@ -83,15 +80,15 @@ impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
     #[inline(never)]
     fn make_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
         let fresh = || Rc::new([T::default(); PAGE]);
-        let table_len = self.tables[table].len();
-        if page >= WILD && page >= table_len {
-            return Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh));
+        match self.tables.get_mut(table).filter(|t| page < WILD.max(t.len())) {
+            Some(table) => {
+                if table.len() <= page {
+                    table.resize(page + 1, None);
+                }
+                Rc::make_mut(table[page].get_or_insert_with(fresh))
+            }
+            None => Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh)),
         }
-        let table = &mut self.tables[table];
-        if table_len <= page {
-            table.resize(page + 1, None);
-        }
-        Rc::make_mut(table[page].get_or_insert_with(fresh))
     }
     /// The element, to be changed.
     #[inline]
@@ -223,20 +220,22 @@ impl Image {
     }
     /// Every line of persistent memory that has ever been written, in address order.
     pub fn pm_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        let per_page = PAGE as u64 * WORD / LINE_BYTES;
-        let written = |table: usize, first: u64| {
-            let pages = self.words.tables[table].iter().enumerate();
-            pages
-                .filter(|(_, p)| p.is_some())
-                .flat_map(move |(i, _)| (0..per_page).map(move |l| LineAddr(first + i as u64 * per_page + l)))
-        };
-        written(1, PM_BASE / LINE_BYTES).chain(written(2, LOG_BASE.0 / LINE_BYTES))
+        const LINES: u64 = PAGE as u64 * WORD / LINE_BYTES;
+        let pages = |table: usize| self.words.tables[table].iter().enumerate().map(move |p| (table, p));
+        let written = ((PM_BASE >> STRETCH) as usize..STRETCHES).flat_map(pages);
+        written
+            .filter(|(_, (_, p))| p.is_some())
+            .flat_map(|(table, (page, _))| {
+                let first = ((table as u64) << STRETCH) / LINE_BYTES + page as u64 * LINES;
+                (first..first + LINES).map(LineAddr)
+            })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::LOG_BASE;
     #[test]
     fn clones_share_until_written() {
         let mut a = Image::with_writers();

@@ -10,6 +10,12 @@ pub const LINE_BYTES: u64 = 64;
 pub const PM_BASE: u64 = 1 << 40;
 /// First byte of the persistent memory that machines reserve for hardware logs, far above what programs lay out.
 pub const LOG_BASE: Addr = Addr::pm(1 << 38);
+/// Bytes of a stretch of memory, as a power of two: what is kept by address has a table for each stretch. Persistent memory and its
+/// region for hardware logs begin one each, so that no table is long because of where its region lies.
+pub const STRETCH: u32 = 38;
+/// Stretches that tables are kept for: up to the first one of the hardware logs.
+pub const STRETCHES: usize = 6;
+const _: () = assert!(LOG_BASE.0 >> STRETCH == STRETCHES as u64 - 1 && PM_BASE.is_multiple_of(1 << STRETCH));
 
 /// Simulated time, or a span of it, in integer picoseconds.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

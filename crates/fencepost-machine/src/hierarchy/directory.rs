@@ -3,15 +3,13 @@
 //! Lines are numbered by pages: the lines of a page have numbers in a row, and pages are numbered as they turn up.
 
 use fencepost_kernel::LineAddr;
+use fencepost_kernel::units::{self, LINE_BYTES, STRETCHES};
 use rustc_hash::FxHashMap;
 
 /// Lines of a page, as a power of two.
 const PAGE: u32 = 6;
-/// Lines of a stretch of memory, as a power of two. Persistent memory and its region for hardware logs begin a stretch each, so that
-/// no table is long because of where its region lies.
-const STRETCH: u32 = 32;
-/// Stretches with a table: up to the first one of the hardware logs.
-const TABLES: usize = 6;
+/// Lines of a stretch of memory, as a power of two.
+const STRETCH: u32 = units::STRETCH - LINE_BYTES.trailing_zeros();
 /// Pages that a table may have. What lies beyond (a program followed a wild pointer) is found by hashing.
 const NEAR: usize = 1 << 22;
 
@@ -19,7 +17,7 @@ const NEAR: usize = 1 << 22;
 #[derive(Default)]
 pub(super) struct Directory {
     /// For each page of a stretch one more than its number; 0 while it has none.
-    tables: [Vec<u32>; TABLES],
+    tables: [Vec<u32>; STRETCHES],
     /// The same for pages outside the tables.
     far: FxHashMap<u64, u32>,
     pages: u32,
