@@ -17,8 +17,9 @@ const WORDS: usize = SLOTS / 64;
 type Link = u32;
 const END: Link = Link::MAX;
 
-/// An event of a slot's list.
+/// An event of a slot's list. With an event of two words, two fill a line of the host's cache.
 #[derive(Copy, Clone)]
+#[repr(align(32))]
 struct Node<E> {
     at: Ps,
     event: E,
@@ -126,9 +127,14 @@ impl<E: Copy> EventQueue<E> {
         self.far.push(Far { key, event });
     }
     /// Puts an event into the list of its slot, behind those of the same moment.
-    #[inline]
+    #[inline(never)] // from everywhere, and what it does seldom lies elsewhere: so it saves no registers
     fn place(&mut self, at: Ps, event: E) {
-        let new = self.node(at, event);
+        let new = self.free;
+        let Some(node) = self.nodes.get_mut(new as usize) else {
+            return self.place_in_new(at, event);
+        };
+        self.free = node.next;
+        (node.at, node.event, node.next) = (at, event, END);
         let index = tick(at) as usize % SLOTS;
         let (word, bit) = (index / 64, 1 << (index % 64));
         self.near += 1;
@@ -146,7 +152,15 @@ impl<E: Copy> EventQueue<E> {
             self.place_before_last(index, at, new);
         }
     }
+    /// The same, where no node is free.
+    #[cold]
+    fn place_in_new(&mut self, at: Ps, event: E) {
+        self.free = self.nodes.len() as Link;
+        self.nodes.push(Node { at, event, next: END });
+        self.place(at, event);
+    }
     /// Puts a node into a list whose last event is later.
+    #[cold]
     fn place_before_last(&mut self, index: usize, at: Ps, new: Link) {
         let (mut before, mut next) = (END, self.slots[index].first);
         while self.nodes[next as usize].at <= at {
@@ -157,18 +171,6 @@ impl<E: Copy> EventQueue<E> {
             END => self.slots[index].first = new,
             _ => self.nodes[before as usize].next = new,
         }
-    }
-    /// A node that is at the end of its list.
-    #[inline]
-    fn node(&mut self, at: Ps, event: E) -> Link {
-        let link = self.free;
-        if let Some(node) = self.nodes.get_mut(link as usize) {
-            self.free = node.next;
-            (node.at, node.event, node.next) = (at, event, END);
-            return link;
-        }
-        self.nodes.push(Node { at, event, next: END });
-        (self.nodes.len() - 1) as Link
     }
     /// The first occupied slot at or after the present one, round the wheel. One must be occupied.
     #[inline]
