@@ -13,7 +13,7 @@ impl HardwareThread {
         loop {
             let (h, shape) = (&mut *self, out.shape());
             let at_head = h.committed;
-            if at_head == h.window.len() {
+            if at_head == h.window.end() {
                 return;
             }
             let e = &mut h.window[at_head];
@@ -23,11 +23,11 @@ impl HardwareThread {
                 }
                 return;
             }
-            let (slots, ready) = (u64::from(e.weight), e.result * shape.commit_width);
+            let (slots, ready) = (e.weight(), e.result * shape.commit_width);
             h.commit_pos = (h.commit_pos + slots).max(ready + slots.min(1));
             let cycle = shape.to_commit.floor(h.commit_pos.saturating_sub(1));
             let at = shape.period * cycle;
-            e.committed_at = cycle;
+            e.since = cycle;
             if slots > 0 {
                 let cycles = if slots == 1 { 1 } else { shape.ipc.ceil(slots) };
                 h.instructions += slots;
@@ -132,10 +132,10 @@ impl HardwareThread {
             .committed
             .checked_sub(1)
             .and_then(|i| h.window.get(i))
-            .map_or(h.account.until, |e| out.shape().period * e.committed_at);
+            .map_or(h.account.until, |e| out.shape().period * e.since);
         let e = &mut h.window[h.committed];
         e.progress = Progress::Acting;
-        let at = now.max(before).max(out.shape().period * e.dispatched);
+        let at = now.max(before).max(out.shape().period * e.since);
         let at = out.shape().align(at);
         out.schedule(at, self.id, Turn::Head);
     }
@@ -150,12 +150,12 @@ impl HardwareThread {
     /// Whether the program has returned and everything it did has performed.
     pub(crate) fn check_finished(&mut self, out: &mut impl Outside) {
         let h = &mut *self;
-        let done = h.finished.is_none() && h.committed == h.window.len() && h.stores.is_empty() && h.thread.finished();
+        let done = h.finished.is_none() && h.committed == h.window.end() && h.stores.is_empty() && h.thread.finished();
         if done {
             h.finished = Some(
                 h.account
                     .until
-                    .max(out.shape().period * h.window.back().map_or(0, |e| e.committed_at)),
+                    .max(out.shape().period * h.window.back().map_or(0, |e| e.since)),
             );
             out.finished();
         }

@@ -1,6 +1,7 @@
 //! Entries of the reorder buffer.
 
-use crate::frontend::Op;
+use super::ring::Slot;
+use crate::frontend::{Op, OpKind};
 use crate::seam::Cause;
 
 /// How far an entry has come.
@@ -20,48 +21,55 @@ pub enum Progress {
     Done,
 }
 
-/// One dispatched operation.
+/// One dispatched operation. It fills one line of the host's cache, because the threads take turns and find little there.
 #[derive(Copy, Clone, Debug)]
+#[repr(align(64))]
 pub struct Entry {
     /// The operation.
     pub op: Op,
-    /// Its number within the thread, from 1.
-    pub id: u32,
-    /// Instructions it stands for.
-    pub weight: u32,
-    /// Reorder buffer entries it holds.
-    pub space: u32,
-    /// The oldest and the youngest operation that wait for its result (0: none).
-    pub awaited_by: (u32, u32),
-    /// The next younger operation that waits for the result that this one waits for (0: none).
-    pub next_waiting: u32,
-    /// When it was dispatched, in cycles.
-    pub dispatched: u64,
+    /// When it was dispatched or, once it has committed, when it did; in cycles.
+    pub since: u64,
     /// When its result is available, in cycles; says nothing until the entry is done.
     pub result: u64,
-    /// When it committed, once it has, in cycles.
-    pub committed_at: u64,
+    /// Its number within the thread, from 1.
+    pub id: u32,
+    /// How many entries behind it the youngest lies that waits for its result (0: none waits).
+    pub awaited_by: u32,
+    /// How many entries behind the one that it waits for the next one that waits for that lies; of the youngest, the oldest.
+    pub next_waiting: u32,
+    /// Reorder buffer entries it holds.
+    pub space: u16,
     /// What a wait for it is charged to.
     pub cause: Cause,
     /// How far it has come.
     pub progress: Progress,
 }
+const _: () = assert!(size_of::<Entry>() == 64);
 
-impl Entry {
-    /// Fills unused space.
-    pub const EMPTY: Entry = Entry {
+impl Slot for Entry {
+    const EMPTY: Entry = Entry {
         op: Op::NOTHING,
-        id: 0,
-        weight: 0,
-        space: 0,
-        awaited_by: (0, 0),
-        next_waiting: 0,
-        dispatched: 0,
+        since: 0,
         result: 0,
-        committed_at: 0,
+        id: 0,
+        awaited_by: 0,
+        next_waiting: 0,
+        space: 0,
         cause: Cause::Execute,
         progress: Progress::Done,
     };
+}
+
+impl Entry {
+    /// Instructions it stands for.
+    #[inline]
+    pub fn weight(&self) -> u64 {
+        match self.op.kind {
+            OpKind::Compute => self.op.value,
+            // A marker holds no space, anything else one entry.
+            _ => self.space.into(),
+        }
+    }
     /// Whether it is known when the result is available.
     #[inline]
     pub fn done(&self) -> bool {

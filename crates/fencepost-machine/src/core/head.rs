@@ -29,7 +29,7 @@ impl HardwareThread {
             return;
         };
         let (op, id) = (e.op, e.id);
-        let act = match self.must_drain(out, &op, id) && self.stores.any_older(id) {
+        let act = match self.stores.any_older(id) && self.must_drain(out, &op, id) {
             true => Act::Waits(Cause::StoreDrain),
             false => self.act(out, &op),
         };

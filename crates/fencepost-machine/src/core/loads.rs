@@ -22,13 +22,14 @@ impl HardwareThread {
         }
     }
 
-    /// A load accesses the L1.
-    pub(crate) fn load(&mut self, out: &mut impl Outside, id: u32) {
+    /// The load at a position accesses the L1.
+    pub(crate) fn load(&mut self, out: &mut impl Outside, position: u32) {
         let h = &mut *self;
-        let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
+        let Some(at) = h.window.find(position).filter(|p| !h.window[*p].done()) else {
             return;
         };
-        let (addr, dep) = (h.window[at].op.addr, h.window[at].op.dep);
+        let e = &h.window[at];
+        let (id, addr, dep) = (e.id, e.op.addr, e.op.dep);
         let skips = planted!("core.forwarding-left-out", "a load sees the stores of its own thread");
         if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {
             let (deps, forwarded, from) = ([dep, store.op.dep], store.op, store.id);
@@ -45,7 +46,7 @@ impl HardwareThread {
         if let Some(cause) = out.blocked(self.id) {
             let h = &mut *self;
             h.window[at].cause = cause;
-            h.blocked_loads.push(id);
+            h.blocked_loads.push(position);
             return;
         }
         if out.hooks().gates
@@ -53,10 +54,10 @@ impl HardwareThread {
         {
             let h = &mut *self;
             h.window[at].cause = cause;
-            h.refuse(Refused::Load(id));
+            h.refuse(Refused::Load(position));
             return;
         }
-        match self.access(out, addr.line(), false, Waiter::Load(self.id, id)) {
+        match self.access(out, addr.line(), false, Waiter::Load(self.id, position)) {
             Lookup::Hit(way) => {
                 let ready = out.now() + out.shape().l1_latency;
                 self.perform_load(out, at, way, ready);
@@ -65,10 +66,10 @@ impl HardwareThread {
         }
     }
 
-    /// The line a load waited for is in the L1.
-    pub(crate) fn load_arrived(&mut self, out: &mut impl Outside, id: u32) {
+    /// The line that the load at a position waited for is in the L1.
+    pub(crate) fn load_arrived(&mut self, out: &mut impl Outside, position: u32) {
         let h = &*self;
-        let Some(at) = h.position(id).filter(|p| !h.window[*p].done()) else {
+        let Some(at) = h.window.find(position).filter(|p| !h.window[*p].done()) else {
             return;
         };
         let line = h.window[at].op.addr.line();
@@ -77,7 +78,7 @@ impl HardwareThread {
                 let now = out.now();
                 self.perform_load(out, at, way, now);
             }
-            None => self.load(out, id),
+            None => self.load(out, position),
         }
     }
 
@@ -124,7 +125,7 @@ impl HardwareThread {
         self.complete(out, at, out.shape().cycle(ready));
         let h = &*self;
         // A full window has a free entry again only when something commits.
-        if h.stopped != Some(Stopped::Window) || h.committed > 0 {
+        if h.stopped != Some(Stopped::Window) || h.committed > h.window.first() {
             self.dispatch(out);
         }
         self.check_finished(out);

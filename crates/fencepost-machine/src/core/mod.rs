@@ -5,8 +5,8 @@
 //! it waited for arrives, or when the design lets go of what it refused; what it needs of the rest of the machine it asks
 //! through [`Outside`]. Most hits it finds by itself, in the L1 that the hierarchy shows it.
 //!
-//! Reading order: `state`, `outside`, then an operation's way: `dispatch` (into the reorder buffer), `loads`, `head` (what
-//! acts only as the oldest instruction), `commit`, `stores` (committed stores perform).
+//! Reading order: `state`, `outside`, then an operation's way: `dispatch` (into the reorder buffer), `operands` (what it
+//! waits for there), `loads`, `head` (what acts only as the oldest instruction), `commit`, `stores` (committed stores perform).
 
 mod account;
 mod commit;
@@ -15,17 +15,18 @@ mod entry;
 mod head;
 mod loads;
 mod locks;
+mod operands;
 mod outside;
 mod program_order;
 mod recorder;
 mod retry;
+mod ring;
 mod shape;
 mod state;
 mod store_queue;
 mod stores;
 #[cfg(test)]
 mod tests;
-mod window;
 
 pub use account::Account;
 pub(crate) use locks::Locks;

@@ -12,7 +12,7 @@ use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
 pub(crate) enum Turn {
     /// Dispatch may go on.
     Dispatch,
-    /// A load accesses the L1.
+    /// A load accesses the L1: the one at this position of the window (the lower half of it).
     Load(u32),
     /// The store queue may act.
     Stores,

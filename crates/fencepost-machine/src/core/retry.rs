@@ -11,14 +11,14 @@ impl HardwareThread {
         for i in 0..self.asked_again.len() {
             match self.asked_again[i] {
                 Refused::Head => self.head(out),
-                Refused::Load(id) => self.load(out, id),
+                Refused::Load(at) => self.load(out, at),
                 Refused::Stores => self.retry_stores(out),
             }
         }
         self.asked_again.clear();
         if !self.blocked_loads.is_empty() && out.blocked(self.id).is_none() {
-            for id in std::mem::take(&mut self.blocked_loads) {
-                self.load(out, id);
+            for at in std::mem::take(&mut self.blocked_loads) {
+                self.load(out, at);
             }
         }
     }

@@ -3,8 +3,9 @@
 use super::account::Account;
 use super::entry::Entry;
 use super::outside::{Outside, Turn};
+use super::ring::Ring;
 use super::store_queue::{StoreQueue, StoreState};
-use super::window::Window;
+
 use crate::frontend::{Journal, Thread};
 use crate::hierarchy::Waiter;
 use crate::seam::Cause;
@@ -39,8 +40,8 @@ pub(crate) struct HardwareThread {
     /// The program thread that runs here.
     pub thread: Thread,
     /// Instructions in flight, oldest first. Committed ones stay until their space is needed.
-    pub window: Window,
-    /// How many entries at the front of the window have committed.
+    pub window: Ring<Entry>,
+    /// Position in the window of the oldest entry that has not committed.
     pub committed: usize,
     /// Instructions in the window (an entry may stand for several).
     pub occupancy: u32,
@@ -76,7 +77,7 @@ pub(crate) struct HardwareThread {
     pub refused: Vec<Refused>,
     /// What is being asked again; empty in between.
     pub asked_again: Vec<Refused>,
-    /// Loads that found the L1 blocked.
+    /// Loads that found the L1 blocked, by position.
     pub blocked_loads: Vec<u32>,
     /// Where time went.
     pub account: Account,
@@ -135,7 +136,7 @@ pub(crate) struct CoreCounters {
 pub enum Refused {
     /// The instruction at the commit head.
     Head,
-    /// A load, by operation number.
+    /// A load, by its position in the window (the lower half of it).
     Load(u32),
     /// The store queue.
     Stores,
@@ -156,7 +157,7 @@ impl HardwareThread {
             journal,
             journalled: false,
             thread,
-            window: Window::new(),
+            window: Ring::new(64),
             committed: 0,
             occupancy: 0,
             loads: 0,
@@ -192,21 +193,18 @@ impl HardwareThread {
             log_fence_distances: BTreeMap::new(),
         }
     }
-    /// Position in the window of operation `id`, if it is still there.
-    #[inline]
-    pub fn position(&self, id: u32) -> Option<usize> {
-        let first = self.window.get(0)?.id;
-        let mut at = id.wrapping_sub(first) as usize;
-        // Numbers ascend by at most one; only the pieces of a long compute share one.
-        while self.window.get(at)?.id != id {
-            at += 1;
-        }
-        Some(at)
-    }
-    /// Position of the operation that another depends on (0: none), unless it left the window long since.
+    /// Position in the window of the operation that another depends on (0: none), unless it left long since.
     #[inline]
     pub(super) fn producer(&self, dep: u32) -> Option<usize> {
-        if dep == 0 { None } else { self.position(dep) }
+        if dep == 0 {
+            return None;
+        }
+        // Numbers ascend by at most one; only the pieces of a long compute share one. Most producers are young.
+        let mut at = self.window.end().checked_sub(self.next_id.wrapping_sub(dep) as usize)?;
+        while self.window.get(at)?.id != dep {
+            at = at.checked_sub(1)?;
+        }
+        Some(at)
     }
     /// The oldest instruction that has not committed.
     pub fn oldest(&self) -> Option<&Entry> {
@@ -224,11 +222,11 @@ impl HardwareThread {
         }
     }
 
-    /// Schedules a load's access to the L1: in this cycle or, if that lies in the past, the next.
-    pub fn load_at(&mut self, out: &mut impl Outside, id: u32, cycle: u64) {
+    /// Schedules the access to the L1 of the load at a position: in this cycle or, if that lies in the past, the next.
+    pub fn load_at(&mut self, out: &mut impl Outside, at: usize, cycle: u64) {
         let shape = out.shape();
-        let at = (shape.period * cycle).max(shape.align(out.now()));
-        out.schedule(at, self.id, Turn::Load(id));
+        let time = (shape.period * cycle).max(shape.align(out.now()));
+        out.schedule(time, self.id, Turn::Load(at as u32));
     }
     /// Schedules a look at the store queue.
     pub fn wake_stores(&mut self, out: &mut impl Outside, at: Ps) {
@@ -265,9 +263,9 @@ impl HardwareThread {
             log_fence_distances: self.log_fence_distances.clone(),
         }
     }
-    /// What a load waits for from now on.
-    pub fn charge_load(&mut self, id: u32, cause: Cause) {
-        if let Some(at) = self.position(id) {
+    /// What the load at a position waits for from now on.
+    pub fn charge_load(&mut self, at: u32, cause: Cause) {
+        if let Some(at) = self.window.find(at) {
             self.window[at].cause = cause;
         }
     }
@@ -275,7 +273,7 @@ impl HardwareThread {
     pub fn start_over(&mut self, out: &mut impl Outside, waiter: Waiter) {
         let now = out.now();
         match waiter {
-            Waiter::Load(_, id) => out.schedule(now, self.id, Turn::Load(id)),
+            Waiter::Load(_, at) => out.schedule(now, self.id, Turn::Load(at)),
             Waiter::Store(_, id) => {
                 if let Some((_, s)) = self.stores.by_id(id) {
                     s.state = StoreState::Committed(now);

@@ -1,10 +1,11 @@
 //! The store queue: stores, non-temporal stores, flushes and unlocks between dispatch and performing.
 
-use crate::frontend::Op;
+use super::ring::{Ring, Slot};
+use crate::frontend::{Op, OpKind};
 use crate::seam::Cause;
 use fencepost_kernel::planted;
 use fencepost_kernel::{Addr, LineAddr, Ps, TxId};
-use std::collections::VecDeque;
+use std::ops::Range;
 
 /// How far a queued store has come.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -19,8 +20,9 @@ pub enum StoreState {
     Refused(Cause),
 }
 
-/// One queued store.
+/// One queued store, in a line of the host's cache of its own.
 #[derive(Copy, Clone, Debug)]
+#[repr(align(64))]
 pub struct QueuedStore {
     /// The operation.
     pub op: Op,
@@ -31,6 +33,7 @@ pub struct QueuedStore {
     /// How far it has come.
     pub state: StoreState,
 }
+const _: () = assert!(size_of::<QueuedStore>() == 64);
 impl QueuedStore {
     /// The line it goes to.
     pub fn line(&self) -> LineAddr {
@@ -38,11 +41,20 @@ impl QueuedStore {
     }
 }
 
-/// Stores of one thread, oldest first.
+impl Slot for QueuedStore {
+    const EMPTY: QueuedStore = QueuedStore {
+        op: Op::NOTHING,
+        id: 0,
+        tx: None,
+        state: StoreState::Speculative,
+    };
+}
+
+/// Stores of one thread, oldest first. Positions are those of a [`Ring`].
 #[derive(Clone, Debug)]
 pub struct StoreQueue {
-    entries: VecDeque<QueuedStore>,
-    /// How many entries, from the oldest, have committed: stores commit in order.
+    entries: Ring<QueuedStore>,
+    /// Position of the oldest entry that has not committed: stores commit in order.
     committed: usize,
     /// Fences among the entries.
     fences: u32,
@@ -54,7 +66,7 @@ pub struct StoreQueue {
 impl Default for StoreQueue {
     fn default() -> StoreQueue {
         StoreQueue {
-            entries: VecDeque::new(),
+            entries: Ring::new(16),
             committed: 0,
             fences: 0,
             words: [0; 64],
@@ -72,63 +84,92 @@ fn low_line(line: LineAddr) -> usize {
 }
 impl StoreQueue {
     /// Number of stores queued.
+    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
     /// Whether every store has performed.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
     /// Adds the youngest store.
-    pub fn push(&mut self, store: QueuedStore) {
-        self.words[low(store.op.addr)] += 1;
-        self.lines[low_line(store.line())] += 1;
-        self.fences += u32::from(store.is_fence());
-        self.entries.push_back(store);
+    #[inline]
+    pub fn push(&mut self, op: &Op, id: u32, tx: Option<TxId>) {
+        self.words[low(op.addr)] += 1;
+        self.lines[low_line(op.addr.line())] += 1;
+        self.fences += u32::from(op.kind.is_queued_fence());
+        *self.entries.add() = QueuedStore {
+            op: *op,
+            id,
+            tx,
+            state: StoreState::Speculative,
+        };
     }
     /// The oldest store that has not committed does so; it may perform from `at` on.
-    pub fn commit_next(&mut self, at: Ps) {
-        if let Some(s) = self.entries.get_mut(self.committed) {
-            debug_assert_eq!(s.state, StoreState::Speculative);
-            s.state = StoreState::Committed(at);
-            self.committed += 1;
-        }
-    }
-    /// The store at a position, oldest first.
     #[inline]
-    pub fn get(&self, i: usize) -> Option<&QueuedStore> {
-        self.entries.get(i)
+    pub fn commit_next(&mut self, at: Ps) {
+        let s = &mut self.entries[self.committed];
+        debug_assert_eq!(s.state, StoreState::Speculative);
+        s.state = StoreState::Committed(at);
+        self.committed += 1;
     }
-    /// The store of operation `id`.
+    /// Position of the oldest store.
+    #[inline]
+    pub fn first(&self) -> usize {
+        self.entries.first()
+    }
+    /// Every position, oldest first.
+    pub fn positions(&self) -> Range<usize> {
+        self.entries.first()..self.entries.end()
+    }
+    /// The store at a position.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<&QueuedStore> {
+        self.entries.get(at)
+    }
+    /// The store of operation `id`, and its position.
     pub fn by_id(&mut self, id: u32) -> Option<(usize, &mut QueuedStore)> {
-        // Numbers ascend; they may wrap round.
+        // Numbers ascend; they may wrap round. The oldest store is the likeliest to be asked for.
         let older = |s: &QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
-        let at = self.entries.partition_point(older);
-        let s = self.entries.get_mut(at).filter(|s| s.id == id)?;
-        Some((at, s))
+        let (mut at, mut end) = (self.entries.first(), self.entries.end());
+        let mut middle = at;
+        while at < end {
+            match older(&self.entries[middle]) {
+                true => at = middle + 1,
+                false => end = middle,
+            }
+            middle = at + (end - at) / 2;
+        }
+        self.entries.get(at).filter(|s| s.id == id)?;
+        Some((at, &mut self.entries[at]))
     }
     /// Changes the state of the store at a position.
-    pub fn set_state(&mut self, i: usize, state: StoreState) {
-        self.entries[i].state = state;
+    #[inline]
+    pub fn set_state(&mut self, at: usize, state: StoreState) {
+        self.entries[at].state = state;
     }
-    /// Removes a performed store.
-    pub fn remove(&mut self, i: usize) {
-        let gone = match i {
-            0 => self.entries.pop_front(),
-            _ => self.entries.remove(i),
-        };
-        if let Some(s) = gone {
-            self.words[low(s.op.addr)] -= 1;
-            self.lines[low_line(s.line())] -= 1;
-            self.fences -= u32::from(s.is_fence());
-            self.committed -= 1;
-        }
+    /// Removes the store at a position, which has performed: older ones move up into its place. Answers what it was.
+    #[inline]
+    pub fn remove(&mut self, at: usize) -> OpKind {
+        let (addr, kind) = (self.entries[at].op.addr, self.entries[at].op.kind);
+        self.words[low(addr)] -= 1;
+        self.lines[low_line(addr.line())] -= 1;
+        self.fences -= u32::from(kind.is_queued_fence());
+        self.entries.take_out(at);
+        kind
     }
-    /// Whether an older store goes to the same line as the one at `i`.
-    pub fn older_on_line(&self, i: usize) -> bool {
-        let line = self.entries[i].line();
+    /// Whether an older store goes to the same line as the one at `at`.
+    #[inline]
+    pub fn older_on_line(&self, at: usize) -> bool {
+        let line = self.entries[at].line();
         // One is the store itself.
-        self.lines[low_line(line)] > 1 && self.entries.iter().take(i).any(|s| s.line() == line)
+        self.lines[low_line(line)] > 1 && (self.first()..at).any(|i| self.entries[i].line() == line)
+    }
+    /// Those that have committed, oldest first.
+    #[inline]
+    fn committed(&self) -> impl Iterator<Item = &QueuedStore> {
+        (self.first()..self.committed).map(|at| &self.entries[at])
     }
     /// The youngest store older than operation `id` that writes the word of `addr`: a load takes its value from there.
     #[inline]
@@ -148,8 +189,9 @@ impl StoreQueue {
         }
     }
     /// When the oldest store that may perform was committed.
+    #[inline]
     pub fn next_committed(&self) -> Option<Ps> {
-        self.entries.iter().find_map(|s| match s.state {
+        self.committed().find_map(|s| match s.state {
             StoreState::Committed(t) => Some(t),
             _ => None,
         })
@@ -161,8 +203,7 @@ impl StoreQueue {
     }
     /// Committed fences that wait here.
     pub fn committed_fences(&self) -> u32 {
-        let committed = self.entries.iter().take(self.committed);
-        committed.filter(|s| s.is_fence()).count() as u32
+        self.committed().filter(|s| s.is_fence()).count() as u32
     }
     /// Whether a full fence older than operation `id` waits here.
     #[inline]
@@ -172,17 +213,18 @@ impl StoreQueue {
         self.fences > 0 && entries.any(|s| s.op.kind.is_queued_full_fence())
     }
     /// Whether a store older than operation `id` has not performed.
+    #[inline]
     pub fn any_older(&self, id: u32) -> bool {
-        self.entries.front().is_some_and(|s| (s.id.wrapping_sub(id) as i32) < 0)
+        self.get(self.first())
+            .is_some_and(|s| (s.id.wrapping_sub(id) as i32) < 0)
     }
 }
 impl QueuedStore {
     /// Whether it is a fence: it leaves as the oldest entry, and no younger one acts before.
     pub fn is_fence(&self) -> bool {
-        matches!(self.op.kind, crate::frontend::OpKind::QueuedFence(_))
+        self.op.kind.is_queued_fence()
     }
     fn is_store(&self) -> bool {
-        use crate::frontend::OpKind;
         matches!(
             self.op.kind,
             OpKind::Store | OpKind::NtStore | OpKind::Unlock | OpKind::StoreRelease

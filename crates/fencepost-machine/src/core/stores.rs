@@ -34,7 +34,7 @@ impl HardwareThread {
                 "under TSO stores perform in program order"
             );
         self.store_event = None;
-        let mut i = 0;
+        let mut i = self.stores.first();
         while let Some(s) = self.stores.get(i) {
             let is_fence = s.is_fence();
             match s.state {
@@ -72,7 +72,7 @@ impl HardwareThread {
             "core.same-line-store-passes",
             "stores to one line perform in program order"
         );
-        i > 0 && (release || s.is_fence() || line && self.stores.older_on_line(i))
+        i > self.stores.first() && (release || s.is_fence() || line && self.stores.older_on_line(i))
     }
 
     /// The line a store waited for is in the L1 (or, for a non-temporal store, nowhere).
@@ -233,12 +233,11 @@ impl HardwareThread {
         let port = out.now() + out.shape().period;
         let h = &mut *self;
         (h.store_port, h.store_freed) = (port, out.now());
-        let kind = h.stores.get(i).map(|s| s.op.kind);
-        h.stores.remove(i);
+        let kind = h.stores.remove(i);
         if let Some(t) = h.stores.next_committed() {
             self.wake_stores(out, t.max(port));
         }
-        if kind.is_some_and(OpKind::is_queued_full_fence) {
+        if kind.is_queued_full_fence() {
             self.leave_queued_fence(out);
         }
         let h = &*self;
@@ -260,7 +259,7 @@ impl HardwareThread {
         let now = out.now();
         let h = &mut *self;
         let mut any = false;
-        for i in 0..h.stores.len() {
+        for i in h.stores.positions() {
             if let Some(StoreState::Refused(cause)) = h.stores.get(i).map(|s| s.state) {
                 h.queue_blame = Some(cause);
                 h.stores.set_state(i, StoreState::Committed(now));

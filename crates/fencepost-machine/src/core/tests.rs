@@ -163,10 +163,10 @@ fn run(
         out.now = at;
         match next {
             Next::Turn(h, Turn::Dispatch) => threads[h.index()].start(&mut out),
-            Next::Turn(h, Turn::Load(id)) => threads[h.index()].load(&mut out, id),
+            Next::Turn(h, Turn::Load(at)) => threads[h.index()].load(&mut out, at),
             Next::Turn(h, Turn::Stores) => threads[h.index()].stores_turn(&mut out),
             Next::Turn(h, Turn::Head) => threads[h.index()].head(&mut out),
-            Next::Arrived(Waiter::Load(h, id)) => threads[h.index()].load_arrived(&mut out, id),
+            Next::Arrived(Waiter::Load(h, at)) => threads[h.index()].load_arrived(&mut out, at),
             Next::Arrived(Waiter::Store(h, id)) => threads[h.index()].store_arrived(&mut out, id),
             Next::Arrived(Waiter::Head(h)) => threads[h.index()].head(&mut out),
         }

@@ -58,14 +58,19 @@ impl Thread {
             self.coroutine = None;
         }
     }
-    /// The next operation to dispatch; the thread runs on when it has handed over none. `None` once it has returned and
+    /// What the next operation to dispatch is; the thread runs on when it has handed over none. `None` once it has returned and
     /// everything was dispatched.
     #[inline]
-    pub fn next_op(&mut self) -> Option<&mut Op> {
+    pub fn next_kind(&mut self) -> Option<OpKind> {
         if self.next == self.taken.len() {
             self.take_ops();
         }
-        self.taken.get_mut(self.next)
+        self.taken.get(self.next).map(|op| op.kind)
+    }
+    /// The operation that [`Thread::next_kind`] has told of.
+    #[inline]
+    pub fn next_op(&mut self) -> &mut Op {
+        &mut self.taken[self.next]
     }
     /// The next operation has been dispatched.
     #[inline]

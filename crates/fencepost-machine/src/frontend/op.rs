@@ -60,8 +60,9 @@ pub enum OpKind {
     Ack,
 }
 
-/// One operation on its way from a program thread to its hardware thread.
+/// One operation on its way from a program thread to its hardware thread. Two fill a line of the host's cache.
 #[derive(Copy, Clone, Debug)]
+#[repr(align(32))]
 pub struct Op {
     /// What.
     pub kind: OpKind,
@@ -78,6 +79,7 @@ pub struct Op {
     pub source: &'static Location<'static>,
 }
 
+const _: () = assert!(size_of::<Op>() == 32);
 impl Op {
     /// Stands for no operation.
     pub const NOTHING: Op = Op {

@@ -148,8 +148,8 @@ impl Hierarchy {
         };
         m.cause = cause;
         for w in &m.waiters {
-            if let Waiter::Load(hart, id) = *w {
-                self.charges.push((hart, id, cause));
+            if let Waiter::Load(hart, at) = *w {
+                self.charges.push((hart, at, cause));
             }
         }
     }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// Who waits for a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waiter {
-    /// A load, by operation number.
+    /// A load, by its position in the thread's window (the lower half of it).
     Load(HartId, u32),
     /// The store queue's entry of this operation.
     Store(HartId, u32),

@@ -61,8 +61,8 @@ impl Packed {
     fn pack(ev: Ev) -> Packed {
         match ev {
             Ev::Thread(h, Turn::Dispatch) => Packed::new(DISPATCH, h.0, 0, 0),
-            Ev::Thread(h, Turn::Load(id)) => Packed::new(LOAD, h.0, id, 0),
-            Ev::LoadAgain(h, id) => Packed::new(LOAD_AGAIN, h.0, id, 0),
+            Ev::Thread(h, Turn::Load(at)) => Packed::new(LOAD, h.0, at, 0),
+            Ev::LoadAgain(h, at) => Packed::new(LOAD_AGAIN, h.0, at, 0),
             Ev::Thread(h, Turn::Stores) => Packed::new(STORES, h.0, 0, 0),
             Ev::Thread(h, Turn::Head) => Packed::new(HEAD, h.0, 0, 0),
             Ev::Hierarchy(Step::Grant(core, miss)) => Packed::new(GRANT, core.0, u32::from(miss), 0),

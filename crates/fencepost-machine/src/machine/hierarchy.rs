@@ -34,7 +34,7 @@ impl Machine {
             i += 1;
             let (thread, out) = self.thread(waiter.hart());
             match waiter {
-                Waiter::Load(_, id) => thread.load_arrived(out, id),
+                Waiter::Load(_, at) => thread.load_arrived(out, at),
                 Waiter::Store(_, id) => thread.store_arrived(out, id),
                 Waiter::Head(_) => thread.head(out),
             }
@@ -52,9 +52,9 @@ impl Machine {
         let Some(waiter) = self.rest.hier.next_starved(core) else {
             return;
         };
-        if let Waiter::Load(hart, id) = waiter {
+        if let Waiter::Load(hart, at) = waiter {
             // Its turn comes next, and one event does for both.
-            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, id));
+            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, at));
         }
         let thread = &mut self.threads[waiter.hart().index()];
         thread.start_over(&mut self.rest, waiter);
@@ -92,8 +92,8 @@ impl Machine {
         }
     }
     fn hand_charges_on(&mut self) {
-        for (hart, id, cause) in self.rest.hier.take_charges() {
-            self.threads[hart.index()].charge_load(id, cause);
+        for (hart, at, cause) in self.rest.hier.take_charges() {
+            self.threads[hart.index()].charge_load(at, cause);
         }
     }
 }

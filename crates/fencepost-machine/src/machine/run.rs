@@ -3,8 +3,9 @@
 use super::agenda::Ev;
 use super::compose::Machine;
 use super::report::RunReport;
+use super::threads::Rest;
 use super::workload::RunError;
-use crate::core::{Outside as _, Turn};
+use crate::core::{HardwareThread, Outside as _, Turn};
 use fencepost_kernel::{HartId, Ps};
 use std::time::Instant;
 
@@ -135,8 +136,8 @@ impl Machine {
     fn handle(&mut self, ev: Ev) {
         match ev {
             Ev::Thread(hart, turn) => self.turn(hart, turn),
-            Ev::LoadAgain(hart, id) => {
-                self.turn(hart, Turn::Load(id));
+            Ev::LoadAgain(hart, at) => {
+                self.turn(hart, Turn::Load(at));
                 self.after();
                 self.serve_starved(self.rest.sys.spec.core_of(hart));
             }
@@ -156,16 +157,21 @@ impl Machine {
     }
 
     /// A thread does what it scheduled.
-    #[inline]
+    #[inline(always)] // what it is, is known from the event
     fn turn(&mut self, hart: HartId, turn: Turn) {
-        let (thread, out) = self.thread(hart);
+        // Asked before anything else is looked at: so it is one step with telling events apart.
         match turn {
-            Turn::Dispatch => thread.start(out),
-            Turn::Load(id) => thread.load(out, id),
-            Turn::Stores => thread.stores_turn(out),
-            Turn::Head => thread.head(out),
+            Turn::Dispatch => self.with_thread(hart, |thread, out| thread.start(out)),
+            Turn::Load(at) => self.with_thread(hart, |thread, out| thread.load(out, at)),
+            Turn::Stores => self.with_thread(hart, |thread, out| thread.stores_turn(out)),
+            Turn::Head => self.with_thread(hart, |thread, out| thread.head(out)),
         }
         self.check_warm_up();
+    }
+    #[inline(always)]
+    fn with_thread(&mut self, hart: HartId, act: impl FnOnce(&mut HardwareThread, &mut Rest)) {
+        let (thread, out) = self.thread(hart);
+        act(thread, out);
     }
 
     /// Asks again for the threads that an event's hooks kicked.

@@ -60,7 +60,7 @@ impl Machine {
         if let Some((lock, holder)) = self.rest.sys.locks.waits_for(hart) {
             let _ = write!(text, "; lock {lock} is held by thread {}", holder.0);
         }
-        if let Some(s) = h.stores.get(0) {
+        if let Some(s) = h.stores.get(h.stores.first()) {
             let state = match s.state {
                 StoreState::Refused(cause) => format!("refused: {}", cause.name()),
                 other => format!("{other:?}"),
