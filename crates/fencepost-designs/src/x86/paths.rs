@@ -60,6 +60,8 @@ pub struct Paths {
     harts: Vec<Hart>,
     harts_per_core: usize,
     cores: Vec<Core>,
+    /// Cores whose buffers hold entries that are not acknowledged: a bit each.
+    buffering: u64,
     /// Something else than a fence or a store without an entry was told to wait since the last kick.
     waiting: bool,
     /// Core that is offered the next free place in the controller's queue.
@@ -88,6 +90,7 @@ impl Paths {
             harts: vec![Hart::default(); usize::from(shape.harts)],
             harts_per_core: usize::from(shape.harts.div_ceil(shape.cores.max(1))),
             cores: vec![core; usize::from(shape.cores)],
+            buffering: 0,
             waiting: false,
             turn: 0,
         }
@@ -106,9 +109,19 @@ impl Paths {
             cx.kick(None);
         }
     }
+    /// The buffers that hold entries which are not acknowledged, with their cores.
+    #[inline]
+    fn buffering(&self) -> impl Iterator<Item = (CoreId, &Wcb)> {
+        debug_assert!(
+            (0..)
+                .zip(&self.cores)
+                .all(|(i, c)| c.wcb.is_empty() == (self.buffering >> i & 1 == 0))
+        );
+        CoreId::all_in(self.buffering).map(|core| (core, &self.cores[core.index()].wcb))
+    }
     /// Whether nothing is buffered and no flush is out.
     pub fn idle(&self) -> bool {
-        self.cores.iter().all(|c| c.wcb.is_empty()) && self.harts.iter().all(|h| h.flushes == 0)
+        self.buffering == 0 && self.harts.iter().all(|h| h.flushes == 0)
     }
 
     // ---- the temporal path
@@ -116,7 +129,7 @@ impl Paths {
     /// A flush instruction. One whose line sits in a write-combining buffer waits: the flush covers those bytes too.
     pub fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
         let complete = flush == Flush::Clflush && self.harts[hart.index()].sync.is_complete(line, &cx.coherent(line));
-        if !complete && self.cores.iter().any(|c| c.wcb.holds(line)) {
+        if !complete && self.buffering().any(|(_, wcb)| wcb.holds(line)) {
             return self.wait(Cause::WcbPending);
         }
         if flush == Flush::Clflush {
@@ -190,8 +203,7 @@ impl Paths {
     /// A non-temporal store; `data` is the line with it applied. A line is in one buffer at a time.
     pub fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) -> Gate {
         let (core, now) = (cx.core_of(hart), cx.now());
-        let elsewhere = |(i, c): (usize, &Core)| i != core.index() && c.wcb.holds_unsent(line);
-        if self.cores.iter().enumerate().any(elsewhere) {
+        if self.buffering().any(|(c, wcb)| c != core && wcb.holds_unsent(line)) {
             return self.wait(Cause::WcbPending);
         }
         let wcb = &mut self.cores[core.index()].wcb;
@@ -202,6 +214,7 @@ impl Paths {
                 return Gate::Wait(cause);
             }
         };
+        self.buffering |= 1 << core.0;
         // An entry it was combined into is not newer than the tail: waiting for the tail covers it.
         self.harts[hart.index()].newest_nt = wcb.allocated();
         self.harts[hart.index()].nt_open |= line.is_persistent();
@@ -218,7 +231,7 @@ impl Paths {
     }
     /// Whether a bus request for the line must wait: its newest bytes are in a buffer and memory does not have them.
     pub fn holds_unsent(&self, line: LineAddr) -> bool {
-        self.cores.iter().any(|c| c.wcb.holds_unsent(line))
+        self.buffering().any(|(_, wcb)| wcb.holds_unsent(line))
     }
     /// Sends entries of a core in order, as soon as each may go.
     fn send(&mut self, cx: &mut dyn Cx, core: CoreId) {
@@ -296,7 +309,12 @@ impl Paths {
         }
     }
     fn acknowledge(&mut self, cx: &mut dyn Cx, core: CoreId, id: Option<WriteId>) {
-        match self.cores[core.index()].wcb.acknowledge(id) {
+        let wcb = &mut self.cores[core.index()].wcb;
+        let acked = wcb.acknowledge(id);
+        if wcb.is_empty() {
+            self.buffering &= !(1 << core.0);
+        }
+        match acked {
             None | Some(Acked::OutOfOrder) => return,
             Some(Acked::Advanced) => {}
             Some(Acked::Reset) => {

@@ -48,7 +48,9 @@ pub enum Acked {
 /// acknowledged, `tail` the next free one; each is an index with wrap bits above it.
 #[derive(Clone, Debug)]
 pub struct Wcb {
-    ring: Vec<Option<Entry>>,
+    ring: Vec<Entry>,
+    /// The lines of the entries side by side: they are looked for far more often than anything else.
+    lines: Vec<LineAddr>,
     head: Pointer,
     tail: Pointer,
     head_ack: Pointer,
@@ -62,8 +64,19 @@ pub struct Wcb {
 impl Wcb {
     /// An empty buffer of `entries` (a power of two). With `pointer_bits`, pointers are that wide.
     pub fn new(entries: u16, pointer_bits: Option<u8>) -> Wcb {
+        let entries = usize::from(entries);
+        assert!(entries.is_power_of_two());
+        let unused = Entry {
+            line: LineAddr(0),
+            data: LineData::default(),
+            hart: HartId(0),
+            since: Ps::ZERO,
+            write: None,
+            acked: false,
+        };
         Wcb {
-            ring: vec![None; usize::from(entries.max(1))],
+            ring: vec![unused; entries],
+            lines: vec![LineAddr(0); entries],
             head: 0,
             tail: 0,
             head_ack: 0,
@@ -72,8 +85,9 @@ impl Wcb {
             generation: 0,
         }
     }
+    #[inline]
     fn slot(&self, at: Pointer) -> usize {
-        at as usize % self.ring.len()
+        at as usize & (self.ring.len() - 1)
     }
     /// The tail pointer.
     pub fn tail(&self) -> Pointer {
@@ -116,7 +130,7 @@ impl Wcb {
         (self.head_ack..self.tail).any(|p| self.is_for(p, line))
     }
     fn is_for(&self, at: Pointer, line: LineAddr) -> bool {
-        self.ring[self.slot(at)].as_ref().is_some_and(|e| e.line == line)
+        self.lines[at as usize & (self.lines.len() - 1)] == line
     }
 
     /// Takes a non-temporal store; `data` is the line with it applied. Refuses while the pointers are being reset and
@@ -127,58 +141,51 @@ impl Wcb {
         }
         if let Some(at) = (self.head..self.tail).find(|p| self.is_for(*p, line)) {
             let slot = self.slot(at);
-            if let Some(e) = &mut self.ring[slot] {
-                if !planted!("x86.combining-drops-bytes", "stores that combine leave the newer bytes") {
-                    e.data = *data;
-                }
-                e.hart = hart;
+            let e = &mut self.ring[slot];
+            if !planted!("x86.combining-drops-bytes", "stores that combine leave the newer bytes") {
+                e.data = *data;
             }
+            e.hart = hart;
             return Ok(Placed::Coalesced);
         }
         if self.tail - self.head_ack == self.ring.len() as Pointer {
             return Err(Cause::WcbFull);
         }
         let slot = self.slot(self.tail);
-        self.ring[slot] = Some(Entry {
+        self.lines[slot] = line;
+        self.ring[slot] = Entry {
             line,
             data: *data,
             hart,
             since: now,
             write: None,
             acked: false,
-        });
+        };
         self.tail += 1;
         Ok(Placed::Allocated)
     }
     /// The oldest entry not sent.
     pub fn next(&self) -> Option<&Entry> {
-        (self.head < self.tail).then(|| self.ring[self.slot(self.head)].as_ref())?
+        (self.head < self.tail).then(|| &self.ring[self.slot(self.head)])
     }
     /// The oldest entry not sent leaves for the controller.
     pub fn sent(&mut self, write: Option<WriteId>) {
+        debug_assert!(self.head < self.tail);
         let slot = self.slot(self.head);
-        if let Some(e) = &mut self.ring[slot] {
-            e.write = write;
-            self.head += 1;
-        }
+        self.ring[slot].write = write;
+        self.head += 1;
     }
     /// The oldest entry that was sent as this write is acknowledged (`None`: the oldest one without a write). `None`
     /// if there is none.
     pub fn acknowledge(&mut self, write: Option<WriteId>) -> Option<Acked> {
-        let here = |p: &Pointer| {
-            self.ring[self.slot(*p)]
-                .as_ref()
-                .is_some_and(|e| e.write == write && !e.acked)
-        };
-        let at = (self.head_ack..self.head).find(here)?;
+        let here = |e: &Entry| e.write == write && !e.acked;
+        let at = (self.head_ack..self.head).find(|at| here(&self.ring[self.slot(*at)]))?;
         let slot = self.slot(at);
-        self.ring[slot].as_mut()?.acked = true;
+        self.ring[slot].acked = true;
         if at != self.head_ack {
             return Some(Acked::OutOfOrder);
         }
-        while self.head_ack < self.head && self.ring[self.slot(self.head_ack)].as_ref().is_some_and(|e| e.acked) {
-            let slot = self.slot(self.head_ack);
-            self.ring[slot] = None;
+        while self.head_ack < self.head && self.ring[self.slot(self.head_ack)].acked {
             self.head_ack += 1;
         }
         if !(self.wrapping() && self.is_empty()) {
