@@ -81,6 +81,10 @@ pub struct PersistBuffer {
     /// Read and write sets, one pair per FENCE slot.
     pub sets: Vec<AccessSets>,
     free_sets: Vec<usize>,
+    /// The sets of the newest FENCE.
+    newest_sets: Option<usize>,
+    /// The access that was recorded last, and whether it was a store, while recording it again would change no set.
+    pub recorded: Option<(LineAddr, bool)>,
     /// Entries ever appended.
     pub appended: u64,
     /// How many persists it holds of lines with the same low address bits: most questions about a line end here.
@@ -103,6 +107,8 @@ impl PersistBuffer {
             },
             sets: vec![empty.clone(); usize::from(fences)],
             free_sets: (0..usize::from(fences)).rev().collect(),
+            newest_sets: None,
+            recorded: None,
             appended: 0,
             held: [0; 64],
             names: 0,
@@ -138,6 +144,8 @@ impl PersistBuffer {
     pub fn push_fence(&mut self, since: Ps) -> Option<Seq> {
         let sets = self.free_sets.pop()?;
         self.sets[sets].clear();
+        self.newest_sets = Some(sets);
+        self.recorded = None;
         self.inherited.recording = false;
         Some(self.push(Kind::Fence { sets }, since))
     }
@@ -174,7 +182,11 @@ impl PersistBuffer {
         let e = self.entries.pop_front()?;
         self.sent = self.sent.saturating_sub(1);
         match e.kind {
-            Kind::Fence { sets } => self.free_sets.push(sets),
+            Kind::Fence { sets } => {
+                self.free_sets.push(sets);
+                // It was the last one, if it was the newest.
+                self.newest_sets = self.newest_sets.filter(|newest| *newest != sets);
+            }
             Kind::Persist { line, .. } => self.held[low(line)] -= 1,
         }
         Some(e)
@@ -196,14 +208,7 @@ impl PersistBuffer {
     }
     /// The sets of the newest FENCE in the buffer.
     pub fn newest_fence(&mut self) -> Option<&mut AccessSets> {
-        if self.free_sets.len() == self.sets.len() {
-            return None;
-        }
-        let fence = self.entries.iter().rev().find_map(|e| match e.kind {
-            Kind::Fence { sets } => Some(sets),
-            Kind::Persist { .. } => None,
-        });
-        fence.map(|s| &mut self.sets[s])
+        self.newest_sets.map(|s| &mut self.sets[s])
     }
     /// The entry that holds or last held the newest bytes of a line here, not yet replaced by a store.
     pub fn current(&mut self, line: LineAddr) -> Option<(Seq, &mut Newness)> {
