@@ -107,6 +107,12 @@ impl Hierarchy {
         }
     }
 
+    /// The next core, in order, in whose write-back buffer something may wait. Only there a fill can be stuck.
+    #[inline]
+    pub fn parked_after(&self, core: Option<CoreId>) -> Option<CoreId> {
+        let behind = core.map_or(u64::MAX, |c| (u64::MAX << c.0) << 1);
+        CoreId::all_in(self.parked & behind).next()
+    }
     /// Lets lines go that wait in a core's write-back buffer and may leave now, oldest first, one line in order.
     pub fn drain_write_back(&mut self, out: &mut impl Outside, core: CoreId) {
         let mut i = 0;

@@ -216,10 +216,6 @@ impl Hierarchy {
             counters: HierarchyCounters::default(),
         }
     }
-    /// Number of cores.
-    pub fn cores(&self) -> usize {
-        self.cores.len()
-    }
     /// The tags of a cache, if the machine has it.
     pub(super) fn tags(&mut self, level: Level) -> Option<&mut Tags> {
         match level {

@@ -68,7 +68,9 @@ impl Machine {
     /// The design lets go of something: what it held back in the hierarchy asks again.
     pub(super) fn retry_hierarchy(&mut self) {
         if self.rest.hooks.holds {
-            for core in (0..self.rest.hier.cores()).map(|c| CoreId(c as u8)) {
+            let mut last = None;
+            while let Some(core) = self.rest.hier.parked_after(last) {
+                last = Some(core);
                 let (hier, mut out) = self.rest.split();
                 hier.drain_write_back(&mut out, core);
                 for miss in self.rest.hier.take_stuck_fills(core) {
