@@ -165,9 +165,6 @@ impl HardwareThread {
     }
 }
 
-/// Instructions of a compute site that can enter at a time: no reorder buffer is longer by more than one.
-const PIECE: u32 = u16::MAX as u32;
-
 /// What enters the window of a compute site.
 #[derive(Copy, Clone)]
 struct Admitted {
@@ -181,7 +178,7 @@ impl HardwareThread {
     fn dispatch_compute(&mut self, out: &mut impl Outside) -> Result<(), Stopped> {
         let shape = out.shape();
         let all = self.thread.next_op().value;
-        let admitted = self.admit_compute(shape, all.min(PIECE.into()) as u32)?;
+        let admitted = self.admit_compute(shape, all as u32)?;
         let now = u64::from(admitted.instructions);
         self.dispatch_pos += now * shape.compute_units;
         let Entered { at, since, .. } = self.enter(shape, admitted.space, Progress::Done);
@@ -245,7 +242,8 @@ impl HardwareThread {
         while self.occupancy + want > shape.rob && self.committed > self.window.first() {
             self.retire_oldest(shape);
         }
-        let free = shape.rob.saturating_sub(self.occupancy).min(n);
+        // An entry counts its space with 16 bits; the longest reorder buffer has one more.
+        let free = shape.rob.saturating_sub(self.occupancy).min(n).min(u16::MAX.into());
         let (instructions, space) = if streams { (n, want) } else { (free, free) };
         match space {
             0 => Err(Stopped::Window),
