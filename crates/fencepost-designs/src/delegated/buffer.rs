@@ -83,8 +83,6 @@ pub struct PersistBuffer {
     free_sets: Vec<usize>,
     /// The sets of the newest FENCE.
     newest_sets: Option<usize>,
-    /// The access that was recorded last, and whether it was a store, while recording it again would change no set.
-    pub recorded: Option<(LineAddr, bool)>,
     /// Entries ever appended.
     pub appended: u64,
     /// How many persists it holds of lines with the same low address bits: most questions about a line end here.
@@ -108,7 +106,6 @@ impl PersistBuffer {
             sets: vec![empty.clone(); usize::from(fences)],
             free_sets: (0..usize::from(fences)).rev().collect(),
             newest_sets: None,
-            recorded: None,
             appended: 0,
             held: [0; 64],
             names: 0,
@@ -145,7 +142,6 @@ impl PersistBuffer {
         let sets = self.free_sets.pop()?;
         self.sets[sets].clear();
         self.newest_sets = Some(sets);
-        self.recorded = None;
         self.inherited.recording = false;
         Some(self.push(Kind::Fence { sets }, since))
     }

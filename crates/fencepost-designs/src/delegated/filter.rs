@@ -127,12 +127,6 @@ impl AccessSets {
         );
         self.writes.may_hold(probe) || (invalidates && reads && self.reads.may_hold(probe))
     }
-    /// Whether recording an access would change nothing.
-    pub fn has(&self, line: impl Into<Probe>, is_store: bool) -> bool {
-        let probe = line.into();
-        let forgotten = self.forgetful && self.forgotten == Some(probe.line);
-        forgotten || if is_store { &self.writes } else { &self.reads }.may_hold(probe)
-    }
     /// Whether the line may have been read.
     pub fn may_have_read(&self, line: impl Into<Probe>) -> bool {
         self.reads.may_hold(line)

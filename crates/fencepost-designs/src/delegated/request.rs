@@ -145,9 +145,7 @@ impl Tracker {
     }
     fn start_inheriting(&mut self, by: PortId, active: Epoch) {
         let live = self.passes_on(by, active);
-        let port = &mut self.ports[by.index()];
-        port.recorded = None;
-        let inherited = &mut port.inherited;
+        let inherited = &mut self.ports[by.index()].inherited;
         if !live {
             inherited.deps.reset();
             inherited.sets.clear();

@@ -136,12 +136,6 @@ impl Tracker {
         }
     }
     fn record(&mut self, owner: PortId, line: LineAddr, is_store: bool, active: Epoch) {
-        // Accesses to one line mostly come one after another.
-        let last = self.ports[owner.index()].recorded.replace((line, is_store));
-        if last == Some((line, is_store)) && self.merge.is_none() {
-            debug_assert!(self.has_recorded(owner, line, is_store, active));
-            return;
-        }
         let passes_on = self.ports[owner.index()].inherited.recording && self.passes_on(owner, active);
         let (port, probe) = (&mut self.ports[owner.index()], Probe::from(line));
         port.inherited.recording = passes_on;
@@ -166,14 +160,6 @@ impl Tracker {
             let all = self.ports[owner.index()].all_sets().chain(lingering);
             self.summary.look_through(owner, all);
         }
-    }
-
-    /// Whether recording an access would change nothing.
-    fn has_recorded(&mut self, owner: PortId, line: LineAddr, is_store: bool, active: Epoch) -> bool {
-        let passes_on = self.ports[owner.index()].inherited.recording && self.passes_on(owner, active);
-        let (port, probe) = (&mut self.ports[owner.index()], Probe::from(line));
-        let inherited = !passes_on || port.inherited.sets.has(probe, is_store);
-        inherited && port.newest_fence().is_none_or(|sets| sets.has(probe, is_store))
     }
 
     // ---- draining

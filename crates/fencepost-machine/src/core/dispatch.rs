@@ -98,6 +98,7 @@ impl HardwareThread {
         true
     }
 
+    /// A load that is not an acquire enters the window, and goes on from there.
     #[inline]
     fn dispatch_load(&mut self, out: &mut impl Outside) -> Result<(), Stopped> {
         let shape = out.shape();
