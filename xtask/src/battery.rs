@@ -1,7 +1,7 @@
 //! `battery [--design NAME] [--full] [--programs N]`: the battery of one or every design, as a table.
 
-use fencepost_lab::battery::{Extent, Part, heading, run};
-use fencepost_lab::designs;
+use fencepost_battery::{Extent, Part, heading, run};
+use fencepost_run::designs;
 use std::process::ExitCode;
 
 fn usage() -> ExitCode {

@@ -1,8 +1,8 @@
 //! `faults --run [--seconds N] [NAME..]`: plants every fault in turn, runs the commands that users have, and prints who convicts which.
 
 use crate::faults::all;
-use fencepost_lab::battery::commands::commands;
-use fencepost_lab::battery::planted::{Bench, PARTS, Tried, declared, part_of};
+use fencepost_battery::commands::commands;
+use fencepost_battery::planted::{Bench, PARTS, Tried, declared, part_of};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;

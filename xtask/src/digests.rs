@@ -4,10 +4,10 @@
 //! it with the tree as it stands; `digests --write` records it anew, after a change that means to change results.
 
 use crate::sources::root;
-use fencepost_lab::config::presets::{Kind, names};
-use fencepost_lab::listing;
-use fencepost_lab::request::Request;
-use fencepost_lab::run::run;
+use fencepost_run::config::presets::{Kind, names};
+use fencepost_run::listing;
+use fencepost_run::request::Request;
+use fencepost_run::run::run;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +21,8 @@ fn path() -> PathBuf {
 
 /// The words that `list` knows of one kind.
 fn words(kind: &str) -> Vec<String> {
-    let sections = listing::list(Some(kind)).expect("a kind that can be listed");
-    sections.into_iter().flat_map(|s| s.entries).map(|e| e.name).collect()
+    let entries = listing::entries(kind).expect("a kind that can be listed");
+    entries.into_iter().map(|e| e.name).collect()
 }
 
 /// The configurations, in the order of the list: a program, a design, a machine and, where it is not the machine's own, a medium.

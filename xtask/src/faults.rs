@@ -69,7 +69,7 @@ fn names_are_dotted_and_mean_one_rule() {
 #[test]
 fn every_escape_with_a_reason_is_a_planted_fault() {
     let all = all();
-    for (name, why) in fencepost_lab::battery::planted::ESCAPES {
+    for (name, why) in fencepost_battery::planted::ESCAPES {
         assert!(all.iter().any(|p| p.name == *name), "{name}: {why}");
     }
 }
@@ -77,7 +77,7 @@ fn every_escape_with_a_reason_is_a_planted_fault() {
 /// At least 15 faults in each part of the code.
 #[test]
 fn every_part_of_the_code_has_its_faults() {
-    use fencepost_lab::battery::planted::{PARTS, declared, part_of};
+    use fencepost_battery::planted::{PARTS, declared, part_of};
     let mut names: std::collections::BTreeSet<String> = all().into_iter().map(|p| p.name).collect();
     names.extend(declared().into_iter().map(str::to_owned));
     for (part, (title, _)) in PARTS.iter().enumerate() {

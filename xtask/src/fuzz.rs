@@ -8,9 +8,9 @@ use clap::Parser as _;
 use fencepost::args::{Cli, Command, ConfigCommand};
 use fencepost_contract::{ContractKind, Demands, recorded};
 use fencepost_kernel::rng::{Stream, hash};
-use fencepost_lab::config::machine::MachineConfig;
-use fencepost_lab::config::{Resolved, Source, layer};
-use fencepost_lab::replay_key::ReplayKey;
+use fencepost_run::config::machine::MachineConfig;
+use fencepost_run::config::{Resolved, Source, layer};
+use fencepost_run::replay_key::ReplayKey;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -77,7 +77,7 @@ fn log(text: &str) {
 
 /// A stream of memory requests: parsed, and sent to a medium.
 fn trace(text: &str) {
-    let _ = fencepost_lab::memtrace::of_text("fuzz.trace", text, "pcm");
+    let _ = fencepost_run::memtrace::of_text("fuzz.trace", text, "pcm");
 }
 
 /// A replay id: read, and its run resolved.

@@ -1,6 +1,6 @@
 //! Generated files, and the test that they are up to date.
 
-pub use fencepost_lab::reference::{explored_pages, pages};
+pub use fencepost_run::reference::{explored_pages, pages};
 
 #[test]
 fn generated_files_are_up_to_date() {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-/// The crates and what each may use. The checker (`contract`) and the programs never see the machine.
+/// The crates and what each may use. The checker (`contract`) and the programs never see the machine, and a run never sees an
+/// experiment. Only tests and development tasks use the battery.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-kernel", &[]),
     ("fencepost-contract", &["fencepost-kernel"]),
@@ -27,19 +28,58 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("fencepost-qemu-plugin", &["fencepost-native"]),
     (
-        "fencepost-lab",
+        "fencepost-run",
         &[
             "fencepost-designs",
             "fencepost-harness",
-            "fencepost-native",
             "fencepost-contract",
             "fencepost-programs",
             "fencepost-machine",
             "fencepost-kernel",
         ],
     ),
-    ("fencepost", &["fencepost-lab"]),
-    ("fencepost-py", &["fencepost", "fencepost-lab"]),
+    (
+        "fencepost-papers",
+        &[
+            "fencepost-run",
+            "fencepost-native",
+            "fencepost-designs",
+            "fencepost-contract",
+            "fencepost-programs",
+            "fencepost-machine",
+            "fencepost-kernel",
+        ],
+    ),
+    (
+        "fencepost-external",
+        &[
+            "fencepost-run",
+            "fencepost-contract",
+            "fencepost-machine",
+            "fencepost-kernel",
+        ],
+    ),
+    (
+        "fencepost-battery",
+        &[
+            "fencepost-papers",
+            "fencepost-run",
+            "fencepost-designs",
+            "fencepost-harness",
+            "fencepost-contract",
+            "fencepost-programs",
+            "fencepost-machine",
+            "fencepost-kernel",
+        ],
+    ),
+    (
+        "fencepost",
+        &["fencepost-papers", "fencepost-external", "fencepost-run"],
+    ),
+    (
+        "fencepost-py",
+        &["fencepost", "fencepost-papers", "fencepost-external", "fencepost-run"],
+    ),
 ];
 /// Libraries that only one crate may use.
 const ONLY_IN: &[(&str, &str)] = &[

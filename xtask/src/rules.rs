@@ -1,6 +1,6 @@
 //! `rules [CHECK]`: breaks every rule in turn by a switch of the mechanism, and shows that its rows turn to `miss`.
 
-use fencepost_lab::semantics::breaks::{BREAKS, Tried, attempt, without_a_switch};
+use fencepost_papers::semantics::breaks::{BREAKS, Tried, attempt, without_a_switch};
 use std::process::ExitCode;
 
 fn word(found: &Result<String, String>) -> &'static str {

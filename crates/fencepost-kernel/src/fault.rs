@@ -12,10 +12,10 @@
 //! The name is `place.what-goes-wrong`; the second text is the rule that the fault breaks. Both are literals, so that
 //! `xtask faults` lists every planted fault with its file and line from the sources; its tests make sure that no name is used for
 //! two rules and that every name occurs in a test or in a design's declaration. The macro may stand in the kernel, the machine,
-//! the designs, the programs, the checker, the lab and the server of native clients. The same name may be planted at several places that keep the same rule.
+//! the designs, the programs, the checker, runs, papers and the server of native clients. The same name may be planted at several places that keep the same rule.
 //!
 //! **Cost.** In a release build without the feature `faults` the macro is the constant `false`, and nothing of it remains in the
-//! code. In test and debug builds, and with the feature (`--features faults` of `fencepost`, `fencepost-lab` or `xtask`), it is
+//! code. In test and debug builds, and with the feature (`--features faults` of `fencepost`, `fencepost-run` or `xtask`), it is
 //! one load of a process-wide flag while no fault is on.
 //!
 //! **Switching on.** [`with`] turns faults on for the calling thread while a closure runs, and says whether a planted line was

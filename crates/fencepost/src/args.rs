@@ -6,7 +6,7 @@ mod grain;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fencepost_lab::request::Request;
+use fencepost_run::request::Request;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use values::{count, name, parallel};
@@ -16,7 +16,7 @@ pub use grain::{GrainArg, LineOrderArg};
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
 /// crash-consistent there?
 #[derive(Parser, Debug)]
-#[command(name = "fencepost", version = fencepost_lab::experiment::kept::VERSION, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "fencepost", version = fencepost_run::kept::VERSION, max_term_width = 110, disable_help_subcommand = true)]
 pub struct Cli {
     /// One JSON document on standard output and nothing else there.
     #[arg(long, global = true)]

@@ -2,8 +2,8 @@
 
 use crate::exit::BAD_INPUT;
 use crate::output::{clean, colours, print};
-use fencepost_lab::config::Place;
-use fencepost_lab::{BadInput, LabError};
+use fencepost_run::config::Place;
+use fencepost_run::{BadInput, LabError};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use serde::Serialize;
 use std::fmt;
@@ -180,7 +180,7 @@ impl Diagnostic for Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fencepost_lab::config::Source;
+    use fencepost_run::config::Source;
 
     #[test]
     fn an_excerpt_keeps_line_and_mark() {

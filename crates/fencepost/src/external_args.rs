@@ -1,8 +1,8 @@
 //! Arguments of commands about programs that are not ours: recorded logs, recovery commands.
 
 use clap::Args;
-use fencepost_lab::BadInput;
-use fencepost_lab::external::{Emulator, ReadsBy, Recover};
+use fencepost_external::{Emulator, ReadsBy, Recover};
+use fencepost_run::BadInput;
 use std::path::PathBuf;
 use std::time::Duration;
 

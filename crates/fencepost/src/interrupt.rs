@@ -15,8 +15,8 @@ const INTERRUPTED: i32 = 130;
 pub fn install() {
     // Without a handler a signal ends the process all the same, only without a message.
     let _ = ctrlc::set_handler(|| {
-        fencepost_lab::store::finish_writing();
-        fencepost_lab::native::remove_temporary_files();
+        fencepost_run::store::finish_writing();
+        fencepost_papers::native::remove_temporary_files();
         let message = MESSAGE.lock().unwrap_or_else(|e| e.into_inner()).clone();
         let message = match message.is_empty() {
             true => "nothing was kept",

@@ -14,7 +14,7 @@ mod progress;
 use args::Cli;
 use clap::Parser as _;
 use exit::CLEAN;
-use fencepost_lab::LabError;
+use fencepost_run::LabError;
 use output::Out;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,7 +36,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     std::panic::set_hook(Box::new(|_| {}));
     let outcome = catch_unwind(AssertUnwindSafe(|| commands::dispatch(&cli.command, &out)));
     let outcome = outcome.unwrap_or_else(|panic| {
-        let what = fencepost_lab::experiment::engine::panic_text(panic.as_ref());
+        let what = fencepost_run::panic_text(panic.as_ref());
         Err(LabError::Internal(what))
     });
     outcome.unwrap_or_else(|e| errors::show(&e, out.json))

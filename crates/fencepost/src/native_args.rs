@@ -2,8 +2,8 @@
 
 use crate::net_args::{NetArgs, WireClients};
 use clap::{Args, Subcommand, ValueEnum};
-use fencepost_lab::native::{FlushWith, NativeRequest, Variant};
-use fencepost_lab::request::Request;
+use fencepost_papers::native::{FlushWith, NativeRequest, Variant};
+use fencepost_run::request::Request;
 use std::path::PathBuf;
 
 /// `native`.

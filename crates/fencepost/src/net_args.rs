@@ -1,7 +1,7 @@
 //! Arguments of `native net`.
 
 use clap::{Args, ValueEnum, value_parser};
-use fencepost_lab::native::{MOST_CHANNELS, NetRequest, WireTransport};
+use fencepost_papers::native::{MOST_CHANNELS, NetRequest, WireTransport};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Printing: one JSON document, or text for people.
 
-use fencepost_lab::LabError;
+use fencepost_run::LabError;
 use serde::Serialize;
 use std::io::{IsTerminal, Write as _};
 

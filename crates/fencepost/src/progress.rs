@@ -1,8 +1,8 @@
 //! Progress on standard error, if somebody looks.
 
 use crate::output::Out;
-use fencepost_lab::experiment::engine::Step;
-use fencepost_lab::experiment::runs::Cell;
+use fencepost_papers::experiment::engine::Step;
+use fencepost_papers::experiment::runs::Cell;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Waiting {
             .progress()
             .then(|| ProgressBar::new_spinner().with_prefix(title.to_owned()));
         let left = move |state: &ProgressState, text: &mut dyn Write| {
-            let (done, total) = fencepost_lab::progress::crash_points();
+            let (done, total) = fencepost_run::progress::crash_points();
             let gone = state.elapsed();
             let _ = match (limit, done) {
                 (Some(limit), _) => write!(text, ", at most {} s left", limit.saturating_sub(gone).as_secs()),

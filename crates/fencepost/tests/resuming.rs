@@ -143,7 +143,7 @@ fn a_changed_result_is_run_again() {
 #[test]
 fn two_processes_do_not_work_in_one_folder() {
     let folder = Folder::new("two");
-    let store = fencepost_lab::store::Store::open(folder.path()).expect("an empty folder");
+    let store = fencepost_run::store::Store::open(folder.path()).expect("an empty folder");
     refused(
         &["compare", "cq", "-d", "so", "-o", folder.arg()],
         &["another process", "another folder"],

@@ -1,4 +1,4 @@
-//! Tests of the designs on bench and machine. What holds of every design alike is the battery's (`fencepost-lab`); here stand
+//! Tests of the designs on bench and machine. What holds of every design alike is the battery's (`fencepost-battery`); here stand
 //! the statements of the papers, the transactional designs against an oracle of their own, and the test kit itself.
 
 mod kit;

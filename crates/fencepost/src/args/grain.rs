@@ -1,7 +1,7 @@
 //! In which units and in which order lines become durable.
 
 use clap::ValueEnum;
-use fencepost_lab::crash::{Grain, LineOrder};
+use fencepost_run::crash::{Grain, LineOrder};
 
 /// Bytes that become durable at once.
 #[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
 use crate::output::{Out, table};
 use crate::progress::Runs;
-use fencepost_lab::LabError;
-use fencepost_lab::compare::{Comparison, compare as lab_compare};
-use fencepost_lab::experiment::score::short;
-use fencepost_lab::request::Request;
-use fencepost_lab::result::Check;
-use fencepost_lab::store::Store;
+use fencepost_papers::compare::{Comparison, compare as lab_compare};
+use fencepost_papers::experiment::score::short;
+use fencepost_run::LabError;
+use fencepost_run::request::Request;
+use fencepost_run::result::Check;
+use fencepost_run::store::Store;
 
 /// Runs programs on several designs.
 pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {

@@ -3,9 +3,9 @@
 use crate::args::{ConfigArgs, ConfigCommand};
 use crate::exit::CLEAN;
 use crate::output::{Out, table};
-use fencepost_lab::LabError;
-use fencepost_lab::config::{Resolved, difference, document};
-use fencepost_lab::request::Request;
+use fencepost_run::LabError;
+use fencepost_run::config::{Resolved, difference, document};
+use fencepost_run::request::Request;
 
 /// Shows or compares configurations.
 pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
@@ -34,7 +34,7 @@ pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
             };
             let changes = difference(&Resolved::resolve(&there)?, &Resolved::resolve(&here)?);
             out.document(&changes, || {
-                let row = |c: &fencepost_lab::config::Change| {
+                let row = |c: &fencepost_run::config::Change| {
                     let show = |v: &Option<String>| v.clone().unwrap_or_else(|| "(absent)".into());
                     vec![c.path.clone(), show(&c.before), show(&c.after)]
                 };

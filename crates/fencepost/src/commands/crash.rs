@@ -3,11 +3,11 @@
 use crate::args::CrashArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
-use fencepost_lab::crash::{CrashOutcome, CrashRequest, crash as lab_crash};
-use fencepost_lab::crash_witness::CrashWitness;
-use fencepost_lab::external::is_image_id;
-use fencepost_lab::replay as lab_replay;
-use fencepost_lab::{BadInput, LabError};
+use fencepost_external::is_image_id;
+use fencepost_run::crash::{CrashOutcome, CrashRequest, crash as lab_crash};
+use fencepost_run::crash_witness::CrashWitness;
+use fencepost_run::replay as lab_replay;
+use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::Path;
 

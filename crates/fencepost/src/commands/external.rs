@@ -5,10 +5,10 @@ use crate::args::{CrashArgs, RunArgs};
 use crate::exit::{CLEAN, VIOLATION};
 use crate::external_args::RecordArgs;
 use crate::output::Out;
-use fencepost_lab::external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
-use fencepost_lab::external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
-use fencepost_lab::replay_key::contract_of_words;
-use fencepost_lab::{BadInput, LabError};
+use fencepost_external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
+use fencepost_external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
+use fencepost_run::replay_key::contract_of_words;
+use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -138,7 +138,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let found = run_log(&LogRequest {
         log: log_file(args.common.log.as_ref())?,
         image: args.image.clone(),
-        request: fencepost_lab::request::Request {
+        request: fencepost_run::request::Request {
             log: None,
             ..args.common.request("cq", &args.design, args.work.ops, 0)
         },

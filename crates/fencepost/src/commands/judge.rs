@@ -3,8 +3,8 @@
 use crate::args::JudgeArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
-use fencepost_lab::LabError;
-use fencepost_lab::judge::{Judged, judge as lab_judge};
+use fencepost_run::LabError;
+use fencepost_run::judge::{Judged, judge as lab_judge};
 
 /// Judges a recorded log.
 pub fn judge(args: &JudgeArgs, out: &Out) -> Result<u8, LabError> {

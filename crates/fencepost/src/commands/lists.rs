@@ -2,7 +2,8 @@
 
 use crate::exit::CLEAN;
 use crate::output::{Out, table};
-use fencepost_lab::{LabError, cite as lab_cite, cost as lab_cost, listing, memtrace as lab_memtrace};
+use fencepost_papers::listing;
+use fencepost_run::{LabError, cite as lab_cite, cost as lab_cost, memtrace as lab_memtrace};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ pub fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> 
                 text.push_str("  no storage\n");
                 continue;
             }
-            let bytes = |bits: u64| fencepost_lab::experiment::score::short(bits as f64 / 8.0);
+            let bytes = |bits: u64| fencepost_papers::experiment::score::short(bits as f64 / 8.0);
             let row = |i: &lab_cost::CostLine| {
                 let paper = i.paper_bits.map_or(String::new(), |b| b.to_string());
                 let paper_bytes = i.paper_bits.map_or(String::new(), bytes);

@@ -18,7 +18,7 @@ use crate::args::{Command, CrashArgs};
 use crate::interrupt;
 use crate::output::Out;
 use crate::progress::Waiting;
-use fencepost_lab::{BadInput, LabError};
+use fencepost_run::{BadInput, LabError};
 use std::time::Duration;
 
 /// Runs a command; the answer is the exit code.
@@ -66,7 +66,7 @@ fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
 /// The time that a budget allows, if it is one of time.
 fn time(budget: &str) -> Option<Duration> {
     match budget.parse() {
-        Ok(fencepost_lab::crash::Budget::Time(t)) => Some(t),
+        Ok(fencepost_run::crash::Budget::Time(t)) => Some(t),
         _ => None,
     }
 }

@@ -4,9 +4,9 @@ use super::native_machine;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::native_args::{NativeArgs, NativeCommand, NativeRun};
 use crate::output::Out;
-use fencepost_lab::experiment::score::short;
-use fencepost_lab::native::{KillReport, RunReport, Variant, killed, native as run, until_killed};
-use fencepost_lab::{BadInput, LabError};
+use fencepost_papers::experiment::score::short;
+use fencepost_papers::native::{KillReport, RunReport, Variant, killed, native as run, until_killed};
+use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -74,7 +74,7 @@ fn text(r: &RunReport) -> String {
         r.memory,
         r.memory_detail.path.display()
     );
-    let mut line = |name: &str, times: fencepost_lab::native::Times| {
+    let mut line = |name: &str, times: fencepost_papers::native::Times| {
         let _ = writeln!(
             t,
             "{name:<9} {:>8} ns per operation at best, {:>8} in the median of {} batches of {}",

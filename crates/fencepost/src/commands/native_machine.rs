@@ -3,11 +3,11 @@
 use crate::exit::CLEAN;
 use crate::native_args::NativeRun;
 use crate::output::{Out, table};
-use fencepost_lab::LabError;
-use fencepost_lab::experiment::score::short;
-use fencepost_lab::native::{
+use fencepost_papers::experiment::score::short;
+use fencepost_papers::native::{
     CLOSE, Calibrated, Comparison, FlushWith, NativeRequest, SideBySide, Times, calibrate, side_by_side,
 };
+use fencepost_run::LabError;
 use std::fmt::Write as _;
 use std::path::Path;
 

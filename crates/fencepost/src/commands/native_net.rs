@@ -4,12 +4,12 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::native_args::NativeCommand;
 use crate::net_args::NetArgs;
 use crate::output::{Out, table};
-use fencepost_lab::LabError;
-use fencepost_lab::experiment::score::short;
-use fencepost_lab::native::{
+use fencepost_papers::experiment::score::short;
+use fencepost_papers::native::{
     ClientsPlan, NetChildren, NetReport, NetRow, ProtocolTimes, ServerPlan, WireKills, WireProtocol, net as timed,
     net_clients, net_killed, net_server,
 };
+use fencepost_run::LabError;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -4,8 +4,8 @@ use crate::args::Cli;
 use crate::exit::CLEAN;
 use crate::output::Out;
 use clap::CommandFactory as _;
-use fencepost_lab::LabError;
-use fencepost_lab::store::Store;
+use fencepost_run::LabError;
+use fencepost_run::store::Store;
 use serde::Serialize;
 use std::path::Path;
 

@@ -6,10 +6,10 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
 use crate::output::{Out, table};
 use crate::progress::Runs;
-use fencepost_lab::experiment::spec::{Scale, names};
-use fencepost_lab::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
-use fencepost_lab::store::Store;
-use fencepost_lab::{BadInput, LabError};
+use fencepost_papers::experiment::spec::{Scale, names};
+use fencepost_papers::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
+use fencepost_run::store::Store;
+use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
 }
 
 /// What a claim is worth over the readings, in a few words.
-fn range(x: &fencepost_lab::experiment::score::Row) -> String {
+fn range(x: &fencepost_papers::experiment::score::Row) -> String {
     let by = if x.decided_by.is_empty() {
         String::new()
     } else {
@@ -106,7 +106,7 @@ fn text(r: &Reproduction, out: &Out) -> String {
     }
     if !r.implied.is_empty() && !out.quiet {
         t.push_str("\nwork between persists, beside what the paper's figures imply (a diagnostic, not a target)\n");
-        let row = |i: &fencepost_lab::experiment::implied::ImpliedRow| {
+        let row = |i: &fencepost_papers::experiment::implied::ImpliedRow| {
             vec![
                 i.program.clone(),
                 i.ns_per_flush.clone(),
@@ -136,7 +136,7 @@ fn text(r: &Reproduction, out: &Out) -> String {
         t.push('\n');
     }
     if !out.quiet {
-        let row = |x: &fencepost_lab::experiment::score::Row| {
+        let row = |x: &fencepost_papers::experiment::score::Row| {
             let note: String = match out.verbose {
                 0 if x.note.chars().count() > 90 => x.note.chars().take(87).chain("...".chars()).collect(),
                 _ => x.note.clone(),

@@ -5,13 +5,13 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
 use crate::output::{Out, table};
 use crate::progress::Waiting;
-use fencepost_lab::LabError;
-use fencepost_lab::config::Resolved;
-use fencepost_lab::experiment::score::short;
-use fencepost_lab::persist_stats::{Beside, PersistStats};
-use fencepost_lab::request::Request;
-use fencepost_lab::result::{Check, Histogram, RunResult};
-use fencepost_lab::store::Store;
+use fencepost_papers::experiment::score::short;
+use fencepost_run::LabError;
+use fencepost_run::config::Resolved;
+use fencepost_run::persist_stats::{Beside, PersistStats};
+use fencepost_run::request::Request;
+use fencepost_run::result::{Check, Histogram, RunResult};
+use fencepost_run::store::Store;
 use std::fmt::Write as _;
 
 /// Runs one program on one design.
@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let store = args.output.as_deref().map(Store::open).transpose()?;
     interrupt::will_say("nothing was written");
     let shown = Waiting::new(out, "run", None);
-    let mut result = fencepost_lab::run::run_resolved(&resolved)?;
+    let mut result = fencepost_run::run::run_resolved(&resolved)?;
     drop(shown);
     if let Some(unused) = super::shared::unused(resolved.unused()) {
         result.note = Some(result.note.map_or(unused.clone(), |note| format!("{note}; {unused}")));

@@ -1,0 +1,163 @@
+//! One command of a user, as data: what it runs, what it says, and how it is typed.
+
+use fencepost_designs::DesignInfo;
+use fencepost_kernel::fault;
+use fencepost_papers::experiment::runs::Runs;
+use fencepost_papers::semantics::checks;
+use fencepost_run::LabError;
+use fencepost_run::config::Resolved;
+use fencepost_run::crash::{CrashRequest, crash};
+use fencepost_run::replay::replay;
+use fencepost_run::request::Request;
+use fencepost_run::result::Check;
+use fencepost_run::run::run_resolved;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+/// What a command says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is wrong.
+    Clean,
+    /// Crash states break, or a rule does; whether the persist order was one that the contract allows.
+    Violated(Option<bool>),
+    /// The simulator or the checker found a defect of its own, and says which.
+    Defect(String),
+    /// The command refuses.
+    Refused(String),
+}
+impl Outcome {
+    /// Whether this is another verdict than without a fault.
+    pub(super) fn differs(&self, without: &Outcome) -> bool {
+        match (self, without) {
+            (Outcome::Defect(_), Outcome::Defect(_)) | (Outcome::Refused(_), Outcome::Refused(_)) => false,
+            (a, b) => a != b,
+        }
+    }
+}
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Clean => f.write_str("clean"),
+            Outcome::Violated(Some(false)) => f.write_str("violated, and the contract too"),
+            Outcome::Violated(_) => f.write_str("violated"),
+            Outcome::Defect(why) => write!(f, "defect: {why}"),
+            Outcome::Refused(why) => write!(f, "refused: {why}"),
+        }
+    }
+}
+
+/// A command of a user.
+#[derive(Clone)]
+pub enum Command {
+    /// `run PROGRAM --check`.
+    Run(&'static DesignInfo, Request),
+    /// `crash PROGRAM`.
+    Crash(CrashRequest),
+    /// `replay` of what that `crash` printed.
+    Replay(CrashRequest),
+    /// `reproduce` of the paper that claims the rule with this check: no rule of the mechanism may miss.
+    Rule(&'static str),
+    /// A command that starts processes of its own, by its arguments: the program `fencepost` at this path.
+    Process(PathBuf, Vec<&'static str>),
+}
+impl Command {
+    /// Whether the planted lines that it reaches are known: those of other processes are not.
+    pub(super) fn tells(&self) -> bool {
+        !matches!(self, Command::Process(..))
+    }
+    /// Runs it in this thread, with the faults of this thread.
+    pub fn outcome(&self) -> Outcome {
+        match catch_unwind(AssertUnwindSafe(|| self.run())) {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(e @ (LabError::Internal(_) | LabError::Convicted { .. }))) => Outcome::Defect(e.to_string()),
+            Ok(Err(e)) => Outcome::Refused(e.to_string()),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                Outcome::Defect(format!("panics: {}", text.unwrap_or("?")))
+            }
+        }
+    }
+    fn run(&self) -> Result<Outcome, LabError> {
+        match self {
+            Command::Run(info, request) => {
+                let check = Resolved::with_design(request, info).and_then(|r| run_resolved(&r));
+                check.map(|r| r.check.map_or(Outcome::Clean, |c| of_check(&c)))
+            }
+            Command::Crash(request) => crash(request).map(|c| verdict(c.violated())),
+            Command::Replay(request) => crash(request).and_then(|c| {
+                let id = c.witness.map(|w| w.replay).unwrap_or_default();
+                Ok(verdict(replay(&id)?.witness.is_some()))
+            }),
+            Command::Rule(name) => {
+                let found = checks().run(name, &Runs::default());
+                Ok(verdict(!matches!(found, Some(Ok(_)))))
+            }
+            Command::Process(program, args) => {
+                let mut child = std::process::Command::new(program);
+                child
+                    .args(args)
+                    .env("FENCEPOST_FAULT", fault::current().names().join(","));
+                child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                let done = child.status().map_err(|e| LabError::Internal(e.to_string()))?;
+                Ok(match done.code() {
+                    Some(0) => Outcome::Clean,
+                    Some(1) => Outcome::Violated(None),
+                    Some(2) => Outcome::Refused("exit code 2".into()),
+                    code => Outcome::Defect(format!("exit code {code:?}")),
+                })
+            }
+        }
+    }
+}
+fn verdict(violated: bool) -> Outcome {
+    match violated {
+        true => Outcome::Violated(None),
+        false => Outcome::Clean,
+    }
+}
+fn of_check(c: &Check) -> Outcome {
+    match c.violated() {
+        true => Outcome::Violated(c.conforms),
+        false => Outcome::Clean,
+    }
+}
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let r = match self {
+            Command::Rule(name) => return write!(f, "reproduce, rule {name}"),
+            Command::Process(_, args) => return f.write_str(&args.join(" ")),
+            Command::Run(_, r) => r,
+            Command::Crash(c) | Command::Replay(c) => &c.request,
+        };
+        let threads = r.threads.unwrap_or(1);
+        if let Command::Crash(c) | Command::Replay(c) = self {
+            let contract = c.contract.as_deref().unwrap_or("-");
+            write!(f, "crash {} --contract {contract}", r.program)?;
+            if let Some(variant) = &r.variant {
+                write!(f, " --variant {variant}")?;
+            }
+        } else {
+            write!(f, "run {} -d {} -m {}", r.program, r.design, r.machine)?;
+            if let Some(media) = &r.media {
+                write!(f, " --media {media}")?;
+            }
+            write!(f, " --check --warmup 0 --seed {}", r.seed)?;
+            if r.ack_every {
+                f.write_str(" --ack every")?;
+            }
+        }
+        if let Some(log) = &r.log {
+            write!(f, " --log {log}")?;
+        }
+        write!(f, " --threads {threads} --ops {}", r.ops)?;
+        r.sets.iter().try_for_each(|s| write!(f, " --set {s}"))?;
+        match self {
+            Command::Replay(_) => f.write_str(", then replay"),
+            _ => Ok(()),
+        }
+    }
+}

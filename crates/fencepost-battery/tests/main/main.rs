@@ -1,0 +1,5 @@
+//! The battery of every design, the toy design of `docs/extending.md`, and planted faults.
+
+mod battery;
+mod extending;
+mod planted;

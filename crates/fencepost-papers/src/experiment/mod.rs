@@ -1,0 +1,29 @@
+//! Experiments: planned as data, run in parallel, resumed, measured, scored.
+
+pub mod diagnostics;
+pub mod engine;
+mod histograms;
+pub mod implied;
+pub mod kinds;
+pub mod measure;
+pub mod measured;
+mod metrics;
+mod orders;
+mod rates;
+pub mod readings;
+pub mod real_cpu;
+pub mod rule;
+pub mod runs;
+pub mod score;
+pub mod scoreboard;
+pub mod semantics;
+pub mod spec;
+
+#[cfg(test)]
+mod tests;
+
+/// A made-up run of so many picoseconds, for tests of what is measured on runs.
+#[cfg(test)]
+pub(crate) fn made_up(time_ps: u64) -> fencepost_run::result::RunResult {
+    tests::result(time_ps, 0)
+}

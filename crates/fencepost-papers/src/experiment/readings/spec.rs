@@ -1,0 +1,203 @@
+//! `readings.toml`: the open inputs of a paper, their readings, and which one is primary by which rule.
+
+use crate::experiment::spec::{Experiment, read};
+use fencepost_run::BadInput;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `experiments/<paper>/readings.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readings {
+    /// Tags of the experiments that carry the paper's headline: these are run under every reading.
+    #[serde(default)]
+    pub headline: Vec<String>,
+    /// Joint readings (a Latin hypercube over all inputs) at full scale.
+    #[serde(default)]
+    pub samples: u32,
+    /// Seed of the joint readings.
+    #[serde(default)]
+    pub sample_seed: u64,
+    /// The open inputs.
+    #[serde(default)]
+    pub input: Vec<Input>,
+}
+
+/// An input that the paper leaves open.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Name, as `--reading NAME=READING` takes it.
+    pub name: String,
+    /// What is open, in one sentence.
+    pub about: String,
+    /// The first rule of precedence that speaks: 1 the paper's text on its mechanism or method, 2 the documented behaviour of
+    /// the simulator that it names, 3 standards, hardware or the authors' public code, 4 the simplest model.
+    pub rule: u8,
+    /// What that rule says, quoted whole.
+    pub source: String,
+    /// What speaks against the primary.
+    #[serde(default)]
+    pub against: String,
+    /// Whether results were known when the primary was set. A claim that such an input decides shows every reading's value.
+    #[serde(default)]
+    pub seen: bool,
+    /// Name of the primary reading.
+    pub primary: String,
+    /// The readings.
+    pub reading: Vec<Reading>,
+}
+
+/// One reading of an input: what it changes in the experiment as written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// Name.
+    pub name: String,
+    /// Why one may read the paper so.
+    pub reason: String,
+    /// Settings of every run, as `--set` takes them.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Logging runtime of every point that names none.
+    #[serde(default)]
+    pub log: Option<String>,
+    /// Threads of every run.
+    #[serde(default)]
+    pub threads: Option<u32>,
+    /// Whether equal numbers of cycles are compared (true) or equal work.
+    #[serde(default)]
+    pub equal_cycles: Option<bool>,
+    /// Other media presets, by the preset that the experiment names.
+    #[serde(default)]
+    pub media: BTreeMap<String, String>,
+    /// Settings of the runs on single media, by the preset that the experiment names.
+    #[serde(default)]
+    pub on_media: BTreeMap<String, Vec<String>>,
+    /// Changes to single design points, by label.
+    #[serde(default)]
+    pub points: BTreeMap<String, PointChange>,
+}
+
+/// What a reading changes at one design point.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointChange {
+    /// Another design.
+    #[serde(default)]
+    pub design: Option<String>,
+    /// Further settings.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Further settings where the point has its own design, not the one that stands in for it on certain media.
+    #[serde(default)]
+    pub set_here: Vec<String>,
+    /// Another logging runtime.
+    #[serde(default)]
+    pub log: Option<String>,
+}
+
+impl Readings {
+    /// The embedded readings of a paper; none where it has no such file.
+    pub fn of_paper(paper: &str, experiment: &Experiment) -> Result<Readings, BadInput> {
+        let path = format!("experiments/{paper}/readings.toml");
+        if !crate::embedded::EMBEDDED.iter().any(|e| e.0 == path) {
+            return Ok(Readings::default());
+        }
+        let readings: Readings = read(paper, "readings.toml")?;
+        match readings.flaw(experiment) {
+            None => Ok(readings),
+            Some(why) => Err(BadInput::new(format!("{path}: {why}"))),
+        }
+    }
+    /// The input of this name.
+    pub fn input(&self, name: &str) -> Option<&Input> {
+        self.input.iter().find(|i| i.name == name)
+    }
+
+    /// What is wrong with the file in itself, if anything.
+    fn flaw(&self, experiment: &Experiment) -> Option<String> {
+        let tags: BTreeSet<&str> = experiment.matrix.iter().map(|m| m.tag.as_str()).collect();
+        if let Some(tag) = self.headline.iter().find(|t| !tags.contains(t.as_str())) {
+            return Some(format!("headline experiment `{tag}` does not exist"));
+        }
+        let mut names = BTreeSet::new();
+        for input in &self.input {
+            if !names.insert(&input.name) {
+                return Some(format!("input `{}` is declared twice", input.name));
+            }
+            if let Some(why) = input.flaw(experiment) {
+                return Some(format!("input `{}`: {why}", input.name));
+            }
+        }
+        None
+    }
+}
+
+impl Input {
+    /// The reading of this name.
+    pub fn reading(&self, name: &str) -> Option<&Reading> {
+        self.reading.iter().find(|r| r.name == name)
+    }
+
+    fn flaw(&self, experiment: &Experiment) -> Option<String> {
+        if !(1..=4).contains(&self.rule) {
+            return Some(format!("rule {} is not one of the four rules of precedence", self.rule));
+        }
+        if self.reading.len() < 2 {
+            return Some("an open input has at least two readings".into());
+        }
+        if self.reading(&self.primary).is_none() {
+            return Some(format!("the primary `{}` is not among the readings", self.primary));
+        }
+        let names: BTreeSet<&str> = self.reading.iter().map(|r| r.name.as_str()).collect();
+        if names.len() < self.reading.len() {
+            return Some("two readings have one name".into());
+        }
+        let mut labels = self.reading.iter().flat_map(|r| r.points.keys());
+        let unknown = labels.find(|l| !experiment.points.contains_key(*l));
+        unknown.map(|l| format!("there is no design point `{l}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::spec::names;
+    #[test]
+    fn embedded_readings_are_sound_and_say_where_they_come_from() {
+        for paper in names() {
+            let experiment: Experiment = read(paper, "experiment.toml").unwrap_or_else(|e| panic!("{e}"));
+            let readings = Readings::of_paper(paper, &experiment).unwrap_or_else(|e| panic!("{e}"));
+            for i in &readings.input {
+                assert!(i.source.len() > 20, "{paper} {}: no source", i.name);
+                assert!(
+                    i.reading.iter().all(|r| r.reason.len() > 10),
+                    "{paper} {}: no reason",
+                    i.name
+                );
+            }
+        }
+    }
+    #[test]
+    fn flaws_are_named() {
+        let experiment: Experiment = read("dpo", "experiment.toml").unwrap();
+        let flaw = |text: &str| {
+            let r: Readings = crate::experiment::spec::parse("r.toml", text).unwrap_or_else(|e| panic!("{e}"));
+            r.flaw(&experiment).unwrap_or_default()
+        };
+        let input = |rest: &str| format!("[[input]]\nname='i'\nabout=''\nrule=1\nsource=''\nprimary='a'\n{rest}");
+        let ok = input("reading=[{name='a',reason=''},{name='b',reason=''}]");
+        assert_eq!(flaw(&ok), "");
+        assert!(flaw("headline=['E99']").contains("E99"));
+        assert!(flaw(&input("reading=[{name='a',reason=''}]")).contains("at least two"));
+        assert!(flaw(&input("reading=[{name='c',reason=''},{name='b',reason=''}]")).contains("primary"));
+        assert!(flaw(&format!("{ok}\n{ok}")).contains("twice"));
+        assert!(
+            flaw(&input(
+                "reading=[{name='a',reason='',points={x={}}},{name='b',reason=''}]"
+            ))
+            .contains("point `x`")
+        );
+    }
+}

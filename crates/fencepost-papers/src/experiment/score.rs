@@ -1,0 +1,394 @@
+//! Scores claims: match, miss, quoted or not run, and why.
+
+use super::kinds::Kind;
+use super::measure::measure;
+use super::measured::{Measured, NUMBER_TOLERANCE};
+use super::readings::Spread;
+use super::real_cpu;
+use super::rule::{Rule, Rules};
+use super::runs::Runs;
+use super::semantics::Checks;
+use crate::claims::Claim;
+use fencepost_run::cost::CostLine;
+use serde::Serialize;
+
+/// Verdict on one claim.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Score {
+    /// As the paper says.
+    Match,
+    /// Otherwise.
+    Miss,
+    /// Repeated from the paper, not measured.
+    Quoted,
+    /// Not measured, for the reason in the note.
+    NotRun,
+}
+impl Score {
+    /// Its name in the scoreboard.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Score::Match => "match",
+            Score::Miss => "miss",
+            Score::Quoted => "quoted",
+            Score::NotRun => "not-run",
+        }
+    }
+}
+
+/// One row of `scoreboard.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Claim id.
+    pub id: String,
+    /// The paper's value.
+    pub paper: String,
+    /// What stands behind the row: a measurement, a rule that was tested, storage, or an input repeated.
+    pub kind: Kind,
+    /// Ours.
+    pub measured: String,
+    /// Unit of both.
+    pub unit: String,
+    /// Ours over the paper's, for numbers.
+    pub ratio: String,
+    /// Verdict.
+    pub verdict: Score,
+    /// Least value over the readings that were run; empty where only the primaries were.
+    pub low: String,
+    /// Greatest value over the readings that were run.
+    pub high: String,
+    /// Share of the readings under which the claim is met.
+    pub holds: String,
+    /// The open input with the largest main effect.
+    pub decided_by: String,
+    /// Reason, test, or values per program.
+    pub note: String,
+}
+impl Row {
+    /// Enters what the claim is worth over the readings.
+    pub fn enter(&mut self, spread: &Spread, seen: bool) {
+        let text = |v: Option<f64>| v.map_or_else(String::new, short);
+        (self.low, self.high) = (text(spread.low), text(spread.high));
+        self.holds = short(spread.holds);
+        self.decided_by = spread.decided_by.clone().unwrap_or_default();
+        if spread.out_of_reach() {
+            self.remark("out of reach of the declared inputs");
+        }
+        let of_decider =
+            |o: &&super::readings::Outcome| o.choice.split_once('=').is_some_and(|c| c.0 == self.decided_by);
+        if seen {
+            let one = |o: &super::readings::Outcome| {
+                let met = if o.met { "holds" } else { "fails" };
+                format!("{} {}", o.choice, o.value.map_or_else(|| met.to_owned(), short))
+            };
+            let all: Vec<String> = spread.outcomes.iter().filter(of_decider).map(one).collect();
+            self.remark(&format!(
+                "decided by an input whose results were known: {}",
+                all.join(", ")
+            ));
+        }
+    }
+    fn remark(&mut self, text: &str) {
+        if !self.note.is_empty() {
+            self.note.push_str("; ");
+        }
+        self.note.push_str(text);
+    }
+}
+
+/// What scoring needs beside the runs.
+pub struct Evidence<'a> {
+    /// Finished runs.
+    pub runs: &'a Runs,
+    /// Semantic checks by name.
+    pub checks: &'a Checks,
+    /// A line of a design's cost table: design, item name.
+    pub cost_bits: &'a dyn Fn(&str, &str) -> Option<CostLine>,
+    /// A resolved parameter of the experiment's machine, by path.
+    pub parameter: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// One row per claim, in the claims' order.
+pub fn score(claims: &[Claim], rules: &Rules, evidence: &Evidence<'_>) -> Vec<Row> {
+    claims.iter().map(|c| row(c, rules.get(&c.id), evidence)).collect()
+}
+
+fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
+    let blank = |verdict, note: String| Row {
+        id: claim.id.clone(),
+        paper: claim.value.clone(),
+        measured: String::new(),
+        kind: super::kinds::of(&claim.id),
+        unit: claim.unit.clone(),
+        ratio: String::new(),
+        verdict,
+        low: String::new(),
+        high: String::new(),
+        holds: String::new(),
+        decided_by: String::new(),
+        note,
+    };
+    match rule {
+        None => blank(Score::NotRun, "no rule for this claim yet".into()),
+        Some(Rule::Quoted { reason }) => blank(Score::Quoted, reason.clone()),
+        Some(Rule::NotRun { reason }) => blank(Score::NotRun, reason.clone()),
+        Some(Rule::Check { test }) => match evidence.checks.run(test, evidence.runs) {
+            None => blank(
+                Score::NotRun,
+                format!("the test `{test}` does not run in reproduce yet"),
+            ),
+            Some(outcome) => check_row(claim, test, outcome, evidence.runs, &blank),
+        },
+        Some(rule @ Rule::Native { .. }) => match real_cpu::measure(rule) {
+            Ok(m) => measured_row(claim, m, &blank),
+            Err(reason) => blank(Score::NotRun, reason),
+        },
+        Some(Rule::Parameter { values }) => parameters(values, evidence, &blank),
+        Some(Rule::Cost {
+            design,
+            item,
+            bits_per_unit,
+        }) => match (evidence.cost_bits)(design, item) {
+            Some(line) => cost_row(claim, design, &line, *bits_per_unit, &blank),
+            None => blank(
+                Score::NotRun,
+                format!("depends on designs not yet built ({design}: {item})"),
+            ),
+        },
+        Some(Rule::Costs { design, parts }) => costs_row(claim, design, parts, evidence, &blank),
+        Some(rule) => match measure(rule, evidence.runs) {
+            Some(m) => measured_row(claim, m, &blank),
+            None => blank(Score::NotRun, not_measured(evidence.runs)),
+        },
+    }
+}
+
+/// A check's row. One about the experiment's programs is partial until all have run, unless what was seen is final.
+fn check_row(
+    claim: &Claim,
+    test: &str,
+    outcome: Result<String, String>,
+    runs: &Runs,
+    blank: &dyn Fn(Score, String) -> Row,
+) -> Row {
+    let over_programs = super::kinds::of(&claim.id) == Kind::Measured;
+    let decided = super::semantics::decided_by_some(test);
+    let last = match &outcome {
+        Ok(_) => decided == Some(true),
+        Err(_) => decided == Some(false),
+    };
+    let (measured, verdict) = match &outcome {
+        Ok(_) => ("holds", Score::Match),
+        Err(_) => ("broken", Score::Miss),
+    };
+    let seen = outcome.unwrap_or_else(|why| why);
+    let (verdict, note) = match over_programs && !runs.missing_programs.is_empty() && !last {
+        false => (verdict, format!("test {test}: {seen}")),
+        true => {
+            let rest: Vec<&str> = runs.missing_programs.iter().map(String::as_str).collect();
+            let rest = rest.join(", ");
+            let note = format!("partial: depends on programs not yet built ({rest}); so far test {test}: {seen}");
+            (Score::NotRun, note)
+        }
+    };
+    Row {
+        measured: measured.into(),
+        ..blank(verdict, note)
+    }
+}
+
+fn not_measured(runs: &Runs) -> String {
+    let list = |s: &std::collections::BTreeSet<String>| s.iter().cloned().collect::<Vec<_>>().join(", ");
+    if !runs.missing_designs.is_empty() {
+        return format!("depends on designs not yet built ({})", list(&runs.missing_designs));
+    }
+    format!("depends on programs not yet built ({})", list(&runs.missing_programs))
+}
+
+/// The value of a claim under some runs, and whether it is met; `None` when nothing of it was measured.
+pub fn outcome(claim: &Claim, rule: &Rule, runs: &Runs) -> Option<(Option<f64>, bool)> {
+    let m = measure(rule, runs)?;
+    let met = match m.value {
+        Some(v) => meets(claim, v, NUMBER_TOLERANCE),
+        None => m.holds == Some(true),
+    };
+    Some((m.value, met))
+}
+
+/// Whether a value meets a claim: near its number, within its bound or range.
+fn meets(claim: &Claim, value: f64, tolerance: f64) -> bool {
+    match claim.number() {
+        Some(paper) => (value / paper - 1.0).abs() <= tolerance,
+        None => bound(&claim.value, value),
+    }
+}
+
+/// Whether no value of the missing programs can still make the claim true.
+fn beyond_rescue(claim: &Claim, m: &Measured) -> bool {
+    match (m.reach, claim.number()) {
+        (Some([low, high]), Some(paper)) => {
+            let mut near = [paper * (1.0 - NUMBER_TOLERANCE), paper * (1.0 + NUMBER_TOLERANCE)];
+            near.sort_by(f64::total_cmp);
+            low > near[1] || high < near[0]
+        }
+        _ => m.broken,
+    }
+}
+
+fn measured_row(claim: &Claim, m: Measured, blank: &dyn Fn(Score, String) -> Row) -> Row {
+    let partial = !m.missing.is_empty();
+    let lost = partial && beyond_rescue(claim, &m);
+    let mut row = match (m.value, m.holds) {
+        (Some(v), _) => number_row(claim, v, m.note, blank, NUMBER_TOLERANCE),
+        (None, holds) => {
+            let holds = holds == Some(true);
+            let verdict = if holds { Score::Match } else { Score::Miss };
+            let word = if holds { "as stated" } else { "otherwise" };
+            Row {
+                measured: word.into(),
+                ..blank(verdict, m.note)
+            }
+        }
+    };
+    if partial {
+        let rest = m.missing.join(", ");
+        (row.verdict, row.note) = match lost {
+            true => (
+                Score::Miss,
+                format!("whatever the programs not yet built ({rest}) give: {}", row.note),
+            ),
+            false => {
+                let note = format!(
+                    "partial: depends on programs not yet built ({rest}); so far {}",
+                    row.note
+                );
+                (Score::NotRun, note)
+            }
+        };
+    }
+    row
+}
+
+fn number_row(claim: &Claim, value: f64, note: String, blank: &dyn Fn(Score, String) -> Row, tolerance: f64) -> Row {
+    let Some(paper) = claim.number() else {
+        // Claims such as ">50" or "77.4-87" are bounds or ranges.
+        let verdict = if bound(&claim.value, value) {
+            Score::Match
+        } else {
+            Score::Miss
+        };
+        return Row {
+            measured: short(value),
+            ..blank(verdict, note)
+        };
+    };
+    let ratio = value / paper;
+    let verdict = if meets(claim, value, tolerance) {
+        Score::Match
+    } else {
+        Score::Miss
+    };
+    Row {
+        measured: short(value),
+        ratio: short(ratio),
+        ..blank(verdict, note)
+    }
+}
+
+/// Storage: the paper's formula must reproduce its number; the first-principles value stands beside it.
+fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn Fn(Score, String) -> Row) -> Row {
+    let scored = line.paper_bits.unwrap_or(line.bits) as f64 / unit;
+    let first = short(line.bits as f64 / unit);
+    let note = format!(
+        "{design}, {}: {first} {} from first principles; {}",
+        line.what, claim.unit, line.note
+    );
+    number_row(claim, scored, note, blank, 0.005)
+}
+
+/// Several lines of the cost table, joined as the claim joins them.
+fn costs_row(
+    claim: &Claim,
+    design: &str,
+    parts: &[[String; 2]],
+    evidence: &Evidence<'_>,
+    blank: &dyn Fn(Score, String) -> Row,
+) -> Row {
+    let lines: Option<Vec<(CostLine, f64)>> = (parts.iter())
+        .map(|[item, unit]| Some(((evidence.cost_bits)(design, item)?, unit.parse().ok()?)))
+        .collect();
+    let Some(lines) = lines else {
+        return blank(Score::NotRun, format!("depends on designs not yet built ({design})"));
+    };
+    let join = |bits: &dyn Fn(&CostLine) -> u64| {
+        lines
+            .iter()
+            .map(|(l, unit)| short(bits(l) as f64 / unit))
+            .collect::<Vec<_>>()
+            .join("/")
+    };
+    let (paper, first) = (join(&|l| l.paper_bits.unwrap_or(l.bits)), join(&|l| l.bits));
+    let verdict = if paper == claim.value {
+        Score::Match
+    } else {
+        Score::Miss
+    };
+    Row {
+        measured: paper,
+        ..blank(
+            verdict,
+            format!("{design}: {first} {} from first principles", claim.unit),
+        )
+    }
+}
+
+/// Whether `value` satisfies a bound (">50") or lies in a range ("77.4-87").
+fn bound(text: &str, value: f64) -> bool {
+    if let Some(low) = text.strip_prefix('>') {
+        return low.parse::<f64>().is_ok_and(|l| value > l);
+    }
+    let range = text
+        .split_once('-')
+        .and_then(|(a, b)| Some((a.parse::<f64>().ok()?, b.parse::<f64>().ok()?)));
+    range.is_some_and(|(a, b)| (a..=b).contains(&value))
+}
+
+fn parameters(
+    values: &std::collections::BTreeMap<String, String>,
+    evidence: &Evidence<'_>,
+    blank: &dyn Fn(Score, String) -> Row,
+) -> Row {
+    let wrong: Vec<String> = (values.iter())
+        .filter_map(|(path, want)| {
+            let have = (evidence.parameter)(path);
+            (have.as_ref() != Some(want))
+                .then(|| format!("{path} is {}, not {want}", have.unwrap_or_else(|| "absent".into())))
+        })
+        .collect();
+    if wrong.is_empty() {
+        let note = format!("test resolved-preset: {} values as stated", values.len());
+        return Row {
+            measured: "as stated".into(),
+            ..blank(Score::Match, note)
+        };
+    }
+    Row {
+        measured: "otherwise".into(),
+        ..blank(Score::Miss, format!("test resolved-preset: {}", wrong.join("; ")))
+    }
+}
+
+/// Three significant digits.
+pub fn short(v: f64) -> String {
+    if v == 0.0 || !v.is_finite() {
+        return format!("{v}");
+    }
+    let digits = (2 - v.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{v:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}

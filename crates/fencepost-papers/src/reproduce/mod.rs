@@ -1,0 +1,185 @@
+//! Reproduces a paper: runs its experiments, measures its claims, scores them, writes scoreboard and report.
+
+mod evidence;
+mod options;
+mod worth;
+
+pub use options::Options;
+
+use crate::claims::{self, Claim};
+use crate::experiment::diagnostics::{self, DiagnosticRow};
+use crate::experiment::engine::{Engine, Step};
+use crate::experiment::implied::{self, ImpliedRow};
+use crate::experiment::kinds::Kind;
+use crate::experiment::readings::{Readings, Spread};
+use crate::experiment::rule::Rules;
+use crate::experiment::runs::{Cell, Job, Runs};
+use crate::experiment::score::{Evidence, Row, Score, score};
+use crate::experiment::scoreboard::{tally_by_kind, to_csv};
+use crate::experiment::spec::{self, Experiment};
+use crate::report::{self, Report};
+use fencepost_run::LabError;
+use fencepost_run::config::machine::MachineConfig;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A finished reproduction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reproduction {
+    /// Paper.
+    pub paper: String,
+    /// Scale.
+    pub scale: String,
+    /// Seed of every run.
+    pub seed: u64,
+    /// Folder of results.
+    pub folder: String,
+    /// Runs executed by this call.
+    pub ran: usize,
+    /// Runs that an earlier call had finished.
+    pub resumed: usize,
+    /// Readings taken instead of the primaries.
+    pub asked: Vec<String>,
+    /// Programs of the paper that are not yet built.
+    pub missing_programs: Vec<String>,
+    /// Designs of the paper that are not yet built.
+    pub missing_designs: Vec<String>,
+    /// Diagnostic: work between persists.
+    pub implied: Vec<ImpliedRow>,
+    /// Diagnostic: other figures that the paper's numbers imply.
+    pub diagnostics: Vec<DiagnosticRow>,
+    /// Scoreboard.
+    pub rows: Vec<Row>,
+    /// What the claims of the headline experiments are worth over the readings, by claim; empty where only one choice ran.
+    pub worth: BTreeMap<String, Spread>,
+    /// Rows by kind and verdict.
+    pub counts: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
+    /// Violations that must not be, and convictions that had to be and are missing.
+    pub unexpected: Vec<String>,
+}
+
+/// Runs what is not finished, scores every claim of the paper, and writes `scoreboard.csv` and `report.html`.
+pub fn reproduce(
+    o: &Options<'_>,
+    total: &dyn Fn(usize),
+    progress: &(dyn Fn(&Cell, Step) + Sync),
+) -> Result<Reproduction, LabError> {
+    let written: Experiment = spec::read(o.paper, "experiment.toml")?;
+    let readings = Readings::of_paper(o.paper, &written)?;
+    let rules: Rules = spec::read(o.paper, "expected.toml")?;
+    let claims = claims::of_paper(o.paper)?;
+    let choices = worth::choices(&readings, o)?;
+    let experiment = choices[0].apply(&written, &readings);
+    let plans = worth::plans(&written, &readings, &choices, o)?;
+    let jobs: Vec<Job> = plans.iter().flat_map(|p| p.jobs.iter().cloned()).collect();
+    total(jobs.len());
+    let engine = Engine {
+        store: Some(o.store),
+        jobs: o.jobs,
+        key: &|job| fencepost_run::run::key(&job.request),
+        run: &|job| fencepost_run::run::run(&job.request),
+        progress,
+    };
+    let done = engine.execute(&jobs)?;
+    let (ran, resumed) = (done.ran, done.resumed);
+    let by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
+    worth::no_reading_is_dead(&choices, &by_choice)?;
+    let runs = &by_choice[0];
+    let mut rows = scored(&experiment, &claims, &rules, runs)?;
+    let worth = worth::of_claims(&readings, &rules, &claims, &choices, &by_choice);
+    for row in &mut rows {
+        if let Some(spread) = worth.get(&row.id) {
+            let decider = spread.decided_by.as_deref().and_then(|d| readings.input(d));
+            row.enter(spread, decider.is_some_and(|i| i.seen));
+        }
+    }
+    let implied = experiment
+        .implied_from
+        .as_ref()
+        .map_or_else(Vec::new, |s| implied::rows(&experiment, runs, s));
+    let diagnostics = diagnostics::rows(&experiment, runs);
+    o.store.write("scoreboard.csv", &to_csv(&rows))?;
+    let page = report::render(&Report {
+        experiment: &experiment,
+        scale: o.scale.name(),
+        seed: o.seed,
+        asked: o.asked,
+        runs,
+        plan: &plans[0],
+        rows: &rows,
+        implied: &implied,
+        diagnostics: &diagnostics,
+        claims: &claims,
+        readings: &readings,
+        worth: &worth,
+    })?;
+    o.store.write("report.html", page.as_bytes())?;
+    Ok(Reproduction {
+        paper: o.paper.into(),
+        scale: o.scale.name().into(),
+        seed: o.seed,
+        folder: o.store.root().to_string_lossy().into_owned(),
+        ran,
+        resumed,
+        asked: o.asked.to_vec(),
+        missing_programs: plans[0].missing_programs.iter().cloned().collect(),
+        missing_designs: plans[0].missing_designs.iter().cloned().collect(),
+        implied,
+        diagnostics,
+        counts: counts(&rows),
+        unexpected: unexpected(&experiment, runs, &rows),
+        rows,
+        worth,
+    })
+}
+
+/// Every claim of the paper, scored on the runs of one choice.
+fn scored(e: &Experiment, claims: &[Claim], rules: &Rules, runs: &Runs) -> Result<Vec<Row>, LabError> {
+    let machine = MachineConfig::load(&e.machine, None)?;
+    let values = machine.values();
+    let checks = crate::semantics::checks();
+    let evidence = Evidence {
+        runs,
+        checks: &checks,
+        cost_bits: &|design, item| evidence::cost_bits(design, item, &e.machine),
+        parameter: &|path| evidence::parameter(&machine, &values, path),
+    };
+    Ok(score(claims, rules, &evidence))
+}
+
+fn counts(rows: &[Row]) -> BTreeMap<&'static str, BTreeMap<&'static str, usize>> {
+    let by_verdict = |t: [(Score, usize); 4]| t.into_iter().map(|(v, n)| (v.name(), n)).collect();
+    tally_by_kind(rows)
+        .into_iter()
+        .map(|(k, t)| (k.name(), by_verdict(t)))
+        .collect()
+}
+
+/// Violations of designs that keep their promise, designs that had to be convicted and were not, and rules that the mechanism
+/// itself breaks.
+fn unexpected(e: &Experiment, runs: &Runs, rows: &[Row]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut convicted: BTreeMap<&String, bool> = BTreeMap::new();
+    for (cell, r) in &runs.by_cell {
+        let Some(check) = &r.check else { continue };
+        let must_fail = e.points.get(&cell.point).is_some_and(|p| p.must_fail);
+        if must_fail {
+            *convicted.entry(&cell.point).or_default() |= check.violated();
+        } else if !check.as_expected() {
+            let why = check.witnesses.first().map_or("", |w| w.why.as_str());
+            out.push(format!(
+                "{} {} {} {}: {why}",
+                cell.tag, cell.program, cell.point, cell.media
+            ));
+        }
+    }
+    out.extend(
+        convicted
+            .iter()
+            .filter(|c| !c.1)
+            .map(|c| format!("{} is not crash-consistent and was not convicted", c.0)),
+    );
+    let broken = (rows.iter()).filter(|r| r.kind == Kind::Rule && r.verdict == Score::Miss);
+    out.extend(broken.map(|r| format!("the rule of {} is broken: {}", r.id, r.note)));
+    out
+}

@@ -1,0 +1,189 @@
+//! What claims are worth: every choice of readings planned, its runs told apart, its claims scored, summed up per claim.
+
+use super::Options;
+use crate::claims::Claim;
+use crate::experiment::readings::{Choice, Outcome, Readings, Spread, spread};
+use crate::experiment::rule::Rules;
+use crate::experiment::runs::{Cell, Known, Plan, Runs, plan};
+use crate::experiment::score::outcome;
+use crate::experiment::spec::{Experiment, Scale};
+use fencepost_run::LabError;
+use fencepost_run::result::RunResult;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The choices to run: the primaries (or what was asked for), then, if wanted, every other reading alone and, at full scale,
+/// the joint readings.
+pub(super) fn choices(readings: &Readings, o: &Options<'_>) -> Result<Vec<Choice>, LabError> {
+    let mut choices = vec![Choice::asked(readings, o.asked)?];
+    if o.readings {
+        let others = choices[0].one_at_a_time(readings);
+        choices.extend(others);
+        if o.scale == Scale::Full {
+            choices.extend(Choice::joint(readings));
+        }
+    }
+    Ok(choices)
+}
+
+/// The runs of every choice: all experiments under the first, the headline under the others.
+pub(super) fn plans(
+    written: &Experiment,
+    readings: &Readings,
+    choices: &[Choice],
+    o: &Options<'_>,
+) -> Result<Vec<Plan>, LabError> {
+    let programs = fencepost_programs::programs();
+    let clients = fencepost_programs::clients::Workload::NAMES;
+    let programs: Vec<&str> = programs.iter().map(|p| p.name).chain(clients.iter().copied()).collect();
+    let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.name).collect();
+    let known = Known {
+        programs: &programs,
+        designs: &designs,
+    };
+    let mut plans = Vec::new();
+    for (i, choice) in choices.iter().enumerate() {
+        let experiment = match i {
+            0 => choice.apply(written, readings),
+            _ => choice.apply_to_headline(written, readings),
+        };
+        let mut plan = plan(&experiment, o.scale, o.seed, &known)?;
+        if i > 0 {
+            plan.jobs
+                .iter_mut()
+                .for_each(|j| j.cell.choice.clone_from(&choice.label));
+        }
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// The finished runs, told apart by choice; within a choice they are found as those of the primaries are.
+pub(super) fn by_choice(
+    e: &Experiment,
+    plans: &[Plan],
+    choices: &[Choice],
+    by_cell: BTreeMap<Cell, RunResult>,
+) -> Vec<Runs> {
+    let mut programs: Vec<String> = Vec::new();
+    let mut of_tag: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for m in &e.matrix {
+        of_tag
+            .entry(m.tag.clone())
+            .or_default()
+            .extend(m.programs.iter().cloned());
+    }
+    for p in e.matrix.iter().flat_map(|m| &m.programs) {
+        if !programs.contains(p) {
+            programs.push(p.clone());
+        }
+    }
+    let empty = |plan: &Plan| Runs {
+        by_cell: BTreeMap::new(),
+        programs: programs.clone(),
+        of_tag: of_tag.clone(),
+        missing_programs: plan.missing_programs.clone(),
+        missing_designs: plan.missing_designs.clone(),
+    };
+    let mut runs: Vec<Runs> = plans.iter().map(empty).collect();
+    for (mut cell, result) in by_cell {
+        let label = std::mem::take(&mut cell.choice);
+        let of = match label.as_str() {
+            "" => 0,
+            other => choices
+                .iter()
+                .skip(1)
+                .position(|c| c.label == other)
+                .map_or(0, |i| i + 1),
+        };
+        runs[of].by_cell.insert(cell, result);
+    }
+    runs
+}
+
+/// A reading that changes no run's result would be scored as if it had been looked at.
+pub(super) fn no_reading_is_dead(choices: &[Choice], runs: &[Runs]) -> Result<(), LabError> {
+    let Some(primaries) = runs.first() else { return Ok(()) };
+    for (choice, other) in choices.iter().zip(runs).skip(1) {
+        let differs = |(cell, r): (&Cell, &RunResult)| {
+            (primaries.by_cell.get(cell)).is_none_or(|p| (p.time_ps, &p.log_digest) != (r.time_ps, &r.log_digest))
+        };
+        if !other.by_cell.is_empty() && !other.by_cell.iter().any(differs) {
+            return Err(LabError::Internal(format!(
+                "reading `{}` changes no run of the headline",
+                choice.label
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What each claim about the headline experiments is worth over the choices; empty when there is only one.
+pub(super) fn of_claims(
+    readings: &Readings,
+    rules: &Rules,
+    claims: &[Claim],
+    choices: &[Choice],
+    runs: &[Runs],
+) -> BTreeMap<String, Spread> {
+    let mut worth = BTreeMap::new();
+    if choices.len() < 2 {
+        return worth;
+    }
+    for claim in claims {
+        let Some(rule) = rules.get(&claim.id) else { continue };
+        if !rule.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t)) {
+            continue;
+        }
+        let (mut scored, mut outcomes) = (Vec::new(), Vec::new());
+        for (choice, runs) in choices.iter().zip(runs) {
+            let Some((value, met)) = outcome(claim, rule, runs) else {
+                continue;
+            };
+            scored.push(choice);
+            outcomes.push(Outcome {
+                choice: choice.label.clone(),
+                readings: choice
+                    .readings(readings)
+                    .map(|(i, r)| format!("{i}={}", r.name))
+                    .collect(),
+                value,
+                met,
+            });
+        }
+        if !outcomes.is_empty() {
+            worth.insert(claim.id.clone(), spread(readings, &scored, outcomes));
+        }
+    }
+    worth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_that_changes_no_run_is_an_error() {
+        let choice = |label: &str| Choice {
+            label: label.into(),
+            taken: vec![0],
+        };
+        let runs = |time_ps| {
+            let cell = Cell {
+                tag: "E".into(),
+                program: "p".into(),
+                point: "d".into(),
+                media: "m".into(),
+                choice: String::new(),
+            };
+            let result = crate::experiment::made_up(time_ps);
+            Runs {
+                by_cell: [(cell, result)].into(),
+                ..Runs::default()
+            }
+        };
+        let choices = [choice(""), choice("a=x")];
+        assert!(no_reading_is_dead(&choices, &[runs(5), runs(6)]).is_ok());
+        let dead = no_reading_is_dead(&choices, &[runs(5), runs(5)]).unwrap_err();
+        assert!(dead.to_string().contains("`a=x` changes no run"), "{dead}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Building the machine of a resolved request and running it.
+
+use crate::config::Resolved;
+use crate::error::{BadInput, LabError};
+use crate::host::{Spent, Stopwatch};
+use fencepost_contract::ContractKind;
+use fencepost_designs::Environment;
+use fencepost_harness::{AnyProgram, Run, any_program};
+use fencepost_kernel::Ps;
+use fencepost_machine::seam::{Design, StatInfo};
+use fencepost_machine::{Machine, RunError, RunReport, Workload};
+use fencepost_programs::sites;
+use std::time::Instant;
+
+/// A simulated run with everything that it left behind.
+pub struct Simulated {
+    /// The machine's report.
+    pub report: RunReport,
+    /// Counters that the design declares.
+    pub stats: &'static [StatInfo],
+    /// Histograms that the design declares.
+    pub histograms: &'static [StatInfo],
+    /// What the simulation took.
+    pub spent: Spent,
+}
+
+/// The program of a resolved request.
+pub fn program_of(resolved: &Resolved) -> Result<Box<dyn AnyProgram>, LabError> {
+    any_program(resolved.program_word(), &resolved.program).map_err(|e| BadInput::new(e.to_string()).into())
+}
+
+/// Builds the initial memory, the threads and the machine, and runs it.
+pub fn simulate(resolved: &Resolved, program: &dyn AnyProgram, record: bool) -> Result<Simulated, LabError> {
+    let done = simulate_until(resolved, program, record, None)?;
+    done.ok_or_else(|| LabError::Internal("a run without a deadline was given up".into()))
+}
+
+/// The same with a deadline on the host's clock; `None` if it passed first.
+pub fn simulate_until(
+    resolved: &Resolved,
+    program: &dyn AnyProgram,
+    record: bool,
+    deadline: Option<Instant>,
+) -> Result<Option<Simulated>, LabError> {
+    let r = &resolved.request;
+    let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
+    let size = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
+    let run = Run {
+        dialect: resolved.dialect(),
+        threads: resolved.threads,
+        warm_up: r.warmup,
+        ops: resolved.program.ops,
+        ack_every: r.ack_every,
+        cache: resolved.machine.spec.llc.size.0,
+        free: size.dram.0,
+    };
+    let initial = program.initial().map_err(|e| LabError::Internal(e.to_string()))?;
+    let design = build_design(resolved)?;
+    let (stats, histograms) = (design.stats(), design.histograms());
+    let work = Workload {
+        initial,
+        threads: (0..resolved.threads).map(|t| program.body(run, t)).collect(),
+        sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
+        resident: program.resident(run),
+        warm_up: r.warmup.into(),
+        record,
+    };
+    let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
+    let machine = match resolved.clients() {
+        Some(transactions) => machine.with_clients(transactions, r.seed).map_err(refuse)?,
+        None => machine,
+    };
+    let machine = match r.cycles {
+        Some(n) => machine.measured_for(Ps(resolved.machine.spec.core.clock.period().0 * n)),
+        None => machine,
+    };
+    let begun = Stopwatch::start();
+    let report = match machine.run_until(deadline) {
+        Err(RunError::OutOfTime) => return Ok(None),
+        Err(RunError::Stuck(s)) => return Err(stuck(resolved, s.to_string())),
+        done => done.map_err(refuse)?,
+    };
+    if let Some(stale) = &report.stale {
+        return Err(LabError::Internal(stale.to_string()));
+    }
+    if let Some(disorder) = report.disorder {
+        return Err(LabError::Internal(disorder.to_string()));
+    }
+    let stale = report.counters.stale_reads;
+    if record && stale > 0 {
+        let why = format!("{stale} reads of memory missed the newest bytes, which nothing held");
+        return Err(LabError::Internal(why));
+    }
+    Ok(Some(Simulated {
+        report,
+        stats,
+        histograms,
+        spent: begun.stop(),
+    }))
+}
+
+/// A fresh mechanism of the run's design.
+pub fn build_design(resolved: &Resolved) -> Result<Box<dyn Design>, LabError> {
+    let built = (resolved.design.build)(&resolved.design_settings, resolved.shape());
+    built.map_err(|e| BadInput::new(e.to_string()).into())
+}
+
+/// A machine that gets stuck is our defect, unless the run asked for a fault of the mechanism.
+fn stuck(resolved: &Resolved, why: String) -> LabError {
+    let values = resolved.design_values();
+    match values
+        .into_iter()
+        .find(|(f, value)| f.name == "fault" && value != "none")
+    {
+        Some((_, fault)) => LabError::Convicted { fault, why },
+        None => LabError::Internal(why),
+    }
+}
+
+/// What a run that ended in an error tells its user.
+pub fn refuse(e: RunError) -> LabError {
+    match e {
+        RunError::Stuck(s) => LabError::Internal(s.to_string()),
+        other => BadInput::new(other.to_string()).into(),
+    }
+}
+
+/// The contract that the run is held to.
+pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
+    let name = resolved.contract();
+    name.parse()
+        .map_err(|e| LabError::Internal(format!("design `{}`: {e}", resolved.design.name)))
+}
+
+/// Why a crash check of this run may fail without anything being wrong with the simulator.
+pub fn warning(resolved: &Resolved) -> Option<String> {
+    let (design, media) = (resolved.design.name, &resolved.machine.media);
+    if !resolved.sound() {
+        let why = format!(
+            "`{design}` cannot keep its contract `{}` on `{media}`",
+            resolved.contract()
+        );
+        let accepting = Environment {
+            durable_on_accept: true,
+            ..resolved.environment()
+        };
+        return Some(match (resolved.design.sound)(accepting) {
+            true => format!(
+                "{why}: it needs a controller whose accepted writes are durable \
+                 (--set pm.controller.durable_at=accept, or --media pwq)"
+            ),
+            false => why,
+        });
+    }
+    let none = resolved.contract() == "none";
+    none.then(|| format!("`{design}` promises nothing: its state after a crash is not consistent"))
+}

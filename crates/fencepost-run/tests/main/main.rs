@@ -1,0 +1,6 @@
+//! Tests on whole runs: what is measured, and what is special to two families of designs.
+
+mod common;
+mod loc;
+mod measuring;
+mod x86;
