@@ -127,8 +127,9 @@ impl From<BadInput> for LabError {
     }
 }
 
-/// The known name that `name` most likely meant, if any is close: a small edit distance, or a shared beginning.
+/// The known name that `name` most likely meant, if any is close: other capitals, a small edit distance, or a shared beginning.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let name = &*name.to_lowercase();
     let limit = (name.chars().count() / 3).clamp(1, 3);
     let close = |k: &&&str| strsim::damerau_levenshtein(name, k) <= limit || (name.len() >= 3 && k.starts_with(name));
     (known.iter().filter(close))
@@ -144,6 +145,7 @@ mod tests {
         let known = ["volatile", "so", "so-adr", "delegated", "delegated-merge"];
         assert_eq!(nearest("volatil", &known), Some("volatile"));
         assert_eq!(nearest("os", &known), Some("so"));
+        assert_eq!(nearest("SO", &known), Some("so"));
         assert_eq!(nearest("deleg", &known), Some("delegated"));
         assert_eq!(nearest("quux", &known), None);
     }

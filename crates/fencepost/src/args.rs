@@ -9,14 +9,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fencepost_run::request::Request;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use values::{count, name, parallel};
+use values::{count, name, parallel, points, seed};
 
 pub use grain::{GrainArg, LineOrderArg};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
 /// crash-consistent there?
 #[derive(Parser, Debug)]
-#[command(name = "fencepost", version = fencepost_run::kept::VERSION, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "fencepost", version = fencepost_run::kept::VERSION, max_term_width = 110)]
 pub struct Cli {
     /// One JSON document on standard output and nothing else there.
     #[arg(long, global = true)]
@@ -36,17 +36,28 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// List designs, programs, machines, media, contracts, experiments or readings.
+    #[command(after_help = "Examples:\n  fencepost list designs\n  fencepost list readings -v")]
     List {
         /// Which kind; all when absent.
         kind: Option<String>,
     },
     /// Run one program on one design.
+    #[command(
+        after_help = "Examples:\n  fencepost run cq -d delegated --check\n  fencepost run hashmap -d so -m dpo --media pcm --threads 4 --set l1.ways=8"
+    )]
     Run(RunArgs),
     /// Run programs on several designs and compare their times.
+    #[command(
+        after_help = "Examples:\n  fencepost compare cq sps -d so,delegated\n  fencepost compare tatp -d so,themis -m themis --json"
+    )]
     Compare(CompareArgs),
     /// Explore the crash states of a program: those of a simulated run and those that a contract allows.
+    #[command(
+        after_help = "Examples:\n  fencepost crash cq --contract px86 --variant missing-fence\n  fencepost crash hashmap -d delegated --ops 4 --budget 30s"
+    )]
     Crash(CrashArgs),
     /// Storage that designs add, in bits.
+    #[command(after_help = "Example:\n  fencepost cost delegated")]
     Cost {
         /// Design; all when absent.
         design: Option<String>,
@@ -58,11 +69,16 @@ pub enum Command {
         sets: Vec<String>,
     },
     /// Show or compare resolved configurations.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  fencepost config show cq -d delegated\n  fencepost config show l1.ways\n  fencepost config diff --set l1.ways=8"
+    )]
     Config(ConfigCommand),
     /// Reproduce a paper's experiments and score its claims.
+    #[command(after_help = "Examples:\n  fencepost reproduce dpo\n  fencepost reproduce themis --readings")]
     Reproduce(ReproduceArgs),
     /// Run recovery again on the crash state that a witness names.
+    #[command(after_help = "Example:\n  fencepost replay ID     with the id as a witness prints it, in quotes")]
     Replay {
         /// The id, as a witness prints it.
         id: String,
@@ -71,17 +87,24 @@ pub enum Command {
         output: Option<PathBuf>,
     },
     /// Judge a recorded persist log, of another simulator or a real machine, against a contract.
+    #[command(after_help = "Example:\n  fencepost judge run.log --contract px86")]
     Judge(JudgeArgs),
     /// Record what an unmodified x86-64 program does to a persistent file, under an emulator.
+    #[command(after_help = "Example:\n  fencepost record --pm /dev/shm/data.pm -o run.log -- ./program its arguments")]
     Record(RecordArgs),
     /// Run a program on this CPU, on a mapped file, with the flushes and fences that the CPU has.
+    #[command(
+        after_help = "Examples:\n  fencepost native cq\n  fencepost native hash --kill 20\n  fencepost native --calibrate here.toml"
+    )]
     Native(NativeArgs),
     /// How to cite a design.
+    #[command(after_help = "Example:\n  fencepost cite themis")]
     Cite {
         /// Design.
         design: String,
     },
     /// Run a bare stream of memory requests (lines "R 0xADDR" and "W 0xADDR") against one medium.
+    #[command(after_help = "Example:\n  fencepost memtrace requests.txt --media ddr4-2400")]
     Memtrace {
         /// File with the requests.
         file: PathBuf,
@@ -90,11 +113,15 @@ pub enum Command {
         media: String,
     },
     /// Print the completions of a shell, for its start-up file.
+    #[command(
+        after_help = "Example:\n  fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost"
+    )]
     Completions {
         /// Shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write one page for each command.
+    #[command(after_help = "Example:\n  fencepost man -o man1")]
     Man {
         /// Folder for one page per command.
         #[arg(short, long, value_name = "DIR")]
@@ -113,6 +140,7 @@ pub enum Ack {
 
 /// What several commands have in common.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Program and machine")]
 pub struct Common {
     /// Machine preset, or a file.
     #[arg(short, long, default_value = "dpo")]
@@ -120,14 +148,14 @@ pub struct Common {
     /// Medium of persistent memory: a preset, or a file. Default: the machine's own.
     #[arg(long)]
     pub media: Option<String>,
-    /// Software threads. Default: one per hardware thread.
+    /// Software threads. Default: one per hardware thread; for `crash` one, as crash states multiply with each.
     #[arg(long, value_parser = count)]
     pub threads: Option<u32>,
     /// Seed of every random choice.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Logging runtime: undo-array, undo-list, redo, ido or raw. Default: the program's natural one. Without a program
-    /// (`run`, `crash`): a recorded log of a program in any language.
+    /// Logging runtime: undo-array, undo-list, library-array, library-list, redo, ido or raw. Default: the program's natural one.
+    /// Without a program (`run`, `crash`): the file of a recorded log.
     #[arg(long)]
     pub log: Option<String>,
     /// When operations are acknowledged as durable.
@@ -185,7 +213,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub check: bool,
     /// Crash points to examine at most, evenly spread. Default: 20000.
-    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "check", value_parser = points)]
     pub points: Option<u64>,
     /// Write result.json and config.toml into this folder.
     #[arg(short, long, value_name = "DIR")]
@@ -194,6 +222,7 @@ pub struct RunArgs {
 
 /// How much is run.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "How much is run")]
 pub struct Work {
     /// Measured operations per thread.
     #[arg(long, default_value_t = 1000, value_parser = count)]
@@ -308,8 +337,8 @@ pub enum ConfigCommand {
 /// What is configured.
 #[derive(Args, Debug)]
 pub struct ConfigArgs {
-    /// Program.
-    #[arg(default_value = "cq")]
+    /// Program, or one value by its path (l1.ways).
+    #[arg(default_value = "cq", value_name = "PROGRAM|PATH")]
     pub program: String,
     /// Design.
     #[arg(short, long, default_value = "volatile", value_parser = name)]
@@ -341,7 +370,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_parser = parallel)]
     pub jobs: Option<NonZeroUsize>,
     /// Seed of every random choice.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Folder of results. Default: runs/PAPER.
     #[arg(short, long, value_name = "DIR")]

@@ -42,19 +42,24 @@ pub fn show(e: &LabError, json: bool) -> u8 {
     say(kind, &shown, e.exit_code(), json)
 }
 
-/// Shows arguments that do not parse.
-pub fn show_usage(e: &clap::Error, json: bool) -> u8 {
+/// Shows arguments that do not parse, and what was most likely meant.
+pub fn show_usage(e: &clap::Error, advice: Option<&str>, json: bool) -> u8 {
     if json {
         let text = e.render().to_string();
         let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
         let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
-        let rest: Vec<&str> = lines.collect();
+        let rest: Vec<&str> = advice.into_iter().chain(lines).collect();
         return say("usage", &Shown::plain(first, Some(&rest.join("; "))), BAD_INPUT, true);
     }
-    let text = match colours(&std::io::stderr()) {
+    let mut text = match colours(&std::io::stderr()) {
         true => e.render().ansi().to_string(),
         false => clean(&e.render().to_string()),
     };
+    if let Some(advice) = advice {
+        // Behind the first paragraph, which says what is wrong.
+        let end = text.find("\n\n").map_or(text.len(), |at| at + 1);
+        text.insert_str(end, &format!("\n  hint: {}\n", clean(advice)));
+    }
     let _ = std::io::stderr().write_all(text.as_bytes());
     BAD_INPUT
 }

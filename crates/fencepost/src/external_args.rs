@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// `crash --log FILE`: the user's own recovery on crash images.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Recorded logs (--log FILE)")]
 pub struct ExternalArgs {
     /// With --log FILE: the command that recovers an image and audits it. `{}` stands for the image's path, which else
     /// follows the command; exit status 0 says that recovery survives.

@@ -6,14 +6,17 @@ mod errors;
 mod exit;
 mod external_args;
 mod interrupt;
+mod layout;
 mod native_args;
 mod net_args;
 mod output;
 mod progress;
+mod slips;
+mod start;
 
 use args::Cli;
 use clap::Parser as _;
-use exit::CLEAN;
+use exit::{BAD_INPUT, CLEAN};
 use fencepost_run::LabError;
 use output::Out;
 use std::ffi::OsString;
@@ -22,9 +25,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs the command with these arguments, the first of which is its name; the answer is the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.len() == 1 {
+        eprint!("{}", start::START);
+        return BAD_INPUT;
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(e) => return unparsed(&e, arguments.iter().any(|a| a == "--json")),
+        Err(e) => return unparsed(&e, &arguments),
     };
     let out = Out {
         json: cli.json,
@@ -43,9 +50,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Arguments that do not parse; also `--help` and `--version`, which are no errors unless they cannot be printed.
-fn unparsed(e: &clap::Error, json: bool) -> u8 {
+fn unparsed(e: &clap::Error, arguments: &[OsString]) -> u8 {
+    let json = arguments.iter().any(|a| a == "--json");
     if e.use_stderr() {
-        return errors::show_usage(e, json);
+        return errors::show_usage(e, slips::advice(arguments, e).as_deref(), json);
     }
     let text = match output::colours(&std::io::stdout()) {
         true => e.render().ansi().to_string(),

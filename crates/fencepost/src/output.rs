@@ -85,60 +85,9 @@ pub fn clean(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A table with aligned columns; numbers to the right.
-pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let cell = |r: &Vec<String>, i: usize| r.get(i).map_or(0, |c| c.chars().count());
-    let widths: Vec<usize> = (head.iter().enumerate())
-        .map(|(i, h)| {
-            rows.iter()
-                .map(|r| cell(r, i))
-                .max()
-                .unwrap_or(0)
-                .max(h.chars().count())
-        })
-        .collect();
-    let numeric = |i: usize| {
-        let looks = |c: &String| c.is_empty() || c.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-        !rows.is_empty() && rows.iter().filter_map(|r| r.get(i)).all(looks)
-    };
-    let line = |cells: Vec<&str>| {
-        let padded = cells.iter().enumerate().map(|(i, c)| {
-            let fill = " ".repeat(widths[i].saturating_sub(c.chars().count()));
-            if numeric(i) {
-                format!("{fill}{c}")
-            } else {
-                format!("{c}{fill}")
-            }
-        });
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    let mut out = line(head.to_vec());
-    out.push_str(&line(
-        widths
-            .iter()
-            .map(|w| "-".repeat(*w))
-            .collect::<Vec<_>>()
-            .iter()
-            .map(String::as_str)
-            .collect(),
-    ));
-    for r in rows {
-        out.push_str(&line(r.iter().map(String::as_str).collect()));
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[test]
-    fn numbers_stand_to_the_right() {
-        let rows = vec![vec!["a".into(), "1.5".into()], vec!["bcd".into(), "10.25".into()]];
-        assert_eq!(
-            table(&["x", "n"], &rows),
-            "x        n\n---  -----\na      1.5\nbcd  10.25\n"
-        );
-    }
     #[test]
     fn long_lines_are_cut_and_control_characters_escaped() {
         assert_eq!(clean("a\x1b[31mb\r\u{202e}c"), "a\\u{1b}[31mb\\r\\u{202e}c");

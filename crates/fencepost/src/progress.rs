@@ -3,7 +3,7 @@
 use crate::output::Out;
 use fencepost_papers::experiment::engine::Step;
 use fencepost_papers::experiment::runs::Cell;
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -12,8 +12,15 @@ pub struct Runs(Option<ProgressBar>);
 impl Runs {
     /// A bar with a title.
     pub fn new(out: &Out, title: &str) -> Runs {
-        let template = "{prefix} [{bar:30}] {pos}/{len}, {elapsed} gone, about {eta} left  {wide_msg}";
-        let style = ProgressStyle::with_template(template);
+        let template = "{prefix} [{bar:30}] {pos}/{len}, {elapsed} gone{left}  {wide_msg}";
+        // Before the first run has ended nothing is known of the time left.
+        let left = |state: &ProgressState, text: &mut dyn Write| {
+            let _ = match state.pos() {
+                0 => Ok(()),
+                _ => write!(text, ", about {} left", HumanDuration(state.eta())),
+            };
+        };
+        let style = ProgressStyle::with_template(template).map(|s| s.with_key("left", left));
         let bar = out
             .progress()
             .then(|| ProgressBar::new(0).with_prefix(title.to_owned()));

@@ -8,3 +8,4 @@ mod hard_use;
 mod native;
 mod native_net;
 mod resuming;
+mod terminal;

@@ -3,12 +3,13 @@
 use super::layer::{EXAMPLE, Setting};
 use super::parts;
 use crate::error::{BadInput, nearest};
+use fencepost_kernel::params::Field;
 
 /// Places listed at most.
 const SHOWN: usize = 6;
 
-/// Every path that could be set: sections of machines, designs and programs, with their keys.
-fn all() -> Vec<(String, &'static str)> {
+/// Every section that could stand in a configuration, of machines, designs and programs, with its parameters.
+pub fn every_section() -> Vec<(String, Vec<Field>)> {
     let machine = parts::reference().into_iter();
     let mut sections: Vec<_> = machine.map(|(section, fields)| (section.to_owned(), fields)).collect();
     for d in fencepost_designs::all() {
@@ -17,10 +18,19 @@ fn all() -> Vec<(String, &'static str)> {
     for p in fencepost_programs::programs() {
         sections.push((format!("program.{}", p.name), p.fields));
     }
-    let keys = |(section, fields): (String, Vec<fencepost_kernel::params::Field>)| {
-        fields.into_iter().map(move |f| (section.clone(), f.name))
-    };
-    sections.into_iter().flat_map(keys).collect()
+    sections
+}
+
+/// Every path that could be set, as a section and a key.
+fn all() -> Vec<(String, &'static str)> {
+    let keys = |(section, fields): (String, Vec<Field>)| fields.into_iter().map(move |f| (section.clone(), f.name));
+    every_section().into_iter().flat_map(keys).collect()
+}
+
+/// What is declared of `section`.`key`: kind of value, range, one sentence.
+pub fn declared(section: &str, key: &str) -> Option<Field> {
+    let fields = every_section().into_iter().find(|s| s.0 == section)?.1;
+    fields.into_iter().find(|f| f.name == key)
 }
 
 /// Where a key of this name, or of the nearest one, stands.

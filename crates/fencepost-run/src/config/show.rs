@@ -1,6 +1,8 @@
 //! Resolved configurations as documents, and the difference of two.
 
+use super::paths::{declared, every_section};
 use super::resolve::Resolved;
+use crate::error::{BadInput, nearest};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -56,6 +58,62 @@ pub fn document(r: &Resolved) -> Document {
     }
 }
 
+/// One value of a configuration, with what is declared of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OneValue {
+    /// Section and key.
+    pub path: String,
+    /// Its value here; absent where the section is of a design or program that does not run here, or the machine lacks it.
+    pub value: Option<String>,
+    /// Where the value comes from and who states it.
+    pub origin: String,
+    /// What it is, in one sentence.
+    pub about: String,
+    /// Kind of value, with an example.
+    pub kind: &'static str,
+    /// Least and greatest value, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<String>,
+    /// Value where nothing is set.
+    pub default: String,
+}
+
+/// One value by its path, such as `l1.ways` or `design.delegated.entries`.
+pub fn one_value(r: &Resolved, path: &str) -> Result<OneValue, BadInput> {
+    let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let Some(field) = declared(section, key) else {
+        let known: Vec<String> = (every_section().into_iter())
+            .flat_map(|(s, fields)| fields.into_iter().map(move |f| format!("{s}.{}", f.name)))
+            .collect();
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = match nearest(path, &names) {
+            Some(near) => format!("did you mean `{near}`? `fencepost config show` lists every value"),
+            None => "`fencepost config show` lists every value of a run".into(),
+        };
+        return Err(BadInput::new(format!("there is no value `{path}`")).hint(hint));
+    };
+    let mut sections = r.sections().into_iter();
+    let values = sections.find(|s| s.0 == section).map(|s| s.1).unwrap_or_default();
+    let value = values.into_iter().find(|v| v.0 == key).map(|v| v.1);
+    let origin = match (&value, r.origin(section, key)) {
+        (None, _) => "not part of this configuration".into(),
+        (_, Some(o)) => match &o.note {
+            Some(note) => format!("{note} ({})", o.place),
+            None => format!("given ({})", o.place),
+        },
+        _ => "default".into(),
+    };
+    Ok(OneValue {
+        path: path.into(),
+        value,
+        origin,
+        about: field.doc.into(),
+        kind: field.kind,
+        range: field.range,
+        default: field.default,
+    })
+}
+
 /// One value that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
@@ -91,6 +149,18 @@ pub fn difference(a: &Resolved, b: &Resolved) -> Vec<Change> {
 mod tests {
     use super::*;
     use crate::request::Request;
+
+    #[test]
+    fn a_value_is_found_by_its_path() {
+        let r = Resolved::resolve(&Request::default()).unwrap_or_else(|e| panic!("{e}"));
+        let ways = one_value(&r, "l1.ways").unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(ways.value.as_deref(), Some("4"));
+        assert!(!ways.about.is_empty() && ways.origin.contains("Table II"), "{ways:?}");
+        let other = one_value(&r, "design.delegated.entries").unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(other.value, None);
+        let wrong = one_value(&r, "l1.way").expect_err("no such value").to_string();
+        assert!(wrong.contains("`l1.ways`"), "{wrong}");
+    }
     #[test]
     fn a_difference_lists_what_was_set() {
         let base = Request::default();

@@ -36,3 +36,21 @@ pub fn name(text: &str) -> Result<String, String> {
         name => Ok(name.to_owned()),
     }
 }
+
+/// A seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.replace('_', "")
+        .parse()
+        .map_err(|_| format!("a whole number from 0 to {} is expected", u64::MAX))
+}
+
+/// Crash points to examine.
+pub fn points(text: &str) -> Result<u64, String> {
+    match text.replace('_', "").parse() {
+        Ok(0) => Err("a check needs at least 1 crash point; without --points it examines up to 20000".into()),
+        Ok(n) => Ok(n),
+        Err(_) => {
+            Err("a whole number from 1 is expected; without --points up to 20000 crash points are examined".into())
+        }
+    }
+}

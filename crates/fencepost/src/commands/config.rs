@@ -2,14 +2,23 @@
 
 use crate::args::{ConfigArgs, ConfigCommand};
 use crate::exit::CLEAN;
-use crate::output::{Out, table};
+use crate::layout::{table, wrapped};
+use crate::output::Out;
 use fencepost_run::LabError;
-use fencepost_run::config::{Resolved, difference, document};
+use fencepost_run::config::{OneValue, Resolved, difference, document, one_value};
 use fencepost_run::request::Request;
 
 /// Shows or compares configurations.
 pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
     match command {
+        ConfigCommand::Show(args) if args.program.contains('.') => {
+            let request = Request {
+                program: "cq".into(),
+                ..request(args)
+            };
+            let v = one_value(&Resolved::resolve(&request)?, &args.program)?;
+            out.document(&v, || one_text(&v))?;
+        }
         ConfigCommand::Show(args) => {
             let r = Resolved::resolve(&request(args))?;
             if let Some(text) = super::shared::unused(r.unused()) {
@@ -49,6 +58,21 @@ pub fn config(command: &ConfigCommand, out: &Out) -> Result<u8, LabError> {
         }
     }
     Ok(CLEAN)
+}
+
+fn one_text(v: &OneValue) -> String {
+    let value = v.value.as_deref().unwrap_or("(absent)");
+    let range = v.range.as_ref().map_or_else(String::new, |r| format!(", {r}"));
+    wrapped(&format!(
+        "{} = {value}\n  {}\n  from: {}\n  a value is {}{range}; default {}\n  to change it: --set {}={}\n",
+        v.path,
+        v.about,
+        v.origin,
+        v.kind,
+        v.default,
+        v.path,
+        v.value.as_ref().unwrap_or(&v.default)
+    ))
 }
 
 fn request(args: &ConfigArgs) -> Request {

@@ -2,7 +2,9 @@
 
 use crate::args::CrashArgs;
 use crate::exit::{CLEAN, VIOLATION};
+use crate::layout::wrapped;
 use crate::output::Out;
+use crate::slips::one_only;
 use fencepost_external::is_image_id;
 use fencepost_run::crash::{CrashOutcome, CrashRequest, crash as lab_crash};
 use fencepost_run::crash_witness::CrashWitness;
@@ -19,6 +21,13 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
     let Some(program) = &args.program else {
         return super::external::crash(args, out);
     };
+    one_only(program, args.design.as_deref().unwrap_or("so"))?;
+    if args.budget.chars().all(|c| c.is_ascii_digit()) {
+        let number = &args.budget;
+        out.note(&format!(
+            "--budget {number} is {number} recoveries; a time has a unit, such as {number}s"
+        ));
+    }
     let x = &args.external;
     if x.recover.is_some() || x.image.is_some() {
         let hint = "a program of fencepost brings its own recovery; leave PROGRAM out to explore a recorded log";
@@ -42,7 +51,7 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         grain: args.grain.into(),
     };
     let found = lab_crash(&request)?;
-    out.document(&found, || text(&found))?;
+    out.document(&found, || wrapped(&text(&found)))?;
     Ok(match found.violated() {
         true => VIOLATION,
         false if found.nothing_explored() => NOTHING,
@@ -148,7 +157,7 @@ pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> 
     let r = lab_replay::replay(id)?;
     out.document(&r, || {
         let state = format!("{}: {}\n", r.program, r.verdict);
-        state + &r.witness.as_ref().map_or_else(String::new, witness)
+        wrapped(&(state + &r.witness.as_ref().map_or_else(String::new, witness)))
     })?;
     Ok(if r.witness.is_some() { VIOLATION } else { CLEAN })
 }

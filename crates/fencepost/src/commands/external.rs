@@ -4,6 +4,7 @@ use super::shared::jobs;
 use crate::args::{CrashArgs, RunArgs};
 use crate::exit::{CLEAN, VIOLATION};
 use crate::external_args::RecordArgs;
+use crate::layout::wrapped;
 use crate::output::Out;
 use fencepost_external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
 use fencepost_external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
@@ -35,7 +36,7 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         jobs: jobs(x.jobs),
         output: x.output.clone(),
     })?;
-    out.document(&found, || text(&found))?;
+    out.document(&found, || wrapped(&text(&found)))?;
     Ok(if found.violated() { VIOLATION } else { CLEAN })
 }
 
@@ -143,7 +144,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
             ..args.common.request("cq", &args.design, args.work.ops, 0)
         },
     })?;
-    out.document(&found, || run_text(&found))?;
+    out.document(&found, || wrapped(&run_text(&found)))?;
     Ok(CLEAN)
 }
 
@@ -181,7 +182,7 @@ pub fn record(args: &RecordArgs, out: &Out) -> Result<u8, LabError> {
         plugin: args.plugin.clone(),
         quantum: args.quantum,
     })?;
-    out.document(&found, || record_text(&found))?;
+    out.document(&found, || wrapped(&record_text(&found)))?;
     Ok(CLEAN)
 }
 

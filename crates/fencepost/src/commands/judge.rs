@@ -2,6 +2,7 @@
 
 use crate::args::JudgeArgs;
 use crate::exit::{CLEAN, VIOLATION};
+use crate::layout::wrapped;
 use crate::output::Out;
 use fencepost_run::LabError;
 use fencepost_run::judge::{Judged, judge as lab_judge};
@@ -10,7 +11,7 @@ use fencepost_run::judge::{Judged, judge as lab_judge};
 pub fn judge(args: &JudgeArgs, out: &Out) -> Result<u8, LabError> {
     let order = args.line_order.map(Into::into);
     let judged = lab_judge(&args.file, &args.contract, args.complete, order)?;
-    out.document(&judged, || text(&judged))?;
+    out.document(&judged, || wrapped(&text(&judged)))?;
     Ok(if judged.violated() { VIOLATION } else { CLEAN })
 }
 

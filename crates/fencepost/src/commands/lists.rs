@@ -1,7 +1,8 @@
 //! Commands that look something up: list, cost, cite, memtrace.
 
 use crate::exit::CLEAN;
-use crate::output::{Out, table};
+use crate::layout::{entry, table};
+use crate::output::Out;
 use fencepost_papers::listing;
 use fencepost_run::{LabError, cite as lab_cite, cost as lab_cost, memtrace as lab_memtrace};
 use std::fmt::Write as _;
@@ -16,9 +17,9 @@ pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
             let width = s.entries.iter().map(|e| e.name.len()).max().unwrap_or(0);
             let _ = writeln!(text, "{}{}", if text.is_empty() { "" } else { "\n" }, s.kind);
             for e in &s.entries {
-                let _ = writeln!(text, "  {:width$}  {}", e.name, e.about);
+                text.push_str(&entry(2, width, &e.name, &e.about));
                 for (name, value) in e.more.iter().filter(|_| out.verbose > 0 || s.kind == "readings") {
-                    let _ = writeln!(text, "  {:width$}    {name}: {value}", "");
+                    text.push_str(&entry(4, 0, "", &format!("{name}: {value}")));
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! `native --calibrate` and `native --compare`: a machine file of this machine, and how well it does.
 
 use crate::exit::CLEAN;
+use crate::layout::table;
 use crate::native_args::NativeRun;
-use crate::output::{Out, table};
+use crate::output::Out;
 use fencepost_papers::experiment::score::short;
 use fencepost_papers::native::{
     CLOSE, Calibrated, Comparison, FlushWith, NativeRequest, SideBySide, Times, calibrate, side_by_side,

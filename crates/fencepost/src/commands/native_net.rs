@@ -1,9 +1,10 @@
 //! `native net`.
 
 use crate::exit::{CLEAN, VIOLATION};
+use crate::layout::table;
 use crate::native_args::NativeCommand;
 use crate::net_args::NetArgs;
-use crate::output::{Out, table};
+use crate::output::Out;
 use fencepost_papers::experiment::score::short;
 use fencepost_papers::native::{
     ClientsPlan, NetChildren, NetReport, NetRow, ProtocolTimes, ServerPlan, WireKills, WireProtocol, net as timed,

@@ -3,8 +3,10 @@
 use crate::args::RunArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
-use crate::output::{Out, table};
+use crate::layout::{table, wrapped};
+use crate::output::Out;
 use crate::progress::Waiting;
+use crate::slips::one_only;
 use fencepost_papers::experiment::score::short;
 use fencepost_run::LabError;
 use fencepost_run::config::Resolved;
@@ -19,6 +21,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let Some(program) = &args.program else {
         return super::external::run(args, out);
     };
+    one_only(program, &args.design)?;
     let request = Request {
         check: args.check,
         budget: args.points,
@@ -48,18 +51,18 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
 
 fn text(r: &RunResult, out: &Out) -> String {
     let us = |ps: u64| short(ps as f64 / 1e6);
-    let mut t = format!(
+    let mut head = format!(
         "{} on {} ({}, {}), {} threads, {} operations, seed {}\n",
         r.program, r.design, r.machine, r.media, r.threads, r.ops, r.seed
     );
     if let Some(w) = &r.warning {
-        let _ = writeln!(t, "warning: {w}");
+        let _ = writeln!(head, "warning: {w}");
     }
     if let Some(n) = &r.note {
-        let _ = writeln!(t, "note: {n}");
+        let _ = writeln!(head, "note: {n}");
     }
     let _ = writeln!(
-        t,
+        head,
         "time {} us, {} million operations per second, IPC {}\npersistent memory: {} lines read, {} written, {} durable events, log digest {}",
         us(r.time_ps),
         short(r.ops_per_s / 1e6),
@@ -69,6 +72,7 @@ fn text(r: &RunResult, out: &Out) -> String {
         r.durable_events,
         r.log_digest
     );
+    let mut t = wrapped(&head);
     let total = (r.busy_ps + r.stalls.values().sum::<u64>()).max(1);
     let share = |ps: u64| short(100.0 * ps as f64 / total as f64);
     let mut rows = vec![vec!["busy".to_owned(), us(r.busy_ps), share(r.busy_ps)]];
@@ -91,18 +95,17 @@ fn text(r: &RunResult, out: &Out) -> String {
         t.push_str(&persists(r));
     }
     if let Some(c) = &r.check {
-        t.push_str(&check_text(c));
+        t.push_str(&wrapped(&check_text(c)));
     }
     let h = &r.host;
-    let _ = writeln!(
-        t,
+    let host = format!(
         "host: {:.2} s, {} million instructions and {} million memory operations per second of a core, peak {} MB",
         h.seconds,
         short(h.minstr_per_s),
         short(h.mops_per_s),
         h.peak_rss_bytes.map_or_else(|| "?".into(), |b| (b >> 20).to_string())
     );
-    t
+    t + &wrapped(&host)
 }
 
 /// How the run persists beside what WHISPER published of its programs; counted where runs are recorded (`--check`).
