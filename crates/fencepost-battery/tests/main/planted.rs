@@ -143,6 +143,30 @@ fn fences_in_the_store_queue_accuse_no_design() {
     }
 }
 
+/// `pcommit` waits for no store, but for a fence that waits in the store queue before it: on media that are durable at the device alone
+/// everything hangs on that.
+#[test]
+fn pcommit_does_not_pass_a_fence_in_the_store_queue() {
+    for design in ["so", "s-wal", "global-commit"] {
+        for program in ["cq", "sps"] {
+            let request = Request {
+                program: program.into(),
+                design: design.into(),
+                ops: 4,
+                warmup: 0,
+                check: true,
+                sets: vec!["core.fence_execution=buffered".into()],
+                ..Request::default()
+            };
+            let info = designs().iter().find(|d| d.name == design).expect("a design");
+            let command = Command::Run(info, request);
+            assert_eq!(command.outcome(), Outcome::Clean, "{command}");
+            let (faulty, reached) = fault::with("core.fence-passes-fence", || command.outcome());
+            assert!(reached && matches!(faulty, Outcome::Defect(_)), "{command}: {faulty:?}");
+        }
+    }
+}
+
 /// With four times as many operations there are four times as many crash points; the steps of an audit may grow with their logarithm.
 #[test]
 fn steps_of_an_exploration_grow_with_the_operations() {

@@ -223,8 +223,7 @@ impl<D: Design> Mini<D> {
             (Op::Load(a, v) | Op::Store(a, v), Op::Load(b, w) | Op::Store(b, w)) => (a, v) != (b, w),
         }
     }
-    /// Whether an operation may perform before an older fence: loads that it does not order, and what waits at the head of the
-    /// reorder buffer while the fence is a marker in the store queue.
+    /// Whether an operation may perform before an older fence: loads only, where it does not order them.
     fn may_pass_fence(&self, older: Fence, younger: Op) -> bool {
         let marker = self.action(older) == FenceAction::MARKER;
         match younger {
@@ -232,8 +231,7 @@ impl<D: Design> Mini<D> {
                 let orders_loads = matches!(older, Fence::Mfence | Fence::Dmb | Fence::Dsb);
                 !orders_loads && (marker || self.order == Order::Relaxed)
             }
-            Op::Fence(younger) => marker && !self.action(younger).after_stores,
-            Op::Store(..) | Op::NtStore(..) | Op::Flush(..) => false,
+            Op::Fence(_) | Op::Store(..) | Op::NtStore(..) | Op::Flush(..) => false,
         }
     }
     fn instruct(&mut self, hart: HartId, instr: Instr, event: TraceKind) -> bool {

@@ -49,6 +49,7 @@ impl HardwareThread {
             OpKind::Fence(kind) => {
                 out.shape().after_stores(kind)
                     && !planted!("core.fence-before-stores", "a fence waits for the stores before it")
+                    || self.fences_hold_up(id)
             }
             OpKind::Rmw | OpKind::Lock => {
                 // Arm atomics do not order older stores to other lines; x86 ones do.
@@ -67,6 +68,15 @@ impl HardwareThread {
     fn stores_hold_up(&self, op: &Op, id: u32) -> bool {
         let stores = &self.stores;
         stores.has_fence() || stores.forwarder(op.addr, id).is_some()
+    }
+
+    /// Whether an older fence waits in the store queue: fences of a thread act in program order, those too that wait for no store.
+    fn fences_hold_up(&self, id: u32) -> bool {
+        self.stores.fence_before(id)
+            && !planted!(
+                "core.fence-passes-fence",
+                "a fence takes effect after the fences before it"
+            )
     }
 
     /// A fence has taken effect.

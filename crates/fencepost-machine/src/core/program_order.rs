@@ -35,7 +35,9 @@ impl fmt::Display for Disorder {
 struct Newest {
     store: u32,
     load: u32,
+    /// Of those that wait for stores.
     fence: u32,
+    any_fence: u32,
     release: u32,
     words: FxHashMap<Addr, u32>,
     /// Per word: the store of the thread whose value, or a newer one, some loads read, and the youngest of them.
@@ -152,10 +154,12 @@ impl ProgramOrder {
     #[cold]
     pub fn fence(&mut self, thread: HartId, id: u32, stores: bool, loads: bool) {
         let n = self.of(thread);
-        let (store, load) = (n.store, n.load);
+        let (store, load, fence) = (n.store, n.load, n.any_fence);
+        n.any_fence = fence.max(id);
         if stores {
             n.fence = n.fence.max(id);
         }
+        self.must(fence < id, thread, id, "a fence takes effect after a younger fence");
         self.must(store < id, thread, id, "a fence takes effect after a younger store");
         self.must(
             !loads || load < id,
@@ -229,6 +233,13 @@ mod tests {
                 o.fence(t, 3, true, true)
             }),
             Some(3)
+        );
+        assert_eq!(
+            after(|o, t| {
+                o.fence(t, 3, false, false);
+                o.fence(t, 2, true, false)
+            }),
+            Some(2)
         );
         let sees = |from, store| {
             after(|o, t| {

@@ -205,6 +205,11 @@ impl StoreQueue {
     pub fn committed_fences(&self) -> u32 {
         self.committed().filter(|s| s.is_fence()).count() as u32
     }
+    /// Whether a fence older than operation `id` waits here.
+    pub fn fence_before(&self, id: u32) -> bool {
+        let older = |s: &&QueuedStore| (s.id.wrapping_sub(id) as i32) < 0;
+        self.fences > 0 && self.entries.iter().take_while(older).any(QueuedStore::is_fence)
+    }
     /// Whether a full fence older than operation `id` waits here.
     #[inline]
     pub fn full_fence_before(&self, id: u32) -> bool {

@@ -243,8 +243,8 @@ impl HardwareThread {
         let h = &*self;
         if h.head_wait.is_some_and(|w| w.0 == Cause::StoreDrain)
             && let Some(e) = h.oldest().filter(|e| e.progress == Progress::Acting)
-            // A fence waits for all older stores; other instructions may wait for one of them alone.
-            && !(matches!(e.op.kind, OpKind::Fence(_)) && h.stores.any_older(e.id))
+            // Most fences wait for all older stores; other instructions may wait for one of them alone.
+            && !(matches!(e.op.kind, OpKind::Fence(f) if out.shape().after_stores(f)) && h.stores.any_older(e.id))
         {
             self.head(out);
         }
