@@ -6,7 +6,7 @@
 use crate::page::Page;
 use fencepost_contract::{Contract, ContractKind};
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
-use fencepost_kernel::{Dialect, Fence, Flush, Ps};
+use fencepost_kernel::{Dialect, Fence, Flush, Logging, Ps};
 use fencepost_machine::seam::Design;
 
 /// What a design's dialect and contract depend on besides the design itself.
@@ -272,6 +272,17 @@ impl DesignInfo {
         let mut contract = Contract::from(kind);
         contract.params.buffered = self.promise.buffered;
         contract
+    }
+    /// Whether software on this design leaves out the fence between log and data although the contract orders nothing there: an upper
+    /// bound of speed. The hardware keeps its promise; a program that logs may not survive a crash.
+    pub fn leaves_log_unordered(&self, environment: Environment) -> bool {
+        let dialect = (self.dialect)(environment);
+        dialect.logging == Logging::Software
+            && !dialect.log_to_data.iter().any(|f| dialect.order.contains(f))
+            && matches!(
+                self.contract_of(environment).kind,
+                ContractKind::Px86 | ContractKind::Px86Pcommit
+            )
     }
     /// The page, read from the doc comment of the design's module.
     pub fn page(&self) -> Page {

@@ -152,6 +152,17 @@ pub fn warning(resolved: &Resolved) -> Option<String> {
             false => why,
         });
     }
-    let none = resolved.contract() == "none";
-    none.then(|| format!("`{design}` promises nothing: its state after a crash is not consistent"))
+    if resolved.contract() == "none" {
+        return Some(format!(
+            "`{design}` promises nothing: its state after a crash is not consistent"
+        ));
+    }
+    let unordered = resolved.design.leaves_log_unordered(resolved.environment());
+    unordered.then(|| {
+        format!(
+            "`{design}` is an upper bound: software leaves out the fence between log and data that contract `{}` asks for, \
+             and the state of a program that logs is not consistent after a crash",
+            resolved.contract()
+        )
+    })
 }

@@ -1,12 +1,14 @@
 //! The x86 family with real programs: every logging runtime at every crash point, and the fence-free ideal convicted.
 
 use super::common::sizes;
-use fencepost_programs::programs;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::{CrashRequest, crash};
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
 use fencepost_run::run::run_resolved;
+use fencepost_run::simulate::warning;
+use fencepost_programs::programs;
+use std::collections::HashMap;
 
 const SOUND: [&str; 3] = ["x86-adr", "themis", "themis-llc"];
 
@@ -81,11 +83,14 @@ fn every_logging_runtime_recovers_at_every_crash_point() {
 
 /// The verdict of exploring every crash state that the design's own contract allows.
 fn explored(program: &str, design: &str, log: &str) -> String {
+    explored_on(program, design, log, ("themis", 2, 3))
+}
+fn explored_on(program: &str, design: &str, log: &str, (machine, threads, ops): (&str, u32, u32)) -> String {
     let request = Request {
         log: Some(log.into()),
-        threads: Some(2),
-        ops: 3,
-        ..request(program, design, "themis", &[])
+        threads: Some(threads),
+        ops,
+        ..request(program, design, machine, &[])
     };
     let c = CrashRequest {
         request,
@@ -149,4 +154,37 @@ fn ideal_is_convicted_in_runs_with_a_slow_write_combining_buffer() {
         );
         SOUND.into_iter().for_each(|design| clean(&go(design)));
     }
+}
+
+/// The flag says what the list says: on every machine a run may fail on a design that is not crash consistent. Which is so, is found
+/// by exploring what the contract allows of an undo log in the design's dialect.
+#[test]
+fn runs_may_fail_where_the_design_breaks_logs() {
+    let machines = fencepost_run::config::presets::names(fencepost_run::config::presets::Kind::Machine);
+    let (mut bounds, mut found) = (0, HashMap::new());
+    for (info, machine) in fencepost_designs::all()
+        .iter()
+        .flat_map(|d| machines.iter().map(move |m| (d, m)))
+    {
+        let Ok(resolved) = Resolved::resolve(&request("sps", info.name, machine, &[])) else {
+            continue; // serves clients only
+        };
+        let software = resolved.dialect().logging != fencepost_kernel::Logging::Hardware;
+        let explore = || explored_on("sps", info.name, "undo-array", (machine, 1, 2)) == "violated";
+        let key = (info.name, resolved.environment());
+        let broken = resolved.sound() && software && *found.entry(key).or_insert_with(explore);
+        let expected = !resolved.sound() || broken;
+        bounds += u32::from(broken && resolved.contract() != "none");
+        assert_eq!(warning(&resolved).is_some(), expected, "{} on {machine}", info.name);
+    }
+    assert!(bounds > 0, "no upper bound among the designs");
+    let plain = Request {
+        program: "cq".into(),
+        design: "x86-ideal".into(),
+        machine: "themis".into(),
+        ops: 20,
+        check: true,
+        ..Request::default()
+    };
+    assert!(checked(&run(&plain)).expected_violations);
 }
