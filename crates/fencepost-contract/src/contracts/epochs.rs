@@ -38,6 +38,8 @@ struct Thread {
     known: FxHashMap<NodeId, u32>,
     /// Full fences so far.
     epoch: u32,
+    /// What earlier strands left: it orders nothing more, and a drain waits for it.
+    left: Vec<NodeId>,
     /// RCBSP: what the reads of the open epoch hand on to stores that depend on them.
     reads: Reads,
 }
@@ -142,17 +144,33 @@ impl Epochs {
         }
     }
 
+    /// A strand begins: what was before orders nothing that comes, and only a drain still waits for it.
+    fn new_strand(&mut self, thread: HartId) {
+        let state = entry(&mut self.threads, thread.index());
+        let mut left = std::mem::take(&mut state.left);
+        left.extend(state.closed);
+        left.append(&mut state.stores);
+        left.append(&mut state.observed);
+        *state = Thread {
+            left,
+            ..Thread::default()
+        };
+    }
+    /// Everything of the thread is durable when this fence completes, whatever its strand.
+    fn drain_strands(&mut self, thread: HartId, space: &mut SpaceBuilder<'_>) {
+        for node in entry(&mut self.threads, thread.index()).left.drain(..) {
+            space.must(node, Axiom::Drain);
+        }
+    }
+
     fn fence(&mut self, thread: HartId, fence: Fence, space: &mut SpaceBuilder<'_>) {
-        let drain = self.fences_drain || matches!(fence, Fence::Dsb | Fence::Pcommit);
+        let everything = matches!(fence, Fence::Dsb | Fence::Pcommit);
+        let drain = self.fences_drain || everything;
+        if everything {
+            self.drain_strands(thread, space);
+        }
         match (fence, self.family) {
-            (Fence::NewStrand, Family::Strand) => {
-                let state = entry(&mut self.threads, thread.index());
-                state.known.clear();
-                *state = Thread {
-                    known: std::mem::take(&mut state.known),
-                    ..Thread::default()
-                };
-            }
+            (Fence::NewStrand, Family::Strand) => self.new_strand(thread),
             (Fence::NewStrand, _) => {}
             (Fence::DmbSt, Family::Rcbsp) => self.barrier(thread, true, false, space),
             _ => self.barrier(thread, false, drain, space),

@@ -82,6 +82,24 @@ fn epoch_and_strand_shapes() {
     }
 }
 
+/// A new strand takes nothing from a drain: what its thread stored before, in whatever strand, is durable when the drain completes.
+#[test]
+fn a_drain_covers_every_strand() {
+    let rows = [
+        ("x=1; NS; y=1; dsb; z=1", "000 010 100 110 111"),
+        ("x=1; PB; y=1; NS; NS; dsb; z=1", "000 100 110 111"),
+        ("x=1; NS; dsb; NS; y=1; NS; z=1", "000 100 101 110 111"),
+        // What the earlier strand observed was before the drain too.
+        ("x=1 // r=x; NS; dsb; if r y=1", "00 10 11"),
+        ("x=1; NS; y=1; PB; z=1", "000 010 011 100 110 111"),
+    ];
+    for (program, want) in rows {
+        let shape = Shape::parse(program);
+        let got = union_of_states(&shape, &relaxed::traces(&shape, true), &contract(ContractKind::Strand));
+        assert_eq!(got, list(want), "{program}");
+    }
+}
+
 #[test]
 fn pcommit_needs_all_four_instructions() {
     let rows = [
