@@ -123,6 +123,8 @@ impl Px86 {
     fn flush(&mut self, thread: HartId, line: LineAddr, kind: Flush, space: &mut SpaceBuilder<'_>) {
         let view = entry(&mut self.views, thread.index());
         match kind {
+            // Ordered with every write of its thread, streaming stores too (Intel SDM 3A, 8.2.2, and 2A, CLFLUSH): no later one is
+            // durable before what it covers. So it has taken effect here, before whatever the trace has behind it.
             Flush::Clflush => {
                 let covered = (line, view.newest);
                 self.accept_lines(&[covered], space);

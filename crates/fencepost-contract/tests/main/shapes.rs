@@ -27,7 +27,7 @@ const fn row(name: &'static str, program: &'static str, px86: &'static str, rcbs
 const ALL2: &str = "00 01 10 11";
 const ALL3: &str = "000 001 010 011 100 101 110 111";
 
-const TABLE: [Row; 25] = [
+const TABLE: [Row; 28] = [
     row("P01", "x=1; y=1", ALL2, ALL2),
     row("P02", "xa=1; xb=1", "00 10 11", ALL2),
     row("P03", "x=1; clflush x; y=1", "00 10 11", ALL2),
@@ -98,6 +98,9 @@ const TABLE: [Row; 25] = [
         "000 010 100 101 110 111",
     ),
     row("P25", "xa=1; nt xb=1", "00 10 11", ALL2),
+    row("P26", "x=1; clflush x; nt y=1", "00 10 11", ALL2),
+    row("P27", "x=1; clwb x; nt y=1", ALL2, ALL2),
+    row("P28", "nt y=1; x=1; clflush x; z=1", "000 010 100 101 110 111", ALL3),
 ];
 
 fn contract(kind: ContractKind) -> Contract {

@@ -207,7 +207,9 @@ impl<'s> Machine<'s> {
                 Effect::Flush(loc, Flush::Clwb)
             }
             Buffered::Nt(loc, v) => {
-                let blocked = sf || any(&|b| on_line(b, loc)) || !self.line_is_clean(s, loc);
+                // No write passes a `clflush` of any line, and streaming stores are writes (Intel SDM 3A, 8.2.2).
+                let fl = any(&|b| matches!(b, Buffered::Fl(_)));
+                let blocked = sf || fl || any(&|b| on_line(b, loc)) || !self.line_is_clean(s, loc);
                 if blocked || self.nt_in_order && strong {
                     return;
                 }
