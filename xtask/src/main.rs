@@ -39,6 +39,10 @@ fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Err(refused) = fencepost_kernel::fault::check() {
+        eprintln!("{refused}");
+        return ExitCode::from(2);
+    }
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["generate"] => write_pages(generate::pages()),
         ["generate", "--explored"] => write_pages(generate::explored_pages()),

@@ -13,7 +13,7 @@ use fencepost_run::result::Check;
 use fencepost_run::run::run_resolved;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// What a command says.
@@ -97,13 +97,11 @@ impl Command {
                 Ok(verdict(!matches!(found, Some(Ok(_)))))
             }
             Command::Process(program, args) => {
-                let mut child = std::process::Command::new(program);
-                child
-                    .args(args)
-                    .env("FENCEPOST_FAULT", fault::current().names().join(","));
-                child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-                let done = child.status().map_err(|e| LabError::Internal(e.to_string()))?;
-                Ok(match done.code() {
+                let faults = fault::current();
+                // Faults that are parameters alone are none of its.
+                let planted = faults.names().iter().filter(|n| fault::names().any(|k| k == **n));
+                let code = in_process(program, args, &planted.cloned().collect::<Vec<_>>().join(","));
+                Ok(match code? {
                     Some(0) => Outcome::Clean,
                     Some(1) => Outcome::Violated(None),
                     Some(2) => Outcome::Refused("exit code 2".into()),
@@ -112,6 +110,19 @@ impl Command {
             }
         }
     }
+}
+/// The exit code of a command with these faults.
+fn in_process(program: &Path, args: &[&str], faults: &str) -> Result<Option<i32>, LabError> {
+    let mut child = std::process::Command::new(program);
+    child.args(args).env(fault::VARIABLE, faults);
+    child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let done = child.status().map_err(|e| LabError::Internal(e.to_string()))?;
+    Ok(done.code())
+}
+/// Whether a program that may be built there takes planted faults.
+pub(super) fn takes_faults(program: &Path) -> bool {
+    let some = fault::names().next().unwrap_or_default();
+    in_process(program, &["list", "contracts"], some).is_ok_and(|code| code == Some(0))
 }
 fn verdict(violated: bool) -> Outcome {
     match violated {

@@ -5,7 +5,7 @@
 //! reproductions test. Random programs run on machines of three sizes: with small caches, with caches of a few lines, and with every
 //! queue, the log and the design at their smallest besides; and with fences that execute as the design says, or all alike.
 
-use super::command::Command;
+use super::command::{Command, takes_faults};
 use super::{product, remote};
 use fencepost_contract::ContractKind;
 use fencepost_designs::{DesignInfo, all as designs};
@@ -174,11 +174,11 @@ fn clients(d: usize, round: usize) -> Option<Command> {
     Some(Command::Run(info, request))
 }
 
-/// Processes that serve clients over TCP and are killed; `program` is the command, if it is built.
+/// Processes that serve clients over TCP and are killed; `program` is the command, if it is built, and with faults.
 fn processes(program: &Path) -> Vec<Command> {
     let kinds = ["hashmap", "ctree", "ycsb"];
     let args = |kind| vec!["native", "net", kind, "--kill", "2", "--seed", "5"];
-    match program.exists() {
+    match takes_faults(program) {
         true => kinds.map(|k| Command::Process(program.to_owned(), args(k))).to_vec(),
         false => Vec::new(),
     }

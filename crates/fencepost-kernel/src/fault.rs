@@ -20,36 +20,58 @@
 //!
 //! **Switching on.** [`with`] turns faults on for the calling thread while a closure runs, and says whether a planted line was
 //! reached at all: a fault that is never asked about proves nothing. Tests that run side by side do not disturb each other. The
-//! environment variable `FENCEPOST_FAULT=NAME[,NAME]` turns them on for the whole process, for a look at one fault by hand. A
+//! environment variable `FENCEPOST_FAULT=NAME[,NAME]` turns them on for the whole process, for a look at one fault by hand: the
+//! command refuses names that do not exist ([`check`]) and any in a build without faults, and says which never acted ([`idle`]). A
 //! thread pool hands the faults of the caller on: take [`current`] before the threads start, and [`Faults::enter`] it in each.
 //!
 //! What a user may choose stays a parameter: a design whose semantic claims are checked in releases by breaking a rule keeps
 //! its `fault` parameter, and declares both in its list of faults.
 
+mod requested;
+
+pub use requested::{ENABLED, Refused, VARIABLE, names};
+use requested::{Requested, from_environment};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Whether faults can be switched on in this build.
-pub const ENABLED: bool = cfg!(any(debug_assertions, feature = "faults"));
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How many threads, and whether the process, have faults on; `UNREAD` until the environment was looked at.
 static ACTIVE: AtomicUsize = AtomicUsize::new(UNREAD);
 const UNREAD: usize = usize::MAX / 2;
 
 /// The faults of the environment, on in every thread.
-static PROCESS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let names = std::env::var("FENCEPOST_FAULT").unwrap_or_default();
-    let names: Vec<String> = names
-        .split(',')
-        .map(|n| n.trim().to_owned())
-        .filter(|n| !n.is_empty())
-        .collect();
+static PROCESS: LazyLock<Vec<Requested>> = LazyLock::new(|| {
+    let asked = from_environment();
     // Guards look first too, so nothing else has been counted yet.
-    ACTIVE.fetch_sub(UNREAD - usize::from(!names.is_empty()), Ordering::Relaxed);
-    names
+    ACTIVE.fetch_sub(UNREAD - usize::from(!asked.is_empty()), Ordering::Relaxed);
+    asked
 });
+
+/// Whether other processes have the faults of the environment too.
+static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+
+/// Whether the faults that the environment asks for can be had.
+///
+/// # Errors
+/// The first that cannot.
+pub fn check() -> Result<(), Refused> {
+    requested::check(PROCESS.iter().map(|r| &*r.name), ENABLED)
+}
+
+/// The faults of the environment on which no planted line of this process has acted: what was done without them says nothing about
+/// them. Empty when they may have acted in another process ([`on_elsewhere`]).
+pub fn idle() -> Vec<&'static str> {
+    let idle = PROCESS
+        .iter()
+        .filter(|r| !r.acted() && !ELSEWHERE.load(Ordering::Relaxed));
+    idle.map(|r| &*r.name).collect()
+}
+
+/// This process starts others of the same build, in which the faults of the environment are on as well.
+pub fn on_elsewhere() {
+    ELSEWHERE.store(true, Ordering::Relaxed);
+}
 
 thread_local! {
     static THREAD: RefCell<Vec<Planted>> = const { RefCell::new(Vec::new()) };
@@ -70,10 +92,11 @@ pub fn on(name: &'static str) -> bool {
 #[cold]
 fn look(name: &'static str) -> bool {
     ASKED.with_borrow_mut(|asked| asked.as_mut().map(|a| a.insert(name)));
-    let everywhere = PROCESS.iter().any(|n| n == name);
+    let everywhere = PROCESS.iter().find(|r| r.name == name);
+    everywhere.inspect(|r| r.acts());
     THREAD.with_borrow_mut(|faults| {
         let here = faults.iter_mut().rev().find(|f| f.name == name);
-        here.map(|f| f.reached = true).is_some() || everywhere
+        here.map(|f| f.reached = true).is_some() || everywhere.is_some()
     })
 }
 

@@ -35,4 +35,4 @@ pub mod variants;
 
 pub use error::{BadInput, LabError, nearest};
 pub use fencepost_designs::all as designs;
-pub use panic_text::panic_text;
+pub use fencepost_kernel::fault;

@@ -5,6 +5,7 @@ mod commands;
 mod errors;
 mod exit;
 mod external_args;
+mod faults;
 mod interrupt;
 mod layout;
 mod native_args;
@@ -41,7 +42,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install();
     // A panic is a defect of ours: it must not look like anything else, and must not print half a document.
     std::panic::set_hook(Box::new(|_| {}));
-    let outcome = catch_unwind(AssertUnwindSafe(|| commands::dispatch(&cli.command, &out)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        faults::check()?;
+        commands::dispatch(&cli.command, &out)
+    }));
     let outcome = outcome.unwrap_or_else(|panic| {
         let what = fencepost_run::panic_text(panic.as_ref());
         Err(LabError::Internal(what))

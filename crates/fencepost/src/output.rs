@@ -1,5 +1,6 @@
 //! Printing: one JSON document, or text for people.
 
+use crate::faults;
 use fencepost_run::LabError;
 use serde::Serialize;
 use std::io::{IsTerminal, Write as _};
@@ -15,10 +16,14 @@ pub struct Out {
     pub verbose: u8,
 }
 impl Out {
-    /// Prints the document in JSON, or what `text` makes of it.
+    /// Prints the document in JSON, or what `text` makes of it, with the planted faults that were asked for and never acted.
     pub fn document<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> Result<(), LabError> {
+        let warnings = faults::warnings();
+        for w in &warnings {
+            let _ = writeln!(std::io::stderr(), "warning: {}", clean(w));
+        }
         let text = match self.json {
-            true => serde_json::to_string_pretty(value).map_err(|e| LabError::Internal(e.to_string()))? + "\n",
+            true => json(value, warnings)? + "\n",
             false => text(),
         };
         print(&text)
@@ -33,6 +38,24 @@ impl Out {
     pub fn progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
+}
+
+/// A document to which something is added that holds for every command.
+#[derive(Serialize)]
+struct Warned<'a, T: Serialize> {
+    #[serde(flatten)]
+    document: &'a T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// The text of a document, with warnings where there are any and it has fields.
+pub fn json<T: Serialize>(document: &T, warnings: Vec<String>) -> Result<String, LabError> {
+    let plain = || serde_json::to_string_pretty(document).map_err(|e| LabError::Internal(e.to_string()));
+    if warnings.is_empty() {
+        return plain();
+    }
+    serde_json::to_string_pretty(&Warned { document, warnings }).or_else(|_| plain())
 }
 
 /// Whether colours may be used there: somebody looks, and has not asked for none (<https://no-color.org>).
@@ -88,6 +111,22 @@ pub fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[test]
+    fn warnings_are_a_field_of_documents_that_have_fields() {
+        #[derive(Serialize)]
+        struct Large {
+            n: u128,
+        }
+        let warned = |d: &Large, w: &[&str]| json(d, w.iter().map(|w| (*w).to_owned()).collect()).unwrap();
+        let large = Large { n: u128::MAX };
+        assert!(!warned(&large, &[]).contains("warnings"));
+        let text = warned(&large, &["a"]);
+        assert!(
+            text.contains(&u128::MAX.to_string()) && text.contains("\"warnings\": ["),
+            "{text}"
+        );
+        assert_eq!(json(&vec![1], vec!["a".into()]).unwrap(), "[\n  1\n]");
+    }
     #[test]
     fn long_lines_are_cut_and_control_characters_escaped() {
         assert_eq!(clean("a\x1b[31mb\r\u{202e}c"), "a\\u{1b}[31mb\\r\\u{202e}c");

@@ -222,3 +222,60 @@ fn a_printed_configuration_can_be_run() {
     let digest = |machine: &[&str]| json(&[&["run", "cq", "-m"], machine, &SMALL].concat())["log_digest"].clone();
     assert_eq!(digest(&["loc", "--set", "l1.ways=8"]), digest(&[&file]));
 }
+
+/// Planted faults that the environment asks for are there, or refused; one that nothing acted on is said.
+#[test]
+fn faults_that_are_asked_for_are_planted_or_refused() {
+    let run = |fault: &str, design: &str| {
+        let args = [
+            "run",
+            "sps",
+            "-d",
+            design,
+            "--ops",
+            "5",
+            "--warmup",
+            "0",
+            "--threads",
+            "2",
+            "--json",
+        ];
+        let o = command(&args).env("FENCEPOST_FAULT", fault).output();
+        o.expect("the command starts")
+    };
+    let document = |o: &std::process::Output| serde_json::from_slice::<Value>(&o.stdout).expect("one document");
+    for (fault, hint) in [
+        ("core.flush-not-sen", "did you mean `core.flush-not-sent`?"),
+        ("core.flush-not-sent,nonsense", "xtask -- faults"),
+    ] {
+        let o = run(fault, "so");
+        assert_eq!(code(&o), 2, "{fault}");
+        let says = document(&o)["error"].to_string();
+        assert!(
+            says.contains(if fencepost_lab::fault::ENABLED {
+                hint
+            } else {
+                "--features faults"
+            }),
+            "{says}"
+        );
+    }
+    if !fencepost_lab::fault::ENABLED {
+        return;
+    }
+    // `volatile` flushes nothing, so that no flush can get lost.
+    let (acted, idle) = (
+        run("core.flush-not-sent", "so"),
+        run(" core.flush-not-sent ,", "volatile"),
+    );
+    assert!(
+        code(&acted) == 0 && document(&acted)["warnings"].is_null(),
+        "{}",
+        stderr(&acted)
+    );
+    assert_eq!(code(&idle), 0);
+    let warning = document(&idle)["warnings"][0].to_string();
+    assert!(warning.contains("`core.flush-not-sent` never acted"), "{warning}");
+    assert!(stderr(&idle).contains("never acted"), "{}", stderr(&idle));
+    assert!(document(&run("", "so"))["warnings"].is_null());
+}

@@ -6,7 +6,7 @@ use crate::native_args::{NativeArgs, NativeCommand, NativeRun};
 use crate::output::Out;
 use fencepost_papers::experiment::score::short;
 use fencepost_papers::native::{KillReport, RunReport, Variant, killed, native as run, until_killed};
-use fencepost_run::{BadInput, LabError};
+use fencepost_run::{BadInput, LabError, fault};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -48,6 +48,7 @@ fn time(program: &str, args: &NativeRun, out: &Out) -> Result<u8, LabError> {
 
 fn kill(program: &str, args: &NativeRun, kills: u32, out: &Out) -> Result<u8, LabError> {
     let me = std::env::current_exe().map_err(|e| LabError::Internal(e.to_string()))?;
+    fault::on_elsewhere();
     let child = |memory: &Path, progress: &Path| {
         let mut child = Command::new(&me);
         child.args(["native", "until-killed", program]).args(args.again());

@@ -4,19 +4,21 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::layout::table;
 use crate::native_args::NativeCommand;
 use crate::net_args::NetArgs;
-use crate::output::Out;
+use crate::output::{Out, table};
+use fencepost_run::LabError;
 use fencepost_papers::experiment::score::short;
+use fencepost_run::fault;
 use fencepost_papers::native::{
     ClientsPlan, NetChildren, NetReport, NetRow, ProtocolTimes, ServerPlan, WireKills, WireProtocol, net as timed,
     net_clients, net_killed, net_server,
 };
-use fencepost_run::LabError;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs it.
 pub fn net(args: &NetArgs, out: &Out) -> Result<u8, LabError> {
     let me = std::env::current_exe().map_err(|e| LabError::Internal(e.to_string()))?;
+    fault::on_elsewhere();
     let child = |what: &str, client: &str| child(&me, what, client, args);
     let children = NetChildren {
         server: &|client, plan| {

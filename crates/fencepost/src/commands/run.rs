@@ -2,9 +2,9 @@
 
 use crate::args::RunArgs;
 use crate::exit::{CLEAN, VIOLATION};
+use crate::faults;
 use crate::interrupt;
-use crate::layout::{table, wrapped};
-use crate::output::Out;
+use crate::output::{Out, json, table};
 use crate::progress::Waiting;
 use crate::slips::one_only;
 use fencepost_papers::experiment::score::short;
@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
         result.note = Some(result.note.map_or(unused.clone(), |note| format!("{note}; {unused}")));
     }
     if let Some(store) = &store {
-        let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
+        let text = json(&result, faults::warnings())?;
         store.write("config.toml", resolved.to_toml(true).as_bytes())?;
         store.write("result.json", text.as_bytes())?;
     }
