@@ -1,5 +1,6 @@
 //! What the battery consists of, and what it finds.
 
+use super::issued::Issued;
 use std::fmt;
 
 /// How much is run.
@@ -85,6 +86,8 @@ pub struct Found {
     pub crash_points: u64,
     /// Transactions that were rolled back, by program or hardware.
     pub aborted: u64,
+    /// The instructions that random programs issued.
+    pub issued: Issued,
     /// What must not be.
     pub wrong: Vec<String>,
 }
@@ -102,6 +105,7 @@ impl Found {
         self.reordered += other.reordered;
         self.crash_points += other.crash_points;
         self.aborted += other.aborted;
+        self.issued.add(&other.issued);
         self.wrong.extend(other.wrong);
     }
 }

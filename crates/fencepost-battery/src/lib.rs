@@ -11,12 +11,13 @@ pub mod commands;
 pub mod declared;
 pub mod faults;
 mod found;
+mod issued;
 pub mod planted;
 pub mod product;
 pub mod random;
 mod remote;
 
-use fencepost_designs::DesignInfo;
+use fencepost_designs::{DesignInfo, Environment};
 pub use found::{DesignVerdict, Extent, Found, Part, heading};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -65,6 +66,20 @@ fn collect(info: &DesignInfo, part: Part, d: usize, done: &[((usize, Part, u64),
         if info.promise.honours.transactions && found.aborted == 0 {
             found.wrong.push("no transaction was ever rolled back".into());
         }
+        let honours = &info.promise.honours;
+        let dialects = Environment::ALL.into_iter().map(info.dialect);
+        let untried = found.issued.untried(honours);
+        let undeclared = found.issued.undeclared(honours, dialects);
+        (found.wrong).extend(
+            untried
+                .into_iter()
+                .map(|n| format!("honours {n}, and no random program issued it")),
+        );
+        (found.wrong).extend(
+            undeclared
+                .into_iter()
+                .map(|n| format!("a random program issued {n}, which it does not honour")),
+        );
     }
     found
 }

@@ -1,6 +1,7 @@
 //! Random programs on random small machines: a run from a seed, and what must hold of it.
 
 use super::found::Found;
+use super::issued::Issued;
 use super::remote;
 use fencepost_contract::explore::{Oracle, check_prefixes};
 use fencepost_contract::{ConformReport, ContractKind, Demands, conform};
@@ -43,6 +44,8 @@ pub struct Sound {
     /// Transactions rolled back.
     pub aborted: u64,
 }
+    /// The instructions of the run.
+    pub issued: Issued,
 
 impl Case {
     /// The case of a seed in an environment in which the design keeps its promise.
@@ -84,6 +87,7 @@ impl Case {
             scheme: Scheme::Raw,
             params,
             ..Settings::default()
+            honours: Some(info.promise.honours),
         };
         Case {
             info,
@@ -239,6 +243,7 @@ impl Case {
         if self.design()?.module(&self.spec.pm.module).dram_cache.0 > 0 {
             return Ok(());
         }
+            issued: report.trace.as_ref().map(Issued::of).unwrap_or_default(),
         let trace = r.trace.as_ref().ok_or("the run was not recorded")?;
         for s in trace.stores.iter().filter(|s| s.nt && s.addr.is_persistent()) {
             let newest = r.coherent.writer(s.addr).map(|w| trace.store(w));
@@ -329,6 +334,7 @@ fn all_sound(cases: impl Iterator<Item = Case>) -> Found {
 
 /// Random programs keep the contract. A design that can keep it nowhere is left to [`super::faults::unsound`].
 pub fn conformance(info: &'static DesignInfo, seeds: impl Iterator<Item = u64>) -> Found {
+                found.issued.add(&sound.issued);
     if !sound_somewhere(info) {
         return Found::default();
     }

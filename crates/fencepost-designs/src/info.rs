@@ -5,8 +5,9 @@
 
 use crate::page::Page;
 use fencepost_contract::{Contract, ContractKind};
+pub use fencepost_kernel::Honours;
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
-use fencepost_kernel::{Dialect, Fence, Flush, Logging, Ps};
+use fencepost_kernel::{Dialect, Logging, Ps};
 use fencepost_machine::seam::Design;
 
 /// What a design's dialect and contract depend on besides the design itself.
@@ -103,44 +104,6 @@ pub type Values = &'static [(&'static str, &'static str)];
 pub fn raw(values: Values) -> Vec<(String, Raw)> {
     let text = |(name, value): &(&str, &str)| ((*name).to_owned(), Raw::Text((*value).to_owned()));
     values.iter().map(text).collect()
-}
-
-/// What software may issue on a design with the meaning that the design's contract gives it. What is not listed executes, but
-/// nobody checks what it promises.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Honours {
-    /// Flush instructions that make their line durable once a fence has waited for them.
-    pub flushes: &'static [Flush],
-    /// Fences and persist barriers.
-    pub fences: &'static [Fence],
-    /// Non-temporal stores.
-    pub nt_stores: bool,
-    /// Hardware transactions: `tx_begin`, `tx_commit`, `tx_abort`, `tx_flush`.
-    pub transactions: bool,
-}
-
-impl Honours {
-    /// x86: write-back instructions with fences, non-temporal stores. The Arm barriers are what lock code uses on relaxed cores.
-    pub const X86: Honours = Honours {
-        flushes: &[Flush::Clwb, Flush::ClflushOpt, Flush::Clflush],
-        fences: &[Fence::Sfence, Fence::Mfence, Fence::Dmb, Fence::DmbSt],
-        nt_stores: true,
-        transactions: false,
-    };
-    /// Arm barriers and no flush: the hardware persists every store by itself.
-    pub const ARM_BARRIERS: Honours = Honours {
-        flushes: &[],
-        fences: &[Fence::Dmb, Fence::DmbSt, Fence::Dsb],
-        nt_stores: true,
-        transactions: false,
-    };
-    /// Plain stores in hardware transactions.
-    pub const TRANSACTIONS: Honours = Honours {
-        flushes: &[],
-        fences: &[Fence::Dmb],
-        nt_stores: false,
-        transactions: true,
-    };
 }
 
 /// What a design promises beyond the name of its contract.

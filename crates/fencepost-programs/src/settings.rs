@@ -3,7 +3,7 @@
 use crate::choices::{Scheme, Variant};
 use crate::layout::Footprint;
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
-use fencepost_kernel::{Program, Transactions};
+use fencepost_kernel::{Honours, Program, Transactions};
 
 /// Most software threads a program can be built for (a tag of one byte names the writer of a value).
 pub const MAX_THREADS: u32 = 254;
@@ -23,6 +23,8 @@ pub struct Settings {
     pub variant: Variant,
     /// Parameters of the program that differ from their defaults, by name.
     pub params: Vec<(String, Raw)>,
+    /// What the design honours, for programs that are drawn from it; without it, the idioms of the dialect and non-temporal stores.
+    pub honours: Option<Honours>,
 }
 impl Default for Settings {
     fn default() -> Self {
@@ -34,6 +36,7 @@ impl Default for Settings {
             scheme,
             variant,
             params: Vec::new(),
+            honours: None,
         }
     }
 }

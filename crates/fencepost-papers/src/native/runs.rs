@@ -52,6 +52,8 @@ impl NativeRequest {
         })?;
         let settings = fencepost_programs::Settings {
             threads,
+            // Of the dialect, not of every design, are the instructions that this CPU has.
+            honours: None,
             ..resolved.program.clone()
         };
         Ok(real::Request {

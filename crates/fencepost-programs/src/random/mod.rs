@@ -89,6 +89,7 @@ impl Described for Random {
             plan: Plan {
                 seed: s.seed,
                 params,
+                honours: s.honours,
                 persistent,
                 volatile,
             },
@@ -133,6 +134,8 @@ impl Random {
                     pm.m.flush(At::new(a), kind);
                 }
             }
+            Statement::FlushWith(a, kind) => pm.m.flush(At::new(a), kind),
+            Statement::Fence(kind) => pm.m.fence(kind),
             Statement::Order => pm.order(),
             Statement::Durable => pm.durable(),
             // The full fence of the instruction set that the idiom belongs to.

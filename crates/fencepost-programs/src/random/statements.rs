@@ -1,7 +1,7 @@
 //! What operation `k` of a thread does: a pure function of seed, thread and `k`.
 
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, Span, params, rng};
+use fencepost_kernel::{Addr, Fence, Flush, Honours, Span, params, rng};
 
 params! {
     /// Parameters of `random`. The last seven are weights: how often a kind of statement is drawn, relative to the others.
@@ -20,11 +20,11 @@ params! {
         stores: u8 = 10,
         /// Stores of a value that depends on a load.
         dependent: u8 = 3,
-        /// Non-temporal stores.
+        /// Non-temporal stores, where the design honours them.
         nt_stores: u8 = 3,
-        /// Flushes of some line, of any kind that the instruction set has.
+        /// Flushes of some line, of any kind that the design honours.
         flushes: u8 = 2,
-        /// Fences: mostly the design's ordering idiom.
+        /// Fences: mostly the design's ordering idiom, and every kind that it honours.
         fences: u8 = 5,
         /// Atomics, releases, acquires and critical sections.
         synchronise: u8 = 4,
@@ -52,14 +52,18 @@ pub enum Statement {
     Copy { from: Addr, to: Addr },
     /// Stores a word past the caches.
     NtStore(Addr),
-    /// Flushes a line; the number picks the instruction.
+    /// Flushes a line; the number picks the instruction among those of the dialect's instruction set.
     Flush(Addr, usize),
+    /// Flushes a line with an instruction that the design honours.
+    FlushWith(Addr, Flush),
     /// The design's ordering idiom.
     Order,
     /// The design's idiom for "durable now".
     Durable,
     /// A fence that orders loads too.
     FullFence,
+    /// A fence of a kind that the design honours, whatever its idioms are.
+    Fence(Fence),
     /// Exchanges a word atomically.
     Swap(Addr),
     /// A compare-and-swap that fails: it takes the line for itself and stores nothing.
@@ -81,7 +85,8 @@ impl Statement {
             Store(a) | Persist(a) | NtStore(a) | Swap(a) | Release(a) => Some(a),
             Copy { to, .. } => Some(to),
             Critical { at, .. } => Some(at),
-            Load(_) | Probe(_) | Flush(..) | Order | Durable | FullFence | Acquire(_) | Compute => None,
+            Load(_) | Probe(_) | Flush(..) | FlushWith(..) | Fence(_) | Order | Durable | FullFence | Acquire(_)
+            | Compute => None,
         };
         to.into_iter()
     }
@@ -149,6 +154,8 @@ impl Dice {
 pub struct Plan {
     pub seed: u64,
     pub params: RandomParams,
+    /// What the design honours; `None` leaves it to the dialect.
+    pub honours: Option<Honours>,
     /// First persistent and first volatile line in use.
     pub persistent: Addr,
     pub volatile: Addr,
@@ -224,10 +231,11 @@ impl Plan {
                 from: self.any_word(dice),
                 to: self.persistent_word(dice),
             },
-            (3, _) => Statement::NtStore(self.persistent_word(dice)),
-            (4, n) => Statement::Flush(self.persistent_word(dice), n as usize),
+            (3, _) => self.nt_store(dice),
+            (4, n) => self.flush(n as usize, dice),
             (5, 0) => Statement::FullFence,
             (5, 1) => Statement::Durable,
+            (5, 2..4) => self.fence(dice),
             (5, _) => Statement::Order,
             (_, 0) => Statement::Swap(self.any_word(dice)),
             (_, 1) => Statement::Probe(self.any_word(dice)),
@@ -238,6 +246,30 @@ impl Plan {
                 at: self.persistent_word(dice),
                 bare: n % 2 == 0,
             },
+        }
+    }
+    /// A non-temporal store; a plain one where the design does not honour them.
+    fn nt_store(&self, dice: &mut Dice) -> Statement {
+        let at = self.persistent_word(dice);
+        match self.honours.is_none_or(|h| h.nt_stores) {
+            true => Statement::NtStore(at),
+            false => Statement::Store(at),
+        }
+    }
+    /// A flush of any kind that the design honours.
+    fn flush(&self, pick: usize, dice: &mut Dice) -> Statement {
+        let at = self.persistent_word(dice);
+        match self.honours.map(|h| h.flushes) {
+            None => Statement::Flush(at, pick),
+            Some([]) => Statement::Load(at),
+            Some(kinds) => Statement::FlushWith(at, kinds[pick % kinds.len()]),
+        }
+    }
+    /// A fence of any kind that the design honours.
+    fn fence(&self, dice: &mut Dice) -> Statement {
+        match self.honours.map_or(&[][..], |h| h.fences) {
+            [] => Statement::Order,
+            kinds => Statement::Fence(kinds[dice.below(kinds.len() as u64) as usize]),
         }
     }
     /// Operation `k` where the hardware has transactions.

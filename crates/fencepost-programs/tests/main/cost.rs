@@ -55,6 +55,7 @@ fn costs(program: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)]
         scheme,
         variant: Variant::Correct,
         params,
+        honours: None,
     };
     with_program(program, &s, First(dialect, ops)).unwrap()
 }

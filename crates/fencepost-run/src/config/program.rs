@@ -67,6 +67,7 @@ pub fn program_settings(
         scheme,
         variant,
         params: Vec::new(),
+        honours: Some(design.promise.honours),
     })
 }
 
