@@ -1,4 +1,4 @@
-//! `battery [--design NAME] [--full] [--programs N]`: the battery of one or every design, as a table.
+//! `battery [--design NAME] [--full] [--programs N]`: the battery of one or every design, as a table. It needs a build with faults.
 
 use fencepost_battery::{Extent, Part, heading, run};
 use fencepost_run::designs;
@@ -9,7 +9,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs it; 1 if something is wrong, 2 for an unknown design or option.
+/// Runs it; 1 if something is wrong, 2 for an unknown design or option, and in builds without planted faults.
 pub fn command(args: &[&str]) -> ExitCode {
     let (mut design, mut extent) = (None, Extent::sample());
     let mut rest = args.iter();
@@ -34,6 +34,9 @@ pub fn command(args: &[&str]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if crate::faults::lacking(&["battery"].iter().chain(args).copied().collect::<Vec<_>>().join(" ")) {
+        return ExitCode::from(2);
+    }
     println!("{}", heading());
     let verdicts = run(chosen, extent, &Part::ALL);
     verdicts.iter().for_each(|v| println!("{v}"));

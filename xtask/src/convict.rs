@@ -1,6 +1,6 @@
 //! `faults --run [--seconds N] [NAME..]`: plants every fault in turn, runs the commands that users have, and prints who convicts which.
 
-use crate::faults::all;
+use crate::faults::{all, lacking};
 use fencepost_battery::commands::commands;
 use fencepost_battery::planted::{Bench, PARTS, Tried, declared, part_of};
 use std::collections::BTreeSet;
@@ -16,8 +16,7 @@ const SECONDS: u64 = 120;
 
 /// Runs it; 1 if more faults escape than may.
 pub fn command(only: &[&str]) -> ExitCode {
-    if !fencepost_kernel::fault::ENABLED {
-        eprintln!("this build has no planted faults: build with `--features faults`, or not as a release");
+    if lacking("faults --run") {
         return ExitCode::from(2);
     }
     let (limit, only) = match only {

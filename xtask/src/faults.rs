@@ -107,3 +107,45 @@ fn planted_lines_are_found() {
     };
     assert_eq!(planted_in("a.rs", source), [one]);
 }
+
+/// Whether this build lacks planted faults; then it says with which command one has them.
+pub fn lacking(task: &str) -> bool {
+    if !fencepost_kernel::fault::ENABLED {
+        eprintln!(
+            "this build has no planted faults, and `{task}` plants them: \
+             cargo run --profile quick --features faults -p xtask -- {task} (`--release --features faults` will do, and so will `--profile test`)"
+        );
+    }
+    !fencepost_kernel::fault::ENABLED
+}
+
+/// What plants faults is shown with a build that has them: a release, and the profile `quick`, have them with the feature alone.
+#[test]
+fn commands_of_the_pages_build_the_faults_that_they_plant() {
+    let pages = std::fs::read_dir(crate::sources::root().join("docs")).expect("there are pages");
+    let mut seen = 0;
+    for page in pages
+        .map(|p| p.expect("a readable folder").path())
+        .filter(|p| p.is_file())
+    {
+        let text = std::fs::read_to_string(&page).expect("a readable page");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for command in text
+            .split("cargo run ")
+            .skip(1)
+            .map(|rest| rest.split('`').next().unwrap_or_default())
+        {
+            let (build, task) = command.split_once(" -- ").unwrap_or_default();
+            if ["battery", "faults --run", "rules"].iter().any(|t| task.starts_with(t)) {
+                let release = build.contains("--release") || build.contains("--profile quick");
+                assert!(
+                    !release || build.contains("--features faults"),
+                    "{}: {command}",
+                    page.display()
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 3, "{seen} commands");
+}

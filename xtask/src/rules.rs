@@ -21,8 +21,7 @@ fn line(t: &Tried) -> String {
 
 /// Runs them; 1 if a row does not turn, 2 for an unknown check or a build without switches.
 pub fn command(only: Option<&str>) -> ExitCode {
-    if !fencepost_kernel::fault::ENABLED {
-        eprintln!("this build has no switches: use the profile `test`, or the feature `faults`");
+    if crate::faults::lacking("rules") {
         return ExitCode::from(2);
     }
     let chosen: Vec<_> = BREAKS.iter().filter(|b| only.is_none_or(|o| o == b.0)).collect();
