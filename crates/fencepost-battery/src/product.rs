@@ -2,6 +2,8 @@
 //! them, power failures after every durable event.
 
 use super::found::{Extent, Found};
+use fencepost_designs::DesignInfo;
+use fencepost_programs::programs;
 use fencepost_run::config::Resolved;
 use fencepost_run::config::clients::program_of;
 use fencepost_run::config::machine::MachineConfig;
@@ -9,8 +11,6 @@ use fencepost_run::config::presets::{Kind, names};
 use fencepost_run::request::Request;
 use fencepost_run::result::Check;
 use fencepost_run::run::run_resolved;
-use fencepost_designs::DesignInfo;
-use fencepost_programs::programs;
 
 /// Caches of a few lines, so that lines leave before and after they are logged.
 const SMALL_CACHES: [&str; 2] = ["l1.size=1KiB", "llc.size=4KiB"];

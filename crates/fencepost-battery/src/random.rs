@@ -43,9 +43,9 @@ pub struct Sound {
     pub crash_points: u64,
     /// Transactions rolled back.
     pub aborted: u64,
-}
     /// The instructions of the run.
     pub issued: Issued,
+}
 
 impl Case {
     /// The case of a seed in an environment in which the design keeps its promise.
@@ -86,8 +86,8 @@ impl Case {
             seed,
             scheme: Scheme::Raw,
             params,
-            ..Settings::default()
             honours: Some(info.promise.honours),
+            ..Settings::default()
         };
         Case {
             info,
@@ -228,6 +228,7 @@ impl Case {
             conform,
             crash_points: if recovery { self.recovers(report)? } else { 0 },
             aborted: events.filter(|e| aborts(&e.kind)).count() as u64,
+            issued: report.trace.as_ref().map(Issued::of).unwrap_or_default(),
         })
     }
     /// At the end non-temporal stores are durable, and every store is where the design says so.
@@ -243,7 +244,6 @@ impl Case {
         if self.design()?.module(&self.spec.pm.module).dram_cache.0 > 0 {
             return Ok(());
         }
-            issued: report.trace.as_ref().map(Issued::of).unwrap_or_default(),
         let trace = r.trace.as_ref().ok_or("the run was not recorded")?;
         for s in trace.stores.iter().filter(|s| s.nt && s.addr.is_persistent()) {
             let newest = r.coherent.writer(s.addr).map(|w| trace.store(w));
@@ -319,6 +319,7 @@ fn all_sound(cases: impl Iterator<Item = Case>) -> Found {
                 found.reordered += sound.conform.reordered;
                 found.crash_points += sound.crash_points;
                 found.aborted += sound.aborted;
+                found.issued.add(&sound.issued);
             }
             Err(why) => {
                 let (seed, values) = (case.seed, &case.values);
@@ -334,7 +335,6 @@ fn all_sound(cases: impl Iterator<Item = Case>) -> Found {
 
 /// Random programs keep the contract. A design that can keep it nowhere is left to [`super::faults::unsound`].
 pub fn conformance(info: &'static DesignInfo, seeds: impl Iterator<Item = u64>) -> Found {
-                found.issued.add(&sound.issued);
     if !sound_somewhere(info) {
         return Found::default();
     }

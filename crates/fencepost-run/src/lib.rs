@@ -36,3 +36,4 @@ pub mod variants;
 pub use error::{BadInput, LabError, nearest};
 pub use fencepost_designs::all as designs;
 pub use fencepost_kernel::fault;
+pub use panic_text::panic_text;

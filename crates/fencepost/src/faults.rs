@@ -1,6 +1,6 @@
 //! Planted faults that the environment asks for: refused where they cannot be had, and said where they never acted.
 
-use fencepost_lab::{BadInput, LabError, designs, fault, nearest};
+use fencepost_run::{BadInput, LabError, designs, fault, nearest};
 
 /// Whether the faults that the environment asks for can be had.
 pub fn check() -> Result<(), LabError> {

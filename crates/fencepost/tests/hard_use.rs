@@ -252,7 +252,7 @@ fn faults_that_are_asked_for_are_planted_or_refused() {
         assert_eq!(code(&o), 2, "{fault}");
         let says = document(&o)["error"].to_string();
         assert!(
-            says.contains(if fencepost_lab::fault::ENABLED {
+            says.contains(if fencepost_run::fault::ENABLED {
                 hint
             } else {
                 "--features faults"
@@ -260,7 +260,7 @@ fn faults_that_are_asked_for_are_planted_or_refused() {
             "{says}"
         );
     }
-    if !fencepost_lab::fault::ENABLED {
+    if !fencepost_run::fault::ENABLED {
         return;
     }
     // `volatile` flushes nothing, so that no flush can get lost.

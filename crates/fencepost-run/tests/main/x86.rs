@@ -1,13 +1,13 @@
 //! The x86 family with real programs: every logging runtime at every crash point, and the fence-free ideal convicted.
 
 use super::common::sizes;
+use fencepost_programs::programs;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::{CrashRequest, crash};
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
 use fencepost_run::run::run_resolved;
 use fencepost_run::simulate::warning;
-use fencepost_programs::programs;
 use std::collections::HashMap;
 
 const SOUND: [&str; 3] = ["x86-adr", "themis", "themis-llc"];

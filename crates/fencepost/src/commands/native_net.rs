@@ -4,14 +4,14 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::layout::table;
 use crate::native_args::NativeCommand;
 use crate::net_args::NetArgs;
-use crate::output::{Out, table};
-use fencepost_run::LabError;
+use crate::output::Out;
 use fencepost_papers::experiment::score::short;
-use fencepost_run::fault;
 use fencepost_papers::native::{
     ClientsPlan, NetChildren, NetReport, NetRow, ProtocolTimes, ServerPlan, WireKills, WireProtocol, net as timed,
     net_clients, net_killed, net_server,
 };
+use fencepost_run::LabError;
+use fencepost_run::fault;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

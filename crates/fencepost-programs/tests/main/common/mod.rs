@@ -262,5 +262,6 @@ pub fn settings(
         scheme,
         variant,
         params,
+        ..Default::default()
     }
 }
