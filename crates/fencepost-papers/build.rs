@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut files = Vec::new();
-    walk(&root.join("experiments"), "experiments", &mut files)?;
+    walk(&here.join("experiments"), "experiments", &mut files)?;
     files.sort();
     let mut code = String::from("&[\n");
     for (name, path) in files {

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut files = Vec::new();
-    let top = root.join("presets");
+    let top = here.join("presets");
     println!("cargo:rerun-if-changed={}", top.display());
     walk(&top, "presets", &mut files)?;
     files.sort();
-    version(&root, &files)?;
+    version(&here, &files)?;
     let mut code = String::from("&[\n");
     for (name, path) in files {
         println!("cargo:rerun-if-changed={}", path.display());
@@ -26,13 +26,23 @@ fn main() -> io::Result<()> {
 }
 
 /// The package's version, with a digest (FNV-1a) of the sources of this crate and of those below it, and of what is embedded. What
-/// stands above (papers, the command) only reads results, so it does not count.
-fn version(root: &Path, embedded: &[(String, PathBuf)]) -> io::Result<()> {
+/// stands above (papers, the command) only reads results, so it does not count. Outside of the workspace, as a package of its own, the
+/// crates below are those of the version numbers that its manifest names: only its own sources can differ.
+fn version(here: &Path, embedded: &[(String, PathBuf)]) -> io::Result<()> {
     let mut sources: Vec<PathBuf> = embedded.iter().map(|f| f.1.clone()).collect();
+    let siblings = here.join("..");
     let mut crates = BTreeSet::new();
-    with_those_below(root, &env::var("CARGO_PKG_NAME").expect("cargo sets it"), &mut crates)?;
-    for name in crates {
-        sources_below(&root.join("crates").join(name).join("src"), &mut sources)?;
+    if here.join("../../xtask").is_dir() {
+        with_those_below(
+            &siblings,
+            &env::var("CARGO_PKG_NAME").expect("cargo sets it"),
+            &mut crates,
+        )?;
+        for name in crates {
+            sources_below(&siblings.join(name).join("src"), &mut sources)?;
+        }
+    } else {
+        sources_below(&here.join("src"), &mut sources)?;
     }
     sources.sort();
     let mut digest = 0xcbf2_9ce4_8422_2325u64;
@@ -47,18 +57,18 @@ fn version(root: &Path, embedded: &[(String, PathBuf)]) -> io::Result<()> {
 }
 
 /// A crate of the workspace and all that it depends on there, as their manifests say.
-fn with_those_below(root: &Path, name: &str, found: &mut BTreeSet<String>) -> io::Result<()> {
+fn with_those_below(crates: &Path, name: &str, found: &mut BTreeSet<String>) -> io::Result<()> {
     if !found.insert(name.to_owned()) {
         return Ok(());
     }
-    let manifest = root.join("crates").join(name).join("Cargo.toml");
+    let manifest = crates.join(name).join("Cargo.toml");
     println!("cargo:rerun-if-changed={}", manifest.display());
     for line in fs::read_to_string(&manifest)?.lines() {
         if let Some(below) = line
             .strip_suffix(".workspace = true")
             .filter(|n| n.starts_with("fencepost-"))
         {
-            with_those_below(root, below, found)?;
+            with_those_below(crates, below, found)?;
         }
     }
     Ok(())

@@ -17,6 +17,8 @@ mod fuzz;
 mod generate;
 #[cfg(test)]
 mod layers;
+#[cfg(test)]
+mod packages;
 mod rules;
 #[cfg(test)]
 mod size;

@@ -27,6 +27,40 @@
 //! # Ok::<(), fencepost_contract::recorded::LogError>(())
 //! ```
 //!
+//! # Judging one's own code
+//!
+//! Code written against the kernel's memory interface is recorded, and its recovery runs on every crash state:
+//!
+//! ```
+//! use fencepost_contract::ContractKind;
+//! use fencepost_contract::explore::{CrashCheck, CrashMem, RecordMem, Recorder, Verdict, plain};
+//! use fencepost_kernel::{Addr, At, CrashPoint, Fence, Flush, Mem, Val, Violation};
+//!
+//! const VALUE: Addr = Addr::pm(0x00);
+//! const FLAG: Addr = Addr::pm(0x40);
+//! fn publish(m: &mut RecordMem<'_>, fence: bool) {
+//!     m.store(At::new(VALUE), Val::lit(7));
+//!     m.flush(At::new(VALUE), Flush::Clwb);
+//!     if fence {
+//!         m.fence(Fence::Sfence);
+//!     }
+//!     m.store(At::new(FLAG), Val::lit(1));
+//! }
+//! fn recover(m: &mut CrashMem<'_>, _: &CrashPoint) -> Result<(), Violation> {
+//!     match (m.load(At::new(FLAG)).v, m.load(At::new(VALUE)).v) {
+//!         (1, 0) => Err(Violation::at(FLAG, "the flag is there, the value is not")),
+//!         _ => Ok(()),
+//!     }
+//! }
+//! let judge = |fence| {
+//!     let record = move |schedule| Recorder::new(schedule).thread(move |m| publish(m, fence)).run();
+//!     CrashCheck::new(ContractKind::Px86).each(record, |explorer, _| explorer.explore(&mut plain(recover)))
+//! };
+//! assert_eq!(judge(false)?.verdict, Verdict::Violated);
+//! assert_eq!(judge(true)?.verdict, Verdict::Clean);
+//! # Ok::<(), fencepost_contract::explore::CheckError>(())
+//! ```
+//!
 //! This crate depends on the kernel only. It must not see the machine: a checker that shares code with what it
 //! checks shares its mistakes.
 

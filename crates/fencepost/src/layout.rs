@@ -28,7 +28,7 @@ fn table_of(head: &[&str], rows: &[Vec<String>], width: u16) -> String {
     table.load_style(style);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(width);
-    table.set_header(head.iter().map(|h| Cell::new(h)));
+    table.set_header(head.iter().map(Cell::new));
     for row in rows {
         table.add_row(row.iter().map(Cell::new));
     }
