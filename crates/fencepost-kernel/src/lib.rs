@@ -41,6 +41,6 @@ pub use program::{CrashPoint, Flow, OpRecord, Program, Violation, resident, run_
 pub use ranges::Ranges;
 pub use replica::{EpochId, RemoteEpoch, ReplicaEvent, Transaction, Transactions};
 pub use rng::Stream;
-pub use span::Span;
+pub use span::{Footprint, Span};
 pub use trace::{Dependence, StoreInfo, Trace, TraceEvent, TraceKind};
 pub use units::{Addr, Bytes, CoreId, Divider, HartId, Hertz, LineAddr, Ps, StoreId};

@@ -4,7 +4,7 @@ use crate::dialect::Logging;
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
 use crate::pm::Pm;
-use crate::span::Span;
+use crate::span::{Footprint, Span};
 use crate::units::{Addr, LINE_BYTES, LineAddr};
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -82,6 +82,8 @@ pub trait Program: Clone + Send + Sync + 'static {
     /// so, such a load is a violation.
     const RACES: bool = false;
 
+    /// How much memory its layout takes, whatever of it a run touches: what lies beyond does not exist for recovery.
+    fn footprint(&self) -> Footprint;
     /// Builds the initial structure. Untimed; the image it leaves is durable.
     fn setup<M: Mem>(&self, m: &mut M);
     /// The data that stays in a cache of sufficient size while the program runs, hottest first: it is read before measuring begins. Logs

@@ -1,6 +1,6 @@
-//! Ranges of addresses.
+//! Ranges of addresses, and how far memory reaches.
 
-use crate::units::{Addr, LINE_BYTES, LineAddr};
+use crate::units::{Addr, Bytes, LINE_BYTES, LineAddr};
 
 /// A range of addresses.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,15 @@ impl Span {
             len => (first, (self.at.0 + len - 1) / LINE_BYTES - first.0 + 1),
         }
     }
+}
+
+/// How much of each memory a program may touch: everything below is its own, from the first byte of either memory on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// Volatile memory: locks and volatile indexes.
+    pub dram: Bytes,
+    /// Persistent memory: structures, logs and allocation pools.
+    pub pm: Bytes,
 }
 
 #[cfg(test)]

@@ -76,9 +76,6 @@ impl Described for CommitStore {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// What one operation stores.
@@ -173,6 +170,9 @@ impl Program for CommitStore {
     type Audit = RegisterAudit;
     type Model = Registers;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, _m: &mut M) {}
     fn ranges(&self, thread: u32) -> Vec<Span> {
         self.rt.ranges(thread, vec![self.slots.span()])

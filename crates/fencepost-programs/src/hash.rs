@@ -117,9 +117,6 @@ impl Described for Hash {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// State between two steps of the audit: the next bucket of the run, and what is known so far.
@@ -234,6 +231,9 @@ impl Program for Hash {
     type Audit = HashAudit;
     type Model = HashModel;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         for (i, (key, value)) in self.dict.preloaded().enumerate() {
             let item = self.linked.planted.at(i as u64);

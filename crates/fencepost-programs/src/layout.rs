@@ -1,6 +1,7 @@
 //! Where things lie: fixed offsets, handed out once when a program is built.
 
 use crate::small::Small;
+pub use fencepost_kernel::Footprint;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Bytes, Mem, Pm, Span, Val};
 
@@ -12,15 +13,6 @@ const FIRST: u64 = 4096;
 pub struct Layout {
     dram: u64,
     pm: u64,
-}
-
-/// How much of each memory a program may touch.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Footprint {
-    /// Volatile memory: locks and volatile indexes.
-    pub dram: Bytes,
-    /// Persistent memory: structures, logs and allocation pools.
-    pub pm: Bytes,
 }
 
 impl Default for Layout {

@@ -121,9 +121,6 @@ impl Described for Ll {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// State between two steps of the audit.
@@ -274,6 +271,9 @@ impl Program for Ll {
     type Audit = LlAudit;
     type Model = LlModel;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         // From the last key to the first, each before what its list holds so far.
         for (i, (key, value)) in self.dict.preloaded().enumerate().rev() {

@@ -114,9 +114,6 @@ impl Described for Pc {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// One update: a key and the value that every word of its entry gets.
@@ -295,6 +292,9 @@ impl Program for Pc {
     type Audit = RegisterAudit;
     type Model = Registers;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         for i in 0..self.params.entries {
             let (key, item) = (i + 1, self.items.at(i));

@@ -125,9 +125,6 @@ impl Described for Redis {
             params,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Redis {
@@ -226,6 +223,9 @@ impl Program for Redis {
     type Model = Registers;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         for i in 0..self.params.preload {
             let (entry, object) = (self.entries.at::<M::Dep>(i), self.objects.at::<M::Dep>(i));

@@ -1,7 +1,6 @@
 //! What a program is built from, how programs describe themselves, and why one may be refused.
 
 use crate::choices::{Scheme, Variant};
-use crate::layout::Footprint;
 use fencepost_kernel::params::{Field, ParamError, Params, Raw};
 use fencepost_kernel::{Honours, Program, Transactions};
 
@@ -145,8 +144,6 @@ pub trait Described: Program {
     fn fields() -> Vec<Field>;
     /// Builds it. The registry has checked scheme, variant and thread count.
     fn build(settings: &Settings) -> Result<Self, ProgramError>;
-    /// How much memory it may touch.
-    fn footprint(&self) -> Footprint;
 
     /// What clients do that persist over a network beside it; `None`: they keep to memory of their own.
     fn clients(&self, _seed: u64) -> Option<Transactions> {

@@ -112,9 +112,6 @@ impl Described for Sps {
             params,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// One swap: two different entries.
@@ -247,6 +244,9 @@ impl Program for Sps {
     type Audit = RegisterAudit;
     type Model = Registers;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         for i in 0..self.params.entries {
             for w in 0..self.words() {

@@ -112,9 +112,6 @@ impl Described for Ssca2 {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Ssca2 {
@@ -203,6 +200,9 @@ impl Program for Ssca2 {
     type Model = Ssca2Model;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, _m: &mut M) {}
     fn resident(&self) -> Vec<Span> {
         vec![self.counts.span(), self.adjacency.span()]

@@ -98,6 +98,7 @@ pub fn in_flight(
     let prefix = format!("{}@0", ReplayKey::flight(resolved, &contract).encode());
     then(
         Explorer::new(&space)
+            .memory(oracle.extent())
             .budget(Budget::States(IN_FLIGHT))
             .beside_others(IN_FLIGHT_STEPS)
             .prefix(prefix),

@@ -124,7 +124,7 @@ pub fn interrupt(
             continue;
         };
         let image = first.space.graph.image_of(|n: NodeId| durable[n.index()]);
-        let Some(space) = space_of(contract, &tape, &image, crash, first.extent()) else {
+        let Some(space) = space_of(contract, &tape, &image, crash, first.extent) else {
             continue;
         };
         report.fenced |= is_fenced(&tape);
@@ -186,7 +186,7 @@ pub fn replay(
         .ok_or(ReplayError::OtherExecution("recovery was not interrupted there"))?;
     let tape = tape_of(subject, path, crash, &first.rules, &mut Tally::default())?.ok_or_else(other)?;
     let image = first.space.graph.image_of(|n: NodeId| durable[n.index()]);
-    let space = space_of(contract, &tape, &image, crash, first.extent()).ok_or_else(other)?;
+    let space = space_of(contract, &tape, &image, crash, first.extent).ok_or_else(other)?;
     let found = explorer(&space).replay_state(subject, "", second)?;
     Ok(match (found.verdict, found.witness) {
         (Err(why), Some(witness)) => Err((why, witness)),

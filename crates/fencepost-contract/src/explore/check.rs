@@ -7,7 +7,7 @@ use super::report::{Budget, Report, Verdict};
 use super::search::{ExploreError, Subject};
 use super::{Oracle, steps};
 use crate::contracts::Contract;
-use crate::graph::CrashSpace;
+use crate::graph::{CrashSpace, Extent};
 use fencepost_kernel::{Dialect, Program};
 use rustc_hash::FxHashSet;
 use std::time::{Duration, Instant};
@@ -197,7 +197,8 @@ impl CrashCheck {
             |schedule| record_program(program, run.dialect, run.threads, run.ops, run.ack_every, schedule),
             |explorer, recording| {
                 let oracle = Oracle::new(program, &recording.trace.ops);
-                explorer.explore(&mut steps(&oracle))
+                let memory = Extent::of_layout(program.footprint());
+                explorer.memory(memory).explore(&mut steps(&oracle))
             },
         )
     }
@@ -208,7 +209,8 @@ impl CrashCheck {
         let recording = record_program(program, run.dialect, run.threads, run.ops, run.ack_every, schedule)?;
         let space = self.contract.space(&recording.trace, &recording.initial);
         let oracle = Oracle::new(program, &recording.trace.ops);
-        Ok(self.explorer(&space).replay(&mut steps(&oracle), id)?)
+        let memory = Extent::of_layout(program.footprint());
+        Ok(self.explorer(&space).memory(memory).replay(&mut steps(&oracle), id)?)
     }
     /// The same for other recoveries.
     pub fn replay(

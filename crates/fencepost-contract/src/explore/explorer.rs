@@ -45,6 +45,8 @@ pub struct Explorer<'s> {
     pub(super) counting: u64,
     /// Whether what cannot be explored exactly is left out, instead of the states near its ends being tried.
     pub(super) exact_only: bool,
+    /// The memory that exists for recovery.
+    pub(super) extent: Extent,
     /// The contract under which recovery itself is interrupted, if it is.
     pub(super) again: Option<Contract>,
 }
@@ -80,8 +82,14 @@ impl<'s> Explorer<'s> {
             steps: u64::MAX,
             counting: 50_000_000,
             exact_only: false,
+            extent: space.history.extent,
             again: None,
         }
+    }
+    /// The memory that exists for recovery; a little more than the execution touched, unless this says so.
+    pub fn memory(mut self, extent: Extent) -> Self {
+        self.extent = extent;
+        self
     }
     /// Limits the work.
     pub fn budget(mut self, budget: Budget) -> Self {
@@ -159,10 +167,6 @@ impl<'s> Explorer<'s> {
         });
         musts.chain(points).fold(self.order.digest(), fold)
     }
-    /// The memory that the execution used.
-    pub(super) fn extent(&self) -> Extent {
-        self.space.history.extent
-    }
     /// Runs recovery on the one state that a replay id, taken apart, names.
     pub(super) fn replay_state(
         &self,
@@ -211,7 +215,7 @@ impl<'s> Explorer<'s> {
     /// A path before the first failure point.
     pub(super) fn path(&self) -> Path {
         let mut path = Path::new(Known::new(Rc::clone(&self.order)));
-        path.watch.extent = self.extent();
+        path.watch.extent = self.extent;
         path
     }
     /// Moves `path` on to the failure point after the one it stands at.

@@ -8,6 +8,7 @@ use super::search::Subject;
 use super::steps::steps;
 use super::stop::Stop;
 use super::watch::Watch;
+use crate::graph::Extent;
 use fencepost_kernel::{CrashPoint, Flow, Image, Program, Violation};
 
 /// Memory operations, and steps, after which a recovery of one image counts as endless.
@@ -17,6 +18,8 @@ const ENDLESS: u64 = 1 << 24;
 pub trait AnyOracle: Sealed {
     /// The same in step form, for an explorer.
     fn subject(&self) -> Box<dyn Subject + '_>;
+    /// The memory that exists for the program.
+    fn extent(&self) -> Extent;
 }
 mod sealed {
     use super::{CrashPoint, Image, Violation, Watch};
@@ -31,6 +34,9 @@ mod sealed {
 impl<P: Program> AnyOracle for Oracle<'_, P> {
     fn subject(&self) -> Box<dyn Subject + '_> {
         Box::new(steps(self))
+    }
+    fn extent(&self) -> Extent {
+        Extent::of_layout(self.program().footprint())
     }
 }
 impl<P: Program> Sealed for Oracle<'_, P> {

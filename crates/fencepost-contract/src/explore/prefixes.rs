@@ -92,11 +92,6 @@ pub struct PrefixCheck<'a> {
 impl<'a> PrefixCheck<'a> {
     /// Examines every crash point of a run that started from the durable memory `initial`.
     pub fn new(oracle: &'a dyn AnyOracle, initial: &'a Image, trace: &'a Trace, log: &'a PersistLog) -> Self {
-        let loaded = trace.events.iter().filter_map(|e| match e.kind {
-            TraceKind::Load { addr, .. } | TraceKind::Rmw { addr, .. } => Some(addr),
-            _ => None,
-        });
-        let touched = trace.stores.iter().map(|s| s.addr).chain(loaded);
         PrefixCheck {
             oracle,
             initial,
@@ -105,7 +100,7 @@ impl<'a> PrefixCheck<'a> {
             budget: u64::MAX,
             until: None,
             again: None,
-            extent: Extent::of(initial, touched),
+            extent: oracle.extent(),
         }
     }
     /// Examines only so many crash points, evenly spread (the end always among them).

@@ -1,14 +1,15 @@
 //! Which addresses there are.
 
 use fencepost_kernel::units::PM_BASE;
-use fencepost_kernel::{Addr, Image};
+use fencepost_kernel::{Addr, Footprint, Image};
 
 /// Addresses below this one are the null page: a null pointer plus the offset of a field.
 const NULL_PAGE: u64 = 4096;
-/// How far beyond the highest address of the execution recovery may go: free memory that it knows of.
+/// How far beyond the highest address of an execution recovery may go, where no layout is known: free memory that it
+/// knows of.
 const SLACK: u64 = 16 << 20;
-/// The memory that exists: everything from the null page up to a little beyond the highest address that the setup or
-/// the execution touched, in DRAM and in persistent memory.
+/// The memory that exists, in DRAM and in persistent memory: everything from the null page up to the end of the
+/// program's layout; where none is known, up to a little beyond the highest address that the setup or the execution touched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
     dram_end: u64,
@@ -25,7 +26,14 @@ impl Extent {
         dram_end: u64::MAX,
         pm_end: u64::MAX,
     };
-    /// Memory of an execution: what the image `initial` holds, and the addresses `touched`.
+    /// Memory of a program with this layout.
+    pub fn of_layout(layout: Footprint) -> Extent {
+        Extent {
+            dram_end: layout.dram.0.min(PM_BASE),
+            pm_end: PM_BASE.saturating_add(layout.pm.0),
+        }
+    }
+    /// Memory of an execution without a known layout: what the image `initial` holds, and the addresses `touched`.
     pub fn of(initial: &Image, touched: impl Iterator<Item = Addr>) -> Extent {
         let lines = initial.pm_lines().last().map(|l| Addr(l.base().0 + 63));
         let mut ends = [0, PM_BASE];
@@ -57,6 +65,20 @@ impl Extent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fencepost_kernel::units::Bytes;
+    #[test]
+    fn memory_ends_where_the_layout_does() {
+        let [dram, pm] = [Bytes(0x5000), Bytes(0x9000)];
+        let extent = Extent::of_layout(Footprint { dram, pm });
+        let last = [Addr(0x4ff8), Addr::pm(0x8ff8)];
+        assert!(last.iter().all(|at| extent.fault(*at, 8).is_none()));
+        for at in last {
+            assert_eq!(
+                extent.fault(Addr(at.0 + 8), 8),
+                Some("an address where there is no memory")
+            );
+        }
+    }
     #[test]
     fn memory_ends_a_little_beyond_what_was_touched() {
         let touched = [Addr(0x5000), Addr::pm(0x100)];

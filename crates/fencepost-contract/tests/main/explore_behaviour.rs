@@ -3,7 +3,9 @@
 use crate::explore_common::lines;
 use fencepost_contract::explore::{CrashMem, Deviation, ExploreError, Explorer, Oracle, Steps, Verdict, plain, steps};
 use fencepost_contract::{CrashSpace, FailurePoint};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation};
+use fencepost_kernel::{
+    Addr, At, Bytes, CrashPoint, Flow, Footprint, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation,
+};
 use std::cell::Cell;
 
 #[test]
@@ -264,6 +266,12 @@ impl Program for Promise {
     type Rebuild = ();
     type Audit = u32;
     type Model = ();
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            dram: Bytes(4096),
+            pm: Bytes(64),
+        }
+    }
     fn setup<M: Mem>(&self, _: &mut M) {}
     fn input(&self, _: u32, _: u32) {}
     fn op<M: Mem>(&self, _: &mut Pm<'_, M>, _: u32, _: u32, (): &()) -> Result<Outcome, Rollback> {

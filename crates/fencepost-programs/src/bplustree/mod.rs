@@ -111,9 +111,6 @@ impl Described for BPlusTree {
             footprint,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// Nodes on each level of the preloaded tree, leaves first: half-full leaves, and inner nodes of half as many children.
@@ -218,6 +215,9 @@ impl Program for BPlusTree {
     type Model = KeyModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let sizes = level_sizes(self.dict.preload, self.shape.pairs);
         let mut level = self.plant_leaves(m, sizes[0]);

@@ -110,9 +110,6 @@ impl Described for BTree {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl BTree {
@@ -172,6 +169,9 @@ impl Program for BTree {
     type Model = KeyModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
         let root = self.plant(m, &pairs, height(pairs.len() as u64, self.shape.pairs), &mut 0);

@@ -106,9 +106,6 @@ impl Described for Cq {
             footprint,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 /// State between two steps of recovery.
@@ -251,6 +248,9 @@ impl Program for Cq {
     type Audit = CqAudit;
     type Model = CqModel;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let n = u64::from(self.params.preload);
         for i in 0..=n {

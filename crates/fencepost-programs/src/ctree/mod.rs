@@ -109,9 +109,6 @@ impl Described for Ctree {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Ctree {
@@ -227,6 +224,9 @@ impl Program for Ctree {
     type Model = KeyModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let mut keys: Vec<(u64, u64)> = self.inserts.preloaded().collect();
         keys.sort_unstable();

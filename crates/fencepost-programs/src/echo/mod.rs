@@ -144,9 +144,6 @@ impl Described for Echo {
             params,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Echo {
@@ -258,6 +255,9 @@ impl Program for Echo {
     type Model = EchoModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.master.plant(m);
     }

@@ -119,9 +119,6 @@ impl Described for Hashmap {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Hashmap {
@@ -208,6 +205,9 @@ impl Program for Hashmap {
     type Model = KeyModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let buckets = self.table.first::<M>(m, self.inserts.preload);
         let nbuckets = m.load(buckets).v;

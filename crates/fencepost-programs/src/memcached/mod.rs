@@ -169,9 +169,6 @@ impl Described for Memcached {
             params,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Memcached {
@@ -284,6 +281,9 @@ impl Program for Memcached {
     type Model = Registers;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let (mut next, mut store) = (0, |at: At<M::Dep>, v| m.store(at, Val::lit(v)));
         let mut planted = Vec::new();

@@ -113,9 +113,6 @@ impl Described for Ycsb {
             params,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Ycsb {
@@ -175,6 +172,9 @@ impl Program for Ycsb {
     type Model = Registers;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         for key in 1..=self.params.keys {
             let tuple = self.tuples.at::<M::Dep>(key - 1);

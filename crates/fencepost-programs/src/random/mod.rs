@@ -98,9 +98,6 @@ impl Described for Random {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
     /// On the program's own lines, of which it must leave the last words alone.
     fn clients(&self, seed: u64) -> Option<Transactions> {
         let Plan { params, persistent, .. } = &self.plan;
@@ -242,6 +239,9 @@ impl Program for Random {
     type Model = Model;
     const RACES: bool = true;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, _: &mut M) {}
     fn ranges(&self, _: u32) -> Vec<Span> {
         self.plan.ranges()

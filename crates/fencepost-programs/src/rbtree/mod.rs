@@ -83,9 +83,6 @@ impl Described for RbTree {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl RbTree {
@@ -164,6 +161,9 @@ impl Program for RbTree {
     type Model = KeyModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         let keys: Vec<(u64, u64)> = self.dict.preloaded().collect();
         // Halving keeps every level full but the last: depth `d` is incomplete when 2^d <= n+1 < 2^(d+1).

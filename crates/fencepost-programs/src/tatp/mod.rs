@@ -110,9 +110,6 @@ impl Described for Tatp {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Tatp {
@@ -319,6 +316,9 @@ impl Program for Tatp {
     type Audit = RegisterAudit;
     type Model = Registers;
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.fill(m);
     }

@@ -200,9 +200,6 @@ impl Described for Tpcc {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Tpcc {
@@ -266,6 +263,9 @@ impl Program for Tpcc {
     type Model = TpccModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.fill(m);
         if let Some(more) = &self.more {

@@ -138,9 +138,6 @@ impl Described for Vacation {
             params,
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Vacation {
@@ -253,6 +250,9 @@ impl Program for Vacation {
     type Model = VacationModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.plant(m);
         (0..self.params.preload).for_each(|i| self.customers.plant(m, self.planted.at(i), i + 1));

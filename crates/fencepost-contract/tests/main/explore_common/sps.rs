@@ -1,8 +1,8 @@
 //! A program for tests and benches: array swaps under a lock, protected by an undo log whose flag is its commit store.
 
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Dialect, Fence, Flow, Flush, LogPath, Logging, Mem, OpRecord, Outcome, Pm, Program, Rollback,
-    Val, Violation, rng,
+    Addr, At, Bytes, CrashPoint, Dialect, Fence, Flow, Flush, Footprint, LogPath, Logging, Mem, OpRecord, Outcome, Pm,
+    Program, Rollback, Val, Violation, rng,
 };
 
 /// x86 with flush and fence, memory controller inside the persistence domain.
@@ -82,6 +82,12 @@ impl Program for Sps {
     type Audit = Range;
     type Model = Versions;
 
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            dram: Bytes(4096),
+            pm: Bytes(u64::from(self.threads) * 128 + self.cells * 64),
+        }
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         for i in 0..self.cells {
             m.store(At::new(self.cell(i)), Val::lit(i + 1));

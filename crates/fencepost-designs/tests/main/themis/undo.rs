@@ -5,8 +5,8 @@ use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{CrashCheck, Oracle, ProgramRun, Verdict, check_prefixes};
 use fencepost_designs::{Environment, find};
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Dialect, Flow, Image, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val, Violation,
-    run_thread,
+    Addr, At, Bytes, CrashPoint, Dialect, Flow, Footprint, Image, Mem, OpRecord, Outcome, Pm, Program, Rollback, Val,
+    Violation, run_thread,
 };
 use fencepost_machine::RunReport;
 use std::num::NonZeroU64;
@@ -39,6 +39,12 @@ impl Program for Accounts {
     type Audit = (u32, Vec<u32>, Vec<u32>);
     type Model = ();
 
+    fn footprint(&self) -> Footprint {
+        Footprint {
+            dram: Bytes(4096),
+            pm: Bytes(Accounts::base(self.threads)),
+        }
+    }
     fn setup<M: Mem>(&self, _: &mut M) {}
     fn input(&self, _: u32, _: u32) {}
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, (): &()) -> Result<Outcome, Rollback> {

@@ -126,9 +126,6 @@ impl Described for Tpcc {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Tpcc {
@@ -281,6 +278,9 @@ impl Program for Tpcc {
     type Model = TpccModel;
     recovered_by_logs!();
 
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.schema.plant(m);
     }
