@@ -7,7 +7,7 @@
 //! non-temporal ones, releases and atomics. Only locks are taken and released.
 
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, HartId, Image, StoreId, TxId};
+use fencepost_kernel::{Addr, HartId, Image, LineAddr, StoreId, TxId};
 use std::collections::VecDeque;
 
 /// Stores of one transaction that may still be rolled back.
@@ -80,8 +80,10 @@ impl Journal {
         }
     }
     /// Restores memory, functional and coherent, to before transaction `tx` of `hart`; its thread must re-run from there.
-    pub fn roll_back(&mut self, hart: HartId, tx: TxId, functional: &mut Image, coherent: &mut Image) {
+    /// Answers the lines of which coherent memory was restored, in order, each once.
+    pub fn roll_back(&mut self, hart: HartId, tx: TxId, functional: &mut Image, coherent: &mut Image) -> Vec<LineAddr> {
         let thread = &mut self.threads[hart.index()];
+        let mut lines = Vec::new();
         while thread.live.back().is_some_and(|t| t.tx >= tx) {
             let Some(t) = thread.live.pop_back() else { break };
             for (addr, old) in t.functional.into_iter().rev() {
@@ -93,9 +95,13 @@ impl Journal {
             );
             for (addr, old, by) in t.performed.into_iter().rev().filter(|_| !lost) {
                 coherent.set_word(addr, old, by);
+                lines.push(addr.line());
             }
             thread.pending = Some(thread.pending.map_or(t.op, |p| p.min(t.op)));
         }
+        lines.sort_unstable();
+        lines.dedup();
+        lines
     }
     /// Takes the operation from which `hart` must re-run, if it was rolled back.
     pub fn take_pending(&mut self, hart: HartId) -> Option<u32> {
@@ -122,7 +128,8 @@ mod tests {
             run(&mut j, &mut m, tx, value);
         }
         let mut coherent = m.clone();
-        j.roll_back(H, TxId(2), &mut m, &mut coherent);
+        let restored = j.roll_back(H, TxId(2), &mut m, &mut coherent);
+        assert_eq!(restored, [a.line()], "stored to twice");
         assert_eq!((m.word(a), coherent.word(a)), (5, 5));
         assert_eq!(coherent.writer(a), StoreId::from_index(1));
         assert_eq!((j.take_pending(H), j.take_pending(H)), (Some(11), None));

@@ -118,15 +118,20 @@ impl Hierarchy {
         }
         Some(found)
     }
-    /// After a roll-back: every copy of a line goes back with memory.
-    pub(super) fn refresh_words(&mut self, newest: impl Fn(LineAddr) -> LineData) {
+    /// After a roll-back: every copy of the line goes back with memory.
+    pub(super) fn refresh_words(&mut self, line: LineAddr, newest: &LineData) {
         let Some(held) = &mut self.held else { return };
-        for ((_, line), words) in &mut held.lines {
-            *words = newest(*line).words;
+        let cores = (0..self.cores.len() as u8).map(CoreId);
+        let private = cores.flat_map(|c| [Level::L1(c), Level::L2(c)]);
+        for level in private.chain([Level::Llc]) {
+            if let Some(words) = held.lines.get_mut(&(level_key(level), line)) {
+                *words = newest.words;
+            }
         }
-        for m in self.cores.iter_mut().flat_map(|c| c.misses.iter_mut()) {
+        let misses = self.cores.iter_mut().flat_map(|c| c.misses.iter_mut());
+        for m in misses.filter(|m| m.line == line) {
             // Also what memory is still being asked for: a roll-back takes effect everywhere at once.
-            m.words = m.fill.map(|_| Box::new(newest(m.line).words));
+            m.words = m.fill.map(|_| Box::new(newest.words));
         }
     }
 }

@@ -268,12 +268,17 @@ impl Hierarchy {
         all.dedup();
         all
     }
-    /// Lines on their way between caches carry bytes of their own: brings them up to date after a roll-back.
-    pub fn refresh(&mut self, newest: impl Fn(LineAddr) -> LineData + Copy) {
+    /// After a roll-back: copies of a line, and what of it is on its way, go back with memory. Of persistent memory, whatever
+    /// left the caches for its controller was the design's to let go.
+    pub fn refresh(&mut self, line: LineAddr, newest: &LineData) {
         let buffers = self.cores.iter_mut().map(|c| &mut c.write_back);
-        for d in buffers.chain([&mut self.llc.write_back]).flatten() {
-            d.data = newest(d.way.line);
+        let buffers = buffers.chain([&mut self.llc.write_back]).flatten();
+        for d in buffers.filter(|d| d.way.line == line) {
+            d.data = *newest;
         }
-        self.refresh_words(newest);
+        if !line.is_persistent() {
+            self.interfaces[Side::Dram as usize].outgoing.restore(line, newest);
+        }
+        self.refresh_words(line, newest);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::notify::Notify;
 use crate::seam::Write;
-use fencepost_kernel::{LineAddr, Ps};
+use fencepost_kernel::{LineAddr, LineData, Ps};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -48,6 +48,13 @@ impl WaitingWrites {
             since,
             behind,
         });
+    }
+    /// Writes to a line carry these bytes now: those that they had were rolled back.
+    pub fn restore(&mut self, line: LineAddr, data: &LineData) {
+        if self.of_line.contains_key(&line) {
+            let writes = self.writes.iter_mut().map(|w| &mut w.write);
+            writes.filter(|w| w.line == line).for_each(|w| w.data = *data);
+        }
     }
     /// The one at a position.
     #[inline]

@@ -3,8 +3,8 @@
 use super::report::Counters;
 use super::threads::Rest;
 use crate::core::{HardwareThread, ThreadProgress};
-use crate::memory::MemEvent;
-use crate::network::Network;
+use crate::memory::{MemEvent, MemStats};
+use crate::network::{Network, NetworkReport};
 use fencepost_kernel::{HartId, Image, Ps};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,9 @@ pub(super) struct Start {
     pub time: Ps,
     pub threads: Vec<ThreadProgress>,
     pub counters: Counters,
+    pub dram: MemStats,
+    pub pm: MemStats,
+    pub network: Option<NetworkReport>,
     pub design_counts: Vec<u64>,
     pub histograms: Vec<BTreeMap<u64, u64>>,
     pub log: u64,
@@ -80,6 +83,9 @@ impl Machine {
             time: begins,
             threads: self.threads.iter_mut().map(up_to_here).collect(),
             counters: self.counters(),
+            dram: self.rest.sys.dram.controller.stats().clone(),
+            pm: self.rest.sys.pm.controller.stats().clone(),
+            network: self.network.as_ref().map(Network::counted),
             design_counts: self.rest.sys.design_counts.clone(),
             histograms: self.rest.sys.histograms.clone(),
             log: self.rest.sys.log.len(),

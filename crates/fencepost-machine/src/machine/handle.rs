@@ -169,9 +169,15 @@ impl Cx for Handle<'_> {
     fn roll_back(&mut self, hart: HartId, tx: TxId) {
         let mut functional = self.sys.functional.borrow_mut();
         let mut journal = self.sys.journal.borrow_mut();
-        journal.roll_back(hart, tx, &mut functional, &mut self.sys.coherent);
-        let coherent = &self.sys.coherent;
-        self.hier.refresh(|line| coherent.line(line));
+        let restored = journal.roll_back(hart, tx, &mut functional, &mut self.sys.coherent);
+        for line in restored {
+            let data = self.sys.coherent.line(line);
+            self.hier.refresh(line, &data);
+            // Whether bytes of persistent memory may be under way is the design's business.
+            if !line.is_persistent() {
+                self.sys.dram.controller.restore(line, &data);
+            }
+        }
     }
     fn retire(&mut self, hart: HartId, tx: TxId) {
         self.sys.journal.borrow_mut().retire(hart, tx);

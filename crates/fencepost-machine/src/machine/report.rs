@@ -38,7 +38,8 @@ pub struct Counters {
     pub memory_writes: [u64; 2],
     /// Loads whose functional and timing values differ: a data race, or a bug.
     pub races: u64,
-    /// Reads for which memory did not hold the newest bytes: a design lost a write. Looked for in checked runs.
+    /// Reads for which memory did not hold the newest bytes: a design lost a write. Looked for in checked runs, from the
+    /// beginning: a defect is one in the warm-up too.
     pub stale_reads: u64,
     /// Sum over misses of the time from the miss to its data.
     pub miss_time: Ps,
@@ -89,7 +90,7 @@ impl Counters {
             memory_reads: both(&self.memory_reads, &start.memory_reads),
             memory_writes: both(&self.memory_writes, &start.memory_writes),
             races: self.races - start.races,
-            stale_reads: self.stale_reads - start.stale_reads,
+            stale_reads: self.stale_reads,
             miss_time: self.miss_time - start.miss_time,
         }
     }
@@ -123,9 +124,9 @@ pub struct RunReport {
     pub harts: Vec<HartReport>,
     /// Machine counters of the measured part.
     pub counters: Counters,
-    /// Counters of the volatile memory's controller, from the beginning.
+    /// Counters of the volatile memory's controller (measured part).
     pub dram: MemStats,
-    /// Counters of the persistent memory's controller, from the beginning.
+    /// Counters of the persistent memory's controller (measured part).
     pub pm: MemStats,
     /// The design's counters, in the order it declares them (measured part).
     pub design_counts: Vec<u64>,
@@ -159,7 +160,7 @@ pub struct RunReport {
     pub left_dirty: usize,
     /// A rule of the mechanism that the run broke, as the design's own monitor saw it.
     pub broken_rule: Option<String>,
-    /// What clients did over the network, if there were any.
+    /// What clients did over the network, if there were any (measured part; the journal is whole).
     pub network: Option<NetworkReport>,
     /// Events handled, from the beginning.
     pub events: u64,

@@ -4,7 +4,7 @@ use super::compose::{Machine, Start};
 use super::report::{Counters, HartReport, RunReport};
 use super::threads::Rest;
 use crate::core::TraceRecorder;
-use crate::network::Network;
+use crate::memory::MemStats;
 use fencepost_kernel::Ps;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,9 @@ impl Machine {
             time: Ps::ZERO,
             threads: vec![Default::default(); self.threads.len()],
             counters: Counters::default(),
+            dram: MemStats::default(),
+            pm: MemStats::default(),
+            network: None,
             design_counts: vec![0; self.rest.sys.design_counts.len()],
             histograms: vec![BTreeMap::new(); self.rest.sys.histograms.len()],
             log: 0,
@@ -43,8 +46,8 @@ impl Machine {
             drain_time: sys.now().saturating_sub(end),
             harts,
             counters,
-            dram: sys.dram.controller.stats().clone(),
-            pm: sys.pm.controller.stats().clone(),
+            dram: sys.dram.controller.stats().since(&start.dram),
+            pm: sys.pm.controller.stats().since(&start.pm),
             design_counts: sys
                 .design_counts
                 .iter()
@@ -64,7 +67,7 @@ impl Machine {
             coherent: sys.coherent,
             left_dirty,
             broken_rule: design.broken_rule(),
-            network: self.network.map(Network::into_report),
+            network: self.network.map(|n| n.into_report(start.network.as_ref(), start.time)),
             events,
             simulated,
         }

@@ -142,6 +142,13 @@ impl Controller {
             c.cached(line, data);
         }
     }
+    /// A roll-back restored a line of volatile memory: queued writes of it, and the medium, have its bytes from now on.
+    pub(crate) fn restore(&mut self, line: LineAddr, data: &LineData) {
+        self.writes.restore(line, data);
+        if let Some(c) = &mut self.contents {
+            c.stored(line, data);
+        }
+    }
     /// The bytes that a read returned, where bytes are kept.
     pub(crate) fn answer(&mut self, id: ReadId) -> Option<[u64; 8]> {
         self.contents.as_mut()?.take(id)

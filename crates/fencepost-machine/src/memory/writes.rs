@@ -350,6 +350,15 @@ impl Writes {
     pub fn forward(&self, line: LineAddr) -> Option<&LineData> {
         self.newest.get(line).map(|s| &self.entries[s as usize].write.data)
     }
+    /// Every write of a line that is not in the medium yet has these bytes from now on.
+    pub fn restore(&mut self, line: LineAddr, data: &LineData) {
+        let mut slot = self.newest.get(line);
+        while let Some(s) = slot {
+            let e = &mut self.entries[s as usize];
+            e.write.data = *data;
+            slot = e.older;
+        }
+    }
     /// Opens or closes a queue for new writes.
     pub fn gate(&mut self, queue: u8, open: bool) {
         self.queues[usize::from(queue)].gate_open = open;

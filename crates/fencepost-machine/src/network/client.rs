@@ -49,6 +49,24 @@ pub struct ClientReport {
     pub again: u64,
 }
 
+impl ClientReport {
+    /// What was added since an earlier copy of it; times of day count from `begins`. A block whose first wait timed out before
+    /// that may have been at the server for longer than was waited since: it counts for as long as the wait.
+    pub(super) fn since(&self, start: &ClientReport, begins: Ps) -> ClientReport {
+        let persist = self.persist - start.persist;
+        ClientReport {
+            transactions: self.transactions - start.transactions,
+            persisted: self.persisted - start.persisted,
+            finished: self.finished.saturating_sub(begins),
+            compute: self.compute - start.compute,
+            persist,
+            at_server: (self.at_server - start.at_server).min(persist),
+            round_trips: self.round_trips - start.round_trips,
+            again: self.again - start.again,
+        }
+    }
+}
+
 /// A client node.
 #[derive(Clone, Debug)]
 pub(super) struct Client {

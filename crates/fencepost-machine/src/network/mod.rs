@@ -99,10 +99,25 @@ impl Network {
         let empty = |c: &Channel| c.wire.is_empty() && c.arrived.is_empty();
         self.clients.iter().all(ended) && self.server.channels.iter().all(empty)
     }
-    /// What it leaves behind.
-    pub fn into_report(mut self) -> NetworkReport {
-        self.report.clients = self.clients.into_iter().map(|c| c.report).collect();
+    /// What it leaves behind: the journal whole, the rest without what was counted by `begins`, when the measured part began.
+    pub fn into_report(mut self, start: Option<&NetworkReport>, begins: Ps) -> NetworkReport {
+        let counted = self.counted();
+        (self.report.clients, self.report.lost) = (counted.clients, counted.lost);
+        if let Some(start) = start {
+            self.report.lost -= start.lost;
+            for (client, before) in self.report.clients.iter_mut().zip(&start.clients) {
+                *client = client.since(before, begins);
+            }
+        }
         self.report
+    }
+    /// What clients did so far, without the journal.
+    pub fn counted(&self) -> NetworkReport {
+        NetworkReport {
+            clients: self.clients.iter().map(|c| c.report.clone()).collect(),
+            journal: Vec::new(),
+            lost: self.report.lost,
+        }
     }
     /// Who waits for what: printed when the machine is stuck.
     pub fn explain(&self) -> String {

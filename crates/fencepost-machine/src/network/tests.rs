@@ -81,7 +81,7 @@ fn run(spec: &NetworkSpec, work: Transactions, server: &mut Server) -> (NetworkR
         network.step(server, step);
     }
     assert!(network.is_finished(), "{}", network.explain());
-    (network.into_report(), end)
+    (network.into_report(None, Ps::ZERO), end)
 }
 const BLOCK: Ps = Ps(512_000);
 fn times(n: u64, t: Ps) -> Ps {
