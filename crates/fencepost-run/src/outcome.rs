@@ -116,13 +116,21 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
     ]
 }
 
-/// What was asked for and has no effect in this run; or that its instruction counts are estimates.
+/// What was asked for and has no effect in this run; and that its instruction counts are estimates.
 fn note(resolved: &Resolved) -> Option<String> {
-    replication::note(resolved).or_else(|| no_effect(resolved)).or_else(|| {
-        let program = resolved.program_word();
-        (!sites::is_measured(program)).then(|| {
-            format!("the instructions between memory operations of `{program}` are estimates: they were never counted")
-        })
+    let asked = replication::note(resolved).or_else(|| no_effect(resolved));
+    let notes: Vec<String> = asked.into_iter().chain(estimated(resolved)).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+fn estimated(resolved: &Resolved) -> Option<String> {
+    let (program, dialect) = (resolved.program_word(), resolved.dialect());
+    let runs = !resolved.is_replication();
+    let known = sites::measured_for(program, &resolved.program, &dialect);
+    (runs && !known).then(|| {
+        let scheme = resolved.program.scheme.name();
+        format!(
+            "the instructions between memory operations of `{program}` with log `{scheme}` are estimates: they were never counted"
+        )
     })
 }
 fn no_effect(resolved: &Resolved) -> Option<String> {
