@@ -145,6 +145,7 @@ fn explored(
         recovery_fails: budget == BUDGETS[0] && variant.is_none_or(Variant::needs_second_failure),
         line_order: None,
         grain: Grain::Word,
+        small: false,
     }
 }
 

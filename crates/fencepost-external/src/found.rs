@@ -63,6 +63,10 @@ impl ExternalCrash {
     pub fn violated(&self) -> bool {
         self.witness.is_some()
     }
+    /// Whether nothing wrong was found and crash states were left out.
+    pub fn bounded(&self) -> bool {
+        !self.violated() && !self.complete
+    }
 }
 
 /// A failing crash state.

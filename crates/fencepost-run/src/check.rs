@@ -8,12 +8,13 @@ use crate::replay_key::ReplayKey;
 use crate::replication;
 use crate::result::{Check, Witness};
 use crate::simulate::{build_design, contract_of, warning};
+use crate::states::States;
 use fencepost_contract::explore::{
     AnyOracle, BrokenPrefix, Budget, Explorer, PrefixCheck, PrefixReport, ReplayId, Subject, Verdict,
 };
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_harness::AnyProgram;
-use fencepost_kernel::{Image, Trace, WriteCause};
+use fencepost_kernel::{Dependence, Image, Trace, TraceEvent, TraceKind, WriteCause};
 use fencepost_machine::RunReport;
 use fencepost_machine::seam::Design;
 use std::collections::BTreeMap;
@@ -23,21 +24,45 @@ use std::time::Instant;
 /// Crash points examined unless the request says otherwise.
 pub const DEFAULT_BUDGET: u64 = 20_000;
 
+/// Crash points that tell how long each takes, where time is limited.
+const PROBE: u64 = 16;
 /// Stores of a run beyond which neither recovery is interrupted nor writes in flight are reordered.
 const SMALL: usize = 4_000;
 /// Recoveries, and steps of them, that reordering the writes in flight of one run may take.
 const IN_FLIGHT: u64 = 2_000;
 const IN_FLIGHT_STEPS: u64 = 200_000;
 
-/// Examines the crash points of a recorded run, up to the request's budget and until a deadline, until one fails.
+/// What examining the crash points of a run may take.
+#[derive(Copy, Clone, Debug)]
+pub struct Limits {
+    /// Crash points, each a recovery at most.
+    pub points: u64,
+    /// Recoveries after power has failed again.
+    pub second: u64,
+    /// The end of it all.
+    pub until: Option<Instant>,
+}
+impl Limits {
+    /// What a request asks for.
+    pub fn of(resolved: &Resolved) -> Limits {
+        Limits {
+            points: resolved.request.budget.unwrap_or(DEFAULT_BUDGET),
+            second: u64::MAX,
+            until: None,
+        }
+    }
+}
+
+/// Examines the crash points of a recorded run within limits, until one fails.
 pub fn prefixes(
     resolved: &Resolved,
     oracle: &dyn AnyOracle,
     report: &RunReport,
-    until: Option<Instant>,
+    limits: Limits,
 ) -> Result<PrefixReport, LabError> {
-    with_prefixes(resolved, oracle, report, |check, design| {
-        let found = check.until(until).run(|image| recovered(design, image));
+    with_prefixes(resolved, oracle, report, limits.points, |check, design| {
+        let check = check.until(limits.until).most_second(limits.second);
+        let found = check.run(|image| recovered(design, image));
         found.map_err(|e| LabError::Internal(e.to_string()))
     })
 }
@@ -51,7 +76,7 @@ pub fn replay_prefix(
     events: u64,
     second: Option<&ReplayId>,
 ) -> Result<Option<BrokenPrefix>, LabError> {
-    with_prefixes(resolved, oracle, report, |check, design| {
+    with_prefixes(resolved, oracle, report, u64::MAX, |check, design| {
         let found = check.replay(events, second, |image| recovered(design, image));
         found.map_err(|e| BadInput::new(e.to_string()).into())
     })
@@ -61,12 +86,12 @@ fn with_prefixes<T>(
     resolved: &Resolved,
     oracle: &dyn AnyOracle,
     report: &RunReport,
+    points: u64,
     then: impl FnOnce(PrefixCheck<'_>, &dyn Design) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
     let trace = recorded(report)?;
     let design = build_design(resolved)?;
-    let budget = resolved.request.budget.unwrap_or(DEFAULT_BUDGET);
-    let budget = NonZeroU64::new(budget).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
+    let budget = NonZeroU64::new(points).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
     progress::begin(budget.get().min(crash_points(report)));
     let small = trace.stores.len() <= SMALL;
     let again = small.then_some(contract_of(resolved)?).map(Contract::from);
@@ -81,7 +106,9 @@ fn recovered(design: &dyn Design, image: &Image) -> Image {
 }
 
 /// Every crash state that the design's contract allows of a small run: at each crash point the writes in flight, in every
-/// order in which they may become durable. `then` is not called where the run is large, or the contract promises nothing.
+/// order in which they may become durable. `then` is not called where the run is large. Where the contract promises nothing,
+/// what the run left behind says nothing of that (nothing at all may have reached memory), so the beginning of a large run is
+/// explored.
 pub fn in_flight(
     resolved: &Resolved,
     oracle: &dyn AnyOracle,
@@ -90,11 +117,15 @@ pub fn in_flight(
 ) -> Result<(), LabError> {
     let (trace, kind) = (recorded(report)?, contract_of(resolved)?);
     // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
-    if trace.stores.len() > SMALL || kind == ContractKind::None || kind.is_transactional() {
+    let nothing = kind == ContractKind::None;
+    if trace.stores.len() > SMALL && !nothing || kind.is_transactional() {
         return Ok(());
     }
     let contract = Contract::from(kind);
-    let space = contract.space(trace, &report.initial);
+    let space = match nothing {
+        true => contract.space(&beginning(trace, SMALL), &report.initial),
+        false => contract.space(trace, &report.initial),
+    };
     let prefix = format!("{}@0", ReplayKey::flight(resolved, &contract).encode());
     then(
         Explorer::new(&space)
@@ -106,6 +137,19 @@ pub fn in_flight(
     )
 }
 
+/// An execution up to the store after so many others.
+fn beginning(trace: &Trace, stores: usize) -> Trace {
+    let is_store = |e: &&TraceEvent| matches!(e.kind, TraceKind::Store(_) | TraceKind::Rmw { store: Some(_), .. });
+    let later = trace.events.iter().enumerate().filter(|(_, e)| is_store(e)).nth(stores);
+    let end = later.map_or(trace.events.len(), |(i, _)| i);
+    let before = |d: &&Dependence| (d.event as usize) < end;
+    Trace {
+        events: trace.events[..end].to_vec(),
+        dependences: trace.dependences.iter().take_while(before).copied().collect(),
+        ..trace.clone()
+    }
+}
+
 pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
     report
         .trace
@@ -113,15 +157,52 @@ pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
         .ok_or_else(|| LabError::Internal("a check needs a recorded run".into()))
 }
 
-/// Examines the crash points of a recorded run and its conformance.
-pub fn check(resolved: &Resolved, program: &dyn AnyProgram, report: &RunReport) -> Result<Check, LabError> {
+/// As many crash points as a deadline allows, evenly spread as they are without one: a few show how long each takes.
+fn prefixes_by(
+    resolved: &Resolved,
+    oracle: &dyn AnyOracle,
+    report: &RunReport,
+    until: Option<Instant>,
+) -> Result<PrefixReport, LabError> {
+    let limits = Limits {
+        until,
+        ..Limits::of(resolved)
+    };
+    let Some(until) = until.filter(|_| limits.points.min(crash_points(report)) > PROBE) else {
+        return prefixes(resolved, oracle, report, limits);
+    };
+    let begun = Instant::now();
+    let few = Limits {
+        points: PROBE,
+        ..limits
+    };
+    let found = prefixes(resolved, oracle, report, few)?;
+    let (each, left) = (
+        begun.elapsed().div_f64(PROBE as f64),
+        until.saturating_duration_since(Instant::now()),
+    );
+    let points = (0.9 * left.as_secs_f64() / each.as_secs_f64().max(1e-9)) as u64;
+    if found.broken.is_some() || points <= PROBE {
+        return Ok(found);
+    }
+    let points = points.min(limits.points);
+    prefixes(resolved, oracle, report, Limits { points, ..limits })
+}
+
+/// Examines the crash points of a recorded run and its conformance, until a deadline.
+pub fn check(
+    resolved: &Resolved,
+    program: &dyn AnyProgram,
+    report: &RunReport,
+    until: Option<Instant>,
+) -> Result<Check, LabError> {
     let trace = recorded(report)?;
     let (oracle, races) = (&*program.oracle(&trace.ops), program.races());
-    let found = prefixes(resolved, oracle, report, None)?;
+    let found = prefixes_by(resolved, oracle, report, until)?;
     let mut flight = None;
     if found.broken.is_none() {
         in_flight(resolved, oracle, report, |explorer, recovery| {
-            let found = explorer.explore(recovery);
+            let found = explorer.until(until).explore(recovery);
             flight = Some(found.map_err(|e| LabError::Internal(e.to_string()))?);
             Ok(())
         })?;
@@ -185,10 +266,8 @@ pub fn check(resolved: &Resolved, program: &dyn AnyProgram, report: &RunReport) 
         points_total: crash_points(report),
         violations: violations.into_iter().map(u64::from).sum(),
         interrupted: found.again.map_or(0, |a| a.recoveries),
-        interrupted_states: found.again.map_or(0, |a| u64::try_from(a.states).unwrap_or(u64::MAX)),
-        in_flight_states: flight
-            .as_ref()
-            .map_or(0, |f| u64::try_from(f.states_covered).unwrap_or(u64::MAX)),
+        interrupted_states: States::from(found.again.map_or(0, |a| a.states)),
+        in_flight_states: States::from(flight.as_ref().map_or(0, |f| f.states_covered)),
         in_flight_complete: flight.as_ref().is_some_and(|f| f.verdict == Verdict::Clean),
         conforms: Some(conformance.is_ok()),
         contract: Some(contract.name().to_owned()),

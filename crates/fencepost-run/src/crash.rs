@@ -1,17 +1,20 @@
 //! Crash states of a program: prefixes of a simulated run's persist log, and every cut that a contract allows.
 
-use crate::check::{crash_points, prefixes, recorded};
+use crate::check::{Limits, crash_points, prefixes, recorded};
 use crate::config::Resolved;
 use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
+use crate::host_memory::fits_host;
 use crate::replay_key::{ReplayKey, grain_bytes, line_order_name};
 use crate::request::Request;
 use crate::simulate::{contract_of, program_of, simulate_until};
+use crate::sizes::small_structures;
 pub use fencepost_contract::explore::Budget;
-use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, ProgramRun, Report, Verdict};
+use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, PrefixReport, ProgramRun, Report, Verdict};
 use fencepost_contract::{Contract, ContractKind};
 pub use fencepost_contract::{Grain, LineOrder};
 use fencepost_harness::AnyProgram;
+use fencepost_machine::RunReport;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -35,6 +38,8 @@ pub struct CrashRequest {
     pub line_order: Option<LineOrder>,
     /// The unit in which memory becomes durable.
     pub grain: Grain,
+    /// Whether the program's structures are made small, where the request says nothing of their sizes.
+    pub small: bool,
 }
 
 /// What was found.
@@ -52,6 +57,8 @@ pub struct CrashOutcome {
     pub line_order: String,
     /// Bytes that become durable at once: 1, 8 or 64.
     pub grain: u32,
+    /// Settings that made the program's structures small.
+    pub sizes: Vec<String>,
     /// Software threads.
     pub threads: u32,
     /// Operations per thread.
@@ -68,7 +75,7 @@ pub struct CrashOutcome {
     pub schedules: u64,
     /// Distinct executions among them.
     pub executions: u64,
-    /// Runs of recovery begun.
+    /// Runs of recovery begun, those of the simulated log's prefixes included.
     pub recoveries: u64,
     /// Steps of recovery.
     pub steps: u64,
@@ -122,6 +129,10 @@ impl CrashOutcome {
     pub fn nothing_explored(&self) -> bool {
         self.verdict == Verdict::NothingExplored.to_string()
     }
+    /// Whether nothing wrong was found and crash states were left out.
+    pub fn bounded(&self) -> bool {
+        self.verdict == Verdict::Bounded.to_string()
+    }
     /// Whether a crash state was found that recovery does not survive.
     pub fn violated(&self) -> bool {
         self.verdict == "violated"
@@ -147,7 +158,10 @@ pub fn dialect_for(contract: ContractKind) -> Option<&'static str> {
 /// Explores a program's crash states.
 pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
     let (request, contract) = written_for(c)?;
-    let resolved = Resolved::resolve(&request)?;
+    let (resolved, sizes) = match c.small {
+        true => small_structures(&request)?,
+        false => (Resolved::resolve(&request)?, Vec::new()),
+    };
     if resolved.is_replication() {
         let e = BadInput::new(format!(
             "`{}` on `{}` is what clients do: no program recovers",
@@ -189,7 +203,9 @@ pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
         recovery_fails: c.recovery_fails,
         simulated: contract.is_none(),
     };
-    explore.run(&*program_of(&resolved)?)
+    fits_host(&resolved)?;
+    let found = explore.run(&*program_of(&resolved)?)?;
+    Ok(CrashOutcome { sizes, ..found })
 }
 
 /// The request with the design whose dialect applies, and the contract if one was named.
@@ -249,34 +265,32 @@ impl Explore<'_> {
 impl Explore<'_> {
     fn run(self, program: &dyn AnyProgram) -> Result<CrashOutcome, LabError> {
         let begun = Instant::now();
-        let until = match self.budget {
-            Budget::Time(t) => Some(begun + t),
-            Budget::Unlimited | Budget::States(_) => None,
-        };
         let log = match self.simulated {
-            true => {
-                // Half of the time at most is for the simulated run: the contract has more to say.
-                let half = until.map(|t| begun + (t - begun) / 2);
-                match simulate_until(self.resolved, program, true, half)? {
-                    Some(s) => {
-                        let oracle = program.oracle(&recorded(&s.report)?.ops);
-                        Some((prefixes(self.resolved, &*oracle, &s.report, half)?, s.report))
-                    }
-                    None => None,
-                }
-            }
+            true => self.prefixes(program, begun)?,
             false => None,
         };
+        let spent = log.as_ref().map_or(0, |l| l.0.recoveries + l.0.second);
         let (mut check, run) = self.check();
-        if let Budget::Time(t) = check.budget {
-            check.budget = Budget::Time(t.saturating_sub(begun.elapsed()));
-        }
+        check.budget = match check.budget {
+            Budget::Unlimited => Budget::Unlimited,
+            Budget::States(n) => Budget::States(n.saturating_sub(spent)),
+            Budget::Time(t) => Budget::Time(t.saturating_sub(begun.elapsed())),
+        };
         let report = program.crash_check(&check, run).map_err(refuse)?;
         let mut out = self.outcome(&report);
+        let clean = report.verdict == Verdict::Clean;
+        // Prefixes that were left out are as good as cuts that were.
+        let all_prefixes = log
+            .as_ref()
+            .map_or(!self.simulated, |l| l.0.verdict != Verdict::Bounded);
+        if clean && !all_prefixes {
+            out.verdict = Verdict::Bounded.to_string();
+        }
         let again = log.as_ref().and_then(|l| l.0.again);
         out.during_recovery = DuringRecovery::of(report.again, again);
         if let Some((found, report)) = &log {
             (out.log_prefixes, out.log_prefixes_total) = (found.points, crash_points(report));
+            out.recoveries += spent;
             if out.nothing_explored() && found.points > 0 {
                 out.verdict = Verdict::Bounded.to_string();
             }
@@ -289,6 +303,28 @@ impl Explore<'_> {
         }
         Ok(out)
     }
+    /// Examines the prefixes of a simulated run's log; `None`: time was up before it had finished. Half of the budget at most is
+    /// for this: the contract has more to say.
+    fn prefixes(
+        &self,
+        program: &dyn AnyProgram,
+        begun: Instant,
+    ) -> Result<Option<(PrefixReport, RunReport)>, LabError> {
+        let mut limits = Limits::of(self.resolved);
+        match self.budget {
+            Budget::Unlimited => {}
+            Budget::States(n) => {
+                limits.points = limits.points.min((n / 4).max(1));
+                limits.second = n / 4;
+            }
+            Budget::Time(t) => limits.until = Some(begun + t / 2),
+        }
+        let Some(s) = simulate_until(self.resolved, program, true, limits.until)? else {
+            return Ok(None);
+        };
+        let oracle = program.oracle(&recorded(&s.report)?.ops);
+        Ok(Some((prefixes(self.resolved, &*oracle, &s.report, limits)?, s.report)))
+    }
     fn outcome(&self, r: &Report) -> CrashOutcome {
         CrashOutcome {
             program: self.resolved.request.program.clone(),
@@ -297,6 +333,7 @@ impl Explore<'_> {
             contract: self.contract.kind.name().into(),
             line_order: line_order_name(self.contract.line_order()).into(),
             grain: grain_bytes(self.contract.params.grain),
+            sizes: Vec::new(),
             threads: self.resolved.threads,
             ops: self.resolved.program.ops,
             log_prefixes: 0,

@@ -11,6 +11,7 @@ mod error;
 mod extremes;
 pub mod histogram;
 pub mod host;
+pub mod host_memory;
 pub mod input;
 pub mod judge;
 pub mod kept;
@@ -29,7 +30,9 @@ pub mod request;
 pub mod result;
 pub mod run;
 pub mod simulate;
+pub mod sizes;
 pub mod source;
+pub mod states;
 pub mod store;
 pub mod variants;
 

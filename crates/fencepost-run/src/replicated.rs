@@ -8,6 +8,7 @@ use crate::outcome::result;
 use crate::replication::{audit, witness};
 use crate::result::{Check, RunResult, Witness};
 use crate::simulate::{Simulated, build_design, contract_of, refuse, warning};
+use crate::states::States;
 use fencepost_contract::{Contract, Demands, conform};
 use fencepost_kernel::{Image, Ps};
 use fencepost_machine::network::ClientReport;
@@ -95,8 +96,8 @@ fn judge(resolved: &Resolved, report: &RunReport) -> Result<Check, LabError> {
         points_total: points,
         violations: u64::from(replica.is_some()),
         interrupted: 0,
-        interrupted_states: 0,
-        in_flight_states: 0,
+        interrupted_states: States::default(),
+        in_flight_states: States::default(),
         in_flight_complete: false,
         conforms: Some(conformance.is_ok()),
         contract: Some(kind.name().to_owned()),

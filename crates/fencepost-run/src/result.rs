@@ -2,6 +2,7 @@
 
 use crate::host::Host;
 use crate::persist_stats::PersistStats;
+use crate::states::States;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -87,10 +88,10 @@ pub struct Check {
     pub interrupted: u64,
     /// Crash states in the middle of those recoveries.
     #[serde(default)]
-    pub interrupted_states: u64,
+    pub interrupted_states: States,
     /// Crash states covered with the writes in flight in other orders that the contract allows, of small runs.
     #[serde(default)]
-    pub in_flight_states: u64,
+    pub in_flight_states: States,
     /// Whether those were all that there are.
     #[serde(default)]
     pub in_flight_complete: bool,

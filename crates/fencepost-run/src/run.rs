@@ -9,7 +9,8 @@ pub use crate::outcome::{FENCE_DISTANCE, machine_counters};
 use crate::replicated;
 use crate::request::Request;
 use crate::result::RunResult;
-use crate::simulate::{program_of, simulate};
+use crate::simulate::{program_of, simulate_until};
+use std::time::Instant;
 
 /// Resolves and runs a request.
 pub fn run(request: &Request) -> Result<RunResult, LabError> {
@@ -18,6 +19,10 @@ pub fn run(request: &Request) -> Result<RunResult, LabError> {
 
 /// Runs a resolved request. Deterministic but for the host's cost.
 pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
+    run_until(resolved, None)
+}
+/// The same, with as many crash points as can be examined until a moment.
+pub fn run_until(resolved: &Resolved, until: Option<Instant>) -> Result<RunResult, LabError> {
     let request = &resolved.request;
     if request.cycles.is_some() && (request.check || resolved.is_replication()) {
         let e = BadInput::new(
@@ -29,9 +34,14 @@ pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
         return replicated::run(resolved);
     }
     let program = program_of(resolved)?;
-    let simulated = simulate(resolved, &*program, request.check)?;
+    let Some(simulated) = simulate_until(resolved, &*program, request.check, until)? else {
+        let e = BadInput::new("the simulated run alone takes longer than the budget");
+        return Err(e
+            .hint("give more time, or fewer operations: --ops N, --warmup N")
+            .into());
+    };
     let checked = match request.check {
-        true => Some(check(resolved, &*program, &simulated.report)?),
+        true => Some(check(resolved, &*program, &simulated.report, until)?),
         false => None,
     };
     Ok(result(resolved, &simulated, checked))

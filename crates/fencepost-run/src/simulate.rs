@@ -3,6 +3,7 @@
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::host::{Spent, Stopwatch};
+use crate::host_memory::fits_host;
 use fencepost_contract::ContractKind;
 use fencepost_designs::Environment;
 use fencepost_harness::{AnyProgram, Run, any_program};
@@ -42,6 +43,7 @@ pub fn simulate_until(
     record: bool,
     deadline: Option<Instant>,
 ) -> Result<Option<Simulated>, LabError> {
+    fits_host(resolved)?;
     let r = &resolved.request;
     let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
     let size = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;

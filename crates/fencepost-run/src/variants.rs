@@ -140,6 +140,7 @@ fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) 
         recovery_fails: false,
         line_order: Some(order),
         grain: Grain::Word,
+        small: false,
     }
 }
 

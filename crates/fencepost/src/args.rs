@@ -215,6 +215,9 @@ pub struct RunArgs {
     /// Crash points to examine at most, evenly spread. Default: 20000.
     #[arg(long, value_name = "N", requires = "check", value_parser = points)]
     pub points: Option<u64>,
+    /// A number of crash points as --points, or a time such as 30s, 2m for the run and its check.
+    #[arg(long, value_name = "TIME|N", requires = "check", conflicts_with = "points")]
+    pub budget: Option<String>,
     /// Write result.json and config.toml into this folder.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -288,6 +291,12 @@ pub struct CrashArgs {
     /// A number of recoveries, or a time such as 500ms, 30s, 2m.
     #[arg(long, default_value = "60s", value_name = "TIME|STATES")]
     pub budget: String,
+    /// End with exit code 4 where a clean verdict leaves crash states out (`bounded`).
+    #[arg(long)]
+    pub require_complete: bool,
+    /// Take the program's sizes as runs do. Default: small structures, unless --set chooses sizes.
+    #[arg(long)]
+    pub full_size: bool,
     /// Thread schedules to record. Default: 8 for several threads, every second one with store buffers.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub schedules: Option<u64>,

@@ -6,3 +6,5 @@ pub const CLEAN: u8 = 0;
 pub const VIOLATION: u8 = 1;
 /// Usage or input is wrong.
 pub const BAD_INPUT: u8 = 2;
+/// Nothing wrong was found, but not everything was covered, and that was asked for.
+pub const INCOMPLETE: u8 = 4;

@@ -9,3 +9,4 @@ mod native;
 mod native_net;
 mod resuming;
 mod terminal;
+mod verdicts;

@@ -24,6 +24,7 @@ fn redo(program: &str, variant: &str, recovery_fails: bool) -> CrashOutcome {
         recovery_fails,
         line_order: Some(LineOrder::Fifo),
         grain: Grain::Word,
+        small: false,
     };
     crash(&asked).expect("a possible exploration")
 }
@@ -186,6 +187,7 @@ fn steps_of_an_exploration_grow_with_the_operations() {
             recovery_fails: false,
             line_order: None,
             grain: Grain::Word,
+            small: false,
         };
         let found = crash(&asked).expect("a possible exploration");
         assert!(!found.violated() && found.recoveries > u64::from(ops), "{found:?}");

@@ -67,6 +67,10 @@ pub fn is_fenced(tape: &Trace) -> bool {
     tape.events.iter().any(flushes)
 }
 
+/// The budget of one interrupted recovery where all of them may still take `left`.
+pub fn at_most(left: u64) -> Budget {
+    Budget::States(left.clamp(1, MOST_SECOND))
+}
 /// An exploration of the crash states of one recovery.
 pub fn explorer(space: &CrashSpace) -> Explorer<'_> {
     Explorer::new(space)
@@ -129,11 +133,8 @@ pub fn interrupt(
         };
         report.fenced |= is_fenced(&tape);
         report.recoveries += 1;
-        let left = allowance
-            .recoveries
-            .saturating_sub(tally.recoveries)
-            .clamp(1, MOST_SECOND);
-        let inner = explorer(&space).budget(Budget::States(left)).until(allowance.until);
+        let left = at_most(allowance.recoveries.saturating_sub(tally.recoveries));
+        let inner = explorer(&space).budget(left).until(allowance.until);
         let found = explore(&inner, subject)?;
         tally.recoveries += found.recoveries;
         tally.steps += found.steps;

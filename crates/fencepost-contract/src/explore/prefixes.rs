@@ -56,6 +56,8 @@ pub struct PrefixReport {
     pub points: u64,
     /// Recoveries run: prefixes whose memory or crash point differs from the one before.
     pub recoveries: u64,
+    /// Recoveries run after power had failed again during one of those.
+    pub second: u64,
     /// Clean only if every prefix was looked at; bounded if some were skipped.
     pub verdict: Verdict,
     /// Power failures during recovery, if they were tried.
@@ -86,6 +88,8 @@ pub struct PrefixCheck<'a> {
     budget: u64,
     until: Option<Instant>,
     again: Option<Contract>,
+    /// Second recoveries that may be run.
+    most_second: u64,
     extent: Extent,
 }
 
@@ -100,6 +104,7 @@ impl<'a> PrefixCheck<'a> {
             budget: u64::MAX,
             until: None,
             again: None,
+            most_second: u64::MAX,
             extent: oracle.extent(),
         }
     }
@@ -116,6 +121,11 @@ impl<'a> PrefixCheck<'a> {
     /// Lets power fail again while recovery runs, under `contract`: see [`super::Explorer::power_fails_again`].
     pub fn power_fails_again(mut self, contract: Option<Contract>) -> Self {
         self.again = contract;
+        self
+    }
+    /// Runs at most so many recoveries after power failed again, all crash points together.
+    pub fn most_second(mut self, recoveries: u64) -> Self {
+        self.most_second = recoveries;
         self
     }
     fn watch(&self, tape: bool) -> Watch {
@@ -175,6 +185,7 @@ impl<'a> PrefixCheck<'a> {
         let mut report = PrefixReport {
             points: 0,
             recoveries: 0,
+            second: 0,
             verdict: Verdict::Clean,
             again: None,
             broken: None,
@@ -197,7 +208,8 @@ impl<'a> PrefixCheck<'a> {
             if std::mem::take(&mut differs) {
                 report.recoveries += 1;
                 let image = hardware(point.image);
-                let tape = again.is_some_and(|a| a.recoveries < MOST_INTERRUPTED);
+                let may = |a: AgainReport| a.recoveries < MOST_INTERRUPTED && report.second < self.most_second;
+                let tape = again.is_some_and(may);
                 let skips = planted!(
                     "explorer.prefix-counted-not-run",
                     "every crash point that is counted is recovered"
@@ -210,7 +222,7 @@ impl<'a> PrefixCheck<'a> {
                     return ControlFlow::Break(Ok(self.broken(point, why, None)));
                 }
                 if let (Some(tape), Some(contract), Some(again)) = (&watch.tape, self.again, &mut again) {
-                    match self.interrupt(point, contract, &image, tape, again) {
+                    match self.interrupt(point, contract, &image, tape, (again, &mut report.second)) {
                         Ok(None) => {}
                         Ok(Some(second)) => {
                             let why = second.why.clone();
@@ -234,7 +246,8 @@ impl<'a> PrefixCheck<'a> {
             report.verdict = Verdict::NothingExplored;
         }
         if let Some(again) = &mut again {
-            again.complete &= again.recoveries < MOST_INTERRUPTED && report.verdict == Verdict::Clean;
+            let all = again.recoveries < MOST_INTERRUPTED && report.second < self.most_second;
+            again.complete &= all && report.verdict == Verdict::Clean;
         }
         report.again = again;
         Ok(report)
@@ -246,16 +259,19 @@ impl<'a> PrefixCheck<'a> {
         contract: Contract,
         image: &Image,
         tape: &Trace,
-        report: &mut AgainReport,
+        (report, second): (&mut AgainReport, &mut u64),
     ) -> Result<Option<Witness>, ExploreError> {
         let Some(space) = again::space_of(contract, tape, image, point.crash, self.extent) else {
             return Ok(None);
         };
         report.recoveries += 1;
         report.fenced |= again::is_fenced(tape);
+        let left = again::at_most(self.most_second - *second);
         let found = again::explorer(&space)
+            .budget(left)
             .until(self.until)
             .explore(&mut *self.oracle.subject())?;
+        *second += found.recoveries;
         report.states = report.states.saturating_add(found.states_covered);
         report.complete &= found.verdict == Verdict::Clean;
         Ok(found.witness)

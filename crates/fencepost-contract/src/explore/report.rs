@@ -10,8 +10,8 @@ pub enum Budget {
     /// Everything is explored, however long it takes.
     #[default]
     Unlimited,
-    /// At most so many recoveries; results are the same on every machine. (The search for the smallest witness,
-    /// after a violation is found, has a bound of its own.)
+    /// At most so many recoveries, those of the search for the smallest witness included; results are the same on every
+    /// machine.
     States(u64),
     /// About so much time.
     Time(Duration),

@@ -228,7 +228,7 @@ impl<'e, 's> Work<'e, 's> {
         // With the budget spent there is no time left for this, and shrinking must not take longer than finding.
         let soon = Instant::now() + self.begun.elapsed().max(SHRINKING);
         let recoveries = match explorer.budget {
-            Budget::States(n) => explorer.minimising.min(n),
+            Budget::States(n) => explorer.minimising.min(n.saturating_sub(self.tally.recoveries)),
             Budget::Unlimited | Budget::Time(_) => explorer.minimising,
         };
         let allowance = Allowance {
@@ -243,7 +243,14 @@ impl<'e, 's> Work<'e, 's> {
             ..explorer.rules
         };
         let crash = &explorer.space.points[point].crash;
-        let (smallest, better) = match subject.search(&mut self.path, crash, &rules, &mut Tally::default())? {
+        let mut shrinking = Tally::default();
+        let ending = match allowance.is_spent(&shrinking) {
+            true => Ending::Spent(None),
+            false => subject.search(&mut self.path, crash, &rules, &mut shrinking)?,
+        };
+        self.tally.recoveries += shrinking.recoveries;
+        self.tally.steps += shrinking.steps;
+        let (smallest, better) = match ending {
             Ending::Explored(better) => (true, better),
             Ending::Spent(better) => (false, better),
             Ending::Broken(broken) => (false, Some(broken)),

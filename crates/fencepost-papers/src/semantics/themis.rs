@@ -294,6 +294,7 @@ fn by_contract(program: &str, design: &str) -> Result<bool, String> {
         recovery_fails: true,
         line_order: None,
         grain: fencepost_run::crash::Grain::Word,
+        small: false,
     });
     explored
         .map(|c| c.violated())

@@ -101,6 +101,7 @@ fn explored_on(program: &str, design: &str, log: &str, (machine, threads, ops): 
         recovery_fails: true,
         line_order: None,
         grain: fencepost_run::crash::Grain::Word,
+        small: false,
     };
     crash(&c)
         .unwrap_or_else(|e| panic!("{program} {design} {log}: {e}"))

@@ -1,7 +1,7 @@
 //! `crash` and `replay`.
 
 use crate::args::CrashArgs;
-use crate::exit::{CLEAN, VIOLATION};
+use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::layout::wrapped;
 use crate::output::Out;
 use crate::slips::one_only;
@@ -49,12 +49,14 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         recovery_fails: true,
         line_order: args.line_order.map(Into::into),
         grain: args.grain.into(),
+        small: !args.full_size,
     };
     let found = lab_crash(&request)?;
     out.document(&found, || wrapped(&text(&found)))?;
     Ok(match found.violated() {
         true => VIOLATION,
         false if found.nothing_explored() => NOTHING,
+        false if args.require_complete && found.bounded() => INCOMPLETE,
         false => CLEAN,
     })
 }
@@ -62,29 +64,38 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
 fn text(c: &CrashOutcome) -> String {
     let total = c
         .states_total
-        .map_or_else(|| "an unknown number".into(), |n| n.to_string());
+        .map_or_else(|| "an unknown number of".into(), |n| n.to_string());
     let mut t = format!(
-        "{}: {} ({}), contract {} (line order {}, grain {} B), written for {}, {} threads, {} operations each\n",
-        c.verdict, c.program, c.variant, c.contract, c.line_order, c.grain, c.dialect, c.threads, c.ops
+        "{}: {} of {total} crash states covered{}",
+        c.verdict,
+        c.states_covered,
+        if c.complete { " (all)" } else { "" }
     );
     if c.log_prefixes > 0 {
-        let _ = writeln!(
+        let _ = write!(
             t,
-            "simulated log: {} of {} prefixes, {} violated",
+            ", {} of {} prefixes of the simulated log, {} violated",
             c.log_prefixes, c.log_prefixes_total, c.log_violations
         );
     }
     let _ = writeln!(
         t,
-        "contract: {} crash point{} of {} distinct execution{} ({} schedule{}), {} of {total} crash states covered{}, {} recoveries, {} steps",
+        "\n{} ({}), contract {} (line order {}, grain {} B), written for {}, {} threads, {} operations each",
+        c.program, c.variant, c.contract, c.line_order, c.grain, c.dialect, c.threads, c.ops
+    );
+    if !c.sizes.is_empty() {
+        let _ = writeln!(t, "small structures: {} (--full-size: as in runs)", c.sizes.join(" "));
+    }
+    let many = |n: u64| if n == 1 { "" } else { "s" };
+    let _ = writeln!(
+        t,
+        "{} crash point{} of {} distinct execution{} ({} schedule{}), {} recoveries, {} steps",
         c.crash_points,
-        if c.crash_points == 1 { "" } else { "s" },
+        many(c.crash_points),
         c.executions,
-        if c.executions == 1 { "" } else { "s" },
+        many(c.executions),
         c.schedules,
-        if c.schedules == 1 { "" } else { "s" },
-        c.states_covered,
-        if c.complete { " (all)" } else { "" },
+        many(c.schedules),
         c.recoveries,
         c.steps
     );

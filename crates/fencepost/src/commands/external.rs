@@ -2,7 +2,7 @@
 
 use super::shared::jobs;
 use crate::args::{CrashArgs, RunArgs};
-use crate::exit::{CLEAN, VIOLATION};
+use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::external_args::RecordArgs;
 use crate::layout::wrapped;
 use crate::output::Out;
@@ -37,26 +37,30 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         output: x.output.clone(),
     })?;
     out.document(&found, || wrapped(&text(&found)))?;
-    Ok(if found.violated() { VIOLATION } else { CLEAN })
+    Ok(match found.violated() {
+        true => VIOLATION,
+        false if args.require_complete && found.bounded() => INCOMPLETE,
+        false => CLEAN,
+    })
 }
 
 fn text(c: &ExternalCrash) -> String {
     let total = c
         .states_total
-        .map_or_else(|| "an unknown number".into(), |n| n.to_string());
+        .map_or_else(|| "an unknown number of".into(), |n| n.to_string());
     let mut t = format!(
-        "{}: {}, contract {}, {} threads, {} stores, images of {} bytes\n\
-         {} crash points, {} of {total} crash states covered{}\n\
+        "{}: {} of {total} crash states covered{}\n\
+         {}, contract {}, {} threads, {} stores, images of {} bytes, {} crash points\n\
          {} runs of `{}` in {:.2} s ({:.0} a second), {} states merged, {} verdicts kept from before\n",
         c.verdict,
+        c.states_covered,
+        if c.complete { " (all)" } else { "" },
         c.program,
         c.contract,
         c.threads,
         c.stores,
         c.image_bytes,
         c.crash_points,
-        c.states_covered,
-        if c.complete { " (all)" } else { "" },
         c.recoveries,
         c.recover,
         c.seconds,

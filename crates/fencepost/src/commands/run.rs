@@ -9,13 +9,15 @@ use crate::output::{Out, json};
 use crate::progress::Waiting;
 use crate::slips::one_only;
 use fencepost_papers::experiment::score::short;
-use fencepost_run::LabError;
+use fencepost_run::{BadInput, LabError};
 use fencepost_run::config::Resolved;
+use fencepost_run::crash::Budget;
 use fencepost_run::persist_stats::{Beside, PersistStats};
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, Histogram, RunResult};
 use fencepost_run::store::Store;
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 /// Runs one program on one design.
 pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
@@ -23,9 +25,10 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
         return super::external::run(args, out);
     };
     one_only(program, &args.design)?;
+    let (points, time) = budget(args)?;
     let request = Request {
         check: args.check,
-        budget: args.points,
+        budget: points,
         cycles: args.work.cycles,
         ..args
             .common
@@ -35,7 +38,8 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let store = args.output.as_deref().map(Store::open).transpose()?;
     interrupt::will_say("nothing was written");
     let shown = Waiting::new(out, "run", None);
-    let mut result = fencepost_run::run::run_resolved(&resolved)?;
+    let until = time.map(|t| Instant::now() + t);
+    let mut result = fencepost_run::run::run_until(&resolved, until)?;
     drop(shown);
     if let Some(unused) = super::shared::unused(resolved.unused()) {
         result.note = Some(result.note.map_or(unused.clone(), |note| format!("{note}; {unused}")));
@@ -48,6 +52,21 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     out.document(&result, || text(&result, out))?;
     let violated = result.check.as_ref().is_some_and(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
+}
+
+/// Crash points, or a time, that `--points` or `--budget` allow.
+fn budget(args: &RunArgs) -> Result<(Option<u64>, Option<Duration>), BadInput> {
+    let Some(text) = &args.budget else {
+        return Ok((args.points, None));
+    };
+    let nothing = || BadInput::new("a budget of 0 examines nothing").hint("give at least one crash point, or a time");
+    match text.parse().map_err(|e| BadInput::new(format!("{e}")))? {
+        Budget::Unlimited => Ok((None, None)),
+        Budget::States(0) => Err(nothing()),
+        Budget::States(n) => Ok((Some(n), None)),
+        Budget::Time(t) if t.is_zero() => Err(nothing()),
+        Budget::Time(t) => Ok((None, Some(t))),
+    }
 }
 
 fn text(r: &RunResult, out: &Out) -> String {
@@ -175,7 +194,7 @@ pub fn check_text(c: &Check) -> String {
         c.points_total,
         short(100.0 * c.covered()),
         if c.points < c.points_total && c.violations == 0 {
-            ", evenly spread; --points N examines more"
+            ", evenly spread; --points N or a longer --budget examines more"
         } else {
             ""
         },
