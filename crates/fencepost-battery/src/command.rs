@@ -89,7 +89,7 @@ impl Command {
             }
             Command::Crash(request) => crash(request).map(|c| verdict(c.violated())),
             Command::Replay(request) => crash(request).and_then(|c| {
-                let id = c.witness.map(|w| w.replay).unwrap_or_default();
+                let id = c.witness.and_then(|w| w.replay).unwrap_or_default();
                 Ok(verdict(replay(&id)?.witness.is_some()))
             }),
             Command::Rule(name) => {

@@ -7,6 +7,8 @@ use fencepost_contract::explore::Deviation;
 use fencepost_contract::images::ImageWitness;
 use fencepost_kernel::{Addr, StoreId};
 use fencepost_run::LabError;
+use fencepost_run::verdict::{self, Verdict};
+use fencepost_run::witness::{CrashState, Witness};
 use serde::Serialize;
 
 /// What was found.
@@ -41,8 +43,9 @@ pub struct ExternalCrash {
     /// When not complete: every state in which at most this many stores deviate from all or nothing durable was covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stores_deviating: Option<u32>,
-    /// `clean`, `violated` or `bounded`.
-    pub verdict: String,
+    /// Never that nothing was explored: an empty log has a crash state too.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
     /// A crash state that recovery does not survive.
     pub witness: Option<ExternalWitness>,
     /// How what recovery reads is known: `unknown`, `report` or `emulator`. If it is, a run stands for all states that agree on
@@ -61,7 +64,7 @@ pub struct ExternalCrash {
 impl ExternalCrash {
     /// Whether a crash state was found that recovery does not survive.
     pub fn violated(&self) -> bool {
-        self.witness.is_some()
+        self.verdict == Verdict::Violated
     }
     /// Whether nothing wrong was found and crash states were left out.
     pub fn bounded(&self) -> bool {
@@ -69,18 +72,15 @@ impl ExternalCrash {
     }
 }
 
-/// A failing crash state.
+/// A failing crash state, with what only a recorded log has.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalWitness {
-    /// Stores that are durable although nothing forced them; empty where the shorter list is `missing`.
-    pub persisted: Vec<String>,
-    /// Stores that executed and are lost.
-    pub missing: Vec<String>,
+    /// The stores that make the state, and what recovery said.
+    #[serde(flatten)]
+    pub witness: Witness,
     /// The newest store to persistent memory before the power failed.
     pub newest: Option<String>,
-    /// Lines of the program involved, as the log names them.
-    pub source: Vec<String>,
-    /// Of those, stores to words that recovery did not read, where that is known; they are not in the list.
+    /// Of the stores that are lost, those to words that recovery did not read, where that is known; they are not in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_unread: Option<usize>,
     /// Whether no state of this failure point with fewer deviating stores fails (all were tried).
@@ -91,10 +91,6 @@ pub struct ExternalWitness {
     pub acked: Vec<u32>,
     /// Line of the log after which the power failed.
     pub log_line: usize,
-    /// What recovery said.
-    pub why: String,
-    /// Argument of `fencepost replay`.
-    pub replay: String,
     /// The failing image, if there is a folder for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -142,12 +138,22 @@ pub(super) fn tell(
     };
     // Where many are lost, those that recovery looked for tell; it may have failed for a store that must be durable, though.
     let missed: Vec<StoreId> = w.missing.iter().copied().filter(is_read).collect();
-    ExternalWitness {
+    let state = CrashState {
+        kind: None,
         persisted,
         missing: named(&missed),
+        recovery: None,
+        completed: None,
+    };
+    ExternalWitness {
+        witness: Witness {
+            state: Some(state),
+            source,
+            replay: Some(id.encode(&w.id)),
+            ..Witness::of(w.why.clone())
+        },
         missing_unread: reads.map(|_| w.missing.len() - missed.len()),
         newest: w.newest.map(|s| log.name(s)),
-        source,
         smallest: w.smallest,
         begun: w.crash.begun.clone(),
         acked: w.crash.acked.clone(),
@@ -157,8 +163,6 @@ pub(super) fn tell(
             .and_then(|e| log.event_lines.get(e))
             .copied()
             .unwrap_or(0),
-        why: w.why.clone(),
-        replay: id.encode(&w.id),
         image: None,
     }
 }

@@ -12,6 +12,7 @@ use fencepost_contract::explore::ReplayId;
 use fencepost_contract::images::ImageJob;
 use fencepost_run::replay_key::{contract_from, contract_text};
 use fencepost_run::replay_key::{quote, unquote};
+use fencepost_run::verdict::{self, Verdict};
 use fencepost_run::{BadInput, LabError};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -106,8 +107,9 @@ pub struct ReplayedImage {
     pub acked: Vec<u32>,
     /// The recovery command.
     pub recover: String,
-    /// `violated` or `clean`.
-    pub verdict: String,
+    /// Whether recovery failed.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
     /// What recovery said, if it failed.
     pub why: Option<String>,
 }
@@ -126,7 +128,6 @@ pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
     let (scratch, watch) = (Scratch::new()?, Deadlines::start());
     let mut runner = Runner::new(&key.recover, scratch.path(), 0, &loaded.base, &watch.0);
     let answer = runner.run_state(&words, &crash)?;
-    let verdict = if answer.failed.is_some() { "violated" } else { "clean" };
     Ok(ReplayedImage {
         id: id.trim().into(),
         program: key.log.display().to_string(),
@@ -134,7 +135,7 @@ pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
         begun: crash.begun,
         acked: crash.acked,
         recover: key.recover.command,
-        verdict: verdict.into(),
+        verdict: verdict::of_failure(answer.failed.is_some()),
         why: answer.failed,
     })
 }

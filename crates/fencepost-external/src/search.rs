@@ -13,6 +13,7 @@ use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::Budget;
 use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
 use fencepost_run::replay_key::contract_text;
+use fencepost_run::verdict::Verdict;
 use fencepost_run::{BadInput, LabError};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -226,9 +227,9 @@ impl Search<'_> {
         let pm = loaded.log.trace.stores.iter().filter(|s| s.addr.is_persistent());
         let seconds = self.begun.elapsed().as_secs_f64();
         let verdict = match (violated, complete) {
-            (true, _) => "violated",
-            (false, true) => "clean",
-            (false, false) => "bounded",
+            (true, _) => Verdict::Violated,
+            (false, true) => Verdict::Clean,
+            (false, false) => Verdict::Bounded,
         };
         ExternalCrash {
             program: r.log.display().to_string(),
@@ -245,7 +246,7 @@ impl Search<'_> {
             states_total: progress.total,
             complete,
             stores_deviating: progress.deviations.filter(|_| !complete),
-            verdict: verdict.into(),
+            verdict,
             witness: None,
             reads: r.recover.reads.name().into(),
             reads_unknown: self.unknown.0,

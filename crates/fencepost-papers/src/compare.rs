@@ -61,8 +61,8 @@ pub fn compare(
     let done = Engine {
         store,
         jobs,
-        key: &|job| fencepost_run::run::key(&job.request),
-        run: &|j| fencepost_run::run::run(&j.request),
+        resolve: &|job| fencepost_run::run::identified(&job.request),
+        run: &fencepost_run::run::run_resolved,
         progress,
     }
     .execute(&list)?;

@@ -1,22 +1,23 @@
 //! The crash check of a run: power failures at its durable events, and its persist order against the contract.
 
 use crate::config::Resolved;
-use crate::crash_witness::{cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
-use crate::progress;
+use crate::progress::Progress;
 use crate::replay_key::ReplayKey;
 use crate::replication;
-use crate::result::{Check, Witness};
+use crate::result::Check;
 use crate::simulate::{build_design, contract_of, warning};
 use crate::states::States;
+use crate::verdict::Verdict;
+use crate::witness::{Searched, Witness, cut_witness, prefix_witness};
 use fencepost_contract::explore::{
-    AnyOracle, BrokenPrefix, Budget, Explorer, PrefixCheck, PrefixReport, ReplayId, Subject, Verdict,
+    self, AnyOracle, BrokenPrefix, Budget, Explorer, PrefixCheck, PrefixReport, ReplayId, Subject,
 };
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_harness::AnyProgram;
 use fencepost_kernel::{Dependence, Image, Trace, TraceEvent, TraceKind, WriteCause};
-use fencepost_machine::RunReport;
 use fencepost_machine::seam::Design;
+use fencepost_machine::{Race, RunReport};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Instant;
@@ -53,88 +54,121 @@ impl Limits {
     }
 }
 
-/// Examines the crash points of a recorded run within limits, until one fails.
-pub fn prefixes(
-    resolved: &Resolved,
-    oracle: &dyn AnyOracle,
-    report: &RunReport,
-    limits: Limits,
-) -> Result<PrefixReport, LabError> {
-    with_prefixes(resolved, oracle, report, limits.points, |check, design| {
-        let check = check.until(limits.until).most_second(limits.second);
-        let found = check.run(|image| recovered(design, image));
+/// A recorded run before its judge: what ran, what it left behind, and the audit that recovery has to pass.
+#[derive(Copy, Clone)]
+pub struct Recorded<'a> {
+    /// The run.
+    pub resolved: &'a Resolved,
+    /// The audit of its program.
+    pub oracle: &'a dyn AnyOracle,
+    /// What it left behind.
+    pub report: &'a RunReport,
+}
+
+impl Recorded<'_> {
+    /// Examines the crash points within limits, until one fails.
+    ///
+    /// # Errors
+    /// A budget of 0; a defect of ours.
+    pub fn prefixes(&self, limits: Limits, progress: &dyn Progress) -> Result<PrefixReport, LabError> {
+        let budget = points(limits.points)?;
+        progress.begin(budget.get().min(crash_points(self.report)));
+        let design = build_design(self.resolved)?;
+        let recovered = |image: &Image| {
+            progress.examined();
+            recovered(&*design, image)
+        };
+        let check = self
+            .prefix_check(budget)?
+            .until(limits.until)
+            .most_second(limits.second);
+        let found = check.run(recovered);
         found.map_err(|e| LabError::Internal(e.to_string()))
-    })
-}
-
-/// Runs recovery again on the crash point before the durable event `events` of a recorded run; with `second`, on a
-/// crash state of recovery's own stores there.
-pub fn replay_prefix(
-    resolved: &Resolved,
-    oracle: &dyn AnyOracle,
-    report: &RunReport,
-    events: u64,
-    second: Option<&ReplayId>,
-) -> Result<Option<BrokenPrefix>, LabError> {
-    with_prefixes(resolved, oracle, report, u64::MAX, |check, design| {
-        let found = check.replay(events, second, |image| recovered(design, image));
-        found.map_err(|e| BadInput::new(e.to_string()).into())
-    })
-}
-
-fn with_prefixes<T>(
-    resolved: &Resolved,
-    oracle: &dyn AnyOracle,
-    report: &RunReport,
-    points: u64,
-    then: impl FnOnce(PrefixCheck<'_>, &dyn Design) -> Result<T, LabError>,
-) -> Result<T, LabError> {
-    let trace = recorded(report)?;
-    let design = build_design(resolved)?;
-    let budget = NonZeroU64::new(points).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))?;
-    progress::begin(budget.get().min(crash_points(report)));
-    let small = trace.stores.len() <= SMALL;
-    let again = small.then_some(contract_of(resolved)?).map(Contract::from);
-    let check = PrefixCheck::new(oracle, &report.initial, trace, &report.log).budget(budget);
-    then(check.power_fails_again(again), &*design)
-}
-fn recovered(design: &dyn Design, image: &Image) -> Image {
-    let mut image = image.clone();
-    design.recover(&mut image);
-    progress::step();
-    image
-}
-
-/// Every crash state that the design's contract allows of a small run: at each crash point the writes in flight, in every
-/// order in which they may become durable. `then` is not called where the run is large. Where the contract promises nothing,
-/// what the run left behind says nothing of that (nothing at all may have reached memory), so the beginning of a large run is
-/// explored.
-pub fn in_flight(
-    resolved: &Resolved,
-    oracle: &dyn AnyOracle,
-    report: &RunReport,
-    then: impl FnOnce(Explorer<'_>, &mut dyn Subject) -> Result<(), LabError>,
-) -> Result<(), LabError> {
-    let (trace, kind) = (recorded(report)?, contract_of(resolved)?);
-    // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
-    let nothing = kind == ContractKind::None;
-    if trace.stores.len() > SMALL && !nothing || kind.is_transactional() {
-        return Ok(());
     }
-    let contract = Contract::from(kind);
-    let space = match nothing {
-        true => contract.space(&beginning(trace, SMALL), &report.initial),
-        false => contract.space(trace, &report.initial),
-    };
-    let prefix = format!("{}@0", ReplayKey::flight(resolved, &contract).encode());
-    then(
-        Explorer::new(&space)
-            .memory(oracle.extent())
-            .budget(Budget::States(IN_FLIGHT))
-            .beside_others(IN_FLIGHT_STEPS)
-            .prefix(prefix),
-        &mut *oracle.subject(),
-    )
+
+    /// As many crash points as a deadline allows, evenly spread as they are without one: a few show how long each takes.
+    fn prefixes_by(&self, until: Option<Instant>, progress: &dyn Progress) -> Result<PrefixReport, LabError> {
+        let limits = Limits {
+            until,
+            ..Limits::of(self.resolved)
+        };
+        let Some(until) = until.filter(|_| limits.points.min(crash_points(self.report)) > PROBE) else {
+            return self.prefixes(limits, progress);
+        };
+        let begun = Instant::now();
+        let few = Limits {
+            points: PROBE,
+            ..limits
+        };
+        let found = self.prefixes(few, progress)?;
+        let (each, left) = (
+            begun.elapsed().div_f64(PROBE as f64),
+            until.saturating_duration_since(Instant::now()),
+        );
+        let points = (0.9 * left.as_secs_f64() / each.as_secs_f64().max(1e-9)) as u64;
+        if found.broken.is_some() || points <= PROBE {
+            return Ok(found);
+        }
+        let points = points.min(limits.points);
+        self.prefixes(Limits { points, ..limits }, progress)
+    }
+
+    /// Runs recovery again on the crash point before the durable event `events`; with `second`, on a crash state of recovery's
+    /// own stores there.
+    ///
+    /// # Errors
+    /// An id that names no state of this run.
+    pub fn replay_prefix(&self, events: u64, second: Option<&ReplayId>) -> Result<Option<BrokenPrefix>, LabError> {
+        let design = build_design(self.resolved)?;
+        let check = self.prefix_check(NonZeroU64::MAX)?;
+        let found = check.replay(events, second, |image| recovered(&*design, image));
+        found.map_err(|e| BadInput::new(e.to_string()).into())
+    }
+
+    fn prefix_check(&self, budget: NonZeroU64) -> Result<PrefixCheck<'_>, LabError> {
+        let trace = recorded(self.report)?;
+        let small = trace.stores.len() <= SMALL;
+        let again = small.then_some(contract_of(self.resolved)?).map(Contract::from);
+        let check = PrefixCheck::new(self.oracle, &self.report.initial, trace, &self.report.log);
+        Ok(check.budget(budget).power_fails_again(again))
+    }
+
+    /// Every crash state that the design's contract allows of a small run: at each crash point the writes in flight, in every
+    /// order in which they may become durable. `then` is not called where the run is large. Where the contract promises nothing,
+    /// what the run left behind says nothing of that (nothing at all may have reached memory), so the beginning of a large run is
+    /// explored.
+    ///
+    /// # Errors
+    /// Those of `then`.
+    pub fn in_flight(
+        &self,
+        then: impl FnOnce(Explorer<'_>, &mut dyn Subject) -> Result<(), LabError>,
+    ) -> Result<(), LabError> {
+        let (trace, kind) = (recorded(self.report)?, contract_of(self.resolved)?);
+        // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
+        let nothing = kind == ContractKind::None;
+        if trace.stores.len() > SMALL && !nothing || kind.is_transactional() {
+            return Ok(());
+        }
+        let contract = Contract::from(kind);
+        let space = match nothing {
+            true => contract.space(&beginning(trace, SMALL), &self.report.initial),
+            false => contract.space(trace, &self.report.initial),
+        };
+        let prefix = format!("{}@0", ReplayKey::flight(self.resolved, &contract).encode());
+        then(
+            Explorer::new(&space)
+                .memory(self.oracle.extent())
+                .budget(Budget::States(IN_FLIGHT))
+                .beside_others(IN_FLIGHT_STEPS)
+                .prefix(prefix),
+            &mut *self.oracle.subject(),
+        )
+    }
+}
+
+fn points(budget: u64) -> Result<NonZeroU64, BadInput> {
+    NonZeroU64::new(budget).ok_or_else(|| BadInput::new("a check needs at least 1 crash point"))
 }
 
 /// An execution up to the store after so many others.
@@ -150,6 +184,13 @@ fn beginning(trace: &Trace, stores: usize) -> Trace {
     }
 }
 
+/// What the hardware makes of memory after the power failed. The mechanism is a fresh one: nothing volatile is left of the run's.
+fn recovered(design: &dyn Design, image: &Image) -> Image {
+    let mut image = image.clone();
+    design.recover(&mut image);
+    image
+}
+
 pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
     report
         .trace
@@ -157,124 +198,77 @@ pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
         .ok_or_else(|| LabError::Internal("a check needs a recorded run".into()))
 }
 
-/// As many crash points as a deadline allows, evenly spread as they are without one: a few show how long each takes.
-fn prefixes_by(
-    resolved: &Resolved,
-    oracle: &dyn AnyOracle,
-    report: &RunReport,
-    until: Option<Instant>,
-) -> Result<PrefixReport, LabError> {
-    let limits = Limits {
-        until,
-        ..Limits::of(resolved)
-    };
-    let Some(until) = until.filter(|_| limits.points.min(crash_points(report)) > PROBE) else {
-        return prefixes(resolved, oracle, report, limits);
-    };
-    let begun = Instant::now();
-    let few = Limits {
-        points: PROBE,
-        ..limits
-    };
-    let found = prefixes(resolved, oracle, report, few)?;
-    let (each, left) = (
-        begun.elapsed().div_f64(PROBE as f64),
-        until.saturating_duration_since(Instant::now()),
-    );
-    let points = (0.9 * left.as_secs_f64() / each.as_secs_f64().max(1e-9)) as u64;
-    if found.broken.is_some() || points <= PROBE {
-        return Ok(found);
-    }
-    let points = points.min(limits.points);
-    prefixes(resolved, oracle, report, Limits { points, ..limits })
-}
-
 /// Examines the crash points of a recorded run and its conformance, until a deadline.
+///
+/// # Errors
+/// A budget of 0; a run that was not recorded, or another defect of ours.
 pub fn check(
     resolved: &Resolved,
     program: &dyn AnyProgram,
     report: &RunReport,
     until: Option<Instant>,
+    progress: &dyn Progress,
 ) -> Result<Check, LabError> {
-    let trace = recorded(report)?;
-    let (oracle, races) = (&*program.oracle(&trace.ops), program.races());
-    let found = prefixes_by(resolved, oracle, report, until)?;
+    let (oracle, races) = (&*program.oracle(&recorded(report)?.ops), program.races());
+    let run = Recorded {
+        resolved,
+        oracle,
+        report,
+    };
+    let found = run.prefixes_by(until, progress)?;
     let mut flight = None;
     if found.broken.is_none() {
-        in_flight(resolved, oracle, report, |explorer, recovery| {
+        run.in_flight(|explorer, recovery| {
             let found = explorer.until(until).explore(recovery);
             flight = Some(found.map_err(|e| LabError::Internal(e.to_string()))?);
             Ok(())
         })?;
     }
-    let contract = contract_of(resolved)?;
-    let conformance = conform(
-        trace,
-        report.log.records(),
-        &Contract::from(contract),
-        Demands::default(),
-    );
-    let mut witnesses: Vec<Witness> = found.broken.iter().map(|b| broken(resolved, b, report)).collect();
-    if let Some(w) = flight.as_ref().and_then(|f| f.witness.as_ref()) {
-        let shown = cut_witness(w, "writes in flight");
-        witnesses.push(Witness {
-            event: None,
-            time_ps: None,
-            why: format!("with the writes in flight in another order: {}", shown.why),
-            source: shown.source,
-            replay: Some(shown.replay),
-        });
-    }
-    let replica = replication::audit(resolved, report);
-    witnesses.extend(replica.iter().map(replication::witness));
-    let race = report.race.filter(|_| !races);
-    if let Some(race) = race {
-        witnesses.push(Witness {
-            event: None,
-            time_ps: None,
-            why: format!("a data race that the program does not declare: {race}"),
-            source: vec![race.source.to_string()],
-            replay: None,
-        });
-    }
-    if let Err(refusal) = &conformance {
-        let why = format!("contract {contract}: {refusal}");
-        witnesses.push(Witness {
-            event: None,
-            time_ps: None,
-            why,
-            source: Vec::new(),
-            replay: None,
-        });
-    }
-    witnesses.extend(report.broken_rule.iter().map(|rule| Witness {
-        event: None,
-        time_ps: None,
-        why: format!("the mechanism broke a rule of its own: {rule}"),
-        source: Vec::new(),
-        replay: None,
-    }));
-    let violations = [
-        found.broken.is_some(),
-        flight.as_ref().is_some_and(|f| f.witness.is_some()),
-        report.broken_rule.is_some(),
-        replica.is_some(),
-        race.is_some(),
+    let failures = [
+        found.broken.as_ref().map(|b| broken(resolved, b, report)),
+        flight.as_ref().and_then(|f| f.witness.as_ref()).map(in_another_order),
+        replication::audit(resolved, report).map(|v| replication::witness(&v)),
+        report.race.filter(|_| !races).map(undeclared),
+        report
+            .broken_rule
+            .as_ref()
+            .map(|rule| Witness::of(format!("the mechanism broke a rule of its own: {rule}"))),
     ];
     Ok(Check {
         points: found.points,
-        points_total: crash_points(report),
-        violations: violations.into_iter().map(u64::from).sum(),
         interrupted: found.again.map_or(0, |a| a.recoveries),
         interrupted_states: States::from(found.again.map_or(0, |a| a.states)),
         in_flight_states: States::from(flight.as_ref().map_or(0, |f| f.states_covered)),
         in_flight_complete: flight.as_ref().is_some_and(|f| f.verdict == Verdict::Clean),
-        conforms: Some(conformance.is_ok()),
+        ..judged(resolved, report, failures.into_iter().flatten().collect())?
+    })
+}
+
+/// A check that found these failures, and what the contract says of the persist order.
+///
+/// # Errors
+/// A run that was not recorded.
+pub(crate) fn judged(resolved: &Resolved, report: &RunReport, failures: Vec<Witness>) -> Result<Check, LabError> {
+    let contract = contract_of(resolved)?;
+    let (trace, log) = (recorded(report)?, report.log.records());
+    let order = conform(trace, log, &Contract::from(contract), Demands::default());
+    let refusal = order.as_ref().err();
+    let refusal = refusal.map(|refusal| Witness::of(format!("contract {contract}: {refusal}")));
+    let points = crash_points(report);
+    Ok(Check {
+        points,
+        points_total: points,
+        violations: failures.len() as u64,
+        interrupted: 0,
+        interrupted_states: States::default(),
+        in_flight_states: States::default(),
+        in_flight_complete: false,
+        conforms: Some(order.is_ok()),
         contract: Some(contract.name().to_owned()),
-        reordered: conformance.as_ref().map_or(0, |c| c.reordered),
+        reordered: order.as_ref().map_or(0, |c| c.reordered),
         durable_by_cause: causes(report),
         expected_violations: warning(resolved).is_some(),
-        witnesses,
+        witnesses: failures.into_iter().chain(refusal).collect(),
     })
 }
 
@@ -284,7 +278,7 @@ pub fn crash_points(report: &RunReport) -> u64 {
     report.log.len() + 1 - parts.count() as u64
 }
 
-pub(crate) fn causes(report: &RunReport) -> BTreeMap<String, u64> {
+fn causes(report: &RunReport) -> BTreeMap<String, u64> {
     let mut out = BTreeMap::new();
     for r in report.log.records() {
         *out.entry(format!("{:?}", r.cause).to_lowercase()).or_default() += 1;
@@ -292,14 +286,32 @@ pub(crate) fn causes(report: &RunReport) -> BTreeMap<String, u64> {
     out
 }
 
+/// A crash point after which recovery or audit failed.
 fn broken(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport) -> Witness {
     let shown = prefix_witness(resolved, b, report);
     let last = b.records.checked_sub(1).and_then(|i| report.log.records().get(i));
     Witness {
+        state: None,
         event: Some(b.records as u64),
         time_ps: last.map(|r| r.time.0),
         why: format!("{}; {} stores not yet durable", shown.why, b.missing.len()),
-        source: shown.source,
-        replay: Some(shown.replay),
+        ..shown
+    }
+}
+
+/// A crash state that the contract allows and that this run did not pass through.
+fn in_another_order(w: &explore::Witness) -> Witness {
+    let shown = cut_witness(w, Searched::InFlight);
+    Witness {
+        state: None,
+        why: format!("with the writes in flight in another order: {}", shown.why),
+        ..shown
+    }
+}
+
+fn undeclared(race: Race) -> Witness {
+    Witness {
+        source: vec![race.source.to_string()],
+        ..Witness::of(format!("a data race that the program does not declare: {race}"))
     }
 }

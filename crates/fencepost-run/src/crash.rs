@@ -1,16 +1,18 @@
 //! Crash states of a program: prefixes of a simulated run's persist log, and every cut that a contract allows.
 
-use crate::check::{Limits, crash_points, prefixes, recorded};
+use crate::check::{Limits, Recorded, crash_points, recorded};
 use crate::config::Resolved;
-use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::host_memory::fits_host;
+use crate::progress::Progress;
 use crate::replay_key::{ReplayKey, grain_bytes, line_order_name};
 use crate::request::Request;
-use crate::simulate::{contract_of, program_of, simulate_until};
+use crate::simulate::{build_design, contract_of, program_of, simulate_until};
 use crate::sizes::small_structures;
+use crate::verdict::{self, Verdict};
+use crate::witness::{Searched, Witness, cut_witness, prefix_witness};
 pub use fencepost_contract::explore::Budget;
-use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, PrefixReport, ProgramRun, Report, Verdict};
+use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, PrefixReport, ProgramRun, Report};
 use fencepost_contract::{Contract, ContractKind};
 pub use fencepost_contract::{Grain, LineOrder};
 use fencepost_harness::AnyProgram;
@@ -90,10 +92,11 @@ pub struct CrashOutcome {
     /// When not complete: every state with at most this many lines deviating from all or nothing durable was covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines_deviating: Option<u32>,
-    /// `clean` (of the executions recorded), `violated`, `bounded` or `nothing explored`.
-    pub verdict: String,
+    /// Clean means: of the executions recorded.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
     /// A crash state that recovery does not survive.
-    pub witness: Option<CrashWitness>,
+    pub witness: Option<Witness>,
 }
 /// What letting power fail again while recovery runs has covered.
 #[derive(Copy, Clone, Debug, Default, Serialize)]
@@ -127,15 +130,15 @@ impl DuringRecovery {
 impl CrashOutcome {
     /// Whether the budget was spent before recovery was run even once.
     pub fn nothing_explored(&self) -> bool {
-        self.verdict == Verdict::NothingExplored.to_string()
+        self.verdict == Verdict::NothingExplored
     }
     /// Whether nothing wrong was found and crash states were left out.
     pub fn bounded(&self) -> bool {
-        self.verdict == Verdict::Bounded.to_string()
+        self.verdict == Verdict::Bounded
     }
     /// Whether a crash state was found that recovery does not survive.
     pub fn violated(&self) -> bool {
-        self.verdict == "violated"
+        self.verdict == Verdict::Violated
     }
 }
 
@@ -157,6 +160,11 @@ pub fn dialect_for(contract: ContractKind) -> Option<&'static str> {
 
 /// Explores a program's crash states.
 pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
+    crash_telling(c, &())
+}
+
+/// The same, and says how far the crash points of the simulated run have come.
+pub fn crash_telling(c: &CrashRequest, progress: &dyn Progress) -> Result<CrashOutcome, LabError> {
     let (request, contract) = written_for(c)?;
     let (resolved, sizes) = match c.small {
         true => small_structures(&request)?,
@@ -204,7 +212,7 @@ pub fn crash(c: &CrashRequest) -> Result<CrashOutcome, LabError> {
         simulated: contract.is_none(),
     };
     fits_host(&resolved)?;
-    let found = explore.run(&*program_of(&resolved)?)?;
+    let found = explore.run(&*program_of(&resolved)?, progress)?;
     Ok(CrashOutcome { sizes, ..found })
 }
 
@@ -263,10 +271,10 @@ impl Explore<'_> {
     }
 }
 impl Explore<'_> {
-    fn run(self, program: &dyn AnyProgram) -> Result<CrashOutcome, LabError> {
+    fn run(self, program: &dyn AnyProgram, progress: &dyn Progress) -> Result<CrashOutcome, LabError> {
         let begun = Instant::now();
         let log = match self.simulated {
-            true => self.prefixes(program, begun)?,
+            true => self.prefixes(program, begun, progress)?,
             false => None,
         };
         let spent = log.as_ref().map_or(0, |l| l.0.recoveries + l.0.second);
@@ -284,7 +292,7 @@ impl Explore<'_> {
             .as_ref()
             .map_or(!self.simulated, |l| l.0.verdict != Verdict::Bounded);
         if clean && !all_prefixes {
-            out.verdict = Verdict::Bounded.to_string();
+            out.verdict = Verdict::Bounded;
         }
         let again = log.as_ref().and_then(|l| l.0.again);
         out.during_recovery = DuringRecovery::of(report.again, again);
@@ -292,11 +300,11 @@ impl Explore<'_> {
             (out.log_prefixes, out.log_prefixes_total) = (found.points, crash_points(report));
             out.recoveries += spent;
             if out.nothing_explored() && found.points > 0 {
-                out.verdict = Verdict::Bounded.to_string();
+                out.verdict = Verdict::Bounded;
             }
             if let Some(b) = &found.broken {
                 out.log_violations = 1;
-                out.verdict = Verdict::Violated.to_string();
+                out.verdict = Verdict::Violated;
                 out.witness
                     .get_or_insert_with(|| prefix_witness(self.resolved, b, report));
             }
@@ -309,6 +317,7 @@ impl Explore<'_> {
         &self,
         program: &dyn AnyProgram,
         begun: Instant,
+        progress: &dyn Progress,
     ) -> Result<Option<(PrefixReport, RunReport)>, LabError> {
         let mut limits = Limits::of(self.resolved);
         match self.budget {
@@ -319,11 +328,17 @@ impl Explore<'_> {
             }
             Budget::Time(t) => limits.until = Some(begun + t / 2),
         }
-        let Some(s) = simulate_until(self.resolved, program, true, limits.until)? else {
+        let design = build_design(self.resolved)?;
+        let Some(s) = simulate_until(self.resolved, design, program, true, limits.until)? else {
             return Ok(None);
         };
         let oracle = program.oracle(&recorded(&s.report)?.ops);
-        Ok(Some((prefixes(self.resolved, &*oracle, &s.report, limits)?, s.report)))
+        let run = Recorded {
+            resolved: self.resolved,
+            oracle: &*oracle,
+            report: &s.report,
+        };
+        Ok(Some((run.prefixes(limits, progress)?, s.report)))
     }
     fn outcome(&self, r: &Report) -> CrashOutcome {
         CrashOutcome {
@@ -349,8 +364,8 @@ impl Explore<'_> {
             complete: r.complete,
             during_recovery: DuringRecovery::default(),
             lines_deviating: r.lines_deviating.filter(|_| !r.complete),
-            verdict: r.verdict.to_string(),
-            witness: r.witness.as_ref().map(|w| cut_witness(w, "contract cut")),
+            verdict: r.verdict,
+            witness: r.witness.as_ref().map(|w| cut_witness(w, Searched::Contract)),
         }
     }
 }

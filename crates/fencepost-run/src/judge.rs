@@ -1,6 +1,7 @@
 //! Judging a recorded persist log, of another simulator or of a real machine, against a contract.
 
 use crate::error::{BadInput, LabError};
+use crate::verdict::{self, Verdict};
 use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, recorded};
 use serde::Serialize;
 use std::path::Path;
@@ -12,8 +13,9 @@ pub struct Judged {
     pub file: String,
     /// The contract it was held to.
     pub contract: String,
-    /// `clean` or `violated`.
-    pub verdict: String,
+    /// Whether it breaks the contract.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
     /// Stores to persistent memory.
     pub stores: u64,
     /// Durable events.
@@ -38,7 +40,7 @@ pub struct Judged {
 impl Judged {
     /// Whether the log breaks the contract.
     pub fn violated(&self) -> bool {
-        self.why.is_some()
+        self.verdict == Verdict::Violated
     }
 }
 
@@ -71,7 +73,7 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
     Ok(Judged {
         file: name,
         contract: kind.name().into(),
-        verdict: if why.is_some() { "violated" } else { "clean" }.into(),
+        verdict: verdict::of_failure(why.is_some()),
         stores,
         warning,
         durable_events: log.records.len() as u64,

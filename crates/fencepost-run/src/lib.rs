@@ -5,7 +5,6 @@ pub mod cite;
 pub mod config;
 pub mod cost;
 pub mod crash;
-pub mod crash_witness;
 mod error;
 #[cfg(test)]
 mod extremes;
@@ -29,14 +28,18 @@ mod replication;
 pub mod request;
 pub mod result;
 pub mod run;
+mod short;
 pub mod simulate;
 pub mod sizes;
 pub mod source;
 pub mod states;
 pub mod store;
 pub mod variants;
+pub mod verdict;
+pub mod witness;
 
 pub use error::{BadInput, LabError, nearest};
 pub use fencepost_designs::all as designs;
 pub use fencepost_kernel::fault;
 pub use panic_text::panic_text;
+pub use short::short;

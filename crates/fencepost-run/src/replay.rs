@@ -1,14 +1,16 @@
 //! Running recovery again on the crash state that a replay id names.
 
-use crate::check::{in_flight, recorded, replay_prefix};
+use crate::check::{Recorded, recorded};
 use crate::config::Resolved;
 use crate::crash::{Explore, refuse};
-use crate::crash_witness::{CrashWitness, cut_witness, prefix_witness};
 use crate::error::{BadInput, LabError};
 use crate::replay_key::{ReplayKey, What, contract_from};
-use crate::simulate::{program_of, simulate};
-use fencepost_contract::explore::{Budget, ReplayId};
+use crate::simulate::{build_design, program_of, simulate};
+use crate::verdict::{self, Verdict};
+use crate::witness::{Searched, Witness, cut_witness, prefix_witness};
+use fencepost_contract::explore::{AnyOracle, Budget, ReplayId};
 use fencepost_harness::AnyProgram;
+use fencepost_machine::RunReport;
 use serde::Serialize;
 
 /// What a replayed crash state turned out to be.
@@ -18,10 +20,11 @@ pub struct Replayed {
     pub id: String,
     /// Program word.
     pub program: String,
-    /// `violated` or `clean`.
-    pub verdict: String,
+    /// Whether recovery failed.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
     /// The failing state, if it fails.
-    pub witness: Option<CrashWitness>,
+    pub witness: Option<Witness>,
 }
 
 /// Runs recovery again on the crash state that an id names.
@@ -35,11 +38,10 @@ pub fn replay(id: &str) -> Result<Replayed, LabError> {
         id,
     };
     let witness = again.run(&*program_of(&resolved)?)?;
-    let verdict = if witness.is_some() { "violated" } else { "clean" };
     Ok(Replayed {
         id: id.into(),
         program: resolved.request.program.clone(),
-        verdict: verdict.into(),
+        verdict: verdict::of_failure(witness.is_some()),
         witness,
     })
 }
@@ -49,8 +51,15 @@ struct Again<'a> {
     what: &'a What,
     id: &'a str,
 }
-impl Again<'_> {
-    fn run(self, program: &dyn AnyProgram) -> Result<Option<CrashWitness>, LabError> {
+impl<'a> Again<'a> {
+    fn recorded(&self, oracle: &'a dyn AnyOracle, report: &'a RunReport) -> Recorded<'a> {
+        Recorded {
+            resolved: self.resolved,
+            oracle,
+            report,
+        }
+    }
+    fn run(self, program: &dyn AnyProgram) -> Result<Option<Witness>, LabError> {
         match self.what {
             What::Cut(name) => {
                 let explore = Explore {
@@ -64,31 +73,32 @@ impl Again<'_> {
                 };
                 let (check, run) = explore.check();
                 let found = program.replay(&check, run, self.id).map_err(refuse)?;
-                Ok(found.witness.as_ref().map(|w| cut_witness(w, "contract cut")))
+                Ok(found.witness.as_ref().map(|w| cut_witness(w, Searched::Contract)))
             }
             What::Flight(name) => {
                 contract_from(name)?;
-                let s = simulate(self.resolved, program, true)?;
+                let s = simulate(self.resolved, build_design(self.resolved)?, program, true)?;
                 let mut witness =
                     Err(BadInput::new("the replay id names writes in flight, and the run has none").into());
                 let oracle = program.oracle(&recorded(&s.report)?.ops);
-                in_flight(self.resolved, &*oracle, &s.report, |explorer, recovery| {
+                self.recorded(&*oracle, &s.report).in_flight(|explorer, recovery| {
                     let found = explorer.replay(recovery, self.id);
                     let found = found.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
-                    witness = Ok(found.witness.as_ref().map(|w| cut_witness(w, "writes in flight")));
+                    witness = Ok(found.witness.as_ref().map(|w| cut_witness(w, Searched::InFlight)));
                     Ok(())
                 })?;
                 witness
             }
             What::Prefix { events, digest } => {
-                let s = simulate(self.resolved, program, true)?;
+                let s = simulate(self.resolved, build_design(self.resolved)?, program, true)?;
                 if s.report.log.digest() as u32 != *digest {
                     let other = "the replay id belongs to another run: the persist log differs (another version?)";
                     return Err(BadInput::new(other).into());
                 }
                 let second = ReplayId::decode_again(self.id).map_err(|e| BadInput::new(e.to_string()))?;
                 let oracle = program.oracle(&recorded(&s.report)?.ops);
-                let broken = replay_prefix(self.resolved, &*oracle, &s.report, *events, second.as_ref())?;
+                let run = self.recorded(&*oracle, &s.report);
+                let broken = run.replay_prefix(*events, second.as_ref())?;
                 Ok(broken.map(|b| prefix_witness(self.resolved, &b, &s.report)))
             }
         }

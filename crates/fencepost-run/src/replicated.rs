@@ -1,23 +1,22 @@
 //! Runs in which clients persist over a network on a server that has nothing else to do.
 
-use crate::check::{causes, crash_points, recorded};
+use crate::check::judged;
 use crate::config::Resolved;
 use crate::error::LabError;
 use crate::host::Stopwatch;
 use crate::outcome::result;
 use crate::replication::{audit, witness};
-use crate::result::{Check, RunResult, Witness};
-use crate::simulate::{Simulated, build_design, contract_of, refuse, warning};
-use crate::states::States;
-use fencepost_contract::{Contract, Demands, conform};
+use crate::result::{Check, RunResult};
+use crate::simulate::{Simulated, refuse};
 use fencepost_kernel::{Image, Ps};
 use fencepost_machine::network::ClientReport;
+use fencepost_machine::seam::Design;
 use fencepost_machine::{Machine, RunReport, Workload};
 
 /// Runs clients on a server that has nothing else to do. Operations are transactions of the clients.
-pub fn run(resolved: &Resolved) -> Result<RunResult, LabError> {
+pub fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<RunResult, LabError> {
     let check = resolved.request.check;
-    let simulated = simulate(resolved, check)?;
+    let simulated = simulate(resolved, design, check)?;
     let checked = match check {
         true => Some(judge(resolved, &simulated.report)?),
         false => None,
@@ -43,8 +42,7 @@ pub fn run(resolved: &Resolved) -> Result<RunResult, LabError> {
     Ok(r)
 }
 
-fn simulate(resolved: &Resolved, record: bool) -> Result<Simulated, LabError> {
-    let design = build_design(resolved)?;
+fn simulate(resolved: &Resolved, design: Box<dyn Design>, record: bool) -> Result<Simulated, LabError> {
     let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
         initial: Image::default(),
@@ -72,38 +70,5 @@ fn simulate(resolved: &Resolved, record: bool) -> Result<Simulated, LabError> {
 
 /// Every durable event of the server as a power failure: the replica, what clients believe, and the persist order.
 fn judge(resolved: &Resolved, report: &RunReport) -> Result<Check, LabError> {
-    let kind = contract_of(resolved)?;
-    let replica = audit(resolved, report);
-    let conformance = conform(
-        recorded(report)?,
-        report.log.records(),
-        &Contract::from(kind),
-        Demands::default(),
-    );
-    let mut witnesses: Vec<Witness> = replica.iter().map(witness).collect();
-    if let Err(refusal) = &conformance {
-        witnesses.push(Witness {
-            event: None,
-            time_ps: None,
-            why: format!("contract {kind}: {refusal}"),
-            source: Vec::new(),
-            replay: None,
-        });
-    }
-    let points = crash_points(report);
-    Ok(Check {
-        points,
-        points_total: points,
-        violations: u64::from(replica.is_some()),
-        interrupted: 0,
-        interrupted_states: States::default(),
-        in_flight_states: States::default(),
-        in_flight_complete: false,
-        conforms: Some(conformance.is_ok()),
-        contract: Some(kind.name().to_owned()),
-        reordered: conformance.as_ref().map_or(0, |c| c.reordered),
-        durable_by_cause: causes(report),
-        expected_violations: warning(resolved).is_some(),
-        witnesses,
-    })
+    judged(resolved, report, audit(resolved, report).iter().map(witness).collect())
 }

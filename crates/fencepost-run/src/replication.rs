@@ -19,9 +19,7 @@ pub fn witness(v: &ReplicaViolation) -> Witness {
     Witness {
         event: v.events,
         time_ps: v.time.map(|t| t.0),
-        why: format!("replica: {}", v.why),
-        source: Vec::new(),
-        replay: None,
+        ..Witness::of(format!("replica: {}", v.why))
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use crate::histogram::Histogram;
+pub use crate::witness::Witness;
 
 /// Version of the result format; raised when a field changes its meaning.
 pub const SCHEMA: &str = "fencepost-run-1";
@@ -124,24 +125,6 @@ impl Check {
     pub fn as_expected(&self) -> bool {
         !self.violated() || self.expected_violations
     }
-}
-
-/// One failure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Witness {
-    /// Number of durable events before the power failed; `None` for a conformance failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<u64>,
-    /// Time of the last of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_ps: Option<u64>,
-    /// What is wrong.
-    pub why: String,
-    /// Lines of the program involved.
-    pub source: Vec<String>,
-    /// Argument of `fencepost replay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<String>,
 }
 
 #[cfg(test)]

@@ -6,23 +6,33 @@ use crate::error::{BadInput, LabError};
 use crate::kept::Identity;
 use crate::outcome::result;
 pub use crate::outcome::{FENCE_DISTANCE, machine_counters};
+use crate::progress::Progress;
 use crate::replicated;
 use crate::request::Request;
 use crate::result::RunResult;
-use crate::simulate::{program_of, simulate_until};
+use crate::simulate::{build_design, program_of, simulate_until};
+use fencepost_machine::seam::Design;
 use std::time::Instant;
 
 /// Resolves and runs a request.
 pub fn run(request: &Request) -> Result<RunResult, LabError> {
-    run_resolved(&Resolved::resolve(request)?)
+    let (resolved, design) = Resolved::built(request)?;
+    run_built(&resolved, design, None, &())
 }
 
 /// Runs a resolved request. Deterministic but for the host's cost.
 pub fn run_resolved(resolved: &Resolved) -> Result<RunResult, LabError> {
-    run_until(resolved, None)
+    run_built(resolved, build_design(resolved)?, None, &())
 }
-/// The same, with as many crash points as can be examined until a moment.
-pub fn run_until(resolved: &Resolved, until: Option<Instant>) -> Result<RunResult, LabError> {
+
+/// Runs a resolved request with the mechanism that was built for it, examines as many crash points as can be until a moment, and
+/// says how far it has come.
+pub fn run_built(
+    resolved: &Resolved,
+    design: Box<dyn Design>,
+    until: Option<Instant>,
+    progress: &dyn Progress,
+) -> Result<RunResult, LabError> {
     let request = &resolved.request;
     if request.cycles.is_some() && (request.check || resolved.is_replication()) {
         let e = BadInput::new(
@@ -31,24 +41,24 @@ pub fn run_until(resolved: &Resolved, until: Option<Instant>) -> Result<RunResul
         return Err(e.hint("leave out the cycles").into());
     }
     if resolved.is_replication() {
-        return replicated::run(resolved);
+        return replicated::run(resolved, design);
     }
     let program = program_of(resolved)?;
-    let Some(simulated) = simulate_until(resolved, &*program, request.check, until)? else {
+    let Some(simulated) = simulate_until(resolved, design, &*program, request.check, until)? else {
         let e = BadInput::new("the simulated run alone takes longer than the budget");
         return Err(e
             .hint("give more time, or fewer operations: --ops N, --warmup N")
             .into());
     };
     let checked = match request.check {
-        true => Some(check(resolved, &*program, &simulated.report, until)?),
+        true => Some(check(resolved, &*program, &simulated.report, until, progress)?),
         false => None,
     };
     Ok(result(resolved, &simulated, checked))
 }
 
-/// What identifies the run of a request. The key also covers what is checked.
-pub fn key(request: &Request) -> Result<Identity, LabError> {
+/// Resolves a request, and says what identifies its run. The key also covers what is checked.
+pub fn identified(request: &Request) -> Result<(Identity, Resolved), LabError> {
     let resolved = Resolved::resolve(request)?;
     let check = match (request.check, request.budget) {
         (false, _) => String::new(),
@@ -57,11 +67,12 @@ pub fn key(request: &Request) -> Result<Identity, LabError> {
     };
     let (program, design) = (&request.program, &request.design);
     let digest = resolved.digest();
-    Ok(Identity {
+    let identity = Identity {
         key: format!("{program}-{design}-{}{check}", &digest[..24]),
         digest,
         config: resolved.to_toml(true),
-    })
+    };
+    Ok((identity, resolved))
 }
 
 #[cfg(test)]

@@ -30,15 +30,21 @@ pub fn program_of(resolved: &Resolved) -> Result<Box<dyn AnyProgram>, LabError> 
     any_program(resolved.program_word(), &resolved.program).map_err(|e| BadInput::new(e.to_string()).into())
 }
 
-/// Builds the initial memory, the threads and the machine, and runs it.
-pub fn simulate(resolved: &Resolved, program: &dyn AnyProgram, record: bool) -> Result<Simulated, LabError> {
-    let done = simulate_until(resolved, program, record, None)?;
+/// Builds the initial memory, the threads and the machine, and runs it with a mechanism that nothing has run yet.
+pub fn simulate(
+    resolved: &Resolved,
+    design: Box<dyn Design>,
+    program: &dyn AnyProgram,
+    record: bool,
+) -> Result<Simulated, LabError> {
+    let done = simulate_until(resolved, design, program, record, None)?;
     done.ok_or_else(|| LabError::Internal("a run without a deadline was given up".into()))
 }
 
 /// The same with a deadline on the host's clock; `None` if it passed first.
 pub fn simulate_until(
     resolved: &Resolved,
+    design: Box<dyn Design>,
     program: &dyn AnyProgram,
     record: bool,
     deadline: Option<Instant>,
@@ -57,7 +63,6 @@ pub fn simulate_until(
         free: size.dram.0,
     };
     let initial = program.initial().map_err(|e| LabError::Internal(e.to_string()))?;
-    let design = build_design(resolved)?;
     let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
         initial,

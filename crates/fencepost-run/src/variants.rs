@@ -150,7 +150,7 @@ fn verdict(place: Place<'_>) -> Result<(Cell, Option<String>), LabError> {
     for seed in SEEDS {
         let found = crash(&exploration(place, seed))?;
         if found.violated() {
-            return Ok((Cell::Broken, found.witness.map(|w| w.replay)));
+            return Ok((Cell::Broken, found.witness.and_then(|w| w.replay)));
         }
         all &= found.complete;
     }

@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod slips;
 mod start;
+mod witness;
 
 use args::Cli;
 use clap::Parser as _;

@@ -1,10 +1,13 @@
-//! Progress on standard error, if somebody looks.
+//! Progress on standard error, where it is a terminal.
 
 use crate::output::Out;
 use fencepost_papers::experiment::engine::Step;
 use fencepost_papers::experiment::runs::Cell;
+use fencepost_run::progress::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A bar that counts runs, with the time left by the rate so far.
@@ -53,16 +56,36 @@ impl Drop for Runs {
     }
 }
 
+/// Counts the crash points of a check; clones count together.
+#[derive(Clone, Default)]
+pub struct CrashPoints(Arc<[AtomicU64; 2]>);
+impl CrashPoints {
+    /// Crash points examined so far, and how many there are at most.
+    fn so_far(&self) -> (u64, u64) {
+        let [done, total] = &*self.0;
+        (done.load(Ordering::Relaxed), total.load(Ordering::Relaxed))
+    }
+}
+impl Progress for CrashPoints {
+    fn begin(&self, points: u64) {
+        self.0[1].fetch_add(points, Ordering::Relaxed);
+    }
+    fn examined(&self) {
+        self.0[0].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// A line that tells the time gone and, where it can be known, the time left of one piece of work.
 pub struct Waiting(Option<ProgressBar>);
 impl Waiting {
     /// Work that takes at most `limit`, or as long as its crash points take.
-    pub fn new(out: &Out, title: &str, limit: Option<Duration>) -> Waiting {
+    pub fn new(out: &Out, title: &str, limit: Option<Duration>, points: &CrashPoints) -> Waiting {
+        let points = points.clone();
         let bar = out
             .progress()
             .then(|| ProgressBar::new_spinner().with_prefix(title.to_owned()));
         let left = move |state: &ProgressState, text: &mut dyn Write| {
-            let (done, total) = fencepost_run::progress::crash_points();
+            let (done, total) = points.so_far();
             let gone = state.elapsed();
             let _ = match (limit, done) {
                 (Some(limit), _) => write!(text, ", at most {} s left", limit.saturating_sub(gone).as_secs()),

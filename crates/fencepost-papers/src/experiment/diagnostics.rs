@@ -2,8 +2,8 @@
 
 use super::measured::counter;
 use super::runs::Runs;
-use super::score::short;
 use super::spec::{Diagnostic, Experiment};
+use fencepost_run::short;
 use serde::Serialize;
 
 /// One figure of one program, ready to print.

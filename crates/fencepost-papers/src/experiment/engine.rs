@@ -19,19 +19,19 @@ pub enum Step {
     Resumed,
 }
 
-/// Resolves a job to what identifies its run.
-pub type IdentityOf = dyn Fn(&Job) -> Result<Identity, LabError> + Sync;
+/// Resolves a job to what identifies its run, and to what is run.
+pub type ResolveJob<R> = dyn Fn(&Job) -> Result<(Identity, R), LabError> + Sync;
 
-/// How jobs are executed.
-pub struct Engine<'a> {
+/// How jobs are executed. `R` is a job that is resolved.
+pub struct Engine<'a, R> {
     /// Where results are kept; without one nothing is resumed.
     pub store: Option<&'a Store>,
     /// Number of worker threads.
     pub jobs: usize,
     /// Resolves a job. Equal configurations have equal identities.
-    pub key: &'a IdentityOf,
+    pub resolve: &'a ResolveJob<R>,
     /// Runs a job inside its worker thread.
-    pub run: &'a (dyn Fn(&Job) -> Result<RunResult, LabError> + Sync),
+    pub run: &'a (dyn Fn(&R) -> Result<RunResult, LabError> + Sync),
     /// Told of every finished job, and whether it ran.
     pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
 }
@@ -47,12 +47,12 @@ pub struct Finished {
     pub resumed: usize,
 }
 
-impl Engine<'_> {
+impl<R: Sync> Engine<'_, R> {
     /// Executes every job that is not finished. Every configuration is resolved before the first run starts, so bad
     /// input costs nothing. The first error stops the rest; what finished stays.
     pub fn execute(&self, jobs: &[Job]) -> Result<Finished, LabError> {
-        let keys: Vec<Identity> = jobs.iter().map(|j| (self.key)(j)).collect::<Result<_, _>>()?;
-        let groups = alike(&keys);
+        let resolved: Vec<(Identity, R)> = jobs.iter().map(|j| (self.resolve)(j)).collect::<Result<_, _>>()?;
+        let groups = alike(&resolved);
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let done: Mutex<Result<Finished, LabError>> = Mutex::new(Ok(Finished::default()));
@@ -62,7 +62,7 @@ impl Engine<'_> {
                     while !stop.load(Ordering::Relaxed) {
                         let i = next.fetch_add(1, Ordering::Relaxed);
                         let Some(group) = groups.get(i) else { break };
-                        let outcome = self.one(&jobs[group[0]], &keys[group[0]]);
+                        let outcome = self.one(&jobs[group[0]], &resolved[group[0]]);
                         let mut done = done.lock().unwrap_or_else(|e| e.into_inner());
                         match outcome {
                             Ok((result, step)) => {
@@ -88,13 +88,13 @@ impl Engine<'_> {
         done.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn one(&self, job: &Job, run: &Identity) -> Result<(RunResult, Step), LabError> {
+    fn one(&self, job: &Job, (run, resolved): &(Identity, R)) -> Result<(RunResult, Step), LabError> {
         let (file, config) = (format!("runs/{}.json", run.key), format!("runs/{}.toml", run.key));
         let kept = self.store.and_then(|s| s.read(&file));
         if let Some(result) = kept.and_then(|text| kept::reusable(&text, &run.digest)) {
             return Ok((result, Step::Resumed));
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(job)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(resolved)));
         let result = outcome.unwrap_or_else(|panic| {
             let c = &job.cell;
             let what = panic_text(panic.as_ref());
@@ -113,10 +113,10 @@ impl Engine<'_> {
 }
 
 /// Jobs by key, in the order of their first occurrence: jobs that ask for one run share it.
-fn alike(runs: &[Identity]) -> Vec<Vec<usize>> {
+fn alike<R>(runs: &[(Identity, R)]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
-    for (i, run) in runs.iter().enumerate() {
+    for (i, (run, _)) in runs.iter().enumerate() {
         let at = *place.entry(&run.key).or_insert_with(|| {
             groups.push(Vec::new());
             groups.len() - 1

@@ -2,8 +2,8 @@
 
 use super::measured::counter;
 use super::runs::Runs;
-use super::score::short;
 use super::spec::{Experiment, Implied, ImpliedFrom};
+use fencepost_run::short;
 use serde::Serialize;
 
 /// One program's line, ready to print.

@@ -10,6 +10,7 @@ use super::runs::Runs;
 use super::semantics::Checks;
 use crate::claims::Claim;
 use fencepost_run::cost::CostLine;
+use fencepost_run::short;
 use serde::Serialize;
 
 /// Verdict on one claim.
@@ -109,12 +110,22 @@ pub struct Evidence<'a> {
     pub parameter: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// One row per claim, in the claims' order.
-pub fn score(claims: &[Claim], rules: &Rules, evidence: &Evidence<'_>) -> Vec<Row> {
-    claims.iter().map(|c| row(c, rules.get(&c.id), evidence)).collect()
+/// What a claim is worth under some runs.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The value, for claims that are numbers.
+    pub value: Option<f64>,
+    /// Whether the claim is met.
+    pub met: bool,
 }
 
-fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
+/// One row per claim, in the claims' order, and beside it what was measured on the runs, if its rule measures anything there.
+pub fn score(claims: &[Claim], rules: &Rules, evidence: &Evidence<'_>) -> Vec<(Row, Option<Found>)> {
+    let one = |c: &Claim| row(c, rules.get(&c.id), evidence);
+    claims.iter().map(one).collect()
+}
+
+fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
     let blank = |verdict, note: String| Row {
         id: claim.id.clone(),
         paper: claim.value.clone(),
@@ -129,7 +140,7 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
         decided_by: String::new(),
         note,
     };
-    match rule {
+    let row = match rule {
         None => blank(Score::NotRun, "no rule for this claim yet".into()),
         Some(Rule::Quoted { reason }) => blank(Score::Quoted, reason.clone()),
         Some(Rule::NotRun { reason }) => blank(Score::NotRun, reason.clone()),
@@ -158,10 +169,14 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> Row {
         },
         Some(Rule::Costs { design, parts }) => costs_row(claim, design, parts, evidence, &blank),
         Some(rule) => match measure(rule, evidence.runs) {
-            Some(m) => measured_row(claim, m, &blank),
+            Some(m) => {
+                let found = found(claim, &m);
+                return (measured_row(claim, m, &blank), Some(found));
+            }
             None => blank(Score::NotRun, not_measured(evidence.runs)),
         },
-    }
+    };
+    (row, None)
 }
 
 /// A check's row. One about the experiment's programs is partial until all have run, unless what was seen is final.
@@ -206,14 +221,17 @@ fn not_measured(runs: &Runs) -> String {
     format!("depends on programs not yet built ({})", list(&runs.missing_programs))
 }
 
-/// The value of a claim under some runs, and whether it is met; `None` when nothing of it was measured.
-pub fn outcome(claim: &Claim, rule: &Rule, runs: &Runs) -> Option<(Option<f64>, bool)> {
-    let m = measure(rule, runs)?;
+/// What a claim is worth under some runs; `None` when nothing of it was measured.
+pub fn outcome(claim: &Claim, rule: &Rule, runs: &Runs) -> Option<Found> {
+    measure(rule, runs).map(|m| found(claim, &m))
+}
+
+fn found(claim: &Claim, m: &Measured) -> Found {
     let met = match m.value {
         Some(v) => meets(claim, v, NUMBER_TOLERANCE),
         None => m.holds == Some(true),
     };
-    Some((m.value, met))
+    Found { value: m.value, met }
 }
 
 /// Whether a value meets a claim: near its number, within its bound or range.
@@ -376,19 +394,5 @@ fn parameters(
     Row {
         measured: "otherwise".into(),
         ..blank(Score::Miss, format!("test resolved-preset: {}", wrong.join("; ")))
-    }
-}
-
-/// Three significant digits.
-pub fn short(v: f64) -> String {
-    if v == 0.0 || !v.is_finite() {
-        return format!("{v}");
-    }
-    let digits = (2 - v.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{v:.digits$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
     }
 }

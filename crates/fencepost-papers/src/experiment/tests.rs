@@ -4,7 +4,7 @@ use super::engine::{Engine, Step};
 use super::measure::measure;
 use super::rule::{End, Form, Over, Rule, Rules};
 use super::runs::{Cell, Job, Known, Runs, plan};
-use super::score::{Evidence, Score, score, short};
+use super::score::{Evidence, Score, score};
 use super::scoreboard::to_csv;
 use super::semantics::{Checks, SemanticCheck};
 use super::spec::{Experiment, Scale, parse};
@@ -15,6 +15,7 @@ use fencepost_run::host::{Host, Spent};
 use fencepost_run::kept::Identity;
 use fencepost_run::request::Request;
 use fencepost_run::result::{RunResult, SCHEMA};
+use fencepost_run::short;
 use fencepost_run::store::Store;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -175,7 +176,9 @@ fn score_one(claim_value: &str, rule: Option<Rule>, runs: &Runs, checks: &Checks
         },
         parameter: &|path| (path == "core.cores").then(|| s("8")),
     };
-    score(&[claim("C", claim_value, ClaimKind::Number)], &rules, &evidence).remove(0)
+    score(&[claim("C", claim_value, ClaimKind::Number)], &rules, &evidence)
+        .remove(0)
+        .0
 }
 #[test]
 fn numbers_match_within_a_fifth() {
@@ -304,25 +307,27 @@ fn finished_runs_are_not_repeated_and_errors_keep_what_finished() {
     let dir = std::env::temp_dir().join(format!("fencepost-engine-{}", std::process::id()));
     let store = Store::open(&dir).unwrap();
     let executed = AtomicUsize::new(0);
-    let run = |j: &Job| {
+    let run = |program: &String| {
         executed.fetch_add(1, Ordering::Relaxed);
-        match j.request.program.as_str() {
+        match program.as_str() {
             "broken" => Err(LabError::Internal("x".into())),
             "panics" => panic!("boom"),
             _ => Ok(result(5, 1)),
         }
     };
-    let key = |j: &Job| {
-        Ok(Identity {
-            key: format!("key-{}", j.request.program),
+    let resolve = |j: &Job| {
+        let program = j.request.program.clone();
+        let identity = Identity {
+            key: format!("key-{program}"),
             digest: s("x"),
             config: s("config = 1\n"),
-        })
+        };
+        Ok((identity, program))
     };
     let engine = Engine {
         store: Some(&store),
         jobs: 1,
-        key: &key,
+        resolve: &resolve,
         run: &run,
         progress: &|_, _: Step| {},
     };

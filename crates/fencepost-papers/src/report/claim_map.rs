@@ -3,7 +3,7 @@
 use super::svg::escape;
 use crate::claims::Claim;
 use crate::experiment::readings::{Outcome, Spread};
-use crate::experiment::score::short;
+use fencepost_run::short;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

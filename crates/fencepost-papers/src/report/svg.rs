@@ -157,7 +157,7 @@ impl Chart<'_> {
                 width - 10.0,
                 LEFT - 6.0,
                 y(v) + 4.0,
-                crate::experiment::score::short(v),
+                fencepost_run::short(v),
                 yy = y(v)
             );
             v += step;
@@ -198,7 +198,7 @@ impl Chart<'_> {
                 colour(&s.name, i),
                 escape(&self.groups[g]),
                 escape(&s.name),
-                crate::experiment::score::short(v)
+                fencepost_run::short(v)
             );
             if !self.stacked && bar >= 18.0 {
                 let _ = write!(
@@ -206,7 +206,7 @@ impl Chart<'_> {
                     "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"9\">{}</text>",
                     bx + bar / 2.0,
                     top - 3.0,
-                    crate::experiment::score::short(v)
+                    fencepost_run::short(v)
                 );
             }
             below += v;

@@ -14,7 +14,7 @@ use crate::experiment::kinds::Kind;
 use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Job, Runs};
-use crate::experiment::score::{Evidence, Row, Score, score};
+use crate::experiment::score::{Evidence, Found, Row, Score, score};
 use crate::experiment::scoreboard::{tally_by_kind, to_csv};
 use crate::experiment::spec::{self, Experiment};
 use crate::report::{self, Report};
@@ -76,8 +76,8 @@ pub fn reproduce(
     let engine = Engine {
         store: Some(o.store),
         jobs: o.jobs,
-        key: &|job| fencepost_run::run::key(&job.request),
-        run: &|job| fencepost_run::run::run(&job.request),
+        resolve: &|job| fencepost_run::run::identified(&job.request),
+        run: &fencepost_run::run::run_resolved,
         progress,
     };
     let done = engine.execute(&jobs)?;
@@ -85,8 +85,9 @@ pub fn reproduce(
     let by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
     worth::no_reading_is_dead(&choices, &by_choice)?;
     let runs = &by_choice[0];
-    let mut rows = scored(&experiment, &claims, &rules, runs)?;
-    let worth = worth::of_claims(&readings, &rules, &claims, &choices, &by_choice);
+    let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, &rules, runs)?.into_iter().unzip();
+    let claimed: Vec<_> = claims.iter().zip(found).collect();
+    let worth = worth::of_claims(&readings, &rules, &claimed, &choices, &by_choice);
     for row in &mut rows {
         if let Some(spread) = worth.get(&row.id) {
             let decider = spread.decided_by.as_deref().and_then(|d| readings.input(d));
@@ -133,8 +134,8 @@ pub fn reproduce(
     })
 }
 
-/// Every claim of the paper, scored on the runs of one choice.
-fn scored(e: &Experiment, claims: &[Claim], rules: &Rules, runs: &Runs) -> Result<Vec<Row>, LabError> {
+/// Every claim of the paper, scored on the runs of one choice, and what was measured of it there.
+fn scored(e: &Experiment, claims: &[Claim], rules: &Rules, runs: &Runs) -> Result<Vec<(Row, Option<Found>)>, LabError> {
     let machine = MachineConfig::load(&e.machine, None)?;
     let values = machine.values();
     let checks = crate::semantics::checks();

@@ -5,7 +5,7 @@ use crate::claims::Claim;
 use crate::experiment::readings::{Choice, Outcome, Readings, Spread, spread};
 use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Known, Plan, Runs, plan};
-use crate::experiment::score::outcome;
+use crate::experiment::score::{Found, outcome};
 use crate::experiment::spec::{Experiment, Scale};
 use fencepost_run::LabError;
 use fencepost_run::result::RunResult;
@@ -117,11 +117,12 @@ pub(super) fn no_reading_is_dead(choices: &[Choice], runs: &[Runs]) -> Result<()
     Ok(())
 }
 
-/// What each claim about the headline experiments is worth over the choices; empty when there is only one.
+/// What each claim about the headline experiments is worth over the choices; empty when there is only one. `claims` come with what
+/// the scoreboard measured under the first choice.
 pub(super) fn of_claims(
     readings: &Readings,
     rules: &Rules,
-    claims: &[Claim],
+    claims: &[(&Claim, Option<Found>)],
     choices: &[Choice],
     runs: &[Runs],
 ) -> BTreeMap<String, Spread> {
@@ -129,14 +130,15 @@ pub(super) fn of_claims(
     if choices.len() < 2 {
         return worth;
     }
-    for claim in claims {
+    for (claim, primary) in claims {
         let Some(rule) = rules.get(&claim.id) else { continue };
         if !rule.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t)) {
             continue;
         }
         let (mut scored, mut outcomes) = (Vec::new(), Vec::new());
-        for (choice, runs) in choices.iter().zip(runs) {
-            let Some((value, met)) = outcome(claim, rule, runs) else {
+        for (i, (choice, runs)) in choices.iter().zip(runs).enumerate() {
+            let found = if i == 0 { *primary } else { outcome(claim, rule, runs) };
+            let Some(Found { value, met }) = found else {
                 continue;
             };
             scored.push(choice);

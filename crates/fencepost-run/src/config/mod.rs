@@ -11,7 +11,7 @@ mod program;
 mod resolve;
 mod section;
 mod show;
-mod text;
+mod written;
 
 pub use crate::source::{Place, Source};
 pub use find::{find_design, find_program};

@@ -13,6 +13,7 @@ use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{Field, ParamError, Raw};
 use fencepost_kernel::{Dialect, Transactions};
 use fencepost_machine::memory::DurableAt;
+use fencepost_machine::seam::Design;
 use fencepost_machine::{CacheSpec, MachineSpec, StoreOrder};
 use fencepost_programs::About;
 
@@ -43,6 +44,13 @@ impl Resolved {
     }
     /// As [`resolve`](Resolved::resolve), for a design that need not be registered.
     pub fn with_design(request: &Request, design: &'static DesignInfo) -> Result<Resolved, LabError> {
+        Ok(Resolved::with_mechanism(request, design)?.0)
+    }
+    /// As [`resolve`](Resolved::resolve), with the mechanism that was built to see whether it can be.
+    pub fn built(request: &Request) -> Result<(Resolved, Box<dyn Design>), LabError> {
+        Resolved::with_mechanism(request, find_design(&request.design)?)
+    }
+    fn with_mechanism(request: &Request, design: &'static DesignInfo) -> Result<(Resolved, Box<dyn Design>), LabError> {
         let about = clients::program_of(&request.program, design)?;
         let mut machine = MachineConfig::load(&request.machine, request.media.as_deref())?;
         let mut others = std::mem::take(&mut machine.others);
@@ -87,7 +95,7 @@ impl Resolved {
             return Err(resolved.no_port().into());
         }
         resolved.check_program()?;
-        Ok(resolved)
+        Ok((resolved, built))
     }
 
     /// Name of the program.
@@ -141,36 +149,6 @@ impl Resolved {
         let own = |o: &&(String, String, Origin)| o.0 == section && o.1 == key;
         let machine = || self.machine.origins.get(&(section.to_owned(), key.to_owned()));
         self.own_origins.iter().rev().find(own).map(|o| &o.2).or_else(machine)
-    }
-
-    /// Every section with its keys, kinds of value and values, in order.
-    pub fn sections(&self) -> Vec<(String, Vec<(String, String)>)> {
-        let r = &self.request;
-        let text = |s: &str| s.to_owned();
-        let mut run = vec![
-            ("program", r.program.clone()),
-            ("variant", self.program.variant.name().to_owned()),
-            ("log", self.program.scheme.name().to_owned()),
-            ("design", r.design.clone()),
-            ("machine", r.machine.clone()),
-            ("media", self.machine.media.clone()),
-            ("dram", self.machine.dram.clone()),
-            ("threads", self.threads.to_string()),
-            ("ops", r.ops.to_string()),
-            ("warmup", r.warmup.to_string()),
-            ("seed", r.seed.to_string()),
-            ("ack", text(if r.ack_every { "every" } else { "end" })),
-        ];
-        run.extend(r.cycles.map(|n| ("cycles", n.to_string())));
-        let mut out = vec![(text("run"), run.into_iter().map(|(k, v)| (text(k), v)).collect())];
-        let list = |v: Vec<(Field, String)>| v.into_iter().map(|(f, v)| (f.name.to_owned(), v)).collect::<Vec<_>>();
-        out.push((format!("program.{}", r.program), list(self.program_values())));
-        out.push((format!("design.{}", r.design), list(self.design_values())));
-        for (name, values) in self.machine.values() {
-            out.push((name, values.into_iter().map(|(k, v)| (text(k), v)).collect()));
-        }
-        out.retain(|s| !s.1.is_empty());
-        out
     }
 
     /// Settings of the command line that have no effect: they are about a design or a program that does not run.

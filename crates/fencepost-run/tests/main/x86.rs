@@ -8,6 +8,7 @@ use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
 use fencepost_run::run::run_resolved;
 use fencepost_run::simulate::warning;
+use fencepost_run::verdict::Verdict;
 use std::collections::HashMap;
 
 const SOUND: [&str; 3] = ["x86-adr", "themis", "themis-llc"];
@@ -82,10 +83,10 @@ fn every_logging_runtime_recovers_at_every_crash_point() {
 }
 
 /// The verdict of exploring every crash state that the design's own contract allows.
-fn explored(program: &str, design: &str, log: &str) -> String {
+fn explored(program: &str, design: &str, log: &str) -> Verdict {
     explored_on(program, design, log, ("themis", 2, 3))
 }
-fn explored_on(program: &str, design: &str, log: &str, (machine, threads, ops): (&str, u32, u32)) -> String {
+fn explored_on(program: &str, design: &str, log: &str, (machine, threads, ops): (&str, u32, u32)) -> Verdict {
     let request = Request {
         log: Some(log.into()),
         threads: Some(threads),
@@ -121,12 +122,12 @@ fn ideal_is_convicted_by_contract_on_every_logged_program() {
                 "undo-array" | "undo-list" | "library-array" | "library-list" | "ido"
             ) && !matches!((about.name, log), ("hash" | "ll", "ido") | ("tatp", _));
             let verdict = explored(about.name, "x86-ideal", log);
-            if (verdict == "violated") != relies {
+            if (verdict == Verdict::Violated) != relies {
                 wrong.push(format!("{} {log}: {verdict}", about.name));
             }
             for design in SOUND {
                 let verdict = explored(about.name, design, log);
-                assert_ne!(verdict, "violated", "{} {log} on {design}", about.name);
+                assert_ne!(verdict, Verdict::Violated, "{} {log} on {design}", about.name);
             }
         }
     }
@@ -171,7 +172,7 @@ fn runs_may_fail_where_the_design_breaks_logs() {
             continue; // serves clients only
         };
         let software = resolved.dialect().logging != fencepost_kernel::Logging::Hardware;
-        let explore = || explored_on("sps", info.name, "undo-array", (machine, 1, 2)) == "violated";
+        let explore = || explored_on("sps", info.name, "undo-array", (machine, 1, 2)) == Verdict::Violated;
         let key = (info.name, resolved.environment());
         let broken = resolved.sound() && software && *found.entry(key).or_insert_with(explore);
         let expected = !resolved.sound() || broken;

@@ -8,10 +8,10 @@ use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
 use fencepost_papers::compare::{Comparison, compare as lab_compare};
-use fencepost_papers::experiment::score::short;
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::result::Check;
+use fencepost_run::short;
 use fencepost_run::store::Store;
 
 /// Runs programs on several designs.

@@ -4,11 +4,13 @@ use crate::args::CrashArgs;
 use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::layout::wrapped;
 use crate::output::Out;
+use crate::progress::CrashPoints;
 use crate::slips::one_only;
+use crate::witness;
 use fencepost_external::is_image_id;
-use fencepost_run::crash::{CrashOutcome, CrashRequest, crash as lab_crash};
-use fencepost_run::crash_witness::CrashWitness;
+use fencepost_run::crash::{CrashOutcome, CrashRequest, crash_telling};
 use fencepost_run::replay as lab_replay;
+use fencepost_run::verdict::Verdict;
 use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +19,7 @@ use std::path::Path;
 const NOTHING: u8 = 2;
 
 /// Explores crash states.
-pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
+pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, LabError> {
     let Some(program) = &args.program else {
         return super::external::crash(args, out);
     };
@@ -51,7 +53,7 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         grain: args.grain.into(),
         small: !args.full_size,
     };
-    let found = lab_crash(&request)?;
+    let found = crash_telling(&request, progress)?;
     out.document(&found, || wrapped(&text(&found)))?;
     Ok(match found.violated() {
         true => VIOLATION,
@@ -99,7 +101,7 @@ fn text(c: &CrashOutcome) -> String {
         c.recoveries,
         c.steps
     );
-    if c.threads > 1 && c.verdict == "clean" {
+    if c.threads > 1 && c.verdict == Verdict::Clean {
         let _ = writeln!(
             t,
             "clean of these executions; other interleavings of the threads were not recorded"
@@ -127,36 +129,8 @@ fn text(c: &CrashOutcome) -> String {
         );
     }
     if let Some(w) = &c.witness {
-        t.push_str(&witness(w));
+        t.push_str(&witness::text(w));
     }
-    t
-}
-
-fn witness(w: &CrashWitness) -> String {
-    let mut t = format!("{}: {}\n", w.kind, w.why);
-    for (title, list) in [
-        ("durable, though nothing forced it", &w.persisted),
-        ("lost", &w.missing),
-    ] {
-        if !list.is_empty() {
-            let _ = writeln!(t, "{title}:\n  {}", list.join("\n  "));
-        }
-    }
-    if let Some([durable, lost]) = &w.recovery {
-        let _ = writeln!(t, "then power fails again while recovery runs; of its stores");
-        for (title, list) in [("durable", durable), ("lost", lost)] {
-            if !list.is_empty() {
-                let _ = writeln!(t, "{title}:\n  {}", list.join("\n  "));
-            }
-        }
-    }
-    for (thread, last) in w.completed.iter().enumerate() {
-        let _ = match last {
-            Some(k) => writeln!(t, "thread {thread} had completed operation {k}"),
-            None => writeln!(t, "thread {thread} had completed no operation"),
-        };
-    }
-    let _ = writeln!(t, "replay: fencepost replay '{}'", w.replay);
     t
 }
 
@@ -168,7 +142,7 @@ pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> 
     let r = lab_replay::replay(id)?;
     out.document(&r, || {
         let state = format!("{}: {}\n", r.program, r.verdict);
-        wrapped(&(state + &r.witness.as_ref().map_or_else(String::new, witness)))
+        wrapped(&(state + &r.witness.as_ref().map_or_else(String::new, witness::text)))
     })?;
     Ok(if r.witness.is_some() { VIOLATION } else { CLEAN })
 }

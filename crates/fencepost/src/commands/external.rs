@@ -6,6 +6,7 @@ use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::external_args::RecordArgs;
 use crate::layout::wrapped;
 use crate::output::Out;
+use crate::witness;
 use fencepost_external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
 use fencepost_external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
 use fencepost_run::replay_key::contract_of_words;
@@ -86,43 +87,36 @@ fn text(c: &ExternalCrash) -> String {
         );
     }
     if let Some(w) = &c.witness {
-        t.push_str(&witness(w));
+        t.push_str(&failing(w));
     }
     t
 }
 
-fn witness(w: &ExternalWitness) -> String {
+fn failing(w: &ExternalWitness) -> String {
     let mut t = format!(
         "why: {}\npower fails after line {} of the log; begun {:?}, acknowledged {:?} operations\n",
-        w.why, w.log_line, w.begun, w.acked
+        w.witness.why, w.log_line, w.begun, w.acked
     );
     let proof = match w.smallest {
-        true => "smallest such state",
-        false => "not proved smallest",
+        true => " (smallest such state)",
+        false => " (not proved smallest)",
     };
-    if w.persisted.is_empty() && w.missing.is_empty() {
+    let state = w.witness.state.as_ref();
+    if state.is_none_or(|s| s.persisted.is_empty() && s.missing.is_empty()) {
         let newest = w.newest.as_deref().unwrap_or("none");
         let _ = writeln!(
             t,
             "nothing is lost: recovery fails on what must be durable; newest: {newest}"
         );
     }
-    for (title, list) in [
-        ("durable, though nothing forced it", &w.persisted),
-        ("lost", &w.missing),
-    ] {
-        if !list.is_empty() {
-            let _ = writeln!(t, "{title} ({proof}):\n  {}", list.join("\n  "));
-        }
-    }
+    t += &state.map_or_else(String::new, |s| witness::crash_state(s, proof));
     if let Some(n) = w.missing_unread.filter(|n| *n > 0) {
         let _ = writeln!(t, "lost, but not read by recovery: {n} stores");
     }
     if let Some(image) = &w.image {
         let _ = writeln!(t, "image: {image}");
     }
-    let _ = writeln!(t, "replay: fencepost replay '{}'", w.replay);
-    t
+    t + &witness::replay(&w.witness)
 }
 
 /// Writes a failing image again, and runs recovery on it.

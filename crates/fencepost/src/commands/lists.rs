@@ -45,7 +45,7 @@ pub fn cost(design: Option<&str>, machine: &str, sets: &[String], out: &Out) -> 
                 text.push_str("  no storage\n");
                 continue;
             }
-            let bytes = |bits: u64| fencepost_papers::experiment::score::short(bits as f64 / 8.0);
+            let bytes = |bits: u64| fencepost_run::short(bits as f64 / 8.0);
             let row = |i: &lab_cost::CostLine| {
                 let paper = i.paper_bits.map_or(String::new(), |b| b.to_string());
                 let paper_bytes = i.paper_bits.map_or(String::new(), bytes);

@@ -17,7 +17,7 @@ mod shared;
 use crate::args::{Command, CrashArgs};
 use crate::interrupt;
 use crate::output::Out;
-use crate::progress::Waiting;
+use crate::progress::{CrashPoints, Waiting};
 use fencepost_run::{BadInput, LabError};
 use std::time::Duration;
 
@@ -32,18 +32,18 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Config(c) => config::config(c, out),
         Command::Reproduce(args) => reproduce::reproduce(args, out),
         Command::Replay { id, output } => {
-            let _shown = Waiting::new(out, "replay", None);
+            let _shown = Waiting::new(out, "replay", None, &CrashPoints::default());
             crash::replay(id, output.as_deref(), out)
         }
         Command::Judge(args) => {
-            let _shown = Waiting::new(out, "judge", None);
+            let _shown = Waiting::new(out, "judge", None, &CrashPoints::default());
             judge::judge(args, out)
         }
         Command::Record(args) => external::record(args, out),
         Command::Native(args) => native::native(args, out),
         Command::Cite { design } => lists::cite(design, out),
         Command::Memtrace { file, media } => {
-            let _shown = Waiting::new(out, "memtrace", None);
+            let _shown = Waiting::new(out, "memtrace", None, &CrashPoints::default());
             lists::memtrace(file, media, out)
         }
         Command::Completions { shell } => pages::completions(*shell, out),
@@ -59,8 +59,9 @@ fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
         return Err(e.hint(hint).into());
     }
     interrupt::will_say("nothing was found so far; a smaller --budget ends in time to say what was covered");
-    let _shown = Waiting::new(out, "crash", time(&args.budget));
-    crash::crash(args, out)
+    let progress = CrashPoints::default();
+    let _shown = Waiting::new(out, "crash", time(&args.budget), &progress);
+    crash::crash(args, &progress, out)
 }
 
 /// The time that a budget allows, if it is one of time.

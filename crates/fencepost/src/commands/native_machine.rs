@@ -4,11 +4,11 @@ use crate::exit::CLEAN;
 use crate::layout::table;
 use crate::native_args::NativeRun;
 use crate::output::Out;
-use fencepost_papers::experiment::score::short;
 use fencepost_papers::native::{
     CLOSE, Calibrated, Comparison, FlushWith, NativeRequest, SideBySide, Times, calibrate, side_by_side,
 };
 use fencepost_run::LabError;
+use fencepost_run::short;
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -5,13 +5,13 @@ use crate::layout::table;
 use crate::native_args::NativeCommand;
 use crate::net_args::NetArgs;
 use crate::output::Out;
-use fencepost_papers::experiment::score::short;
 use fencepost_papers::native::{
     ClientsPlan, NetChildren, NetReport, NetRow, ProtocolTimes, ServerPlan, WireKills, WireProtocol, net as timed,
     net_clients, net_killed, net_server,
 };
 use fencepost_run::LabError;
 use fencepost_run::fault;
+use fencepost_run::short;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

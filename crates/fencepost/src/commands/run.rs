@@ -6,16 +6,17 @@ use crate::faults;
 use crate::interrupt;
 use crate::layout::{table, wrapped};
 use crate::output::{Out, json};
-use crate::progress::Waiting;
+use crate::progress::{CrashPoints, Waiting};
 use crate::slips::one_only;
-use fencepost_papers::experiment::score::short;
-use fencepost_run::{BadInput, LabError};
+use crate::witness;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::Budget;
 use fencepost_run::persist_stats::{Beside, PersistStats};
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, Histogram, RunResult};
+use fencepost_run::short;
 use fencepost_run::store::Store;
+use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -34,12 +35,13 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
             .common
             .request(program, &args.design, args.work.ops, args.work.warmup)
     };
-    let resolved = Resolved::resolve(&request)?;
+    let (resolved, design) = Resolved::built(&request)?;
     let store = args.output.as_deref().map(Store::open).transpose()?;
     interrupt::will_say("nothing was written");
-    let shown = Waiting::new(out, "run", None);
+    let progress = CrashPoints::default();
+    let shown = Waiting::new(out, "run", None, &progress);
     let until = time.map(|t| Instant::now() + t);
-    let mut result = fencepost_run::run::run_until(&resolved, until)?;
+    let mut result = fencepost_run::run::run_built(&resolved, design, until, &progress)?;
     drop(shown);
     if let Some(unused) = super::shared::unused(resolved.unused()) {
         result.note = Some(result.note.map_or(unused.clone(), |note| format!("{note}; {unused}")));
@@ -205,19 +207,8 @@ pub fn check_text(c: &Check) -> String {
         },
         c.reordered
     );
-    for w in &c.witnesses {
-        let place = match (w.event, w.time_ps) {
-            (Some(e), Some(ps)) => format!("power fails after durable event {e} at {} us: ", short(ps as f64 / 1e6)),
-            (Some(e), None) => format!("power fails after durable event {e}: "),
-            _ => String::new(),
-        };
-        let _ = writeln!(t, "  {place}{}", w.why);
-        for s in &w.source {
-            let _ = writeln!(t, "    {s}");
-        }
-        if let Some(id) = &w.replay {
-            let _ = writeln!(t, "  replay: fencepost replay '{id}'");
-        }
+    for line in c.witnesses.iter().map(witness::text).collect::<String>().lines() {
+        let _ = writeln!(t, "  {line}");
     }
     t
 }

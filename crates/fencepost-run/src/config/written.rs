@@ -1,12 +1,43 @@
-//! A resolved configuration as TOML, with where each value comes from, and its digest.
+//! A resolved configuration as text, and its digest.
 
 use super::paths::declared;
 use super::resolve::Resolved;
 use super::section::Origin;
-use sha2::{Digest as _, Sha256};
+use fencepost_kernel::params::Field;
+use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 impl Resolved {
+    /// Every section with its keys, kinds of value and values, in order.
+    pub fn sections(&self) -> Vec<(String, Vec<(String, String)>)> {
+        let r = &self.request;
+        let text = |s: &str| s.to_owned();
+        let mut run = vec![
+            ("program", r.program.clone()),
+            ("variant", self.program.variant.name().to_owned()),
+            ("log", self.program.scheme.name().to_owned()),
+            ("design", r.design.clone()),
+            ("machine", r.machine.clone()),
+            ("media", self.machine.media.clone()),
+            ("dram", self.machine.dram.clone()),
+            ("threads", self.threads.to_string()),
+            ("ops", r.ops.to_string()),
+            ("warmup", r.warmup.to_string()),
+            ("seed", r.seed.to_string()),
+            ("ack", text(if r.ack_every { "every" } else { "end" })),
+        ];
+        run.extend(r.cycles.map(|n| ("cycles", n.to_string())));
+        let mut out = vec![(text("run"), run.into_iter().map(|(k, v)| (text(k), v)).collect())];
+        let list = |v: Vec<(Field, String)>| v.into_iter().map(|(f, v)| (f.name.to_owned(), v)).collect::<Vec<_>>();
+        out.push((format!("program.{}", r.program), list(self.program_values())));
+        out.push((format!("design.{}", r.design), list(self.design_values())));
+        for (name, values) in self.machine.values() {
+            out.push((name, values.into_iter().map(|(k, v)| (text(k), v)).collect()));
+        }
+        out.retain(|s| !s.1.is_empty());
+        out
+    }
+
     /// The resolved configuration as TOML; with `origins`, every value says where it came from.
     pub fn to_toml(&self, origins: bool) -> String {
         let mut out = String::new();

@@ -1,0 +1,193 @@
+//! Failures as results print them: one type, whatever found them.
+
+use crate::config::Resolved;
+use crate::replay_key::ReplayKey;
+use fencepost_contract::explore::{self, BrokenPrefix, NamedStore, ReplayId};
+use fencepost_kernel::{StoreInfo, Trace, Violation};
+use fencepost_machine::RunReport;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One failure, with what is known of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Witness {
+    /// The crash state that recovery does not survive, where it is told apart from others.
+    #[serde(flatten)]
+    pub state: Option<CrashState>,
+    /// Number of durable events before the power failed, where it failed between two of a simulated run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<u64>,
+    /// Time of the last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ps: Option<u64>,
+    /// What is wrong.
+    pub why: String,
+    /// Lines of the program involved.
+    pub source: Vec<String>,
+    /// Argument of `fencepost replay`, where there is a state to run recovery on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+}
+
+/// A crash state, by what is durable and what is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CrashState {
+    /// What was searched; absent for a recorded log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Searched>,
+    /// Stores that recovery read and that are durable although nothing forced them; empty where the shorter list is
+    /// `missing`.
+    pub persisted: Vec<String>,
+    /// Stores that recovery read, that executed and are lost, each with the reason why it may be.
+    pub missing: Vec<String>,
+    /// When power failed again while recovery ran: the stores of recovery that are durable, and those that are lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<[Vec<String>; 2]>,
+    /// The last operation that each thread had completed, of our programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Vec<Option<u32>>>,
+}
+
+/// Crash states among which one was found.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Searched {
+    /// Those that a contract allows.
+    #[serde(rename = "contract cut")]
+    Contract,
+    /// The prefixes of a simulated run's log.
+    #[serde(rename = "log prefix")]
+    Log,
+    /// Those with the writes in flight of a simulated run in other orders.
+    #[serde(rename = "writes in flight")]
+    InFlight,
+}
+impl fmt::Display for Searched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Searched::Contract => "contract cut",
+            Searched::Log => "log prefix",
+            Searched::InFlight => "writes in flight",
+        })
+    }
+}
+
+impl Witness {
+    /// A failure of which no more is known than what is wrong.
+    pub fn of(why: impl Into<String>) -> Witness {
+        Witness {
+            why: why.into(),
+            ..Witness::default()
+        }
+    }
+}
+
+/// Stores listed in a witness at most.
+const SHOWN: usize = 16;
+
+fn list<'a>(stores: impl Iterator<Item = &'a NamedStore>) -> Vec<String> {
+    stores.take(SHOWN).map(ToString::to_string).collect()
+}
+
+/// A witness of the explorer.
+pub fn cut_witness(w: &explore::Witness, kind: Searched) -> Witness {
+    fn read(stores: &[NamedStore]) -> impl Iterator<Item = &NamedStore> {
+        stores.iter().filter(|s| s.read)
+    }
+    Witness {
+        state: Some(CrashState {
+            kind: Some(kind),
+            persisted: list(read(&w.persisted)),
+            missing: list(read(&w.missing)),
+            recovery: w.second.as_deref().map(second),
+            completed: Some(w.completed.clone()),
+        }),
+        source: lines(read(&w.persisted).chain(read(&w.missing)).map(|s| s.source)),
+        replay: Some(w.replay.clone()),
+        ..Witness::of(why(&w.why))
+    }
+}
+fn second(w: &explore::Witness) -> [Vec<String>; 2] {
+    [list(w.persisted.iter()), list(w.missing.iter())]
+}
+
+/// A broken prefix of the log.
+pub fn prefix_witness(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport) -> Witness {
+    let empty = Trace::default();
+    let trace = report.trace.as_ref().unwrap_or(&empty);
+    let known = || b.missing.iter().filter(|s| s.store.index() < trace.stores.len());
+    let lost = |s: &StoreInfo, operation: Option<u32>, why| {
+        let operation = operation.map(|k| format!(", operation {k}")).unwrap_or_default();
+        let (file, line, thread) = (s.source.file(), s.source.line(), s.thread.0);
+        format!(
+            "{file}:{line}  [{}] = {:#x}  (thread {thread}{operation}; {why})",
+            s.addr, s.value
+        )
+    };
+    let state = b.second.as_ref().and_then(|w| ReplayId::decode(&w.replay).ok());
+    let missing = known().take(SHOWN);
+    let missing = missing.map(|s| lost(trace.store(s.store), s.operation, s.why));
+    let second_state = state.as_ref().map(|s| &s.1);
+    Witness {
+        state: Some(CrashState {
+            kind: Some(Searched::Log),
+            persisted: Vec::new(),
+            missing: missing.collect(),
+            recovery: b.second.as_deref().map(second),
+            completed: Some(b.completed.clone()),
+        }),
+        source: lines(known().map(|s| trace.store(s.store).source)),
+        replay: Some(ReplayKey::prefix_id(
+            resolved,
+            b.records as u64,
+            report.log.digest(),
+            second_state,
+        )),
+        ..Witness::of(why(&b.why))
+    }
+}
+
+fn why(v: &Violation) -> String {
+    v.at.map_or_else(|| v.why.clone(), |a| format!("{} (at {a})", v.why))
+}
+
+fn lines<'a>(places: impl Iterator<Item = &'a std::panic::Location<'a>>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for p in places {
+        let line = format!("{}:{}", p.file(), p.line());
+        if !out.contains(&line) && out.len() < SHOWN {
+            out.push(line);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_not_in_the_document() {
+        let plain = Witness::of("lost");
+        let json = serde_json::to_string(&plain).expect("a document");
+        assert_eq!(json, "{\"why\":\"lost\",\"source\":[]}");
+        let state = Witness {
+            state: Some(CrashState {
+                kind: Some(Searched::Contract),
+                persisted: vec!["a".into()],
+                missing: Vec::new(),
+                recovery: None,
+                completed: Some(vec![None, Some(3)]),
+            }),
+            event: Some(7),
+            ..plain.clone()
+        };
+        for w in [plain, state] {
+            let json = serde_json::to_string(&w).expect("a document");
+            assert_eq!(
+                serde_json::from_str::<Witness>(&json).expect("the same witness"),
+                w,
+                "{json}"
+            );
+        }
+    }
+}
