@@ -186,6 +186,41 @@ fn no_crate_imports_what_its_layer_forbids() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What a crate of the workspace is built from, itself included.
+fn built_from(krate: &str, found: &mut BTreeSet<String>) {
+    let manifest = root().join("crates").join(krate).join("Cargo.toml");
+    if let Ok(text) = fs::read_to_string(manifest)
+        && found.insert(krate.to_owned())
+    {
+        dependencies(&text).iter().for_each(|d| built_from(d, found));
+    }
+}
+
+/// Whoever changes a statement of a paper, or what is searched in a recorded log, rebuilds no run.
+#[test]
+fn a_run_is_built_without_papers() {
+    let mut found = BTreeSet::new();
+    built_from("fencepost-run", &mut found);
+    assert!(
+        found.contains("fencepost-machine"),
+        "the test looks in the wrong place: {found:?}"
+    );
+    for above in [
+        "fencepost-papers",
+        "fencepost-external",
+        "fencepost-battery",
+        "fencepost-native",
+    ] {
+        assert!(!found.contains(above), "{above}");
+    }
+    for (krate, _) in MAY_USE {
+        let mut found = BTreeSet::new();
+        built_from(krate, &mut found);
+        let uses_it = found.contains("fencepost-battery") && *krate != "fencepost-battery";
+        assert!(!uses_it, "{krate} is published and built from the battery");
+    }
+}
+
 #[test]
 fn the_test_would_notice() {
     let none = BTreeMap::new();

@@ -4,13 +4,15 @@
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
 //! be planted, with `--run` who convicts them; `rules` breaks every rule of a scoreboard by one; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
-//! imports what stands above it, when files come to depend on each other in a circle, or when a file grows out of hand.
+//! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
 
 mod battery;
 mod circles;
 #[cfg(test)]
 mod components;
 mod convict;
+#[cfg(test)]
+mod depth;
 mod digests;
 mod faults;
 mod fuzz;

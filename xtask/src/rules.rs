@@ -1,6 +1,7 @@
 //! `rules [CHECK]`: breaks every rule in turn by a switch of the mechanism, and shows that its rows turn to `miss`.
 
-use fencepost_papers::semantics::breaks::{BREAKS, Tried, attempt, without_a_switch};
+use fencepost_papers::reproduce::papers::statements;
+use fencepost_papers::reproduce::rules::{Tried, attempt, without_a_switch};
 use std::process::ExitCode;
 
 fn word(found: &Result<String, String>) -> &'static str {
@@ -24,20 +25,17 @@ pub fn command(only: Option<&str>) -> ExitCode {
     if crate::faults::lacking("rules") {
         return ExitCode::from(2);
     }
-    let chosen: Vec<_> = BREAKS.iter().filter(|b| only.is_none_or(|o| o == b.0)).collect();
+    let all = statements();
+    let rules = || all.iter().filter(|s| s.broken_by.is_some());
+    let chosen: Vec<_> = rules().filter(|s| only.is_none_or(|o| o == s.name)).collect();
     if chosen.is_empty() {
-        let names: Vec<_> = BREAKS.iter().map(|b| b.0).collect();
+        let names: Vec<_> = rules().map(|s| s.name).collect();
         eprintln!("no such check; there are {}", names.join(", "));
         return ExitCode::from(2);
     }
     println!("{:<12} {:<38} {:<6} {:<6} switch", "claims", "check", "right", "broken");
     let mut wrong = 0;
-    for (check, fault) in chosen {
-        let Some(tried) = attempt(check, fault) else {
-            println!("{check}: there is no such check");
-            wrong += 1;
-            continue;
-        };
+    for tried in chosen.into_iter().filter_map(attempt) {
         println!("{}", line(&tried));
         if !tried.turns() {
             wrong += 1;

@@ -3,7 +3,8 @@
 use fencepost_designs::DesignInfo;
 use fencepost_kernel::fault;
 use fencepost_papers::experiment::runs::Runs;
-use fencepost_papers::semantics::checks;
+use fencepost_papers::experiment::statement::Statement;
+use fencepost_papers::reproduce::papers::statements;
 use fencepost_run::LabError;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::{CrashRequest, crash};
@@ -93,8 +94,8 @@ impl Command {
                 Ok(verdict(replay(&id)?.witness.is_some()))
             }),
             Command::Rule(name) => {
-                let found = checks().run(name, &Runs::default());
-                Ok(verdict(!matches!(found, Some(Ok(_)))))
+                let holds = |s: &Statement| s.test(&Runs::default()).is_ok();
+                Ok(verdict(!statements().find(name).is_some_and(holds)))
             }
             Command::Process(program, args) => {
                 let faults = fault::current();

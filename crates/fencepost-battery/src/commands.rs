@@ -9,7 +9,7 @@ use super::command::{Command, takes_faults};
 use super::{product, remote};
 use fencepost_contract::ContractKind;
 use fencepost_designs::{DesignInfo, all as designs};
-use fencepost_papers::semantics::breaks::rules;
+use fencepost_papers::reproduce::rules::rules;
 use fencepost_programs::clients::Workload;
 use fencepost_programs::{About, Scheme, Variant, programs};
 use fencepost_run::config::Resolved;

@@ -17,19 +17,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A log with the memory it started from.
-pub(super) struct Loaded {
-    pub(super) log: RecordedLog,
+pub(crate) struct Loaded {
+    pub(crate) log: RecordedLog,
     /// Persistent memory before the run, as bytes.
-    pub(super) base: Arc<[u8]>,
+    pub(crate) base: Arc<[u8]>,
     /// The log's text, for its digest.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// Reads a log over the bytes of `image` (zero if there is none).
 ///
 /// # Errors
 /// A file that cannot be read, or a line that cannot be understood, with its number and the reason.
-pub(super) fn load(file: &Path, image: Option<&Path>) -> Result<Loaded, LabError> {
+pub(crate) fn load(file: &Path, image: Option<&Path>) -> Result<Loaded, LabError> {
     let bytes = std::fs::read(file).map_err(|e| LabError::file("read", file, e))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let mut before = match image {

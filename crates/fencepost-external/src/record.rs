@@ -1,6 +1,6 @@
 //! Recording an unmodified program under the emulator.
 
-use super::emulator::{check_emulator, find, plain, plugin};
+use crate::recovery::emulator::{check_emulator, find, plain, plugin};
 use fencepost_run::{BadInput, LabError};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,11 +1,14 @@
 //! Papers: their claims, experiments and statements, measured, scored and reported.
 
-pub mod claims;
+mod broi;
 pub mod compare;
-mod embedded;
+mod dpo;
 pub mod experiment;
+mod fgc;
 pub mod listing;
+mod loc;
 pub mod native;
 pub mod report;
 pub mod reproduce;
-pub mod semantics;
+mod statements;
+mod themis;

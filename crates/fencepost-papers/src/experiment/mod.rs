@@ -1,6 +1,8 @@
 //! Experiments: planned as data, run in parallel, resumed, measured, scored.
 
+pub mod claims;
 pub mod diagnostics;
+mod embedded;
 pub mod engine;
 mod histograms;
 pub mod implied;
@@ -16,8 +18,8 @@ pub mod rule;
 pub mod runs;
 pub mod score;
 pub mod scoreboard;
-pub mod semantics;
 pub mod spec;
+pub mod statement;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,7 @@
-//! How each claim is measured: `experiments/<paper>/expected.toml`, one table per claim id.
+//! How a claim is measured: the table `by` of each claim in `experiments/<paper>/claims.toml`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
-
-/// `expected.toml`: claim id to rule.
-pub type Rules = BTreeMap<String, Rule>;
 
 /// How to turn the programs' values into one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -316,9 +313,9 @@ pub enum Rule {
         #[serde(default)]
         native: Vec<String>,
     },
-    /// A semantic check that runs in this reproduction.
+    /// A statement that is tested in this reproduction.
     Check {
-        /// Name in the registry of semantic checks.
+        /// Name of the statement.
         test: String,
     },
     /// A claim about a real CPU, measured on this one: programs run natively with and without the fences between log and data.

@@ -1,14 +1,14 @@
 //! Scores claims: match, miss, quoted or not run, and why.
 
+use super::claims::Claim;
 use super::kinds::Kind;
 use super::measure::measure;
 use super::measured::{Measured, NUMBER_TOLERANCE};
 use super::readings::Spread;
 use super::real_cpu;
-use super::rule::{Rule, Rules};
+use super::rule::Rule;
 use super::runs::Runs;
-use super::semantics::Checks;
-use crate::claims::Claim;
+use super::statement::{Programs, Statement, Statements};
 use fencepost_run::cost::CostLine;
 use fencepost_run::short;
 use serde::Serialize;
@@ -102,8 +102,8 @@ impl Row {
 pub struct Evidence<'a> {
     /// Finished runs.
     pub runs: &'a Runs,
-    /// Semantic checks by name.
-    pub checks: &'a Checks,
+    /// Statements by name.
+    pub statements: &'a Statements,
     /// A line of a design's cost table: design, item name.
     pub cost_bits: &'a dyn Fn(&str, &str) -> Option<CostLine>,
     /// A resolved parameter of the experiment's machine, by path.
@@ -120,17 +120,16 @@ pub struct Found {
 }
 
 /// One row per claim, in the claims' order, and beside it what was measured on the runs, if its rule measures anything there.
-pub fn score(claims: &[Claim], rules: &Rules, evidence: &Evidence<'_>) -> Vec<(Row, Option<Found>)> {
-    let one = |c: &Claim| row(c, rules.get(&c.id), evidence);
-    claims.iter().map(one).collect()
+pub fn score(claims: &[Claim], evidence: &Evidence<'_>) -> Vec<(Row, Option<Found>)> {
+    claims.iter().map(|c| row(c, evidence)).collect()
 }
 
-fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
+fn row(claim: &Claim, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
     let blank = |verdict, note: String| Row {
         id: claim.id.clone(),
         paper: claim.value.clone(),
         measured: String::new(),
-        kind: super::kinds::of(&claim.id),
+        kind: claim.rests_on,
         unit: claim.unit.clone(),
         ratio: String::new(),
         verdict,
@@ -140,35 +139,34 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> (Row, Opt
         decided_by: String::new(),
         note,
     };
-    let row = match rule {
-        None => blank(Score::NotRun, "no rule for this claim yet".into()),
-        Some(Rule::Quoted { reason }) => blank(Score::Quoted, reason.clone()),
-        Some(Rule::NotRun { reason }) => blank(Score::NotRun, reason.clone()),
-        Some(Rule::Check { test }) => match evidence.checks.run(test, evidence.runs) {
+    let row = match &claim.by {
+        Rule::Quoted { reason } => blank(Score::Quoted, reason.clone()),
+        Rule::NotRun { reason } => blank(Score::NotRun, reason.clone()),
+        Rule::Check { test } => match evidence.statements.find(test) {
             None => blank(
                 Score::NotRun,
                 format!("the test `{test}` does not run in reproduce yet"),
             ),
-            Some(outcome) => check_row(claim, test, outcome, evidence.runs, &blank),
+            Some(statement) => statement_row(claim, statement, evidence.runs, &blank),
         },
-        Some(rule @ Rule::Native { .. }) => match real_cpu::measure(rule) {
+        rule @ Rule::Native { .. } => match real_cpu::measure(rule) {
             Ok(m) => measured_row(claim, m, &blank),
             Err(reason) => blank(Score::NotRun, reason),
         },
-        Some(Rule::Parameter { values }) => parameters(values, evidence, &blank),
-        Some(Rule::Cost {
+        Rule::Parameter { values } => parameters(values, evidence, &blank),
+        Rule::Cost {
             design,
             item,
             bits_per_unit,
-        }) => match (evidence.cost_bits)(design, item) {
+        } => match (evidence.cost_bits)(design, item) {
             Some(line) => cost_row(claim, design, &line, *bits_per_unit, &blank),
             None => blank(
                 Score::NotRun,
                 format!("depends on designs not yet built ({design}: {item})"),
             ),
         },
-        Some(Rule::Costs { design, parts }) => costs_row(claim, design, parts, evidence, &blank),
-        Some(rule) => match measure(rule, evidence.runs) {
+        Rule::Costs { design, parts } => costs_row(claim, design, parts, evidence, &blank),
+        rule => match measure(rule, evidence.runs) {
             Some(m) => {
                 let found = found(claim, &m);
                 return (measured_row(claim, m, &blank), Some(found));
@@ -179,19 +177,13 @@ fn row(claim: &Claim, rule: Option<&Rule>, evidence: &Evidence<'_>) -> (Row, Opt
     (row, None)
 }
 
-/// A check's row. One about the experiment's programs is partial until all have run, unless what was seen is final.
-fn check_row(
-    claim: &Claim,
-    test: &str,
-    outcome: Result<String, String>,
-    runs: &Runs,
-    blank: &dyn Fn(Score, String) -> Row,
-) -> Row {
-    let over_programs = super::kinds::of(&claim.id) == Kind::Measured;
-    let decided = super::semantics::decided_by_some(test);
+/// A statement's row. One about the experiment's programs is partial until all have run, unless what was seen is final.
+fn statement_row(claim: &Claim, statement: &Statement, runs: &Runs, blank: &dyn Fn(Score, String) -> Row) -> Row {
+    let (test, outcome) = (statement.name, statement.test(runs));
+    let over_programs = claim.rests_on == Kind::Measured;
     let last = match &outcome {
-        Ok(_) => decided == Some(true),
-        Err(_) => decided == Some(false),
+        Ok(_) => statement.programs == Programs::OneSuffices,
+        Err(_) => statement.programs == Programs::OneRefutes,
     };
     let (measured, verdict) = match &outcome {
         Ok(_) => ("holds", Score::Match),
@@ -222,8 +214,8 @@ fn not_measured(runs: &Runs) -> String {
 }
 
 /// What a claim is worth under some runs; `None` when nothing of it was measured.
-pub fn outcome(claim: &Claim, rule: &Rule, runs: &Runs) -> Option<Found> {
-    measure(rule, runs).map(|m| found(claim, &m))
+pub fn outcome(claim: &Claim, runs: &Runs) -> Option<Found> {
+    measure(&claim.by, runs).map(|m| found(claim, &m))
 }
 
 fn found(claim: &Claim, m: &Measured) -> Found {

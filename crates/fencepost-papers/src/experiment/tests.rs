@@ -1,14 +1,15 @@
 //! Engine, measures and scores on made-up runs with known answers.
 
 use super::engine::{Engine, Step};
+use super::kinds::Kind;
 use super::measure::measure;
-use super::rule::{End, Form, Over, Rule, Rules};
+use super::rule::{End, Form, Over, Rule};
 use super::runs::{Cell, Job, Known, Runs, plan};
 use super::score::{Evidence, Score, score};
 use super::scoreboard::to_csv;
-use super::semantics::{Checks, SemanticCheck};
 use super::spec::{Experiment, Scale, parse};
-use crate::claims::{Claim, ClaimKind};
+use super::statement::{Programs, Statement, Statements};
+use crate::experiment::claims::{Claim, ClaimKind};
 use fencepost_run::LabError;
 use fencepost_run::cost::CostLine;
 use fencepost_run::host::{Host, Spent};
@@ -148,10 +149,9 @@ fn rates_count_per_thread_and_cycle() {
     assert!((measure(&rule, &runs()).unwrap().value.unwrap() - 25_000.0).abs() < 1e-6);
 }
 
-fn claim(id: &str, value: &str, kind: ClaimKind) -> Claim {
+fn claim(id: &str, value: &str, kind: ClaimKind, by: Rule) -> Claim {
     Claim {
         id: s(id),
-        paper: s("DPO"),
         section: s(""),
         claim: s(""),
         config: s(""),
@@ -159,13 +159,14 @@ fn claim(id: &str, value: &str, kind: ClaimKind) -> Claim {
         value: s(value),
         unit: s("x"),
         kind,
+        rests_on: Kind::Measured,
+        by,
     }
 }
-fn score_one(claim_value: &str, rule: Option<Rule>, runs: &Runs, checks: &Checks) -> super::score::Row {
-    let rules: Rules = rule.map(|r| (s("C"), r)).into_iter().collect();
+fn score_one(claim_value: &str, rule: Rule, runs: &Runs, checks: &Statements) -> super::score::Row {
     let evidence = Evidence {
         runs,
-        checks,
+        statements: checks,
         cost_bits: &|design, item| {
             (design == "d" && item == "entry").then(|| CostLine {
                 what: s("entry"),
@@ -176,14 +177,14 @@ fn score_one(claim_value: &str, rule: Option<Rule>, runs: &Runs, checks: &Checks
         },
         parameter: &|path| (path == "core.cores").then(|| s("8")),
     };
-    score(&[claim("C", claim_value, ClaimKind::Number)], &rules, &evidence)
+    score(&[claim("C", claim_value, ClaimKind::Number, rule)], &evidence)
         .remove(0)
         .0
 }
 #[test]
 fn numbers_match_within_a_fifth() {
-    let none = Checks::default();
-    let at = |paper: &str| score_one(paper, Some(slowdown(Over::Geomean, Form::Ratio)), &runs(), &none).verdict;
+    let none = Statements::default();
+    let at = |paper: &str| score_one(paper, slowdown(Over::Geomean, Form::Ratio), &runs(), &none).verdict;
     assert_eq!(at("4.9"), Score::Match);
     assert_eq!(at("5.1"), Score::Miss);
     assert_eq!(at("3.34"), Score::Match);
@@ -193,34 +194,30 @@ fn numbers_match_within_a_fifth() {
 }
 #[test]
 fn partial_absent_and_quoted_rows_never_match() {
-    let none = Checks::default();
+    let none = Statements::default();
     let mut partial = runs();
     partial.programs.push(s("c"));
     partial.missing_programs.insert(s("c"));
-    let row = score_one("4", Some(slowdown(Over::Geomean, Form::Ratio)), &partial, &none);
+    let row = score_one("4", slowdown(Over::Geomean, Form::Ratio), &partial, &none);
     assert_eq!((row.verdict, row.measured.as_str()), (Score::NotRun, "4"));
     assert!(row.note.contains("programs not yet built (c)"));
-    assert_eq!(score_one("4", None, &runs(), &none).verdict, Score::NotRun);
     let quoted = Rule::Quoted { reason: s("synthesis") };
-    assert_eq!(score_one("4", Some(quoted), &runs(), &none).verdict, Score::Quoted);
+    assert_eq!(score_one("4", quoted, &runs(), &none).verdict, Score::Quoted);
 }
 #[test]
 fn checks_costs_and_parameters_score() {
-    let checks = Checks::new(vec![
-        SemanticCheck {
-            name: "good",
-            run: |_| Ok("seen".into()),
-        },
-        SemanticCheck {
-            name: "bad",
-            run: |_| Err("broke".into()),
-        },
-        SemanticCheck {
-            name: "panics",
-            run: |_| panic!("boom"),
-        },
+    let statement = |name, run| Statement {
+        name,
+        broken_by: None,
+        programs: Programs::AllCount,
+        run,
+    };
+    let checks = Statements::new(vec![
+        statement("good", |_| Ok("seen".into())),
+        statement("bad", |_| Err("broke".into())),
+        statement("panics", |_| panic!("boom")),
     ]);
-    let check = |name: &str| score_one("x", Some(Rule::Check { test: s(name) }), &runs(), &checks);
+    let check = |name: &str| score_one("x", Rule::Check { test: s(name) }, &runs(), &checks);
     assert_eq!(check("good").verdict, Score::Match);
     assert!(check("good").note.contains("test good: seen"));
     assert_eq!(
@@ -233,19 +230,13 @@ fn checks_costs_and_parameters_score() {
         item: s("entry"),
         bits_per_unit: unit,
     };
-    assert_eq!(score_one("72", Some(cost(8.0)), &runs(), &checks).verdict, Score::Match);
-    assert_eq!(score_one("71", Some(cost(8.0)), &runs(), &checks).verdict, Score::Miss);
+    assert_eq!(score_one("72", cost(8.0), &runs(), &checks).verdict, Score::Match);
+    assert_eq!(score_one("71", cost(8.0), &runs(), &checks).verdict, Score::Miss);
     let parameter = |v: &str| Rule::Parameter {
         values: [(s("core.cores"), s(v))].into(),
     };
-    assert_eq!(
-        score_one("", Some(parameter("8")), &runs(), &checks).verdict,
-        Score::Match
-    );
-    assert_eq!(
-        score_one("", Some(parameter("4")), &runs(), &checks).verdict,
-        Score::Miss
-    );
+    assert_eq!(score_one("", parameter("8"), &runs(), &checks).verdict, Score::Match);
+    assert_eq!(score_one("", parameter("4"), &runs(), &checks).verdict, Score::Miss);
 }
 #[test]
 fn short_keeps_three_digits_and_csv_quotes() {
@@ -255,9 +246,9 @@ fn short_keeps_three_digits_and_csv_quotes() {
     );
     let row = score_one(
         "4",
-        Some(Rule::Quoted { reason: s("a, \"b\"") }),
+        Rule::Quoted { reason: s("a, \"b\"") },
         &runs(),
-        &Checks::default(),
+        &Statements::default(),
     );
     let text = String::from_utf8(to_csv(&[row])).unwrap();
     assert_eq!(
@@ -283,7 +274,7 @@ fn a_partial_row_is_a_miss_once_nothing_can_rescue_it() {
         missing_programs: ["c".to_owned()].into(),
         ..runs()
     };
-    let verdict = |paper: &str, rule| score_one(paper, Some(rule), &partial(), &Checks::default()).verdict;
+    let verdict = |paper: &str, rule| score_one(paper, rule, &partial(), &Statements::default()).verdict;
     // Ratios 2 and 8: the mean of three is above 10 / 3, the maximum at least 8, the minimum at most 2.
     assert_eq!(verdict("2", slowdown(Over::Mean, Form::Ratio)), Score::Miss);
     assert_eq!(verdict("6", slowdown(Over::Max, Form::Ratio)), Score::Miss);

@@ -19,7 +19,7 @@ fn browser() -> Option<PathBuf> {
 fn page() -> String {
     let experiment: Experiment = read("dpo", "experiment.toml").unwrap_or_else(|e| panic!("{e}"));
     let readings = Readings::of_paper("dpo", &experiment).unwrap_or_else(|e| panic!("{e}"));
-    let claims = crate::claims::of_paper("dpo").unwrap();
+    let claims = crate::experiment::claims::of_paper("dpo").unwrap();
     let outcome = |choice: &str, value, reading: &str| Outcome {
         choice: choice.into(),
         readings: vec![reading.into(), "banks=16".into()],

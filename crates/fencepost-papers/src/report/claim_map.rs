@@ -1,7 +1,7 @@
 //! The claim map: one row per claim, every choice of readings a point, the primaries marked, the paper's value a line.
 
 use super::svg::escape;
-use crate::claims::Claim;
+use crate::experiment::claims::Claim;
 use crate::experiment::readings::{Outcome, Spread};
 use fencepost_run::short;
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ mod tests {
     }
     #[test]
     fn the_paper_and_every_point_have_a_place() {
-        let claim = crate::claims::of_paper("dpo").unwrap().remove(0);
+        let claim = crate::experiment::claims::of_paper("dpo").unwrap().remove(0);
         let paper = claim.number().unwrap();
         let spread = Spread {
             low: Some(1.0),

@@ -7,7 +7,7 @@ mod claim_map;
 mod histograms;
 mod svg;
 
-use crate::claims::Claim;
+use crate::experiment::claims::Claim;
 use crate::experiment::diagnostics::DiagnosticRow;
 use crate::experiment::implied::ImpliedRow;
 use crate::experiment::measured::{aggregate, ratios};

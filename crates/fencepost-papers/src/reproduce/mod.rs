@@ -2,17 +2,18 @@
 
 mod evidence;
 mod options;
+pub mod papers;
+pub mod rules;
 mod worth;
 
 pub use options::Options;
 
-use crate::claims::{self, Claim};
+use crate::experiment::claims::{self, Claim};
 use crate::experiment::diagnostics::{self, DiagnosticRow};
 use crate::experiment::engine::{Engine, Step};
 use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::kinds::Kind;
 use crate::experiment::readings::{Readings, Spread};
-use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Job, Runs};
 use crate::experiment::score::{Evidence, Found, Row, Score, score};
 use crate::experiment::scoreboard::{tally_by_kind, to_csv};
@@ -66,7 +67,6 @@ pub fn reproduce(
 ) -> Result<Reproduction, LabError> {
     let written: Experiment = spec::read(o.paper, "experiment.toml")?;
     let readings = Readings::of_paper(o.paper, &written)?;
-    let rules: Rules = spec::read(o.paper, "expected.toml")?;
     let claims = claims::of_paper(o.paper)?;
     let choices = worth::choices(&readings, o)?;
     let experiment = choices[0].apply(&written, &readings);
@@ -85,9 +85,9 @@ pub fn reproduce(
     let by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
     worth::no_reading_is_dead(&choices, &by_choice)?;
     let runs = &by_choice[0];
-    let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, &rules, runs)?.into_iter().unzip();
+    let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, runs)?.into_iter().unzip();
     let claimed: Vec<_> = claims.iter().zip(found).collect();
-    let worth = worth::of_claims(&readings, &rules, &claimed, &choices, &by_choice);
+    let worth = worth::of_claims(&readings, &claimed, &choices, &by_choice);
     for row in &mut rows {
         if let Some(spread) = worth.get(&row.id) {
             let decider = spread.decided_by.as_deref().and_then(|d| readings.input(d));
@@ -135,17 +135,17 @@ pub fn reproduce(
 }
 
 /// Every claim of the paper, scored on the runs of one choice, and what was measured of it there.
-fn scored(e: &Experiment, claims: &[Claim], rules: &Rules, runs: &Runs) -> Result<Vec<(Row, Option<Found>)>, LabError> {
+fn scored(e: &Experiment, claims: &[Claim], runs: &Runs) -> Result<Vec<(Row, Option<Found>)>, LabError> {
     let machine = MachineConfig::load(&e.machine, None)?;
     let values = machine.values();
-    let checks = crate::semantics::checks();
+    let statements = papers::statements();
     let evidence = Evidence {
         runs,
-        checks: &checks,
+        statements: &statements,
         cost_bits: &|design, item| evidence::cost_bits(design, item, &e.machine),
         parameter: &|path| evidence::parameter(&machine, &values, path),
     };
-    Ok(score(claims, rules, &evidence))
+    Ok(score(claims, &evidence))
 }
 
 fn counts(rows: &[Row]) -> BTreeMap<&'static str, BTreeMap<&'static str, usize>> {

@@ -1,9 +1,8 @@
 //! What claims are worth: every choice of readings planned, its runs told apart, its claims scored, summed up per claim.
 
 use super::Options;
-use crate::claims::Claim;
+use crate::experiment::claims::Claim;
 use crate::experiment::readings::{Choice, Outcome, Readings, Spread, spread};
-use crate::experiment::rule::Rules;
 use crate::experiment::runs::{Cell, Known, Plan, Runs, plan};
 use crate::experiment::score::{Found, outcome};
 use crate::experiment::spec::{Experiment, Scale};
@@ -121,7 +120,6 @@ pub(super) fn no_reading_is_dead(choices: &[Choice], runs: &[Runs]) -> Result<()
 /// the scoreboard measured under the first choice.
 pub(super) fn of_claims(
     readings: &Readings,
-    rules: &Rules,
     claims: &[(&Claim, Option<Found>)],
     choices: &[Choice],
     runs: &[Runs],
@@ -131,13 +129,12 @@ pub(super) fn of_claims(
         return worth;
     }
     for (claim, primary) in claims {
-        let Some(rule) = rules.get(&claim.id) else { continue };
-        if !rule.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t)) {
+        if !claim.by.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t)) {
             continue;
         }
         let (mut scored, mut outcomes) = (Vec::new(), Vec::new());
         for (i, (choice, runs)) in choices.iter().zip(runs).enumerate() {
-            let found = if i == 0 { *primary } else { outcome(claim, rule, runs) };
+            let found = if i == 0 { *primary } else { outcome(claim, runs) };
             let Some(Found { value, met }) = found else {
                 continue;
             };

@@ -101,7 +101,7 @@ impl Readings {
     /// The embedded readings of a paper; none where it has no such file.
     pub fn of_paper(paper: &str, experiment: &Experiment) -> Result<Readings, BadInput> {
         let path = format!("experiments/{paper}/readings.toml");
-        if !crate::embedded::EMBEDDED.iter().any(|e| e.0 == path) {
+        if !crate::experiment::embedded::EMBEDDED.iter().any(|e| e.0 == path) {
             return Ok(Readings::default());
         }
         let readings: Readings = read(paper, "readings.toml")?;

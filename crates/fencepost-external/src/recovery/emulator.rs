@@ -1,0 +1,171 @@
+//! The emulator, and recovery under it: what it reads of an image is observed, whatever it is written in.
+
+use super::text::{is_plain, read_line};
+use fencepost_contract::images::Answer;
+use fencepost_run::BadInput;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// File name of the plugin.
+const PLUGIN: &str = "libfencepost_qemu_plugin.so";
+
+/// The emulator with the plugin that observes what a program reads of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emulator {
+    emulator: String,
+    plugin: PathBuf,
+}
+
+impl Emulator {
+    /// The emulator, for this recovery command.
+    ///
+    /// # Errors
+    /// An emulator or plugin that is not there, or not one that can observe; a command that is not a single x86-64 program.
+    pub fn new(emulator: &str, asked: Option<&Path>, command: &str) -> Result<Emulator, BadInput> {
+        check_emulator(emulator)?;
+        let plugin = plugin(asked)?;
+        plain(&plugin)?;
+        let name = command.split_whitespace().next().unwrap_or_default();
+        if !is_plain(&command.replace("{}", "")) {
+            let found = format!("`{command}` is for a shell, and the emulator runs one program");
+            return Err(
+                BadInput::new(found).hint("give a program and its arguments, without quotes, pipes or variables")
+            );
+        }
+        let program = find(name)?;
+        let mut start = [0; 20];
+        let read = std::fs::File::open(&program).and_then(|mut f| std::io::Read::read_exact(&mut f, &mut start));
+        // An ELF file for x86-64 (machine 62).
+        match (read, start) {
+            (Ok(()), [0x7f, b'E', b'L', b'F', _, _, _, _, _, _, _, _, _, _, _, _, _, _, 62, 0]) => {}
+            _ => {
+                let found = format!(
+                    "`{}` is no x86-64 program, and the emulator runs nothing else",
+                    program.display()
+                );
+                return Err(BadInput::new(found).hint("name a script's interpreter: `python3 audit.py`"));
+            }
+        }
+        Ok(Emulator {
+            emulator: emulator.to_owned(),
+            plugin,
+        })
+    }
+    /// A process that runs the command (split at blanks) and leaves in `reads` what it read of `image`.
+    pub(crate) fn start(&self, text: &str, image: &Path, reads: &Path) -> Result<Command, BadInput> {
+        let mut parts = text.split_whitespace();
+        let program = find(parts.next().unwrap_or_default())?;
+        let (plugin, image, reads) = (self.plugin.display(), image.display(), reads.display());
+        let options = format!("{plugin},image={image},reads={reads}");
+        let mut command = Command::new(&self.emulator);
+        // The seed is for what a process gets of chance when it starts.
+        command.args(["-cpu", "max", "-seed", "1", "-plugin", &options]);
+        command.arg(program).args(parts);
+        Ok(command)
+    }
+}
+
+/// What the plugin left, as a part of an answer. `None` if it is not whole.
+pub(crate) fn observed(text: &str) -> Option<Answer> {
+    let mut answer = Answer::default();
+    let mut pieces = Vec::new();
+    for line in text.strip_suffix("end\n")?.lines() {
+        match line.strip_prefix("everything: ") {
+            Some(why) => {
+                pieces.push((0, u64::MAX));
+                answer.unknown = Some(why.to_owned());
+            }
+            None => pieces.push(read_line(line)?),
+        }
+    }
+    answer.reads = Some(pieces);
+    Some(answer)
+}
+
+/// Paths are arguments of the plugin, which commas separate.
+pub(crate) fn plain(path: &Path) -> Result<(), BadInput> {
+    match path.to_string_lossy().contains(',') {
+        true => Err(BadInput::new(format!(
+            "{}: the emulator takes no path with a comma",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whether the emulator is there and takes plugins.
+///
+/// # Errors
+/// It is not, or does not; with what to install.
+pub fn check_emulator(emulator: &str) -> Result<(), BadInput> {
+    let hint = "Debian 12's package qemu-user 1:7.2 has it; statically linked builds take no plugins";
+    let help = Command::new(emulator).arg("--help").stderr(Stdio::null()).output();
+    let help = help.map_err(|e| BadInput::new(format!("the emulator `{emulator}` is not there: {e}")).hint(hint))?;
+    let takes = String::from_utf8_lossy(&help.stdout).contains("-plugin");
+    let version = Command::new(emulator).arg("--version").output();
+    let version = version
+        .map(|v| String::from_utf8_lossy(&v.stdout).into_owned())
+        .unwrap_or_default();
+    match (takes, version.contains("version 7.2")) {
+        (true, true) => Ok(()),
+        (false, _) => Err(BadInput::new(format!("the emulator `{emulator}` takes no plugins")).hint(hint)),
+        (true, false) => {
+            let first = version.lines().next().unwrap_or("an unknown version");
+            Err(BadInput::new(format!(
+                "`{emulator}` is {first}: only 7.2 is known to record and observe rightly"
+            ))
+            .hint(hint))
+        }
+    }
+}
+/// The plugin: the one asked for, or the one that lies beside the running executable.
+pub(crate) fn plugin(asked: Option<&Path>) -> Result<PathBuf, BadInput> {
+    let beside = || {
+        let own = std::env::current_exe().ok()?;
+        let folder = own.parent()?;
+        [
+            folder.join(PLUGIN),
+            folder.join("deps").join(PLUGIN),
+            folder.parent()?.join(PLUGIN),
+        ]
+        .into_iter()
+        .find(|p| p.exists())
+    };
+    let found = match asked {
+        Some(path) => Some(path.to_owned()).filter(|p| p.exists()),
+        None => beside(),
+    };
+    let found = found.and_then(|p| std::path::absolute(p).ok());
+    found.ok_or_else(|| {
+        BadInput::new(format!("the emulator's plugin {PLUGIN} is not there"))
+            .hint("build it with `cargo build -p fencepost-qemu-plugin`, or name it with --plugin")
+    })
+}
+/// A program as the emulator needs it: by its path.
+pub(crate) fn find(program: &str) -> Result<PathBuf, BadInput> {
+    if program.contains('/') {
+        return Ok(PathBuf::from(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .map(|d| d.join(program))
+        .find(|p| p.is_file());
+    found.ok_or_else(|| BadInput::new(format!("no program `{program}` on the path")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn what_was_observed_is_whole_or_nothing() {
+        let text = "read 8 4\nread 0 8\neverything: fork\nend\n";
+        let answer = observed(text).unwrap();
+        assert_eq!(answer.reads, Some(vec![(8, 4), (0, 8), (0, u64::MAX)]));
+        assert_eq!(answer.unknown.as_deref(), Some("fork"));
+        assert_eq!(observed("end\n").unwrap().reads, Some(vec![]));
+        for cut in 0..text.len() {
+            assert_eq!(observed(&text[..cut]), None, "{cut}");
+        }
+        assert_eq!(observed("read 8\nend\n"), None);
+    }
+}

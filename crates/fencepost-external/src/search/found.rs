@@ -1,0 +1,189 @@
+//! What a search found, in words.
+
+use super::replay::ImageId;
+use super::request::ExternalRequest;
+use crate::log::Loaded;
+use fencepost_contract::explore::Deviation;
+use fencepost_contract::images::ImageWitness;
+use fencepost_kernel::{Addr, StoreId};
+use fencepost_run::LabError;
+use fencepost_run::verdict::{self, Verdict};
+use fencepost_run::witness::{CrashState, Witness};
+use serde::Serialize;
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExternalCrash {
+    /// The log.
+    pub program: String,
+    /// The recovery command.
+    pub recover: String,
+    /// The contract, with what was varied about it.
+    pub contract: String,
+    /// Threads of the log.
+    pub threads: u32,
+    /// Stores to persistent memory.
+    pub stores: u64,
+    /// Bytes of an image.
+    pub image_bytes: u64,
+    /// Moments at which the power may fail.
+    pub crash_points: u64,
+    /// Runs of recovery.
+    pub recoveries: u64,
+    /// Of the images needed, those whose verdict was kept from an earlier call.
+    pub kept: u64,
+    /// States that needed no run: an equal image, or one equal in all that recovery reads, had its verdict.
+    pub merged: u128,
+    /// Crash states covered.
+    pub states_covered: u128,
+    /// Crash states that the contract allows, where they could be counted.
+    pub states_total: Option<u128>,
+    /// Whether every one of them was covered.
+    pub complete: bool,
+    /// When not complete: every state in which at most this many stores deviate from all or nothing durable was covered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stores_deviating: Option<u32>,
+    /// Never that nothing was explored: an empty log has a crash state too.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
+    /// A crash state that recovery does not survive.
+    pub witness: Option<ExternalWitness>,
+    /// How what recovery reads is known: `unknown`, `report` or `emulator`. If it is, a run stands for all states that agree on
+    /// what it read.
+    pub reads: String,
+    /// Runs in which recovery may have read more than could be followed, so that they stand for fewer states.
+    pub reads_unknown: u64,
+    /// Why, in the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads_unknown_why: Option<String>,
+    /// Seconds that the search took.
+    pub seconds: f64,
+    /// Runs of recovery a second.
+    pub images_per_s: f64,
+}
+impl ExternalCrash {
+    /// Whether a crash state was found that recovery does not survive.
+    pub fn violated(&self) -> bool {
+        self.verdict == Verdict::Violated
+    }
+    /// Whether nothing wrong was found and crash states were left out.
+    pub fn bounded(&self) -> bool {
+        !self.violated() && !self.complete
+    }
+}
+
+/// A failing crash state, with what only a recorded log has.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExternalWitness {
+    /// The stores that make the state, and what recovery said.
+    #[serde(flatten)]
+    pub witness: Witness,
+    /// The newest store to persistent memory before the power failed.
+    pub newest: Option<String>,
+    /// Of the stores that are lost, those to words that recovery did not read, where that is known; they are not in the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_unread: Option<usize>,
+    /// Whether no state of this failure point with fewer deviating stores fails (all were tried).
+    pub smallest: bool,
+    /// Operations begun and acknowledged per thread when the power failed.
+    pub begun: Vec<u32>,
+    /// As `begun`.
+    pub acked: Vec<u32>,
+    /// Line of the log after which the power failed.
+    pub log_line: usize,
+    /// The failing image, if there is a folder for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
+
+/// Stores listed in a witness at most.
+const SHOWN: usize = 16;
+
+/// Puts a witness into words. `reads`: what recovery read of it, if that is known.
+pub(crate) fn tell(
+    request: &ExternalRequest,
+    loaded: &Loaded,
+    w: &ImageWitness,
+    reads: Option<&[(u64, u64)]>,
+) -> ExternalWitness {
+    let log = &loaded.log;
+    let is_read = |s: &StoreId| {
+        let at = log.trace.stores[s.index()].addr.word().0.wrapping_sub(Addr::pm(0).0);
+        reads.is_none_or(|pieces| pieces.iter().any(|(o, n)| at < o.saturating_add(*n) && at + 8 > *o))
+    };
+    let named = |stores: &[StoreId]| {
+        let mut names: Vec<String> = stores.iter().take(SHOWN).map(|s| log.name(*s)).collect();
+        let rest = stores.len() - names.len();
+        names.extend((rest > 0).then(|| format!("and {rest} more")));
+        names
+    };
+    let (persisted, deviating) = match w.deviation {
+        Deviation::Missing => (Vec::new(), &w.missing),
+        Deviation::Persisted => (named(&w.persisted), &w.persisted),
+    };
+    // Where nothing deviates from "nothing durable", what is lost tells; where that is nothing too, the newest store does.
+    let telling = [deviating, &w.missing].into_iter().find(|l| !l.is_empty());
+    let telling: Vec<StoreId> = telling.map_or_else(|| w.newest.into_iter().collect(), Clone::clone);
+    let mut source: Vec<String> = telling
+        .iter()
+        .filter_map(|s| log.origins[s.index()].source.clone())
+        .collect();
+    source.sort();
+    source.dedup();
+    let id = ImageId {
+        log: request.log.clone(),
+        image: request.image.clone(),
+        contract: request.contract,
+        recover: request.recover.clone(),
+    };
+    // Where many are lost, those that recovery looked for tell; it may have failed for a store that must be durable, though.
+    let missed: Vec<StoreId> = w.missing.iter().copied().filter(is_read).collect();
+    let state = CrashState {
+        kind: None,
+        persisted,
+        missing: named(&missed),
+        recovery: None,
+        completed: None,
+    };
+    ExternalWitness {
+        witness: Witness {
+            state: Some(state),
+            source,
+            replay: Some(id.encode(&w.id)),
+            ..Witness::of(w.why.clone())
+        },
+        missing_unread: reads.map(|_| w.missing.len() - missed.len()),
+        newest: w.newest.map(|s| log.name(s)),
+        smallest: w.smallest,
+        begun: w.crash.begun.clone(),
+        acked: w.crash.acked.clone(),
+        log_line: w
+            .event
+            .checked_sub(1)
+            .and_then(|e| log.event_lines.get(e))
+            .copied()
+            .unwrap_or(0),
+        image: None,
+    }
+}
+
+/// Writes the failing image and the result.
+pub(crate) fn write(
+    folder: &std::path::Path,
+    mut found: ExternalCrash,
+    witness: Option<&ImageWitness>,
+    loaded: &Loaded,
+) -> Result<ExternalCrash, LabError> {
+    let put = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).map_err(|e| LabError::file("write", &path, e))?;
+        Ok::<_, LabError>(path)
+    };
+    if let (Some(told), Some(w)) = (&mut found.witness, witness) {
+        let path = put("witness.img", &super::replay::bytes(&loaded.base, &w.words))?;
+        told.image = Some(path.display().to_string());
+    }
+    let text = serde_json::to_string_pretty(&found).map_err(|e| LabError::Internal(e.to_string()))?;
+    put("result.json", (text + "\n").as_bytes())?;
+    Ok(found)
+}

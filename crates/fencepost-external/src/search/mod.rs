@@ -1,0 +1,7 @@
+//! Crash images of a recorded log: all that a contract allows, one of them again, and what was found.
+
+pub(crate) mod found;
+mod kept;
+pub(crate) mod replay;
+pub(crate) mod request;
+pub(crate) mod states;

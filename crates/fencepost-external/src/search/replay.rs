@@ -1,0 +1,153 @@
+//! A crash image again, from its id.
+//!
+//! `image?log=FILE&contract=..&recover=COMMAND..@0:STATE`; the state is encoded as the explorer encodes it.
+
+use crate::log::load;
+use crate::recovery::command::{ReadsBy, Recover};
+use crate::recovery::deadline::Deadlines;
+use crate::recovery::runner::Runner;
+use crate::recovery::scratch::Scratch;
+use fencepost_contract::Contract;
+use fencepost_contract::explore::ReplayId;
+use fencepost_contract::images::ImageJob;
+use fencepost_run::replay_key::{contract_from, contract_text};
+use fencepost_run::replay_key::{quote, unquote};
+use fencepost_run::verdict::{self, Verdict};
+use fencepost_run::{BadInput, LabError};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What an id says, but for the state.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ImageId {
+    pub(crate) log: PathBuf,
+    pub(crate) image: Option<PathBuf>,
+    pub(crate) contract: Contract,
+    pub(crate) recover: Recover,
+}
+
+/// Whether an id names a crash image of a recorded log.
+pub fn is_image_id(id: &str) -> bool {
+    id.trim().starts_with("image?")
+}
+
+impl ImageId {
+    pub(crate) fn encode(&self, state: &ReplayId) -> String {
+        let r = &self.recover;
+        let mut pairs = vec![
+            ("log", self.log.display().to_string()),
+            ("contract", contract_text(&self.contract)),
+            ("recover", r.command.clone()),
+            ("timeout", r.timeout.as_millis().to_string()),
+        ];
+        pairs.extend(self.image.iter().map(|i| ("image", i.display().to_string())));
+        pairs.extend(r.memory.map(|m| ("memory", m.to_string())));
+        pairs.extend(r.server.then(|| ("server", "1".to_owned())));
+        let pairs: Vec<String> = pairs.iter().map(|(k, v)| format!("{k}={}", quote(v))).collect();
+        state.encode(&format!("image?{}@0", pairs.join("&")))
+    }
+    pub(crate) fn decode(id: &str) -> Result<(ImageId, ReplayId), LabError> {
+        let bad = |why: &str| {
+            LabError::from(
+                BadInput::new(format!("not a replay id: {why}")).hint("copy it whole, in quotes, from a witness"),
+            )
+        };
+        let (prefix, state) = ReplayId::decode(id).map_err(|e| bad(&e.to_string()))?;
+        let pairs = prefix.trim().strip_prefix("image?").ok_or_else(|| bad("no `image?`"))?;
+        let pairs = pairs.rsplit_once('@').map_or(pairs, |(p, _)| p);
+        let (mut log, mut image, mut contract) = (None, None, None);
+        let mut recover = Recover {
+            command: String::new(),
+            server: false,
+            reads: ReadsBy::Nobody,
+            timeout: Duration::from_secs(10),
+            memory: None,
+        };
+        for pair in pairs.split('&') {
+            let (key, value) = pair.split_once('=').ok_or_else(|| bad("a part without `=`"))?;
+            let value = unquote(value);
+            let number = || value.parse::<u64>().map_err(|_| bad(&format!("`{key}` is no number")));
+            match key {
+                "log" => log = Some(PathBuf::from(&value)),
+                "image" => image = Some(PathBuf::from(&value)),
+                "contract" => contract = Some(contract_from(&value)?),
+                "recover" => recover.command = value,
+                "timeout" => recover.timeout = Duration::from_millis(number()?),
+                "memory" => recover.memory = Some(number()?),
+                "server" => recover.server = true,
+                _ => return Err(bad(&format!("unknown part `{key}`"))),
+            }
+        }
+        let (Some(log), Some(contract)) = (log, contract) else {
+            return Err(bad("it names no log or no contract"));
+        };
+        let id = ImageId {
+            log,
+            image,
+            contract,
+            recover,
+        };
+        Ok((id, state))
+    }
+}
+
+/// A crash image that was written, and what recovery said about it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayedImage {
+    /// The id.
+    pub id: String,
+    /// The log.
+    pub program: String,
+    /// The file that holds the image.
+    pub image: String,
+    /// Operations begun per thread when the power failed.
+    pub begun: Vec<u32>,
+    /// Operations acknowledged per thread when the power failed.
+    pub acked: Vec<u32>,
+    /// The recovery command.
+    pub recover: String,
+    /// Whether recovery failed.
+    #[serde(serialize_with = "verdict::serialize")]
+    pub verdict: Verdict,
+    /// What recovery said, if it failed.
+    pub why: Option<String>,
+}
+
+/// Writes the crash image that an id names to `file`, and runs the id's recovery command on a copy of it.
+///
+/// # Errors
+/// A damaged id, an id of another log, files that cannot be read or written, a command that cannot be run.
+pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
+    let (key, state) = ImageId::decode(id)?;
+    let loaded = load(&key.log, key.image.as_deref())?;
+    let space = key.contract.space(&loaded.log.trace, &loaded.log.initial);
+    let (words, crash) =
+        ImageJob::replay(&space, &state).map_err(|e| BadInput::new(format!("{}: {e}", key.log.display())))?;
+    std::fs::write(file, bytes(&loaded.base, &words)).map_err(|e| LabError::file("write", file, e))?;
+    let (scratch, watch) = (Scratch::new()?, Deadlines::start());
+    let mut runner = Runner::new(&key.recover, scratch.path(), 0, &loaded.base, &watch.0);
+    let answer = runner.run_state(&words, &crash)?;
+    Ok(ReplayedImage {
+        id: id.trim().into(),
+        program: key.log.display().to_string(),
+        image: file.display().to_string(),
+        begun: crash.begun,
+        acked: crash.acked,
+        recover: key.recover.command,
+        verdict: verdict::of_failure(answer.failed.is_some()),
+        why: answer.failed,
+    })
+}
+
+/// An image as bytes.
+pub(crate) fn bytes(base: &[u8], words: &[(u64, u64)]) -> Vec<u8> {
+    let mut bytes = base.to_vec();
+    for (offset, value) in words {
+        let at = *offset as usize;
+        if let Some(place) = bytes.get_mut(at..at + 8) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+    bytes
+}

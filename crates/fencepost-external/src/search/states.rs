@@ -1,0 +1,258 @@
+//! The search for a crash image that the user's recovery does not survive.
+
+use super::found::{ExternalCrash, tell, write};
+use super::kept::Kept;
+use super::request::ExternalRequest;
+use crate::log::{Loaded, load};
+use crate::recovery::command::ReadsBy;
+use crate::recovery::deadline::Deadlines;
+use crate::recovery::pool::Pool;
+use crate::recovery::runner::Runner;
+use crate::recovery::scratch::Scratch;
+use fencepost_contract::CrashSpace;
+use fencepost_contract::explore::Budget;
+use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
+use fencepost_run::replay_key::contract_text;
+use fencepost_run::verdict::Verdict;
+use fencepost_run::{BadInput, LabError};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Runs and time that the search for the smallest witness may take.
+const SMALLEST_RUNS: u32 = 2_000;
+const SMALLEST_TIME: Duration = Duration::from_secs(20);
+
+/// Runs the user's recovery on every crash image that the contract allows.
+///
+/// # Errors
+/// A log or image that cannot be read; a command that cannot be run; a recovery that contradicts its own reports of what
+/// it reads.
+pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
+    if let Budget::States(0) | Budget::Time(Duration::ZERO) = request.budget {
+        return Err(BadInput::new("a budget of 0 explores nothing").into());
+    }
+    let loaded = load(&request.log, request.image.as_deref())?;
+    let space = request.contract.space(&loaded.log.trace, &loaded.log.initial);
+    let kept = match &request.output {
+        None => Kept::nothing(),
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(|e| LabError::file("create folder", folder, e))?;
+            Kept::open(&folder.join("verdicts.txt"), &name(request, &loaded))?
+        }
+    };
+    let scratch = Scratch::new()?;
+    let watch = Deadlines::start();
+    let pool = Pool::start(&request.recover, request.jobs, scratch.path(), &loaded.base, &watch.0);
+    let mut search = Search {
+        request,
+        images: Images::new(&space, request.recover.reads != ReadsBy::Nobody),
+        pool,
+        kept,
+        again: Runner::new(&request.recover, scratch.path(), request.jobs, &loaded.base, &watch.0),
+        runs: 0,
+        unknown: (0, None),
+        reused: 0,
+        begun: Instant::now(),
+    };
+    let failed = search.run()?;
+    let witness = match failed {
+        None => None,
+        Some((job, why)) => {
+            // Under an observer recovery is slow: the smallest state is sought without, once it fails there too.
+            let plain = request.recover.unobserved();
+            let mut runner = Runner::new(&plain, scratch.path(), request.jobs + 1, &loaded.base, &watch.0);
+            let why = match request.recover.reads {
+                ReadsBy::Emulator(_) => confirm(&mut runner, &job, &why)?,
+                _ => why,
+            };
+            let begun = Instant::now();
+            let mut left = SMALLEST_RUNS;
+            let run = |job: &ImageJob| {
+                if left == 0 || begun.elapsed() > SMALLEST_TIME {
+                    return Ok::<Option<Answer>, LabError>(None);
+                }
+                left -= 1;
+                search.kept.get(job).map_or_else(|| runner.run(job), Ok).map(Some)
+            };
+            Some(Smallest::new(&space, &job, run).find(&job, &why)?)
+        }
+    };
+    let reads = match &witness {
+        Some(w) if request.recover.reads != ReadsBy::Nobody => {
+            let answer = search.again.run_state(&w.words, &w.crash)?;
+            answer.reads.filter(|_| answer.unknown.is_none())
+        }
+        _ => None,
+    };
+    let mut found = search.outcome(&loaded, &space, witness.is_some());
+    found.witness = witness.as_ref().map(|w| tell(request, &loaded, w, reads.as_deref()));
+    match &request.output {
+        Some(folder) => write(folder, found, witness.as_ref(), &loaded),
+        None => Ok(found),
+    }
+}
+
+/// What recovery says without the emulator about an image on which it fails under it.
+fn confirm(runner: &mut Runner, job: &ImageJob, why: &str) -> Result<String, LabError> {
+    let text = format!("on one image recovery fails under the emulator ({why}), and survives without");
+    let hint = "if it is slow, raise --timeout; if it depends on the processor, leave --reads emulator out";
+    let failed = runner.run(job)?.failed;
+    failed.ok_or_else(|| BadInput::new(text).hint(hint).into())
+}
+
+/// The name of a search: what its verdicts depend on.
+fn name(request: &ExternalRequest, loaded: &Loaded) -> String {
+    let mut sum = Sha256::new();
+    let r = &request.recover;
+    let mut add = |part: &[u8]| {
+        sum.update((part.len() as u64).to_le_bytes());
+        sum.update(part);
+    };
+    for part in [loaded.text.as_bytes(), &loaded.base, r.command.as_bytes()] {
+        add(part);
+    }
+    // The command is another one when its program or a script that it names has changed.
+    for word in r.command.split_whitespace().filter(|w| Path::new(w).is_file()) {
+        add(&std::fs::read(word).unwrap_or_default());
+    }
+    let digest: String = sum.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    let how = format!("reads:{} memory:{:?} timeout:{:?}", r.reads.name(), r.memory, r.timeout);
+    format!(
+        "fencepost-verdicts 1 {} {how} {digest}",
+        contract_text(&request.contract)
+    )
+}
+
+struct Search<'s> {
+    request: &'s ExternalRequest,
+    images: Images<'s>,
+    pool: Pool,
+    kept: Kept,
+    /// Runs an image again.
+    again: Runner,
+    runs: u64,
+    /// Runs in which not all reads could be followed, and why in the first.
+    unknown: (u64, Option<String>),
+    reused: u64,
+    begun: Instant,
+}
+
+impl Search<'_> {
+    /// Goes on until every state is covered, a failing image is found, or the budget is spent.
+    fn run(&mut self) -> Result<Option<(Box<ImageJob>, String)>, LabError> {
+        let mut failed = None;
+        // Where a run answers for many images, one handed out early may be one too many.
+        let ahead = if self.request.recover.reads == ReadsBy::Nobody {
+            2
+        } else {
+            1
+        };
+        loop {
+            let full = self.pool.out() >= self.request.jobs * ahead;
+            let next = match full || failed.is_some() || self.spent() {
+                true => Next::Wait,
+                false => self.images.next_image(),
+            };
+            match next {
+                Next::Run(job) => match self.kept.get(&job) {
+                    Some(answer) => {
+                        self.reused += 1;
+                        self.note(&job, &answer)?;
+                    }
+                    None => self.pool.give(job),
+                },
+                Next::Done => return Ok(failed),
+                Next::Wait => {
+                    let Some((job, answer)) = self.pool.take() else {
+                        return Ok(failed);
+                    };
+                    let mut answer = answer?;
+                    self.runs += 1;
+                    self.repeat(&job, &answer)?;
+                    let all = answer.reads.take();
+                    answer.reads = all.map(|pieces| self.images.stored_to(pieces));
+                    self.note(&job, &answer)?;
+                    self.kept.add(&job, &answer);
+                    if let Some(why) = answer.failed {
+                        failed = failed.or(Some((job, why)));
+                    }
+                }
+            }
+        }
+    }
+    fn spent(&self) -> bool {
+        match self.request.budget {
+            Budget::Unlimited => false,
+            Budget::States(n) => self.runs + self.pool.out() as u64 >= n,
+            Budget::Time(t) => self.begun.elapsed() >= t,
+        }
+    }
+    /// Runs some images twice, ever fewer of them: where one run stands for many images, it must say the same each time.
+    fn repeat(&mut self, job: &ImageJob, answer: &Answer) -> Result<(), LabError> {
+        if answer.unknown.is_some() {
+            self.unknown.0 += 1;
+            self.unknown.1 = self.unknown.1.take().or_else(|| answer.unknown.clone());
+        }
+        let chosen = self.runs.is_power_of_two() && self.runs.trailing_zeros().is_multiple_of(3);
+        if self.request.recover.reads == ReadsBy::Nobody || answer.failed.is_some() || !chosen {
+            return Ok(());
+        }
+        let second = self.again.run(job)?;
+        let differs = match (second.reads == answer.reads, second.failed == answer.failed) {
+            (true, true) => return Ok(()),
+            (_, false) => "said something else",
+            (false, true) => "read other bytes",
+        };
+        let text = format!("the recovery command is not deterministic: run again on one image, it {differs}");
+        let hint = "the verdict must depend on the image alone, not on time, chance or files left behind; \
+                    without --reads every image is run for itself";
+        Err(BadInput::new(text).hint(hint).into())
+    }
+    fn note(&mut self, job: &ImageJob, answer: &Answer) -> Result<(), LabError> {
+        if self.images.answer(job, answer) {
+            return Ok(());
+        }
+        let text =
+            "the recovery command contradicts itself: with equal values of what it had read, it read on elsewhere";
+        let hint = "it must report every piece of the image it reads, in order, and not depend on time or chance";
+        Err(BadInput::new(text).hint(hint).into())
+    }
+    fn outcome(&mut self, loaded: &Loaded, space: &CrashSpace, violated: bool) -> ExternalCrash {
+        if !self.images.progress().complete {
+            self.images.count_rest();
+        }
+        let (progress, r) = (self.images.progress().clone(), self.request);
+        let complete = progress.complete && !violated;
+        let pm = loaded.log.trace.stores.iter().filter(|s| s.addr.is_persistent());
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let verdict = match (violated, complete) {
+            (true, _) => Verdict::Violated,
+            (false, true) => Verdict::Clean,
+            (false, false) => Verdict::Bounded,
+        };
+        ExternalCrash {
+            program: r.log.display().to_string(),
+            recover: r.recover.command.clone(),
+            contract: contract_text(&r.contract),
+            threads: loaded.log.trace.threads,
+            stores: pm.count() as u64,
+            image_bytes: loaded.base.len() as u64,
+            crash_points: space.points.len() as u64,
+            recoveries: self.runs,
+            kept: self.reused,
+            merged: progress.covered.saturating_sub(u128::from(progress.images)),
+            states_covered: progress.covered,
+            states_total: progress.total,
+            complete,
+            stores_deviating: progress.deviations.filter(|_| !complete),
+            verdict,
+            witness: None,
+            reads: r.recover.reads.name().into(),
+            reads_unknown: self.unknown.0,
+            reads_unknown_why: self.unknown.1.clone(),
+            seconds,
+            images_per_s: self.runs as f64 / seconds.max(1e-9),
+        }
+    }
+}

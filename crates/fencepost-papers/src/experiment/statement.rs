@@ -1,0 +1,55 @@
+//! Statements of a paper that a program tests inside a reproduction: their claims are `match` only if the test ran there.
+
+use super::runs::Runs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A statement as a test. It returns one sentence about what it saw, or what broke.
+#[derive(Copy, Clone)]
+pub struct Statement {
+    /// Name, as `claims.toml` and the scoreboard call it.
+    pub name: &'static str,
+    /// The planted fault with which a rule of the mechanism is broken; `None` for statements about an experiment's results.
+    pub broken_by: Option<&'static str>,
+    /// What programs that were not run can still change.
+    pub programs: Programs,
+    /// Runs the test; finished runs of the experiment are at hand.
+    pub run: fn(&Runs) -> Result<String, String>,
+}
+
+/// How the outcome of a statement over an experiment's programs depends on each of them.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// All count together.
+    AllCount,
+    /// One suffices for the claim.
+    OneSuffices,
+    /// One refutes it.
+    OneRefutes,
+}
+
+/// A set of statements.
+#[derive(Clone, Default)]
+pub struct Statements {
+    list: Vec<Statement>,
+}
+impl Statements {
+    /// A registry of these statements.
+    pub fn new(list: Vec<Statement>) -> Statements {
+        Statements { list }
+    }
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Statement> {
+        self.list.iter()
+    }
+    /// The one of a name.
+    pub fn find(&self, name: &str) -> Option<&Statement> {
+        self.list.iter().find(|c| c.name == name)
+    }
+}
+impl Statement {
+    /// Runs the test. A panic inside it is a failure.
+    pub fn test(&self, runs: &Runs) -> Result<String, String> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(runs)));
+        outcome.unwrap_or_else(|_| Err("the test panicked".into()))
+    }
+}

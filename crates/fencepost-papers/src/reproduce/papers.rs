@@ -1,0 +1,56 @@
+//! The papers: a line each. A paper is a folder of this crate with its statements, and one of `experiments/` with its data.
+
+use crate::experiment::statement::{Statement, Statements};
+use crate::{broi, dpo, fgc, loc, themis};
+
+/// The statements of each paper.
+const PAPERS: &[&[Statement]] = &[
+    dpo::STATEMENTS,
+    themis::STATEMENTS,
+    loc::STATEMENTS,
+    fgc::STATEMENTS,
+    broi::STATEMENTS,
+];
+
+/// Every statement that reproductions test.
+pub fn statements() -> Statements {
+    Statements::new(PAPERS.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::claims;
+    use crate::experiment::kinds::Kind;
+    use crate::experiment::rule::Rule;
+    use crate::experiment::runs::Runs;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rules_hold_without_any_run_of_an_experiment() {
+        let (statements, runs) = (statements(), Runs::default());
+        let wrong = |s: &Statement| Some(format!("{}: {}", s.name, s.test(&runs).err()?));
+        let rules = statements.iter().filter(|s| s.broken_by.is_some());
+        assert_eq!(rules.filter_map(wrong).collect::<Vec<_>>(), [""; 0]);
+    }
+    #[test]
+    fn a_claim_rests_on_a_statement_that_there_is_and_every_statement_on_a_claim() {
+        let statements = statements();
+        let claims = claims::all();
+        let tested = |rule: &Rule| match rule {
+            Rule::Check { test } => Some(test.clone()),
+            _ => None,
+        };
+        let claimed: BTreeSet<String> = claims.iter().filter_map(|c| tested(&c.by)).collect();
+        let there: BTreeSet<String> = statements.iter().map(|s| s.name.to_owned()).collect();
+        assert_eq!(claimed, there);
+        // A rule can be broken; a statement about results cannot.
+        for claim in &claims {
+            let Some(statement) = tested(&claim.by).and_then(|name| statements.find(&name).copied()) else {
+                continue;
+            };
+            let rule = claim.rests_on == Kind::Rule;
+            assert_eq!(statement.broken_by.is_some(), rule, "{}: {}", claim.id, statement.name);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Crash states: the check of a run, exploration, replay, deliberate mistakes, and logs that somebody else recorded.
+
+pub mod check;
+pub mod crash;
+pub mod judge;
+pub mod replay;
+pub mod variants;

@@ -1,0 +1,12 @@
+//! A simulated run: the machine put together, what it left behind as a result, failures as results show them, and what is kept on disk.
+
+pub mod host_memory;
+pub mod kept;
+pub mod outcome;
+pub mod persist_stats;
+pub mod replay_key;
+pub mod replication;
+pub mod result;
+pub mod simulate;
+pub mod sizes;
+pub mod witness;
