@@ -17,6 +17,7 @@ pub fn all() -> &'static [DesignInfo] {
         crate::themis::INFO,
         crate::themis::llc::INFO,
         crate::loc::s_wal::INFO,
+        crate::loc::s_wal_clflush::INFO,
         crate::loc::h_wal::INFO,
         crate::loc::ec_wal::INFO,
         crate::loc::loc_wal::INFO,

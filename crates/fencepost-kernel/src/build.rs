@@ -45,6 +45,8 @@ pub enum Mode {
     },
     /// New values are logged; stores in place follow the commit record.
     Redo,
+    /// The same by cache block: a copy of each, logged once however often it is stored to.
+    RedoBlock,
     /// The inputs of idempotent regions are logged.
     Ido,
 }

@@ -96,6 +96,8 @@ pub struct Lists<D> {
     pub logged: Keyed<u64, 16>,
     /// Redo: stores not yet applied.
     pub writes: Keyed<Buffered<D>, 16>,
+    /// Redo by block: numbers of the lines stored to, with a bit for each byte that was.
+    pub blocks: Keyed<u64, 16>,
     /// Stores that a deliberate mistake holds back.
     pub late: Keyed<Buffered<D>, 16>,
     /// Blocks to return once the transaction has committed.
@@ -109,6 +111,7 @@ impl<D> Default for Lists<D> {
             line_set: Keyed::default(),
             logged: Keyed::default(),
             writes: Keyed::default(),
+            blocks: Keyed::default(),
             late: Keyed::default(),
             freed: Vec::new(),
         }

@@ -15,6 +15,8 @@ param_enum! {
         LibraryList = "library-list",
         /// Redo log: new values logged, commit record, then in-place writes.
         Redo = "redo",
+        /// The same by cache block: a copy of each block that a transaction updates, logged once.
+        RedoBlock = "redo-block",
         /// iDO: the inputs of each idempotent region are logged; recovery re-executes the interrupted region.
         Ido = "ido",
         /// No log: the program orders its own persists by hand. Only programs that have such a form.
@@ -84,6 +86,7 @@ impl Scheme {
         Scheme::LibraryArray,
         Scheme::LibraryList,
         Scheme::Redo,
+        Scheme::RedoBlock,
     ];
     /// Every scheme but `raw`: for programs that name the inputs of their idempotent regions too.
     pub const WITH_REGIONS: &'static [Scheme] = &[
@@ -92,6 +95,7 @@ impl Scheme {
         Scheme::LibraryArray,
         Scheme::LibraryList,
         Scheme::Redo,
+        Scheme::RedoBlock,
         Scheme::Ido,
     ];
     /// Every scheme: for programs that order their persists by hand besides.
@@ -101,12 +105,14 @@ impl Scheme {
         Scheme::LibraryArray,
         Scheme::LibraryList,
         Scheme::Redo,
+        Scheme::RedoBlock,
         Scheme::Ido,
         Scheme::Raw,
     ];
     /// The same as [`Scheme::LOGGED`], redo first: for programs of transactional memory that publishes its stores at commit.
     pub const REDO_FIRST: &'static [Scheme] = &[
         Scheme::Redo,
+        Scheme::RedoBlock,
         Scheme::UndoArray,
         Scheme::UndoList,
         Scheme::LibraryArray,
@@ -131,6 +137,7 @@ impl Scheme {
             (Logging::Software, Scheme::LibraryArray) => undo(Flavour::Library, Shape::Array),
             (Logging::Software, Scheme::LibraryList) => undo(Flavour::Library, Shape::List),
             (Logging::Software, Scheme::Redo) => Mode::Redo,
+            (Logging::Software, Scheme::RedoBlock) => Mode::RedoBlock,
             (Logging::Software, Scheme::Ido) => Mode::Ido,
             (Logging::Software, Scheme::Raw) => Mode::Raw,
         }
@@ -155,8 +162,8 @@ impl Variant {
     /// is written inside a logged transaction vouches for nothing until commit.
     pub fn applies(self, scheme: Scheme) -> bool {
         match self {
-            Variant::MissingLogFence => !matches!(scheme, Scheme::Redo | Scheme::Raw),
-            Variant::RecoveryEndsLogFirst => scheme == Scheme::Redo,
+            Variant::MissingLogFence => !matches!(scheme, Scheme::Redo | Scheme::RedoBlock | Scheme::Raw),
+            Variant::RecoveryEndsLogFirst => matches!(scheme, Scheme::Redo | Scheme::RedoBlock),
             Variant::TokenFirst | Variant::SharedFence | Variant::FlagNeverSet => scheme == Scheme::Raw,
             _ => true,
         }

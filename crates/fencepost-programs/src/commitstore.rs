@@ -55,6 +55,7 @@ impl Described for CommitStore {
         Scheme::LibraryArray,
         Scheme::LibraryList,
         Scheme::Redo,
+        Scheme::RedoBlock,
         Scheme::Ido,
     ];
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake, Variant::TokenFirst];

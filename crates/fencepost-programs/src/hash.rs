@@ -73,6 +73,7 @@ impl Described for Hash {
     const HARMLESS: &'static [(Scheme, Variant)] = &[
         (Scheme::Ido, Variant::MissingLogFence),
         (Scheme::Redo, Variant::RecoveryEndsLogFirst),
+        (Scheme::RedoBlock, Variant::RecoveryEndsLogFirst),
     ];
     const SMALL: &'static [(&'static str, &'static str)] = &[("buckets", "3"), ("keys", "12"), ("preload", "4")];
 

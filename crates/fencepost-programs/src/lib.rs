@@ -60,6 +60,7 @@ pub mod rbtree;
 pub mod redis;
 pub mod registers;
 pub mod registry;
+pub mod sdg;
 pub mod settings;
 pub mod sites;
 pub mod small;

@@ -75,6 +75,7 @@ impl Described for Ll {
     const HARMLESS: &'static [(Scheme, Variant)] = &[
         (Scheme::Ido, Variant::MissingLogFence),
         (Scheme::Redo, Variant::RecoveryEndsLogFirst),
+        (Scheme::RedoBlock, Variant::RecoveryEndsLogFirst),
     ];
     const SMALL: &'static [(&'static str, &'static str)] = &[("lists", "2"), ("keys", "10"), ("preload", "4")];
 

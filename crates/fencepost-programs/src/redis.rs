@@ -88,7 +88,10 @@ impl Described for Redis {
     const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     /// What a redo log holds is one store here, of a pointer to a new object or entry, which is atomic by itself.
-    const HARMLESS: &'static [(Scheme, Variant)] = &[(Scheme::Redo, Variant::RecoveryEndsLogFirst)];
+    const HARMLESS: &'static [(Scheme, Variant)] = &[
+        (Scheme::Redo, Variant::RecoveryEndsLogFirst),
+        (Scheme::RedoBlock, Variant::RecoveryEndsLogFirst),
+    ];
     const SMALL: &'static [(&'static str, &'static str)] = &[
         ("keys", "8"),
         ("preload", "4"),

@@ -89,6 +89,7 @@ programs! {
     crate::tpcc::Tpcc,
     crate::btree::BTree,
     crate::ssca2::Ssca2,
+    crate::sdg::Sdg,
     crate::redis::Redis,
     crate::memcached::Memcached,
     crate::vacation::Vacation,
@@ -161,7 +162,7 @@ mod tests {
         };
         assert_eq!(
             refusal("sps", raw),
-            "`sps` has no `raw` form; it has undo-array, undo-list, library-array, library-list, redo, ido"
+            "`sps` has no `raw` form; it has undo-array, undo-list, library-array, library-list, redo, redo-block, ido"
         );
         let variant = Settings {
             variant: Variant::TokenFirst,

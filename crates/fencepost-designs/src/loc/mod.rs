@@ -38,6 +38,7 @@ pub mod loc_wal;
 pub mod log;
 pub mod nv;
 pub mod s_wal;
+pub mod s_wal_clflush;
 mod stats;
 mod store;
 mod tables;

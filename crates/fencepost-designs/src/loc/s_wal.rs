@@ -1,16 +1,16 @@
 //! `s-wal`: a software write-ahead log with strict phases.
 //!
 //! # Idea
-//! Software keeps a redo log: it stores the new values to a log and flushes it, writes a commit record, stores the
-//! values in place, and truncates the log; each phase is durable before the next begins. Log and data are both cached,
-//! two copies of everything.
+//! Software keeps a redo log by cache block: it stores the new version of each block that it updates to a log and flushes it, once,
+//! writes a commit record, copies the blocks home, and truncates the log; each phase is durable before the next begins. Log and
+//! data are both cached, two copies of everything.
 //!
 //! # Paper
-//! Lu et al., Loose-Ordering Consistency, ICCD 2014, sections II-B and V-B: the baseline of the paper, after ARIES. Run
-//! it with the programs' scheme `redo`.
+//! Lu et al., Loose-Ordering Consistency, ICCD 2014, sections II-B and V-B: the baseline of the paper, after ARIES. The programs'
+//! scheme is `redo-block`, by II-B: "WAL writes the new version of each updated data block to the log area".
 //!
 //! # Where order is kept
-//! In the core: `clflush` and `mfence` (section I), and, because the memory of the paper is durable only at the device,
+//! In the core: flushes and `mfence` (section I), and, because the memory of the paper is durable only at the device,
 //! a drain of the controller (`pcommit`) between two of them. The mechanism is that of `so`.
 //!
 //! # Durable at
@@ -23,8 +23,9 @@
 //! As `so`: two counters per hardware thread. The paper counts none.
 //!
 //! # Deviations
-//! The paper does not say how software learns that a flushed line is durable; ours is the drain. `clflush` is synchronous
-//! and invalidates, as the instruction of 2014 did.
+//! The paper does not say how software learns that a flushed line is durable; ours is the drain. Flushes keep their lines, as `clwb`
+//! does: V-B has log and data "independently cached in CPU cache". `s-wal-clflush` is the same with the instruction that section I names,
+//! which invalidates. Of a block, the log holds the bytes that were stored: other threads may own the rest.
 
 use super::family::LOC;
 use crate::info::{DesignInfo, Environment, Promise, configure};
@@ -35,7 +36,7 @@ use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
     name: "s-wal",
-    summary: "software write-ahead log: redo, clflush, mfence, four strict phases",
+    summary: "software write-ahead log: redo by cache block, four strict phases",
     source: include_str!("s_wal.rs"),
     paper: LOC,
     dialect,
@@ -53,7 +54,7 @@ pub const INFO: DesignInfo = DesignInfo {
     build: |values, shape| Ok(Box::new(So::new(configure(values)?, shape))),
     cost: crate::so::cost,
     faults: crate::so::FAULTS,
-    log: Some("redo"),
+    log: Some("redo-block"),
 };
 
 fn dialect(environment: Environment) -> Dialect {
@@ -65,7 +66,7 @@ fn dialect(environment: Environment) -> Dialect {
     Dialect {
         name: "s-wal",
         logging: Logging::Software,
-        flush: Some(Flush::Clflush),
+        flush: Some(Flush::Clwb),
         order: barrier,
         log_path: LogPath::Temporal,
         log_to_data: barrier,

@@ -84,6 +84,7 @@ pairs! {
     IdoBaseline / IdoIdeal, Ido: Mode::Ido;
     // These have no fence between log and data: both builds are alike, and only the first is run.
     RedoBaseline / RedoIdeal, Redo: Mode::Redo;
+    RedoBlockBaseline / RedoBlockIdeal, RedoBlock: Mode::RedoBlock;
     ByHandBaseline / ByHandIdeal, ByHand: Mode::Raw;
 }
 
@@ -109,6 +110,7 @@ pub fn dispatch<P: Program, W: WithPair>(mode: Mode, program: &P, work: W) -> Op
         m if m == undo(Library, Shape::List) => work.with::<P, LibraryList>(program),
         Mode::Ido => work.with::<P, Ido>(program),
         Mode::Redo => work.with::<P, Redo>(program),
+        Mode::RedoBlock => work.with::<P, RedoBlock>(program),
         Mode::Raw => work.with::<P, ByHand>(program),
         _ => return None,
     })
@@ -131,7 +133,9 @@ impl Pair for Chosen {
 pub fn dispatch<P: Program, W: WithPair>(mode: Mode, program: &P, work: W) -> Option<W::Out> {
     Some(match mode {
         m if m == undo(Flavour::Inline, Shape::Array) => work.with::<P, Array>(program),
-        Mode::Undo { grouped: false, .. } | Mode::Ido | Mode::Redo | Mode::Raw => work.with::<P, Chosen>(program),
+        Mode::Undo { grouped: false, .. } | Mode::Ido | Mode::Redo | Mode::RedoBlock | Mode::Raw => {
+            work.with::<P, Chosen>(program)
+        }
         _ => return None,
     })
 }

@@ -93,6 +93,9 @@ choices! {
     Redo: ADR, Mode::Redo, false;
     RedoGrouped: TEMPORAL, Mode::Redo, false;
     RedoOrdered: ORDERED, Mode::Redo, false;
+    RedoBlock: ADR, Mode::RedoBlock, false;
+    RedoBlockGrouped: TEMPORAL, Mode::RedoBlock, false;
+    RedoBlockOrdered: ORDERED, Mode::RedoBlock, false;
     Ido: ADR, Mode::Ido, false;
     IdoGrouped: TEMPORAL, Mode::Ido, false;
     IdoOrdered: ORDERED, Mode::Ido, false;

@@ -22,4 +22,5 @@ const SCHEMES: &[Scheme] = &[
     Scheme::LibraryArray,
     Scheme::LibraryList,
     Scheme::Redo,
+    Scheme::RedoBlock,
 ];

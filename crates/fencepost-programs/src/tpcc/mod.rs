@@ -121,6 +121,7 @@ impl Described for Tpcc {
         Scheme::LibraryArray,
         Scheme::LibraryList,
         Scheme::Redo,
+        Scheme::RedoBlock,
         Scheme::Raw,
     ];
     const OWN_VARIANTS: &'static [Variant] = &[

@@ -12,6 +12,7 @@
 //! | undo array, per store | software | one log-to-data a store, then 2 as above | the same |
 //! | undo list | software | as the array, and one node-to-splice barrier before each log-to-data | log lines, 1 splice a barrier, data, commit |
 //! | redo | software | entries, commit record, data, truncation: 4 | log lines, commit, data lines, 1 truncation |
+//! | redo, by block | software | the same 4 | each block's copy once and a line for four, commit, data lines, 1 truncation |
 //! | ido | software | `r` regions: each 1 record-to-stores and 1 stores-to-next; 1 after commit | 2–3 lines a record, data, commit |
 //! | raw | software | one a [`Tx::step`] | data lines |
 //!
@@ -55,6 +56,7 @@
 
 mod backup;
 mod begin;
+mod blocks;
 mod ido;
 mod log_step;
 mod mistakes;

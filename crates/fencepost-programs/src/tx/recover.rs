@@ -3,6 +3,7 @@
 //! Recovery is idempotent: a log is truncated only after everything it says has been restored, so recovery cut short
 //! by another failure is simply begun again.
 
+use super::blocks;
 use super::log_step::{LogFlow, LogStep, mark, word};
 use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
@@ -10,7 +11,11 @@ use super::region::{self, MAX_INPUTS, SLOT};
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
 use crate::choices::{Scheme, Variant};
 use fencepost_kernel::planted;
+use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
+
+const UNFINISHED: &str = "a transaction is committed before its log is whole";
+const STRAY: &str = "a log record describes an address outside the structure";
 
 impl Runtime {
     /// The operation (and which of its transactions) that a sequence number belongs to.
@@ -119,7 +124,7 @@ impl Runtime {
                 0 => next,
                 node => LogFlow::Next(LogStep::Node { thread, node }),
             },
-            Scheme::Redo => {
+            Scheme::Redo | Scheme::RedoBlock => {
                 let (commit, applied) = (word(m, log, COMMIT), word(m, log, APPLIED) as u32);
                 let (seq, count) = ((commit >> COUNT_BITS) as u32, commit & ((1 << COUNT_BITS) - 1));
                 if seq <= applied {
@@ -247,6 +252,9 @@ impl Runtime {
             mark(m, log, APPLIED, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
+        if self.scheme == Scheme::RedoBlock {
+            return self.replay_block(m, thread, seq, index, count);
+        }
         let at = RECORDS + index * UNIT;
         let fits = at + UNIT <= self.log_bytes;
         let found = if fits {
@@ -255,15 +263,40 @@ impl Runtime {
             None
         };
         let Some(found) = found else {
-            return LogFlow::Broken(Violation::at(
-                Addr(log.0 + at),
-                "a transaction is committed before its log is whole",
-            ));
+            return LogFlow::Broken(Violation::at(Addr(log.0 + at), UNFINISHED));
         };
         if let Some(v) = self.stray(&found) {
             return LogFlow::Broken(v);
         }
         found.apply(m);
+        LogFlow::Next(LogStep::Replay {
+            thread,
+            seq,
+            index: index + 1,
+            count,
+        })
+    }
+    fn replay_block<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, index: u64, count: u64) -> LogFlow {
+        let log = self.log(thread);
+        let record = Addr(log.0 + blocks::name_at(index));
+        let fits = blocks::copy_at(index) + LINE_BYTES <= self.log_bytes;
+        let home = if fits {
+            blocks::named(word(m, record, 0), seq)
+        } else {
+            None
+        };
+        let Some(home) = home else {
+            return LogFlow::Broken(Violation::at(record, UNFINISHED));
+        };
+        if !self.outside_logs(home) {
+            return LogFlow::Broken(Violation::at(record, STRAY));
+        }
+        let stored = word(m, record, 8);
+        blocks::accesses(stored, |offset, width| {
+            let copy = Addr(log.0 + blocks::copy_at(index) + offset);
+            let new = m.load_n(At::new(copy), width);
+            m.store_n(At::new(Addr(home.0 + offset)), new, width);
+        });
         LogFlow::Next(LogStep::Replay {
             thread,
             seq,
@@ -277,8 +310,7 @@ impl Runtime {
     }
     /// A record may only describe persistent memory outside the logs.
     fn stray(&self, found: &record::Found) -> Option<Violation> {
-        (!self.outside_logs(found.addr))
-            .then(|| Violation::at(found.payload, "a log record describes an address outside the structure"))
+        (!self.outside_logs(found.addr)).then(|| Violation::at(found.payload, STRAY))
     }
     /// Recovery goes on to another region of the operation it finishes: logged first, as the operation itself would have, so that
     /// a power failure during recovery finds the inputs and not what recovery half overwrote.

@@ -1,11 +1,12 @@
-//! Redo logging: entries; commit record; in-place writes; truncation. Each phase durable before the next.
+//! Redo logging: entries; commit record; in-place writes; truncation. Each phase durable before the next. Entries are words or cache
+//! blocks (`blocks`).
 
 use super::record::{UNIT, code, fold, seal};
 use super::{APPLIED, COMMIT, Tx};
 use crate::choices::Variant;
 use crate::sites;
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, At, Buffered, Mem, Val, Width};
+use fencepost_kernel::{Addr, At, Buffered, Mem, Mode, Val, Width};
 
 /// Low bits of the commit record that count its entries; the sequence number is above them.
 pub(super) const COUNT_BITS: u32 = 24;
@@ -30,11 +31,13 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub(super) fn redo_commit(&mut self) {
-        let (first, records) = (self.first_record(), (self.cursor - self.first_record()) / UNIT);
+        let records = match self.mode() {
+            Mode::RedoBlock => self.blocks_logged(),
+            _ => self.words_logged(),
+        };
         if records == 0 && (!Self::MISTAKES || self.pm.lists.late.is_empty()) {
             return;
         }
-        self.pm.log_persist(At::new(Addr(first)), self.cursor - first);
         self.flush_dirty();
         self.order();
         let wrong = self.slip(Variant::WrongStoreOrder);
@@ -64,9 +67,22 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.log_mark(APPLIED, u64::from(self.seq));
         self.order();
     }
+    /// Starts the records on their way to memory; returns their number.
+    #[track_caller]
+    #[inline(always)]
+    fn words_logged(&mut self) -> u64 {
+        let (first, bytes) = (self.first_record(), self.cursor - self.first_record());
+        if bytes > 0 {
+            self.pm.log_persist(At::new(Addr(first)), bytes);
+        }
+        bytes / UNIT
+    }
     #[track_caller]
     #[inline(always)]
     fn redo_apply(&mut self) {
+        if self.mode() == Mode::RedoBlock {
+            return self.blocks_applied();
+        }
         for i in 0..self.pm.lists.writes.len() {
             let b = self.pm.lists.writes.at(i).1;
             self.store(b.at, b.value, b.width);

@@ -1,5 +1,6 @@
 //! How transactions run, fixed when a program is built.
 
+use super::blocks;
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::Layout;
 use crate::pool::Pool;
@@ -39,7 +40,11 @@ impl Runtime {
     /// Reserves space for records of `stores` stores per thread and takes over the allocation pools. `stores` counts the 8-byte words
     /// that the largest transaction stores, new blocks included; each may take a record of its own.
     pub fn new(layout: &mut Layout, s: &Settings, coupling: Coupling, stores: u64, pool: Pool) -> Runtime {
-        let log_bytes = (RECORDS + stores * 64).max(PAGE).next_multiple_of(PAGE);
+        let records = match s.scheme {
+            Scheme::RedoBlock => blocks::log_bytes(stores),
+            _ => RECORDS + stores * 64,
+        };
+        let log_bytes = records.max(PAGE).next_multiple_of(PAGE);
         let logs = layout.pm_aligned(log_bytes * u64::from(s.threads), PAGE);
         Runtime {
             scheme: s.scheme,

@@ -67,6 +67,12 @@ impl<M: Mem> Tx<'_, '_, M> {
         {
             return lists.writes.at(i).1.value;
         }
+        if self.mode() == Mode::RedoBlock
+            && let Some(copy) = self.block_copy(at.addr, width)
+        {
+            return self.pm.m.load_n(copy, width);
+        }
+        let lists = &self.pm.lists;
         if Self::MISTAKES
             && !lists.late.is_empty()
             && let Some(i) = lists.late.find(at.addr.0)
@@ -109,6 +115,7 @@ impl<M: Mem> Tx<'_, '_, M> {
     fn write_here(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         match self.mode() {
             Mode::Redo => self.redo_write(at, v, width),
+            Mode::RedoBlock => self.block_write(at, v, width),
             Mode::Undo { grouped: true, .. } => {
                 self.assert_announced(at, width);
                 self.undo_seal();
@@ -270,7 +277,7 @@ impl<M: Mem> Tx<'_, '_, M> {
                 self.flush_dirty();
             }
             Mode::Undo { .. } => self.undo_commit(),
-            Mode::Redo => self.redo_commit(),
+            Mode::Redo | Mode::RedoBlock => self.redo_commit(),
             Mode::Ido => self.ido_commit(),
         }
         if let Some(block) = self.freed {

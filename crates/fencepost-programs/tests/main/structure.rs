@@ -64,6 +64,7 @@ fn long_runs_keep_every_invariant() {
         ("tpcc", 300),
         ("btree", 1000),
         ("ssca2", 500),
+        ("sdg", 1500),
         ("redis", 500),
         ("memcached", 500),
         ("vacation", 500),
@@ -75,6 +76,7 @@ fn long_runs_keep_every_invariant() {
             (Scheme::UndoArray, SO),
             (Scheme::UndoList, ADR),
             (Scheme::Redo, DELEGATED),
+            (Scheme::RedoBlock, SO),
             (Scheme::LibraryArray, SO),
             (Scheme::LibraryList, ADR),
             (Scheme::UndoArray, HARDWARE),
@@ -101,6 +103,7 @@ fn all_modes_do_the_same_operations() {
         ("tpcc", 100),
         ("btree", 300),
         ("ssca2", 300),
+        ("sdg", 300),
         ("redis", 300),
         ("memcached", 300),
         ("vacation", 300),
@@ -109,7 +112,7 @@ fn all_modes_do_the_same_operations() {
         ("nstore-tpcc", 100),
     ] {
         let reference = long(word, Scheme::UndoArray, VOLATILE, ops);
-        for scheme in [Scheme::UndoArray, Scheme::UndoList, Scheme::Redo] {
+        for scheme in [Scheme::UndoArray, Scheme::UndoList, Scheme::Redo, Scheme::RedoBlock] {
             assert_eq!(long(word, scheme, ADR, ops), reference, "{word} {}", scheme.name());
         }
         assert_eq!(
