@@ -2,7 +2,8 @@
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
-//! be planted, with `--run` who convicts them; `rules` breaks every rule of a scoreboard by one; `circles` shows files that
+//! be planted, with `--run` who convicts them; `rules` breaks every rule of a scoreboard by one; `quotes` compares every
+//! quoted sentence with the texts of the papers; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
 //! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
 
@@ -21,6 +22,7 @@ mod generate;
 mod layers;
 #[cfg(test)]
 mod packages;
+mod quotes;
 mod rules;
 #[cfg(test)]
 mod size;
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         },
         ["circles"] => circles(),
         ["battery", ref rest @ ..] => battery::command(rest),
+        ["quotes", "--papers", folder] => quotes::command(folder),
         ["rules"] => rules::command(None),
         ["rules", check] => rules::command(Some(check)),
         ["faults", "--run", ref only @ ..] => convict::command(only),
@@ -85,7 +88,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | quotes --papers DIR | circles"
             );
             ExitCode::from(2)
         }

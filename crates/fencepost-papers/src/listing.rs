@@ -1,6 +1,6 @@
 //! What there is: designs, programs, machines, media, contracts, experiments, readings.
 
-use crate::experiment::readings::{Input, Readings};
+use crate::experiment::readings::{Input, Quote, Readings};
 use crate::experiment::spec::{self, Experiment};
 use fencepost_run::LabError;
 use fencepost_run::listing::{self, Entry, Section};
@@ -55,9 +55,19 @@ fn open_inputs(paper: &str) -> Result<Vec<Entry>, LabError> {
         let mut more = vec![
             ("readings", names.join(", ")),
             ("primary", format!("{} (rule {} of precedence)", i.primary, i.rule)),
-            ("source", i.source.clone()),
         ];
-        more.extend((!i.against.is_empty()).then(|| ("against", i.against.clone())));
+        let quoted = |quotes: &[Quote]| {
+            let one = |q: &Quote| format!("{} \"{}\"", q.0, q.1);
+            quotes.iter().map(one).collect::<Vec<_>>().join(" ")
+        };
+        let texts = [
+            ("quotes", quoted(&i.quotes)),
+            ("silent", i.silent.clone()),
+            ("conclusion", i.conclusion.clone()),
+            ("against", quoted(&i.against)),
+            ("doubt", i.doubt.clone()),
+        ];
+        more.extend(texts.into_iter().filter(|t| !t.1.is_empty()));
         Entry {
             name: format!("{paper} {}", i.name),
             about: i.about.clone(),

@@ -129,9 +129,9 @@ mod tests {
     use crate::experiment::spec::parse;
 
     fn readings() -> Readings {
-        let text = "samples = 12\n[[input]]\nname='a'\nabout=''\nrule=1\nsource=''\nprimary='y'\n\
+        let text = "samples = 12\n[[input]]\nname='a'\nabout=''\nrule=1\nconclusion='c'\nprimary='y'\n\
                     reading=[{name='x',reason='',set=['core.rob=8']},{name='y',reason=''},{name='z',reason='',media={pcm='pwq'}}]\n\
-                    [[input]]\nname='b'\nabout=''\nrule=4\nsource=''\nprimary='p'\n\
+                    [[input]]\nname='b'\nabout=''\nrule=4\nconclusion='c'\nprimary='p'\n\
                     reading=[{name='p',reason=''},{name='q',reason='',points={so={design='so-adr'}}}]\n";
         parse("r.toml", text).unwrap_or_else(|e| panic!("{e}"))
     }

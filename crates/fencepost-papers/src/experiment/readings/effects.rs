@@ -94,7 +94,7 @@ mod tests {
     fn readings() -> Readings {
         let input = |n: &str| {
             format!(
-                "[[input]]\nname='{n}'\nabout=''\nrule=1\nsource=''\nprimary='0'\nreading=[{{name='0',reason=''}},{{name='1',reason=''}},{{name='2',reason=''}}]\n"
+                "[[input]]\nname='{n}'\nabout=''\nrule=1\nconclusion='c'\nprimary='0'\nreading=[{{name='0',reason=''}},{{name='1',reason=''}},{{name='2',reason=''}}]\n"
             )
         };
         let text = format!("samples = 9\n{}{}", input("strong"), input("weak"));

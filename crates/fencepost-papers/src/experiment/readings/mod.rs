@@ -7,8 +7,10 @@
 
 pub mod choice;
 pub mod effects;
+pub mod quote;
 pub mod spec;
 
 pub use choice::Choice;
 pub use effects::{Outcome, Spread, spread};
+pub use quote::Quote;
 pub use spec::{Input, Reading, Readings};

@@ -1,5 +1,6 @@
 //! `readings.toml`: the open inputs of a paper, their readings, and which one is primary by which rule.
 
+use super::quote::Quote;
 use crate::experiment::spec::{Experiment, read};
 use fencepost_run::BadInput;
 use serde::Deserialize;
@@ -34,11 +35,20 @@ pub struct Input {
     /// The first rule of precedence that speaks: 1 the paper's text on its mechanism or method, 2 the documented behaviour of
     /// the simulator that it names, 3 standards, hardware or the authors' public code, 4 the simplest model.
     pub rule: u8,
-    /// What that rule says, quoted whole.
-    pub source: String,
-    /// What speaks against the primary.
+    /// Sentences of the paper that speak for the primary.
     #[serde(default)]
-    pub against: String,
+    pub quotes: Vec<Quote>,
+    /// What the paper has no sentence about, where `quotes` is empty.
+    #[serde(default)]
+    pub silent: String,
+    /// What follows from the quotes, or from the rule that speaks where they do not: our words.
+    pub conclusion: String,
+    /// Sentences of the paper that speak against the primary.
+    #[serde(default)]
+    pub against: Vec<Quote>,
+    /// What else speaks against it: our words.
+    #[serde(default)]
+    pub doubt: String,
     /// Whether results were known when the primary was set. A claim that such an input decides shows every reading's value.
     #[serde(default)]
     pub seen: bool,
@@ -144,6 +154,9 @@ impl Input {
         if !(1..=4).contains(&self.rule) {
             return Some(format!("rule {} is not one of the four rules of precedence", self.rule));
         }
+        if let Some(why) = self.unsourced() {
+            return Some(why);
+        }
         if self.reading.len() < 2 {
             return Some("an open input has at least two readings".into());
         }
@@ -158,6 +171,23 @@ impl Input {
         let unknown = labels.find(|l| !experiment.points.contains_key(*l));
         unknown.map(|l| format!("there is no design point `{l}`"))
     }
+    /// What is missing of the sources: both sides are quoted, or it is said why a side is not.
+    fn unsourced(&self) -> Option<String> {
+        if let Some(why) = self.quotes.iter().chain(&self.against).find_map(Quote::flaw) {
+            return Some(why);
+        }
+        if self.rule == 1 && self.quotes.is_empty() {
+            return Some("rule 1 is the paper's text, and no sentence of it is quoted".into());
+        }
+        if self.quotes.is_empty() == self.silent.is_empty() {
+            return Some("either sentences are quoted, or it is said that the paper has none (`silent`)".into());
+        }
+        if self.conclusion.is_empty() {
+            return Some("nothing is concluded".into());
+        }
+        let opposed = !self.against.is_empty() || !self.doubt.is_empty();
+        (!opposed).then(|| "nothing is said against the primary".into())
+    }
 }
 
 #[cfg(test)]
@@ -170,12 +200,8 @@ mod tests {
             let experiment: Experiment = read(paper, "experiment.toml").unwrap_or_else(|e| panic!("{e}"));
             let readings = Readings::of_paper(paper, &experiment).unwrap_or_else(|e| panic!("{e}"));
             for i in &readings.input {
-                assert!(i.source.len() > 20, "{paper} {}: no source", i.name);
-                assert!(
-                    i.reading.iter().all(|r| r.reason.len() > 10),
-                    "{paper} {}: no reason",
-                    i.name
-                );
+                let reasons = i.reading.iter().all(|r| r.reason.len() > 10);
+                assert!(reasons, "{paper} {}: no reason", i.name);
             }
         }
     }
@@ -186,18 +212,43 @@ mod tests {
             let r: Readings = crate::experiment::spec::parse("r.toml", text).unwrap_or_else(|e| panic!("{e}"));
             r.flaw(&experiment).unwrap_or_default()
         };
-        let input = |rest: &str| format!("[[input]]\nname='i'\nabout=''\nrule=1\nsource=''\nprimary='a'\n{rest}");
+        let input = |rest: &str| {
+            format!("[[input]]\nname='i'\nabout=''\nrule=4\nsilent='s'\nconclusion='c'\ndoubt='d'\nprimary='a'\n{rest}")
+        };
         let ok = input("reading=[{name='a',reason=''},{name='b',reason=''}]");
         assert_eq!(flaw(&ok), "");
         assert!(flaw("headline=['E99']").contains("E99"));
         assert!(flaw(&input("reading=[{name='a',reason=''}]")).contains("at least two"));
         assert!(flaw(&input("reading=[{name='c',reason=''},{name='b',reason=''}]")).contains("primary"));
         assert!(flaw(&format!("{ok}\n{ok}")).contains("twice"));
-        assert!(
-            flaw(&input(
-                "reading=[{name='a',reason='',points={x={}}},{name='b',reason=''}]"
-            ))
-            .contains("point `x`")
+        let unknown_point = input("reading=[{name='a',reason='',points={x={}}},{name='b',reason=''}]");
+        assert!(flaw(&unknown_point).contains("point `x`"));
+    }
+    /// Both sides are quoted with their section, or it is said why not.
+    #[test]
+    fn inputs_without_sources_are_refused() {
+        let experiment: Experiment = read("dpo", "experiment.toml").unwrap();
+        let flaw = |rule: u8, sources: &str| {
+            let text = format!(
+                "[[input]]\nname='i'\nabout=''\nrule={rule}\nprimary='a'\n{sources}\n\
+                 reading=[{{name='a',reason=''}},{{name='b',reason=''}}]"
+            );
+            let r: Readings = crate::experiment::spec::parse("r.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+            r.flaw(&experiment).unwrap_or_default()
+        };
+        let (ours, quoted) = ("conclusion='c'\ndoubt='d'", "quotes=[['IV-B','It does.']]");
+        assert_eq!(flaw(1, &format!("{ours}\n{quoted}")), "");
+        assert_eq!(
+            flaw(1, &format!("conclusion='c'\n{quoted}\nagainst=[['V','It does not.']]")),
+            ""
         );
+        assert_eq!(flaw(4, &format!("{ours}\nsilent='nothing'")), "");
+        assert!(flaw(1, &format!("{ours}\nsilent='nothing'")).contains("rule 1"));
+        assert!(flaw(4, ours).contains("silent"));
+        assert!(flaw(4, &format!("{ours}\nsilent='nothing'\n{quoted}")).contains("silent"));
+        assert!(flaw(1, &format!("conclusion='c'\n{quoted}")).contains("against"));
+        assert!(flaw(1, &format!("conclusion=''\ndoubt='d'\n{quoted}")).contains("concluded"));
+        assert!(flaw(1, &format!("{ours}\nquotes=[['','It does.']]")).contains("section"));
+        assert!(flaw(1, &format!("{ours}\nquotes=[['IV-B','it does']]")).contains("whole"));
     }
 }
