@@ -10,7 +10,8 @@ use std::path::PathBuf;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-kernel", &[]),
     ("fencepost-contract", &["fencepost-kernel"]),
-    ("fencepost-programs", &["fencepost-kernel"]),
+    ("fencepost-sqlite", &[]),
+    ("fencepost-programs", &["fencepost-sqlite", "fencepost-kernel"]),
     ("fencepost-machine", &["fencepost-kernel"]),
     (
         "fencepost-designs",
@@ -87,6 +88,7 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("miette", "fencepost"),
     ("indicatif", "fencepost"),
     ("pyo3", "fencepost-py"),
+    ("libsqlite3_sys", "fencepost-sqlite"),
 ];
 
 fn allowed(krate: &str) -> &'static [&'static str] {

@@ -17,6 +17,7 @@ pub mod mem;
 pub mod ops;
 pub mod params;
 pub mod pm;
+pub mod private;
 pub mod program;
 pub mod ranges;
 pub mod replica;

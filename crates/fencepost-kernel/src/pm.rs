@@ -4,6 +4,7 @@ use crate::dialect::{Dialect, LogPath, Logging};
 use crate::lists::Lists;
 use crate::mem::{At, Mem, Val};
 use crate::ops::{Fence, Outcome};
+use crate::private::Private;
 use crate::ranges::Ranges;
 use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr};
@@ -18,6 +19,8 @@ pub struct Pm<'m, M: Mem> {
     pub ack_every: bool,
     /// What the thread's transaction runtime keeps in private memory.
     pub lists: Lists<M::Dep>,
+    /// What the thread's program keeps in private memory.
+    pub private: Private,
     /// The write sub-queues that the thread's memory is bound to.
     pub ranges: Ranges,
 }
@@ -30,6 +33,7 @@ impl<'m, M: Mem> Pm<'m, M> {
             dialect,
             ack_every: false,
             lists: Lists::default(),
+            private: Private::default(),
             ranges: Ranges::default(),
         }
     }

@@ -65,6 +65,7 @@ pub mod settings;
 pub mod sites;
 pub mod small;
 pub mod sps;
+pub mod sqlite;
 pub mod ssca2;
 pub mod tatp;
 pub mod tpcc;

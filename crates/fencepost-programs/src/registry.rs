@@ -90,6 +90,7 @@ programs! {
     crate::btree::BTree,
     crate::ssca2::Ssca2,
     crate::sdg::Sdg,
+    crate::sqlite::Sqlite,
     crate::redis::Redis,
     crate::memcached::Memcached,
     crate::vacation::Vacation,

@@ -67,6 +67,10 @@ sites! {
     ROW = 16, 20;
     /// A pause of a declared length: of programs that draw what they do, whose code is not what is simulated.
     PAUSE = 17, 15;
+    /// What a library does between two accesses to its file, up to one that reads.
+    PAGE_READ = 18, 2000;
+    /// The same, up to one that writes.
+    PAGE_WRITE = 19, 2000;
 }
 
 /// Sites of the transaction runtime: the others are the programs', whatever logs.

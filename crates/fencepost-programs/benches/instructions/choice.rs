@@ -150,6 +150,7 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
         "ll" => &[("keys", 40), ("preload", 20)],
         "pc" => &[("buckets", 101), ("entries", 200)],
         "tatp" => &[("subscribers", 200)],
+        "sqlite" => &[("rows", 200)],
         "tpcc" => &[("items", 100), ("customers", 10), ("orders", 10)],
         _ => {
             let about = programs().into_iter().find(|p| p.name == program);
@@ -164,7 +165,7 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
 /// Operations of a traced run: few where one is long.
 pub fn traced_ops(program: &str) -> u32 {
     match program {
-        "bplustree" => 20,
+        "bplustree" | "sqlite" => 20,
         "tpcc" => 50,
         _ => 200,
     }

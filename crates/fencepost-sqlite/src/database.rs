@@ -1,0 +1,178 @@
+//! A connection, and what is done with it.
+
+use crate::statement::Statement;
+use crate::vfs::{self, Context};
+use crate::{PAGE_BYTES, Store};
+use libsqlite3_sys as ffi;
+use std::ffi::CStr;
+use std::fmt;
+use std::panic::resume_unwind;
+
+/// What SQLite answered instead of doing what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteError {
+    /// Its (primary or extended) result code.
+    pub code: i32,
+    /// Its message.
+    pub message: String,
+}
+impl fmt::Display for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SQLite: {} (code {})", self.message, self.code)
+    }
+}
+impl std::error::Error for SqliteError {}
+impl SqliteError {
+    /// # Safety
+    /// `db` is an open connection.
+    pub(crate) unsafe fn check(db: *mut ffi::sqlite3, code: i32) -> Result<(), SqliteError> {
+        if code == ffi::SQLITE_OK {
+            return Ok(());
+        }
+        // SAFETY: by the caller; the message is a C string until the next call.
+        let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(db)) };
+        let message = message.to_string_lossy().into_owned();
+        Err(SqliteError { code, message })
+    }
+}
+
+/// How the connection is used before anything else: no journal, no waiting for a disk, no temporary files, and no page of an unfinished
+/// transaction written early.
+const SETTINGS: &CStr =
+    c"PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=4096;
+     PRAGMA cache_spill=OFF; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0;";
+
+/// A connection to a database.
+pub struct Database {
+    db: *mut ffi::sqlite3,
+    context: *mut Context,
+    statements: Vec<(&'static CStr, Statement)>,
+    set_up: bool,
+    /// A call has not returned, or the store has panicked in one: SQLite's state is what it was in the middle of it.
+    broken: bool,
+}
+
+impl Database {
+    /// A connection that has not been opened yet: the first call opens it, which reads the database's header.
+    #[allow(clippy::new_without_default, reason = "it allocates outside of Rust")]
+    pub fn new() -> Database {
+        vfs::register();
+        Database {
+            db: std::ptr::null_mut(),
+            context: Box::into_raw(Box::<Context>::default()),
+            statements: Vec::new(),
+            set_up: false,
+            broken: false,
+        }
+    }
+    fn open(&mut self) -> Result<(), SqliteError> {
+        let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
+        // SAFETY: the context is the connection's own, and outlives it.
+        unsafe {
+            let name = (*self.context).file_name();
+            let code = ffi::sqlite3_open_v2(name.as_ptr().cast(), &raw mut self.db, flags, vfs::NAME.as_ptr());
+            SqliteError::check(self.db, code)
+        }
+    }
+    /// Works with the database that `store` holds.
+    ///
+    /// # Panics
+    /// With what an access of the store panicked with.
+    pub fn with<R>(
+        &mut self,
+        store: &mut dyn Store,
+        work: impl FnOnce(&mut Session<'_>) -> Result<R, SqliteError>,
+    ) -> Result<R, SqliteError> {
+        assert!(!self.broken, "the connection was left in the middle of a call");
+        assert!(self.set_up || self.db.is_null(), "the connection could not be opened");
+        self.broken = true;
+        let context = self.context;
+        let result = Context::with_store(context, store, || {
+            if !self.set_up {
+                self.open()?;
+                Session { of: self }.run_all(SETTINGS)?;
+                self.set_up = true;
+            }
+            work(&mut Session { of: self })
+        });
+        // SAFETY: the context is the connection's own, and no call into SQLite runs.
+        if let Some(panic) = unsafe { (*context).panic.take() } {
+            resume_unwind(panic);
+        }
+        self.broken = false;
+        result
+    }
+}
+
+impl Drop for Database {
+    /// A connection that was left in the middle of a call is not closed: its memory is lost, which is all that can be done.
+    fn drop(&mut self) {
+        if self.broken {
+            return;
+        }
+        self.statements.drain(..).for_each(|(_, s)| s.finalize());
+        // SAFETY: every statement is finalised; the context was made by `new` and is freed once.
+        unsafe {
+            ffi::sqlite3_close(self.db);
+            drop(Box::from_raw(self.context));
+        }
+    }
+}
+
+/// A connection with its database at hand.
+pub struct Session<'a> {
+    of: &'a mut Database,
+}
+
+impl Session<'_> {
+    /// Runs statements that are not kept, and have no result.
+    pub fn run_all(&mut self, sql: &CStr) -> Result<(), SqliteError> {
+        // SAFETY: an open connection and a C string.
+        unsafe {
+            let code = ffi::sqlite3_exec(
+                self.of.db,
+                sql.as_ptr(),
+                None,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            );
+            SqliteError::check(self.of.db, code)
+        }
+    }
+    /// Runs a statement with these blobs; it is compiled once a connection. `row` is given the columns of each row.
+    pub fn run(&mut self, sql: &'static CStr, blobs: &[&[u8]], row: impl FnMut(&[&[u8]])) -> Result<(), SqliteError> {
+        let known = self.of.statements.iter().position(|s| s.0 == sql);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                // SAFETY: an open connection, which finalises its statements before it is closed.
+                let statement = unsafe { Statement::new(self.of.db, sql) }?;
+                self.of.statements.push((sql, statement));
+                self.of.statements.len() - 1
+            }
+        };
+        // SAFETY: compiled for this connection.
+        unsafe { self.of.statements[index].1.run(self.of.db, blobs, row) }
+    }
+    /// What SQLite finds wrong with the database: every page of it is read.
+    pub fn faults(&mut self) -> Result<Vec<String>, SqliteError> {
+        let mut found = Vec::new();
+        self.run(c"PRAGMA integrity_check", &[], |columns| {
+            found.push(String::from_utf8_lossy(columns[0]).into_owned());
+        })?;
+        found.retain(|line| line != "ok");
+        Ok(found)
+    }
+    /// Pages in use.
+    pub fn pages(&mut self) -> Result<u64, SqliteError> {
+        let mut pages = 0;
+        self.run(c"PRAGMA page_count", &[], |columns| {
+            pages = String::from_utf8_lossy(columns[0]).parse().unwrap_or(0);
+        })?;
+        Ok(pages)
+    }
+    /// Bytes in use.
+    pub fn bytes(&mut self) -> Result<u64, SqliteError> {
+        Ok(self.pages()? * PAGE_BYTES)
+    }
+}

@@ -1,0 +1,41 @@
+//! SQLite, the library itself, on a database that lies wherever the caller keeps it.
+//!
+//! A [`Database`] is a connection: page cache, parsed schema, prepared statements. It holds no data of its own. Whatever it reads and
+//! writes goes through the [`Store`] of the caller, who hands it over for each call ([`Database::with`]), so that a program thread can
+//! keep its connection while every access is a load or store of the thread's own memory.
+//!
+//! There is no journal: whoever calls makes a transaction's writes atomic. Locks are the caller's too: one connection at a time works on
+//! a database. What a connection remembers from one transaction to the next is valid as long as the database's change counter is, which
+//! it reads first.
+//!
+//! An access of the store may panic, or unwind because its thread is given up: the panic is carried past the code of SQLite and goes on
+//! in the caller. After that the connection is of no use, and is dropped without being closed.
+
+#![allow(unsafe_code, reason = "an interface of C")]
+
+mod database;
+mod statement;
+mod vfs;
+
+pub use database::{Database, Session, SqliteError};
+
+/// Bytes of a page.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Where the bytes of a database lie.
+pub trait Store {
+    /// Bytes that there are: whole pages, never fewer than SQLite has written.
+    fn capacity(&self) -> u64;
+    /// Copies bytes out.
+    fn read(&mut self, at: u64, into: &mut [u8]);
+    /// Overwrites bytes.
+    fn write(&mut self, at: u64, bytes: &[u8]);
+}
+
+/// The version of SQLite that is built in.
+pub fn version() -> &'static str {
+    libsqlite3_sys::SQLITE_VERSION.to_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! What SQLite takes for a file system: one database, whose bytes a [`Store`] holds.
+
+use crate::{PAGE_BYTES, Store};
+use libsqlite3_sys as ffi;
+use std::any::Any;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+/// The name under which SQLite knows it.
+pub const NAME: &CStr = c"fencepost";
+
+/// What a connection's file works on. Its address is the file's name.
+#[derive(Default)]
+pub struct Context {
+    /// The caller's store while a call of the caller runs, else null.
+    store: Option<*mut dyn Store>,
+    /// What the store panicked with.
+    pub panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Context {
+    /// Gives the file its store for the time of `work`, which may not keep it.
+    pub fn with_store<R>(this: *mut Context, store: &mut dyn Store, work: impl FnOnce() -> R) -> R {
+        let raw: *mut (dyn Store + '_) = store;
+        // SAFETY: only the lifetime is forgotten; the pointer is taken back below, before the borrow ends. `this` is the connection's own
+        // box, which no reference is held to.
+        unsafe { (*this).store = Some(std::mem::transmute::<*mut (dyn Store + '_), *mut (dyn Store + 'static)>(raw)) };
+        let result = work();
+        // SAFETY: as above.
+        unsafe { (*this).store = None };
+        result
+    }
+    /// Runs an access of the store. A panic is kept for the caller; whatever SQLite asks for after it fails.
+    fn access<R>(&mut self, work: impl FnOnce(&mut dyn Store) -> R) -> Option<R> {
+        if self.panic.is_some() {
+            return None;
+        }
+        // SAFETY: set by `with_store`, which outlives every call into SQLite.
+        let store = unsafe { &mut *self.store? };
+        match catch_unwind(AssertUnwindSafe(|| work(store))) {
+            Ok(result) => Some(result),
+            Err(panic) => {
+                self.panic = Some(panic);
+                None
+            }
+        }
+    }
+    /// The name of the file of this context.
+    pub fn file_name(&self) -> Vec<u8> {
+        format!("/{:x}\0", std::ptr::from_ref(self) as usize).into_bytes()
+    }
+}
+
+/// An open file, in memory that SQLite allocates.
+#[repr(C)]
+struct File {
+    base: ffi::sqlite3_file,
+    context: *mut Context,
+}
+
+/// Registers the file system, once.
+pub fn register() {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        // SAFETY: a vfs and its methods are plain data; SQLite keeps the pointer, so it is never freed.
+        unsafe {
+            let standard = ffi::sqlite3_vfs_find(std::ptr::null());
+            let vfs = Box::leak(Box::new(ffi::sqlite3_vfs {
+                iVersion: 1,
+                szOsFile: size_of::<File>() as c_int,
+                mxPathname: 64,
+                pNext: std::ptr::null_mut(),
+                zName: NAME.as_ptr(),
+                xOpen: Some(open),
+                xDelete: Some(delete),
+                xAccess: Some(access),
+                xFullPathname: Some(full_pathname),
+                ..*standard
+            }));
+            assert_eq!(
+                ffi::sqlite3_vfs_register(vfs, 0),
+                ffi::SQLITE_OK,
+                "SQLite refuses a file system"
+            );
+        }
+    });
+}
+
+static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
+    iVersion: 1,
+    xClose: Some(close),
+    xRead: Some(read),
+    xWrite: Some(write),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(lock),
+    xCheckReservedLock: Some(check_reserved_lock),
+    xFileControl: Some(file_control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(device_characteristics),
+    xShmMap: None,
+    xShmLock: None,
+    xShmBarrier: None,
+    xShmUnmap: None,
+    xFetch: None,
+    xUnfetch: None,
+};
+
+unsafe fn context<'a>(file: *mut ffi::sqlite3_file) -> &'a mut Context {
+    // SAFETY: SQLite hands over what `open` has filled in; the context is a box of the connection, which outlives its file.
+    unsafe { &mut *(*file.cast::<File>()).context }
+}
+
+unsafe extern "C" fn open(
+    _: *mut ffi::sqlite3_vfs,
+    name: *const c_char,
+    file: *mut ffi::sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite's contract of xOpen: `file` has room for szOsFile bytes, a name is a C string.
+    unsafe {
+        (*file).pMethods = std::ptr::null();
+        // Only the database itself is a file: journals are off, temporary data stays in memory.
+        if name.is_null() || flags & ffi::SQLITE_OPEN_MAIN_DB == 0 {
+            return ffi::SQLITE_CANTOPEN;
+        }
+        let digits = CStr::from_ptr(name).to_str().ok().and_then(|n| n.strip_prefix('/'));
+        let Some(address) = digits.and_then(|d| usize::from_str_radix(d, 16).ok()) else {
+            return ffi::SQLITE_CANTOPEN;
+        };
+        (*file.cast::<File>()).context = address as *mut Context;
+        (*file).pMethods = &raw const METHODS;
+        if !out_flags.is_null() {
+            *out_flags = flags;
+        }
+    }
+    ffi::SQLITE_OK
+}
+unsafe extern "C" fn delete(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int) -> c_int {
+    ffi::SQLITE_OK
+}
+/// No file but the database exists.
+unsafe extern "C" fn access(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int, out: *mut c_int) -> c_int {
+    // SAFETY: SQLite's contract.
+    unsafe { *out = 0 };
+    ffi::SQLITE_OK
+}
+unsafe extern "C" fn full_pathname(
+    _: *mut ffi::sqlite3_vfs,
+    name: *const c_char,
+    room: c_int,
+    out: *mut c_char,
+) -> c_int {
+    // SAFETY: a C string in, room for `room` bytes out.
+    unsafe {
+        let bytes = CStr::from_ptr(name).to_bytes_with_nul();
+        if bytes.len() > room as usize {
+            return ffi::SQLITE_CANTOPEN;
+        }
+        std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), out, bytes.len());
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn close(_: *mut ffi::sqlite3_file) -> c_int {
+    ffi::SQLITE_OK
+}
+unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, into: *mut c_void, len: c_int, at: i64) -> c_int {
+    // SAFETY: SQLite's contract: `into` has room for `len` bytes.
+    let (context, into) = unsafe {
+        (
+            context(file),
+            std::slice::from_raw_parts_mut(into.cast::<u8>(), len as usize),
+        )
+    };
+    match context.access(|store| {
+        let there = store.capacity().saturating_sub(at as u64).min(len as u64) as usize;
+        let (inside, beyond) = into.split_at_mut(there);
+        store.read(at as u64, inside);
+        beyond.fill(0);
+        beyond.is_empty()
+    }) {
+        Some(true) => ffi::SQLITE_OK,
+        Some(false) => ffi::SQLITE_IOERR_SHORT_READ,
+        None => ffi::SQLITE_IOERR_READ,
+    }
+}
+unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, len: c_int, at: i64) -> c_int {
+    // SAFETY: SQLite's contract: `from` holds `len` bytes.
+    let (context, from) = unsafe {
+        (
+            context(file),
+            std::slice::from_raw_parts(from.cast::<u8>(), len as usize),
+        )
+    };
+    match context.access(|store| {
+        let fits = at as u64 + len as u64 <= store.capacity();
+        if fits {
+            store.write(at as u64, from);
+        }
+        fits
+    }) {
+        Some(true) => ffi::SQLITE_OK,
+        Some(false) => ffi::SQLITE_FULL,
+        None => ffi::SQLITE_IOERR_WRITE,
+    }
+}
+/// The store has room for the largest database; how much of it is in use stands in the first page.
+unsafe extern "C" fn truncate(_: *mut ffi::sqlite3_file, _: i64) -> c_int {
+    ffi::SQLITE_OK
+}
+/// Whoever calls makes transactions durable.
+unsafe extern "C" fn sync(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
+    ffi::SQLITE_OK
+}
+/// Empty until SQLite has written its first page, then as large as it may become.
+unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, out: *mut i64) -> c_int {
+    // SAFETY: SQLite's contract.
+    match unsafe { context(file) }.access(|store| {
+        let mut first = [0; 8];
+        store.read(0, &mut first);
+        if first == [0; 8] { 0 } else { store.capacity() }
+    }) {
+        // SAFETY: as above.
+        Some(bytes) => unsafe {
+            *out = bytes as i64;
+            ffi::SQLITE_OK
+        },
+        None => ffi::SQLITE_IOERR_FSTAT,
+    }
+}
+unsafe extern "C" fn lock(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
+    ffi::SQLITE_OK
+}
+unsafe extern "C" fn check_reserved_lock(_: *mut ffi::sqlite3_file, out: *mut c_int) -> c_int {
+    // SAFETY: SQLite's contract.
+    unsafe { *out = 0 };
+    ffi::SQLITE_OK
+}
+unsafe extern "C" fn file_control(_: *mut ffi::sqlite3_file, _: c_int, _: *mut c_void) -> c_int {
+    ffi::SQLITE_NOTFOUND
+}
+unsafe extern "C" fn sector_size(_: *mut ffi::sqlite3_file) -> c_int {
+    PAGE_BYTES as c_int
+}
+unsafe extern "C" fn device_characteristics(_: *mut ffi::sqlite3_file) -> c_int {
+    0
+}
