@@ -38,6 +38,11 @@ impl<T: Copy, const N: usize> Keyed<T, N> {
     pub fn at(&self, position: usize) -> (u64, T) {
         self.items[position]
     }
+    /// The element at a position, to be changed.
+    #[inline]
+    pub fn at_mut(&mut self, position: usize) -> &mut T {
+        &mut self.items[position].1
+    }
     /// Forgets every element.
     #[inline]
     pub fn clear(&mut self) {

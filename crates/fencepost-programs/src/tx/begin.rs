@@ -49,6 +49,7 @@ impl Runtime {
             sealed: log + RECORDS,
             previous: 0,
             line: NO_LINE,
+            block: (NO_LINE, 0),
             regions: 0,
             freed: None,
             slips: Slips::of(self.variant),

@@ -79,14 +79,31 @@ impl<M: Mem> Tx<'_, '_, M> {
     fn copy(&self, block: u64, at: Addr) -> At<M::Dep> {
         At::new(Addr(self.log + copy_at(block) + at.0 % LINE_BYTES))
     }
+    /// The number of the block of a line, if it has one. Most accesses are to the block of the one before.
+    #[inline(always)]
+    fn block_of(&mut self, line: u64) -> Option<usize> {
+        if line != self.block.0 {
+            self.block = (line, self.pm.lists.blocks.find(line)?);
+        }
+        Some(self.block.1)
+    }
+    #[inline(always)]
+    fn new_block(&mut self, line: u64) -> usize {
+        let block = self.pm.lists.blocks.len();
+        self.pm.lists.blocks.set(line, 0);
+        self.block = (line, block);
+        block
+    }
     /// Stores to the copy of the block, a new one at its first store.
     #[track_caller]
     #[inline(always)]
     pub(super) fn block_write(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        let (line, blocks) = (at.addr.0 / LINE_BYTES, &mut self.pm.lists.blocks);
-        let block = blocks.find(line).unwrap_or(blocks.len());
-        let logged = if block == blocks.len() { 0 } else { blocks.at(block).1 };
-        blocks.set(line, logged | bytes(at.addr, width));
+        let line = at.addr.0 / LINE_BYTES;
+        let block = match self.block_of(line) {
+            Some(block) => block,
+            None => self.new_block(line),
+        };
+        *self.pm.lists.blocks.at_mut(block) |= bytes(at.addr, width);
         if Self::MISTAKES {
             let end = log_bytes(block as u64 + 1);
             assert!(
@@ -100,8 +117,8 @@ impl<M: Mem> Tx<'_, '_, M> {
     }
     /// Where the transaction's own store to these bytes is, if there was one.
     #[inline(always)]
-    pub(super) fn block_copy(&self, at: Addr, width: Width) -> Option<At<M::Dep>> {
-        let block = self.pm.lists.blocks.find(at.0 / LINE_BYTES)?;
+    pub(super) fn block_copy(&mut self, at: Addr, width: Width) -> Option<At<M::Dep>> {
+        let block = self.block_of(at.0 / LINE_BYTES)?;
         let wanted = bytes(at, width);
         (self.pm.lists.blocks.at(block).1 & wanted == wanted).then(|| self.copy(block as u64, at))
     }
@@ -181,7 +198,7 @@ mod tests {
         let mut taken = std::collections::BTreeSet::new();
         for i in 0..9 {
             assert!((0..16).all(|b| taken.insert(name_at(i) + b)));
-            assert!((0..64).all(|b| taken.insert(copy_at(i) + b)) && copy_at(i) % 64 == 0);
+            assert!((0..64).all(|b| taken.insert(copy_at(i) + b)) && copy_at(i).is_multiple_of(64));
             assert!(log_bytes(i + 1) >= copy_at(i) + 64);
         }
         // Nine blocks in three groups: 12 lines of log are flushed for them.

@@ -23,6 +23,8 @@ pub struct Tx<'a, 'm, M: Mem> {
     pub(super) previous: u64,
     /// The line remembered last.
     pub(super) line: u64,
+    /// Redo by block: the line of the block stored to or read last, and its number.
+    pub(super) block: (u64, usize),
     /// iDO: how many regions began. Backups made by hand: how many rows were copied.
     pub(super) regions: u64,
     /// A block to return once the transaction has committed; earlier ones are in the thread's list.

@@ -114,6 +114,12 @@ fn a_swap_of_64_byte_entries() {
         (redo.pcommits, redo.flushes, redo.stores),
         (4, 8 + 1 + 2 + 1, 16 * 3 + 1 + 16 + 1)
     );
+    // By block: two copies of eight words and a line that names them, with two words each; the rest as above.
+    let blocks = cost("sps", Scheme::RedoBlock, SO, &[]);
+    assert_eq!(
+        (blocks.pcommits, blocks.flushes, blocks.stores),
+        (4, 3 + 1 + 2 + 1, 16 + 4 + 1 + 16 + 1)
+    );
     // iDO: record; stores; commit. The record is head, 18 inputs, check: 160 B in three lines.
     let ido = cost("sps", Scheme::Ido, SO, &[]);
     assert_eq!((ido.pcommits, ido.flushes, ido.stores), (3, 3 + 2 + 1, 20 + 16 + 1));
