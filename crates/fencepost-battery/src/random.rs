@@ -16,6 +16,7 @@ use fencepost_machine::{CacheSpec, Machine, MachineSpec, Pipeline, RunReport, St
 use fencepost_programs::random::Random;
 use fencepost_programs::{Described, Scheme, Settings};
 use fencepost_run::config::shape_of;
+use fencepost_run::fire::Hardware;
 use std::num::NonZeroU64;
 use std::rc::Rc;
 
@@ -187,11 +188,8 @@ impl Case {
         let trace = report.trace.as_ref().ok_or("the run was not recorded")?;
         let (program, design) = (self.program()?, self.design()?);
         let oracle = Oracle::new(&program, &trace.ops);
-        let hardware = |image: &Image| {
-            let mut image = image.clone();
-            design.recover(&mut image);
-            image
-        };
+        let mut hardware = Hardware::new(&*design, report.log.len() + 1, 1);
+        let hardware = |image: &Image| hardware.recover(image);
         let found = check_prefixes(&oracle, &report.initial, trace, &report.log, NonZeroU64::MAX, hardware);
         match found.broken {
             None => Ok(found.points),

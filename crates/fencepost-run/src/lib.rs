@@ -18,7 +18,7 @@ pub use base::error::{BadInput, LabError, nearest};
 pub use base::panic_text::panic_text;
 pub use base::short::short;
 pub use base::{histogram, host, input, progress, request, source, states, store, verdict};
-pub use crashes::{check, crash, judge, replay, variants};
+pub use crashes::{check, crash, fire, judge, replay, variants};
 pub use fencepost_designs::all as designs;
 pub use fencepost_kernel::fault;
 pub(crate) use simulated::replication;

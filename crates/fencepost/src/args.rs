@@ -187,6 +187,7 @@ impl Common {
             sets: self.sets.clone(),
             check: false,
             budget: None,
+            nested: Request::default().nested,
         }
     }
 }
@@ -218,6 +219,9 @@ pub struct RunArgs {
     /// A number of crash points as --points, or a time such as 30s, 2m for the run and its check.
     #[arg(long, value_name = "TIME|N", requires = "check", conflicts_with = "points")]
     pub budget: Option<String>,
+    /// How often in a row power fails again while the design's hardware recovers. Default: 2.
+    #[arg(long, value_name = "DEPTH", requires = "check", value_parser = clap::value_parser!(u32).range(..=8))]
+    pub nested: Option<u32>,
     /// Write result.json and config.toml into this folder.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,

@@ -89,7 +89,7 @@ pub use explorer::{Explorer, Replayed};
 pub use memory::{CrashMem, ImageMem, SetupMem};
 pub use on_image::AnyOracle;
 pub use plain::{PlainSubject, plain};
-pub use prefixes::{BrokenPrefix, LostStore, PrefixCheck, PrefixReport, check_prefixes};
+pub use prefixes::{BrokenPrefix, LostStore, PrefixCheck, PrefixReport, Recovered, check_prefixes};
 pub use record::{Granularity, Order, RecordError, RecordMem, Recorder, Recording, Schedule, Waiter, record_program};
 pub use recovery::{Oracle, Phase, Recovery, Steps};
 pub use replay::{Deviation, ReplayError, ReplayId, check_letters};

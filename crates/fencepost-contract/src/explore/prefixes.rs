@@ -66,6 +66,21 @@ pub struct PrefixReport {
     pub broken: Option<BrokenPrefix>,
 }
 
+/// What hardware recovery leaves of a memory.
+pub struct Recovered {
+    /// What it leaves undisturbed.
+    pub image: Image,
+    /// What else it may leave if power fails again meanwhile, and how.
+    pub others: Vec<(Image, String)>,
+}
+impl From<Image> for Recovered {
+    /// Hardware that nothing disturbs.
+    fn from(image: Image) -> Recovered {
+        let others = Vec::new();
+        Recovered { image, others }
+    }
+}
+
 /// A crash point of a run: the moment before a durable event, or the end.
 struct Point<'a> {
     records: usize,
@@ -180,8 +195,8 @@ impl<'a> PrefixCheck<'a> {
         ControlFlow::Continue(())
     }
     /// Runs the check until a crash point breaks. `hardware` does what the design's hardware does to memory after a
-    /// power failure, before any software runs.
-    pub fn run(&self, mut hardware: impl FnMut(&Image) -> Image) -> Result<PrefixReport, ExploreError> {
+    /// power failure, before any software runs: it answers with every memory that it may leave.
+    pub fn run<R: Into<Recovered>>(&self, mut hardware: impl FnMut(&Image) -> R) -> Result<PrefixReport, ExploreError> {
         let mut report = PrefixReport {
             points: 0,
             recoveries: 0,
@@ -207,7 +222,7 @@ impl<'a> PrefixCheck<'a> {
             report.points += 1;
             if std::mem::take(&mut differs) {
                 report.recoveries += 1;
-                let image = hardware(point.image);
+                let Recovered { image, others } = hardware(point.image).into();
                 let may = |a: AgainReport| a.recoveries < MOST_INTERRUPTED && report.second < self.most_second;
                 let tape = again.is_some_and(may);
                 let skips = planted!(
@@ -220,6 +235,12 @@ impl<'a> PrefixCheck<'a> {
                 let (verdict, watch) = self.oracle.recover(&image, point.crash, self.watch(tape));
                 if let Err(why) = verdict {
                     return ControlFlow::Break(Ok(self.broken(point, why, None)));
+                }
+                for other in &others {
+                    report.recoveries += 1;
+                    if let Some(why) = self.other_breaks(other, point) {
+                        return ControlFlow::Break(Ok(self.broken(point, why, None)));
+                    }
                 }
                 if let (Some(tape), Some(contract), Some(again)) = (&watch.tape, self.again, &mut again) {
                     match self.interrupt(point, contract, &image, tape, (again, &mut report.second)) {
@@ -251,6 +272,13 @@ impl<'a> PrefixCheck<'a> {
         }
         report.again = again;
         Ok(report)
+    }
+    /// What is wrong after the recovery from a memory that disturbed hardware leaves.
+    fn other_breaks(&self, (image, how): &(Image, String), point: &Point<'_>) -> Option<Violation> {
+        let (verdict, _) = self.oracle.recover(image, point.crash, self.watch(false));
+        let Violation { why, at } = verdict.err()?;
+        let why = format!("{why} ({how})");
+        Some(Violation { why, at })
     }
     /// Lets power fail again in the recovery that is on `tape`.
     fn interrupt(
@@ -308,19 +336,23 @@ impl<'a> PrefixCheck<'a> {
     ///
     /// # Errors
     /// [`ReplayError::OtherExecution`] if the run has no such crash point.
-    pub fn replay(
+    pub fn replay<R: Into<Recovered>>(
         &self,
         records: u64,
         second: Option<&ReplayId>,
-        mut hardware: impl FnMut(&Image) -> Image,
+        mut hardware: impl FnMut(&Image) -> R,
     ) -> Result<Option<BrokenPrefix>, ReplayError> {
         let no = |why| Err(ReplayError::OtherExecution(why));
         let flow = self.walk(|point| {
             if point.records as u64 != records {
                 return ControlFlow::Continue(());
             }
-            let image = hardware(point.image);
+            let Recovered { image, others } = hardware(point.image).into();
             let (verdict, watch) = self.oracle.recover(&image, point.crash, self.watch(second.is_some()));
+            let verdict = verdict.and_then(|()| {
+                let wrong = others.iter().find_map(|other| self.other_breaks(other, point));
+                wrong.map_or(Ok(()), Err)
+            });
             let (Some(second), Some(tape), Some(contract)) = (second, &watch.tape, self.again) else {
                 return ControlFlow::Break(Ok(verdict.err().map(|why| self.broken(point, why, None))));
             };
@@ -341,13 +373,13 @@ impl<'a> PrefixCheck<'a> {
 ///
 /// # Panics
 /// Never: without an exploration there is nothing that could fail.
-pub fn check_prefixes(
+pub fn check_prefixes<R: Into<Recovered>>(
     oracle: &dyn AnyOracle,
     initial: &Image,
     trace: &Trace,
     log: &PersistLog,
     budget: NonZeroU64,
-    hardware: impl FnMut(&Image) -> Image,
+    hardware: impl FnMut(&Image) -> R,
 ) -> PrefixReport {
     let check = PrefixCheck::new(oracle, initial, trace, log).budget(budget);
     check.run(hardware).expect("nothing is explored")

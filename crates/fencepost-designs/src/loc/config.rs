@@ -14,6 +14,14 @@ fencepost_kernel::param_enum! {
         InPlaceEarly = "in-place-early",
         /// An aborted transaction takes the predecessors' versions that it overwrote with it.
         NoRescue = "no-rescue",
+        /// Recovery empties the log (or discards the array's lines) while its home writes are not durable.
+        LogEmptiedFirst = "log-emptied-first",
+        /// Recovery records what is committed as over before the home writes are durable.
+        CommittedEarly = "committed-early",
+        /// Recovery reads dependency pairs from the head to the tail.
+        PairOrder = "pair-order",
+        /// Recovery looks at the first two transactions of a window only.
+        WindowShort = "window-short",
     }
 }
 impl LocFault {
@@ -36,14 +44,35 @@ impl LocFault {
         {
             return LocFault::InPlaceEarly;
         }
-        self
+        match () {
+            () if !none => self,
+            () if planted!(
+                "loc.log-emptied-first",
+                "recovery empties a log when its home writes are durable"
+            ) =>
+            {
+                LocFault::LogEmptiedFirst
+            }
+            () if planted!(
+                "loc.committed-early",
+                "recovery advances what is committed after its home writes"
+            ) =>
+            {
+                LocFault::CommittedEarly
+            }
+            () if planted!("loc.pair-order", "recovery reads pairs from the tail to the head") => LocFault::PairOrder,
+            () if planted!("loc.window-short", "recovery reads whole windows") => LocFault::WindowShort,
+            () => self,
+        }
     }
 }
 fencepost_kernel::param_enum! {
     /// When logged lines are written to their home locations.
     pub enum InPlace {
-        /// Right after the log, and the log is truncated, before the next transaction may log: the four phases of Figure 1.
+        /// Right after the log, and the log is truncated, before the next transaction may begin: the four phases of Figure 1.
         Strict = "strict",
+        /// The same, but the next transaction executes meanwhile, and only its log waits.
+        Overlap = "overlap",
         /// When the cache evicts them, or when the transaction table or the log run short.
         Lazy = "lazy",
     }

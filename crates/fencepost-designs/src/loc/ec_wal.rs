@@ -64,10 +64,15 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("ec_wal.rs"),
     dialect: |s| dialect::<EcWalParams>("ec-wal", s),
     params: EcWalParams::fields,
-    variants: &[&[("in_place", "strict")]],
+    variants: &[&[("in_place", "strict")], &[("in_place", "overlap")]],
     smallest: faults::SMALLEST_LOG,
     build: build::<EcWalParams>,
     cost: storage::<EcWalParams>,
-    faults: &[faults::IN_PLACE_EARLY, faults::GROUP_NOT_ATOMIC],
+    faults: &[
+        faults::IN_PLACE_EARLY,
+        faults::GROUP_NOT_ATOMIC,
+        faults::LOG_EMPTIED_FIRST,
+        faults::COMMITTED_EARLY,
+    ],
     ..TRANSACTIONS
 };

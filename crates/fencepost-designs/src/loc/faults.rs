@@ -29,3 +29,27 @@ pub(crate) const GROUP_NOT_ATOMIC: PlantedFault = PlantedFault::recovery(
     "a block group is one atomic write where transactions are committed by count",
     &[("group_atomic", "false")],
 );
+/// A recovery that empties the log too early: a second power failure shows it.
+pub(crate) const LOG_EMPTIED_FIRST: PlantedFault = PlantedFault::recovery(
+    "loc.log-emptied-first",
+    "recovery empties a log when its home writes are durable",
+    &[("fault", "log-emptied-first")],
+);
+/// A recovery that says too early how far it is.
+pub(crate) const COMMITTED_EARLY: PlantedFault = PlantedFault::recovery(
+    "loc.committed-early",
+    "recovery advances what is committed after its home writes",
+    &[("fault", "committed-early")],
+);
+/// Pairs read in the wrong order: chains of them are not followed.
+pub(crate) const PAIR_ORDER: PlantedFault = PlantedFault::recovery(
+    "loc.pair-order",
+    "recovery reads pairs from the tail to the head",
+    &[("fault", "pair-order")],
+);
+/// A recovery that stops within a window.
+pub(crate) const WINDOW_SHORT: PlantedFault = PlantedFault::recovery(
+    "loc.window-short",
+    "recovery reads whole windows",
+    &[("fault", "window-short")],
+);

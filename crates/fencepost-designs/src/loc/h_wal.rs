@@ -68,10 +68,18 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("h_wal.rs"),
     dialect: |s| dialect::<HWalParams>("h-wal", s),
     params: HWalParams::fields,
-    variants: &[&[("in_place", "lazy")], &[("group_atomic", "false")]],
+    variants: &[
+        &[("in_place", "lazy")],
+        &[("in_place", "overlap")],
+        &[("group_atomic", "false")],
+    ],
     smallest: faults::SMALLEST_LOG,
     build: build::<HWalParams>,
     cost: storage::<HWalParams>,
-    faults: &[faults::IN_PLACE_EARLY],
+    faults: &[
+        faults::IN_PLACE_EARLY,
+        faults::LOG_EMPTIED_FIRST,
+        faults::COMMITTED_EARLY,
+    ],
     ..TRANSACTIONS
 };

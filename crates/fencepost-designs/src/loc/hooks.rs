@@ -6,9 +6,10 @@ use super::lines::{Line, Moving};
 use super::stats;
 use super::store::{Durable, Store};
 use super::tables::Phase;
-use fencepost_kernel::{HartId, Image, LineAddr, LineData, WriteCause};
+use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
 use fencepost_machine::seam::{
-    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, StatInfo, TxStart, Way, Why, Write, WriteId,
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, Recovery, StatInfo, TxStart, Way, Why, Write,
+    WriteId,
 };
 
 /// Whether home writes of this cause were counted when they began: the caches' and the design's own.
@@ -43,7 +44,12 @@ impl<S: Store> Design for Engine<S> {
             self.maybe_close(cx);
             self.checkpoint_if_needed(cx);
         }
-        if self.tables.phase != Phase::Open || self.tables.full() {
+        let executes = match self.tables.phase {
+            Phase::Open => true,
+            Phase::InPlace => self.store.overlaps(),
+            Phase::Gathering | Phase::Logging => false,
+        };
+        if !executes || self.tables.full() {
             return TxStart::Wait(Cause::WindowFull);
         }
         TxStart::Go(self.tables.txs.begin(hart))
@@ -195,8 +201,8 @@ impl<S: Store> Design for Engine<S> {
         let closed = self.tables.phase == Phase::Open && self.tables.window.is_empty();
         closed && self.checkpoint.idle() && self.store.idle()
     }
-    fn recover(&self, image: &mut Image) {
-        self.store.recover(image);
+    fn recover(&self, memory: &mut Recovery<'_>) {
+        self.store.recover(memory);
     }
     fn stats(&self) -> &'static [StatInfo] {
         stats::COUNTERS

@@ -50,8 +50,8 @@ impl Choice for KilnParams {
     fn engine(&self) -> Config {
         Config::new(1, &self.tx)
     }
-    fn store(&self, _: &Config) -> Result<NvCache, ParamError> {
-        Ok(NvCache::new(&self.nv))
+    fn store(&self, engine: &Config) -> Result<NvCache, ParamError> {
+        Ok(NvCache::new(&self.nv, engine.tx.fault))
     }
 }
 

@@ -48,8 +48,8 @@ impl Choice for LocKilnParams {
     fn engine(&self) -> Config {
         Config::new(self.speculation_degree, &self.tx)
     }
-    fn store(&self, _: &Config) -> Result<NvCache, ParamError> {
-        Ok(NvCache::new(&self.nv))
+    fn store(&self, engine: &Config) -> Result<NvCache, ParamError> {
+        Ok(NvCache::new(&self.nv, engine.tx.fault))
     }
 }
 
@@ -65,6 +65,6 @@ pub const INFO: DesignInfo = DesignInfo {
     smallest: &[("tx_entries", "1")],
     build: build::<LocKilnParams>,
     cost: storage::<LocKilnParams>,
-    faults: &[faults::NO_RESCUE],
+    faults: &[faults::NO_RESCUE, faults::LOG_EMPTIED_FIRST],
     ..TRANSACTIONS
 };

@@ -85,6 +85,7 @@ pub const INFO: DesignInfo = DesignInfo {
         &[("speculation_degree", "1")],
         &[("speculation_degree", "4")],
         &[("in_place", "strict")],
+        &[("in_place", "overlap")],
         &[("abort_every", "3")],
     ],
     smallest: &[("tx_entries", "1"), ("pair_buffer", "8B"), ("log_buffer", "1")],
@@ -95,6 +96,10 @@ pub const INFO: DesignInfo = DesignInfo {
         faults::IN_PLACE_EARLY,
         faults::NO_RESCUE,
         faults::GROUP_NOT_ATOMIC,
+        faults::LOG_EMPTIED_FIRST,
+        faults::COMMITTED_EARLY,
+        faults::PAIR_ORDER,
+        faults::WINDOW_SHORT,
     ],
     ..TRANSACTIONS
 };

@@ -8,8 +8,8 @@ use super::lines::Captured;
 use super::tables::Tables;
 use super::txs::Key;
 use crate::info::CostItem;
-use fencepost_kernel::{Image, LineAddr, LineData};
-use fencepost_machine::seam::{Cx, WriteId};
+use fencepost_kernel::{LineAddr, LineData};
+use fencepost_machine::seam::{Cx, Recovery, WriteId};
 use std::fmt::Debug;
 
 /// How far the closing window is.
@@ -40,6 +40,10 @@ pub trait Store: Debug {
     const UNTIL_HOME: bool;
     /// When lines must be home before the next window is made durable.
     fn strict(&self) -> bool {
+        false
+    }
+    /// Whether the next transactions execute meanwhile.
+    fn overlaps(&self) -> bool {
         false
     }
 
@@ -114,7 +118,7 @@ pub trait Store: Debug {
         true
     }
     /// What the hardware does to memory after a power failure.
-    fn recover(&self, image: &mut Image);
+    fn recover(&self, memory: &mut Recovery<'_>);
     /// The storage that it adds, with windows of `degree` transactions.
     fn cost(&self, degree: u32, pairs: u32) -> Vec<CostItem> {
         Vec::new()

@@ -1,10 +1,10 @@
 //! A design that logs every hook call and passes it on.
 
-use fencepost_kernel::{Fence, HartId, Image, LineAddr, LineData, Span};
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Span};
 use fencepost_machine::memory::{FlowControl, ModuleSpec, Scheduler};
 use fencepost_machine::seam::{
-    Access, Bound, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer,
-    StatInfo, TxStart, Way, Why, Write, WriteId,
+    Access, Bound, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Recovery, Snoop,
+    SnoopAnswer, StatInfo, TxStart, Way, Why, Write, WriteId,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -223,9 +223,9 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Drain);
         self.inner.drain(cx)
     }
-    fn recover(&self, image: &mut Image) {
+    fn recover(&self, memory: &mut Recovery<'_>) {
         self.saw(Hook::Recover);
-        self.inner.recover(image);
+        self.inner.recover(memory);
     }
     fn stats(&self) -> &'static [StatInfo] {
         self.saw(Hook::Stats);

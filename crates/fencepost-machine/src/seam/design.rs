@@ -4,10 +4,10 @@ use super::{
     Access, Bound, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo,
     TxStart,
 };
-use super::{Way, Why, Write, WriteId};
+use super::{Recovery, Way, Why, Write, WriteId};
 use crate::memory::{FlowControl, ModuleSpec, Scheduler};
 use crate::network::Protocol;
-use fencepost_kernel::{Fence, HartId, Image, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
+use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
 #[allow(unused_variables)]
@@ -183,8 +183,9 @@ pub trait Design {
     fn drain(&mut self, cx: &mut dyn Cx) -> bool {
         true
     }
-    /// What the hardware itself does to a crash image before software recovery: bytes in, bytes out.
-    fn recover(&self, image: &mut Image) {}
+    /// What the hardware itself does to a crash image before software recovery: it reads bytes, and writes them in stages. Power may fail
+    /// again at any of its writes, and it then begins again on what it finds.
+    fn recover(&self, memory: &mut Recovery<'_>) {}
     /// Counters the design keeps with `Cx::count`, in index order.
     fn stats(&self) -> &'static [StatInfo] {
         &[]

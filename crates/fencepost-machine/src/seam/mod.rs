@@ -10,10 +10,14 @@
 
 mod cx;
 mod design;
+mod disturbed;
 mod fence;
+mod recovery;
 mod types;
 
 pub use cx::Cx;
 pub use design::Design;
+pub use disturbed::{Again, Disturbed, Outcome, disturbed, recovered};
 pub use fence::{FenceAction, FenceExecution};
+pub use recovery::Recovery;
 pub use types::*;

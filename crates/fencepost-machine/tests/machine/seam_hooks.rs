@@ -85,7 +85,7 @@ fn run_double(calls: &Calls) -> RunReport {
 fn every_hook_is_called() {
     let calls = Calls::default();
     let r = run_double(&calls);
-    double(&calls).recover(&mut Image::default());
+    double(&calls).recover(&mut Recovery::new(&mut Image::default()));
     double(&calls).explain(HartId(0));
     let seen = calls.borrow();
     for hook in [

@@ -36,6 +36,8 @@ pub struct Request {
     pub check: bool,
     /// Crash points to examine at most; `None` examines all.
     pub budget: Option<u64>,
+    /// How often in a row power fails again while the hardware recovers.
+    pub nested: u32,
 }
 impl Default for Request {
     fn default() -> Request {
@@ -55,6 +57,7 @@ impl Default for Request {
             sets: Vec::new(),
             check: false,
             budget: None,
+            nested: 2,
         }
     }
 }

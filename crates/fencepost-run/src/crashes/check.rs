@@ -2,6 +2,7 @@
 
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
+use crate::fire::Hardware;
 use crate::progress::Progress;
 use crate::replay_key::ReplayKey;
 use crate::replication;
@@ -15,8 +16,9 @@ use fencepost_contract::explore::{
 };
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_harness::AnyProgram;
-use fencepost_kernel::{Dependence, Image, Trace, TraceEvent, TraceKind, WriteCause};
-use fencepost_machine::seam::Design;
+use fencepost_kernel::{Dependence, Trace, TraceEvent, TraceKind, WriteCause};
+use fencepost_machine::seam::Disturbed;
+use fencepost_kernel::Image;
 use fencepost_machine::{Race, RunReport};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -70,24 +72,31 @@ impl Recorded<'_> {
     ///
     /// # Errors
     /// A budget of 0; a defect of ours.
-    pub fn prefixes(&self, limits: Limits, progress: &dyn Progress) -> Result<PrefixReport, LabError> {
+    pub fn prefixes(&self, limits: Limits, progress: &dyn Progress) -> Result<(PrefixReport, Disturbed), LabError> {
         let budget = points(limits.points)?;
-        progress.begin(budget.get().min(crash_points(self.report)));
+        let points = budget.get().min(crash_points(self.report));
+        progress.begin(points);
         let design = build_design(self.resolved)?;
+        let mut hardware = Hardware::new(&*design, points, self.resolved.request.nested);
         let recovered = |image: &Image| {
             progress.examined();
-            recovered(&*design, image)
+            hardware.recover(image)
         };
         let check = self
             .prefix_check(budget)?
             .until(limits.until)
             .most_second(limits.second);
         let found = check.run(recovered);
-        found.map_err(|e| LabError::Internal(e.to_string()))
+        let found = found.map_err(|e| LabError::Internal(e.to_string()))?;
+        Ok((found, hardware.seen))
     }
 
     /// As many crash points as a deadline allows, evenly spread as they are without one: a few show how long each takes.
-    fn prefixes_by(&self, until: Option<Instant>, progress: &dyn Progress) -> Result<PrefixReport, LabError> {
+    fn prefixes_by(
+        &self,
+        until: Option<Instant>,
+        progress: &dyn Progress,
+    ) -> Result<(PrefixReport, Disturbed), LabError> {
         let limits = Limits {
             until,
             ..Limits::of(self.resolved)
@@ -106,7 +115,7 @@ impl Recorded<'_> {
             until.saturating_duration_since(Instant::now()),
         );
         let points = (0.9 * left.as_secs_f64() / each.as_secs_f64().max(1e-9)) as u64;
-        if found.broken.is_some() || points <= PROBE {
+        if found.0.broken.is_some() || points <= PROBE {
             return Ok(found);
         }
         let points = points.min(limits.points);
@@ -121,7 +130,8 @@ impl Recorded<'_> {
     pub fn replay_prefix(&self, events: u64, second: Option<&ReplayId>) -> Result<Option<BrokenPrefix>, LabError> {
         let design = build_design(self.resolved)?;
         let check = self.prefix_check(NonZeroU64::MAX)?;
-        let found = check.replay(events, second, |image| recovered(&*design, image));
+        let mut hardware = Hardware::new(&*design, 1, self.resolved.request.nested);
+        let found = check.replay(events, second, |image| hardware.recover(image));
         found.map_err(|e| BadInput::new(e.to_string()).into())
     }
 
@@ -184,13 +194,6 @@ fn beginning(trace: &Trace, stores: usize) -> Trace {
     }
 }
 
-/// What the hardware makes of memory after the power failed. The mechanism is a fresh one: nothing volatile is left of the run's.
-fn recovered(design: &dyn Design, image: &Image) -> Image {
-    let mut image = image.clone();
-    design.recover(&mut image);
-    image
-}
-
 pub(crate) fn recorded(report: &RunReport) -> Result<&Trace, LabError> {
     report
         .trace
@@ -215,7 +218,7 @@ pub fn check(
         oracle,
         report,
     };
-    let found = run.prefixes_by(until, progress)?;
+    let (found, fire) = run.prefixes_by(until, progress)?;
     let mut flight = None;
     if found.broken.is_none() {
         run.in_flight(|explorer, recovery| {
@@ -236,9 +239,9 @@ pub fn check(
     ];
     Ok(Check {
         points: found.points,
-        interrupted: found.again.map_or(0, |a| a.recoveries),
-        interrupted_states: States::from(found.again.map_or(0, |a| a.states)),
-        in_flight_states: States::from(flight.as_ref().map_or(0, |f| f.states_covered)),
+        interrupted: found.again.map_or(0, |a| a.recoveries) + fire.recoveries,
+        interrupted_states: States::from(found.again.map_or(0, |a| a.states).saturating_add(fire.states.into())),
+        in_flight_states: States::from(flight.as_ref().map_or(fire.reordered.into(), |f| f.states_covered)),
         in_flight_complete: flight.as_ref().is_some_and(|f| f.verdict == Verdict::Clean),
         ..judged(resolved, report, failures.into_iter().flatten().collect())?
     })

@@ -338,7 +338,7 @@ impl Explore<'_> {
             oracle: &*oracle,
             report: &s.report,
         };
-        Ok(Some((run.prefixes(limits, progress)?, s.report)))
+        Ok(Some((run.prefixes(limits, progress)?.0, s.report)))
     }
     fn outcome(&self, r: &Report) -> CrashOutcome {
         CrashOutcome {

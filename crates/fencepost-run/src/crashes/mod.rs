@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod crash;
+pub mod fire;
 pub mod judge;
 pub mod replay;
 pub mod variants;

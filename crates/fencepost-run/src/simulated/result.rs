@@ -84,13 +84,14 @@ pub struct Check {
     /// Crash points after which recovery or audit failed (the search ends at the first), and rules that the mechanism's own
     /// monitor saw broken.
     pub violations: u64,
-    /// Recoveries in which power was let fail again, of small runs.
+    /// Recoveries in which power was let fail again: the hardware's, and software's of small runs.
     #[serde(default)]
     pub interrupted: u64,
     /// Crash states in the middle of those recoveries.
     #[serde(default)]
     pub interrupted_states: States,
-    /// Crash states covered with the writes in flight in other orders that the contract allows, of small runs.
+    /// Crash states covered with the writes in flight in other orders that the contract allows, of small runs. Under hardware transactions:
+    /// with the writes of the hardware's own recovery in flight in other orders.
     #[serde(default)]
     pub in_flight_states: States,
     /// Whether those were all that there are.

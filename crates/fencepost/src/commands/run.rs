@@ -30,6 +30,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let request = Request {
         check: args.check,
         budget: points,
+        nested: args.nested.unwrap_or(Request::default().nested),
         cycles: args.work.cycles,
         ..args
             .common

@@ -22,11 +22,10 @@ use super::txs::{Carrier, Key};
 use crate::info::CostItem;
 use closing::Closing;
 use fencepost_kernel::params::ParamError;
-use fencepost_kernel::{Image, LineAddr, LineData, planted};
-use fencepost_machine::seam::{Cx, WriteId};
+use fencepost_kernel::{LineAddr, LineData, planted};
+use fencepost_machine::seam::{Cx, Recovery, WriteId};
 use format::{Area, DATA_BLOCKS, GROUP_LINES, Name};
 use groups::{Block, Meaning, MemLog, Written};
-use recover::Pairs;
 
 /// Bytes of the log area of the paper's machine.
 const LOG_BYTES: u64 = 32 << 20;
@@ -47,6 +46,7 @@ pub struct LogStore {
     committed: Committed,
     /// A planted fault: pairs are written first, and count although the successor is not committed.
     pairs_first: bool,
+    fault: LocFault,
     /// The area is known with the first call.
     log: Option<MemLog>,
     closing: Closing,
@@ -68,6 +68,7 @@ impl LogStore {
             params,
             committed,
             pairs_first: fault == LocFault::PairFirst,
+            fault,
             log: None,
             closing: Closing::default(),
         })
@@ -148,7 +149,10 @@ impl Store for LogStore {
     const UNTIL_HOME: bool = true;
 
     fn strict(&self) -> bool {
-        self.params.in_place == InPlace::Strict
+        self.params.in_place != InPlace::Lazy
+    }
+    fn overlaps(&self) -> bool {
+        self.params.in_place == InPlace::Overlap
     }
     fn take(&mut self, tables: &Tables, cx: &mut dyn Cx, line: LineAddr, by: Key, data: &LineData) -> Option<LineAddr> {
         let hart = tables.txs.get(by).expect("the transaction is live").hart;
@@ -278,13 +282,8 @@ impl Store for LogStore {
     fn idle(&self) -> bool {
         self.log.as_ref().is_none_or(MemLog::idle)
     }
-    fn recover(&self, image: &mut Image) {
-        let count = if self.pairs_first {
-            Pairs::All
-        } else {
-            Pairs::OfCommitted
-        };
-        recover::recover(image, count);
+    fn recover(&self, memory: &mut Recovery<'_>) {
+        recover::recover(memory, self.fault);
     }
     fn cost(&self, degree: u32, pairs: u32) -> Vec<CostItem> {
         let mut items = Vec::new();

@@ -1,14 +1,16 @@
-//! Recovery from the memory log: bytes in, bytes out (section III-C).
+//! Recovery from the memory log (section III-C): it reads bytes, and writes them in two stages, so that it may be cut short anywhere.
 //!
 //! 1. Count the BLK-TAGs of every transaction; one whose count equals its TxCnt is marked.
 //! 2. From the tail to the head: a pair whose successor is marked adds its blocks to the predecessor's count.
 //! 3. The first transaction that is not marked cuts off itself and all after it. Then, which the paper leaves out: a
 //!    transaction whose successor lies behind the cut has lost the blocks that the successor held, and is cut off too.
-//! 4. The blocks that remain are written to their homes, in commit order.
+//! 4. The newest blocks that remain of each line are written home. When all of them are durable, the log's head empties the log.
 
+use super::super::config::LocFault;
 use super::format::{Content, Head, Name, Record, groups};
 use fencepost_kernel::units::LOG_BASE;
 use fencepost_kernel::{HartId, Image, LineAddr, LineData, planted};
+use fencepost_machine::seam::Recovery;
 use std::collections::BTreeMap;
 
 /// A transaction as the log shows it.
@@ -70,13 +72,19 @@ pub enum Pairs {
     OfCommitted,
     /// All: a planted fault.
     All,
+    /// Those of committed successors, read from the head to the tail: a planted fault.
+    HeadFirst,
 }
 
 /// Position of the last committed transaction; `first - 1` if none is.
 pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64, count: Pairs) -> u64 {
     let all = count == Pairs::All;
     let mut marked: BTreeMap<u64, bool> = BTreeMap::new();
-    for (position, tx) in txs.iter().rev() {
+    let mut order: Vec<(&u64, &Logged)> = txs.iter().rev().collect();
+    if count == Pairs::HeadFirst {
+        order.reverse();
+    }
+    for (position, tx) in order {
         let ignored = planted!(
             "loc.pairs-ignored",
             "the blocks of a committed successor count for its predecessor"
@@ -116,25 +124,58 @@ pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64, count: Pairs) -> 
     }
 }
 
+/// Transactions of a window that a planted fault looks at.
+const SHORT: u64 = 2;
+
 /// Brings memory to the state after the last committed transaction and empties the log.
-pub fn recover(image: &mut Image, count: Pairs) {
-    let head = Head::read(image);
-    let txs = transactions(image);
-    let last = last_committed(&txs, head.first, count);
-    for (_, tx) in txs.range(head.first..last + 1) {
-        for (home, at) in &tx.blocks {
-            let data = image.line(*at);
-            image.set_line(*home, &data);
-        }
+pub fn recover(memory: &mut Recovery<'_>, fault: LocFault) {
+    let image = memory.image();
+    let Some(newest) = groups(image).last().map(|g| g.sid) else {
+        return;
+    };
+    let (head, txs) = (Head::read(image), transactions(image));
+    let count = match fault {
+        LocFault::PairFirst => Pairs::All,
+        LocFault::PairOrder => Pairs::HeadFirst,
+        _ => Pairs::OfCommitted,
+    };
+    let mut last = last_committed(&txs, head.first, count);
+    if fault == LocFault::WindowShort {
+        last = last.min(head.first + SHORT - 1);
     }
-    if let Some(newest) = groups(image).last() {
-        let words = Head {
-            start: newest.sid + 1,
-            first: last + 1,
+    // Of a line that several transactions wrote, the newest.
+    let committed = txs.range(head.first..last + 1).flat_map(|(_, tx)| &tx.blocks);
+    let homes: BTreeMap<LineAddr, LineAddr> = committed.copied().collect();
+    let homes: Vec<(LineAddr, LineData)> = homes.into_iter().map(|(home, at)| (home, image.line(at))).collect();
+    let emptied = Head {
+        start: newest + 1,
+        first: last + 1,
+    };
+    match fault {
+        LocFault::LogEmptiedFirst => write_head(memory, &emptied),
+        LocFault::CommittedEarly => {
+            write_head(
+                memory,
+                &Head {
+                    first: last + 1,
+                    ..head
+                },
+            );
+            memory.barrier();
         }
-        .pack();
-        image.set_line(LOG_BASE.line(), &LineData { words, by: [None; 8] });
+        _ => {}
     }
+    for (home, data) in homes {
+        memory.write(home, data);
+    }
+    if fault != LocFault::LogEmptiedFirst {
+        memory.barrier();
+        write_head(memory, &emptied);
+    }
+}
+fn write_head(memory: &mut Recovery<'_>, head: &Head) {
+    let words = head.pack();
+    memory.write(LOG_BASE.line(), LineData { words, by: [None; 8] });
 }
 
 #[cfg(test)]

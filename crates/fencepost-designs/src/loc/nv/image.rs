@@ -5,10 +5,11 @@
 //! position in commit order or *early*, and a stamp that orders entries of one line). A line's bytes and tag change
 //! together. Recovery promotes, per home line, the newest entry at or before the register, and discards the rest.
 
+use crate::loc::config::LocFault;
 use crate::loc::txs::Key;
 use fencepost_kernel::units::LOG_BASE;
 use fencepost_kernel::{Image, LineAddr, LineData};
-use fencepost_machine::seam::Cx;
+use fencepost_machine::seam::{Cx, Recovery};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MAGIC: u64 = 0x6b69_6c6e_4c4c_4321;
@@ -95,8 +96,10 @@ pub fn register(image: &Image) -> u64 {
     if words[0] == MAGIC { words[1] } else { 0 }
 }
 
-/// Promotes committed lines to their homes and discards the others.
-pub fn recover(image: &mut Image) {
+/// Promotes committed lines to their homes and discards the others. Those that a newer one supersedes go first: without it they would be
+/// promoted by a recovery that begins again.
+pub fn recover(memory: &mut Recovery<'_>, fault: LocFault) {
+    let image = memory.image();
     let last = register(image);
     let first = data_line(0).0;
     let tags: Vec<LineAddr> = image
@@ -109,14 +112,83 @@ pub fn recover(image: &mut Image) {
         let age = [words[2], words[3]];
         let older = newest.get(&words[1]).is_none_or(|n| n.0 < age);
         if words[2] <= last && older {
-            newest.insert(words[1], (age, LineAddr(at.0 - 1)));
+            newest.insert(words[1], (age, *at));
         }
     }
-    for (home, (_, at)) in newest {
-        let data = image.line(at);
-        image.set_line(LineAddr(home), &data);
+    let promoted: BTreeSet<LineAddr> = newest.values().map(|n| n.1).collect();
+    let homes: Vec<(LineAddr, LineData)> = newest
+        .iter()
+        .map(|(home, (_, tag))| (LineAddr(*home), image.line(LineAddr(tag.0 - 1))))
+        .collect();
+    let (kept, discarded): (Vec<LineAddr>, Vec<LineAddr>) = tags.into_iter().partition(|t| promoted.contains(t));
+    let clear =
+        |memory: &mut Recovery<'_>, tags: &[LineAddr]| tags.iter().for_each(|t| memory.write(*t, plain([0; 8])));
+    if fault == LocFault::LogEmptiedFirst {
+        clear(memory, &kept);
     }
-    for at in tags {
-        image.set_line(at, &plain([0; 8]));
+    clear(memory, &discarded);
+    memory.barrier();
+    homes.into_iter().for_each(|(home, data)| memory.write(home, data));
+    memory.barrier();
+    if fault != LocFault::LogEmptiedFirst {
+        clear(memory, &kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_kernel::Addr;
+    use fencepost_machine::seam::{Again, Design, disturbed};
+
+    struct Cache(LocFault);
+    impl Design for Cache {
+        fn recover(&self, memory: &mut Recovery<'_>) {
+            recover(memory, self.0);
+        }
+    }
+    fn home(n: u64) -> LineAddr {
+        LineAddr(Addr::pm(4096).line().0 + n)
+    }
+    /// Two lines with two committed versions each, the older ones behind the newer in the array, and one that is not committed.
+    fn crashed() -> Image {
+        let mut image = Image::default();
+        image.set_line(LOG_BASE.line(), &plain([MAGIC, 2, 0, 0, 0, 0, 0, 0]));
+        let versions = [
+            (home(0), 2, 20),
+            (home(0), 1, 10),
+            (home(1), 2, 21),
+            (home(1), 1, 11),
+            (home(2), 3, 30),
+        ];
+        for (slot, (line, order, bytes)) in (0..).zip(versions) {
+            let entry = Entry {
+                home: line,
+                key: 0,
+                stamp: slot,
+            };
+            image.set_line(data_line(slot), &plain([bytes; 8]));
+            image.set_line(tag_line(slot), &tag(&entry, Some(order)));
+        }
+        image
+    }
+    fn left(fault: LocFault) -> Vec<[u64; 3]> {
+        let again = Again {
+            depth: 2,
+            states: u64::MAX,
+        };
+        let (outcomes, _) = disturbed(&Cache(fault), &crashed(), again);
+        let words = |image: &Image| [0, 1, 2].map(|n| image.line_words(home(n))[0]);
+        outcomes.iter().map(|o| words(&o.image)).collect()
+    }
+
+    #[test]
+    fn the_newest_committed_versions_go_home_wherever_recovery_is_cut_short() {
+        assert_eq!(left(LocFault::None), [[20, 21, 0]]);
+    }
+    #[test]
+    fn lines_discarded_before_they_are_home_are_lost() {
+        let lost = left(LocFault::LogEmptiedFirst);
+        assert!(lost.len() > 1 && lost.iter().any(|l| l[0] != 20), "{lost:?}");
     }
 }

@@ -6,14 +6,14 @@
 
 pub mod image;
 
-use super::config::NvParams;
+use super::config::{LocFault, NvParams};
 use super::lines::{Captured, Moving};
 use super::stats;
 use super::store::{Progress, Store};
 use super::tables::Tables;
 use super::txs::Key;
-use fencepost_kernel::{Image, LineAddr, LineData, Ps};
-use fencepost_machine::seam::{CleanKind, Cx};
+use fencepost_kernel::{LineAddr, LineData, Ps};
+use fencepost_machine::seam::{CleanKind, Cx, Recovery};
 use image::Array;
 
 /// Tag of the timer of the register's write.
@@ -37,16 +37,18 @@ pub struct NvCache {
     left: Left,
     /// Until when the array writes the lines it was given, one after the other.
     busy: Ps,
+    fault: LocFault,
 }
 
 impl NvCache {
     /// A cache that holds nothing of transactions.
-    pub fn new(params: &NvParams) -> NvCache {
+    pub fn new(params: &NvParams, fault: LocFault) -> NvCache {
         NvCache {
             write: params.nv_write,
             array: Array::default(),
             left: Left::Nothing,
             busy: Ps::ZERO,
+            fault,
         }
     }
     /// The committed version of a line that the array does not have becomes an entry of it.
@@ -133,7 +135,7 @@ impl Store for NvCache {
             },
         }
     }
-    fn recover(&self, image: &mut Image) {
-        image::recover(image);
+    fn recover(&self, memory: &mut Recovery<'_>) {
+        image::recover(memory, self.fault);
     }
 }

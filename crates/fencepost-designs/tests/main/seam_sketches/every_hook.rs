@@ -48,7 +48,7 @@ fn the_recording_double_sees_every_hook() {
     b.cx.timer(now, 1);
     b.run_for(Ps(1));
     b.design.drain(&mut b.cx);
-    b.design.recover(&mut Image::default());
+    b.design.recover(&mut Recovery::new(&mut Image::default()));
     let _ = (b.design.stats(), b.design.histograms(), b.design.explain(HartId(0)));
     assert_eq!(b.design.missing(), [] as [Hook; 0]);
     assert_eq!(b.design.seen.borrow()[&Hook::Drained], 1);

@@ -1,6 +1,6 @@
 //! The recording double: a design that wants every hook.
 
-use fencepost_kernel::{Addr, HartId, Image, LineAddr, LineData, Ps, QueueId, TxId};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, QueueId, TxId};
 use fencepost_machine::seam::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -265,9 +265,10 @@ impl Design for Double {
         self.saw("drain");
         true
     }
-    fn recover(&self, image: &mut Image) {
+    fn recover(&self, memory: &mut Recovery<'_>) {
         self.saw("recover");
-        image.set_word(Addr::pm(8), 1, None);
+        let line = Addr::pm(8).line();
+        memory.write(line, memory.image().line(line));
     }
     fn stats(&self) -> &'static [StatInfo] {
         &[StatInfo {

@@ -1,0 +1,52 @@
+//! Hardware recovery under fire: power fails again while the hardware of a design recovers.
+
+use fencepost_contract::explore::Recovered;
+use fencepost_kernel::Image;
+use fencepost_machine::seam::{Again, Design, Disturbed, disturbed, recovered};
+
+/// Crash points of one run at which hardware recovery is disturbed at most, evenly spread.
+const MOST: u64 = 128;
+
+/// The hardware of a design after power failures. The mechanism is a fresh one: nothing volatile is left of the run's.
+pub struct Hardware<'a> {
+    design: &'a dyn Design,
+    again: Again,
+    /// Recovery is disturbed once in so many crash points.
+    every: u64,
+    asked: u64,
+    /// What was looked at.
+    pub seen: Disturbed,
+}
+
+impl<'a> Hardware<'a> {
+    /// The hardware at so many crash points, disturbed `depth` times in a row.
+    pub fn new(design: &'a dyn Design, points: u64, depth: u32) -> Hardware<'a> {
+        Hardware {
+            design,
+            again: Again {
+                depth,
+                ..Again::default()
+            },
+            every: points.div_ceil(MOST).max(1),
+            asked: 0,
+            seen: Disturbed::default(),
+        }
+    }
+    /// What it leaves of a memory.
+    pub fn recover(&mut self, image: &Image) -> Recovered {
+        self.asked += 1;
+        if !self.asked.is_multiple_of(self.every) {
+            return recovered(self.design, image).into();
+        }
+        let (left, seen) = disturbed(self.design, image, self.again);
+        self.seen.add(&seen);
+        let (mut image, mut others) = (image.clone(), Vec::new());
+        for outcome in left {
+            match outcome.how {
+                None => image = outcome.image,
+                Some(how) => others.push((outcome.image, how)),
+            }
+        }
+        Recovered { image, others }
+    }
+}
