@@ -91,6 +91,14 @@ impl<A: Access> Store for Pages<'_, A> {
     }
     fn read(&mut self, at: u64, into: &mut [u8]) {
         self.access.begins(sites::PAGE_READ);
+        if at.is_multiple_of(8) && into.len().is_multiple_of(8) {
+            let mut word = self.file.base.0 + at;
+            for bytes in into.chunks_exact_mut(8) {
+                bytes.copy_from_slice(&self.access.load(Addr(word)).to_le_bytes());
+                word += 8;
+            }
+            return;
+        }
         parts(self.file.base.0 + at, into.len() as u64, |word, bytes, offset| {
             let value = self.access.load(Addr(word)).to_le_bytes();
             into[offset..offset + bytes.len()].copy_from_slice(&value[bytes]);
@@ -101,6 +109,15 @@ impl<A: Access> Store for Pages<'_, A> {
         let (from, len) = (self.file.base.0 + at, bytes.len() as u64);
         let (first, end) = (from & !7, (from + len).next_multiple_of(8));
         self.access.announced(Addr(first), end - first);
+        if (first, end) == (from, from + len) {
+            let mut word = from;
+            for value in bytes.chunks_exact(8) {
+                self.access
+                    .store(Addr(word), u64::from_le_bytes(value.try_into().unwrap_or_default()));
+                word += 8;
+            }
+            return;
+        }
         parts(from, len, |word, part, offset| {
             let new = &bytes[offset..offset + part.len()];
             let mut value = [0; 8];
