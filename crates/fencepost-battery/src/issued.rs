@@ -39,7 +39,7 @@ impl Issued {
         honoured(honours).filter(|n| !self.0.contains(n)).collect()
     }
     /// What programs issued although the design honours it not and its idioms, each of the dialects, do not need it.
-    pub fn undeclared<'a>(&self, honours: &Honours, dialects: impl Iterator<Item = Dialect>) -> Vec<String> {
+    pub fn undeclared(&self, honours: &Honours, dialects: impl Iterator<Item = Dialect>) -> Vec<String> {
         let mut known: BTreeSet<String> = honoured(honours).collect();
         for d in dialects {
             known.extend(d.flush.map(flush));

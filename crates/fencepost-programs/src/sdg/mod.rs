@@ -136,9 +136,6 @@ impl Described for Sdg {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Sdg {
@@ -238,6 +235,10 @@ impl Program for Sdg {
     type Audit = SdgAudit;
     type Model = SdgModel;
     recovered_by_logs!();
+
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
 
     fn setup<M: Mem>(&self, m: &mut M) {
         for v in 0..self.vertices.count() {

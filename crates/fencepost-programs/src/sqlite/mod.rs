@@ -116,9 +116,6 @@ impl Described for Sqlite {
             footprint: layout.footprint(),
         })
     }
-    fn footprint(&self) -> Footprint {
-        self.footprint
-    }
 }
 
 impl Sqlite {
@@ -222,6 +219,10 @@ impl Program for Sqlite {
     type Audit = SqliteAudit;
     type Model = SqliteModel;
     recovered_by_logs!();
+
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
 
     fn setup<M: Mem>(&self, m: &mut M) {
         let mut pages = Pages {

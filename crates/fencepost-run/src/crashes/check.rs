@@ -16,9 +16,9 @@ use fencepost_contract::explore::{
 };
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_harness::AnyProgram;
+use fencepost_kernel::Image;
 use fencepost_kernel::{Dependence, Trace, TraceEvent, TraceKind, WriteCause};
 use fencepost_machine::seam::Disturbed;
-use fencepost_kernel::Image;
 use fencepost_machine::{Race, RunReport};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
