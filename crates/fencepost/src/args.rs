@@ -2,6 +2,7 @@
 
 use crate::external_args::{ExternalArgs, RecordArgs};
 use crate::native_args::NativeArgs;
+mod config;
 mod grain;
 mod values;
 
@@ -11,6 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use values::{count, name, parallel, points, seed};
 
+pub use config::{ConfigArgs, ConfigCommand};
 pub use grain::{GrainArg, LineOrderArg};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
@@ -329,39 +331,6 @@ pub struct JudgeArgs {
     /// Persist order within a cache line. Default: the contract's own.
     #[arg(long, value_enum)]
     pub line_order: Option<LineOrderArg>,
-}
-
-/// `config`.
-#[derive(Subcommand, Debug)]
-pub enum ConfigCommand {
-    /// Print every value of a resolved configuration and where it came from.
-    Show(ConfigArgs),
-    /// Print what a configuration changes against the same one without its settings, or against another machine.
-    Diff {
-        /// What is configured.
-        #[command(flatten)]
-        args: ConfigArgs,
-        /// Machine to compare with. Default: the same machine, without --set and --media.
-        #[arg(long, value_name = "MACHINE")]
-        against: Option<String>,
-    },
-}
-
-/// What is configured.
-#[derive(Args, Debug)]
-pub struct ConfigArgs {
-    /// Program, or one value by its path (l1.ways).
-    #[arg(default_value = "cq", value_name = "PROGRAM|PATH")]
-    pub program: String,
-    /// Design.
-    #[arg(short, long, default_value = "volatile", value_parser = name)]
-    pub design: String,
-    /// Options of every run.
-    #[command(flatten)]
-    pub common: Common,
-    /// How much is run.
-    #[command(flatten)]
-    pub work: Work,
 }
 
 /// `reproduce`.
