@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 /// One thing of a program's own, say a connection to a library that it drives. It may only be a cache: what an operation does to memory
-/// must be the same without it, and a program drops it when the hardware rolls the thread back.
+/// must be the same without it, and it is dropped when the hardware rolls the thread back.
 #[derive(Default)]
 pub struct Private(Option<Box<dyn Any>>);
 

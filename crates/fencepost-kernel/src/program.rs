@@ -4,6 +4,7 @@ use crate::dialect::Logging;
 use crate::mem::Mem;
 use crate::ops::{Outcome, Rollback};
 use crate::pm::Pm;
+use crate::private::Private;
 use crate::span::{Footprint, Span};
 use crate::units::{Addr, LINE_BYTES, LineAddr};
 use std::collections::HashSet;
@@ -129,7 +130,7 @@ pub fn run_thread<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u
                     pm.finish_op(k, outcome);
                     k += 1;
                 }
-                Err(Rollback { op }) => k = op,
+                Err(rollback) => k = again_from(pm, rollback),
             }
         }
         if pm.idiom().logging != Logging::Hardware {
@@ -137,9 +138,15 @@ pub fn run_thread<P: Program, M: Mem>(program: &P, pm: &mut Pm<'_, M>, thread: u
         }
         match pm.m.tx_begin() {
             Ok(_) => return pm.m.tx_commit(),
-            Err(Rollback { op }) => k = op,
+            Err(rollback) => k = again_from(pm, rollback),
         }
     }
+}
+
+/// The operation to go on with. What the program kept in private memory stems from transactions that no longer exist.
+fn again_from<M: Mem>(pm: &mut Pm<'_, M>, rollback: Rollback) -> u32 {
+    pm.private = Private::default();
+    rollback.op
 }
 
 /// Runs one operation of `thread` for each of the inputs, from operation `from`: a batch whose inputs were made beforehand, where

@@ -254,7 +254,7 @@ impl Program for Sqlite {
         pm.lock(lock);
         let mut db = pm.private.take::<Database>();
         let result = self.transact(pm, &mut db, (thread, k), input.as_slice());
-        if let (Ok(_), Some(db)) = (&result, db) {
+        if let Some(db) = db {
             pm.private.keep(db);
         }
         pm.unlock(lock);
