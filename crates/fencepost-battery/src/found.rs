@@ -88,6 +88,8 @@ pub struct Found {
     pub aborted: u64,
     /// The instructions that random programs issued.
     pub issued: Issued,
+    /// Runs with more crash points than are examined of one.
+    pub capped: Vec<String>,
     /// What must not be.
     pub wrong: Vec<String>,
 }
@@ -106,6 +108,7 @@ impl Found {
         self.crash_points += other.crash_points;
         self.aborted += other.aborted;
         self.issued.add(&other.issued);
+        self.capped.extend(other.capped);
         self.wrong.extend(other.wrong);
     }
 }
@@ -136,6 +139,8 @@ impl fmt::Display for DesignVerdict {
             };
             write!(f, " {text:<width$}", width = column(*part))?;
         }
+        let mut capped = self.parts.iter().flat_map(|(_, f)| &f.capped);
+        capped.try_for_each(|run| write!(f, "\n    capped: {run}"))?;
         self.wrong().try_for_each(|why| write!(f, "\n    {why}"))
     }
 }
