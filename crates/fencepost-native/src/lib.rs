@@ -24,8 +24,8 @@ pub use wire::{
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use x86::{
-    Children, Judge, calibrate, flush_instruction, logged_stores, remove_temporary_files, wire_clients, wire_killed,
-    wire_server, wire_timed,
+    Children, Judge, calibrate, clflush_and_mfence, flush_instruction, logged_stores, remove_temporary_files,
+    wire_clients, wire_killed, wire_server, wire_timed,
 };
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(test)))]
 pub use x86::{killed, run, until_killed};
@@ -95,6 +95,10 @@ mod elsewhere {
     pub fn logged_stores(_: &[FlushWith]) -> Result<[Times; 2], NativeError> {
         Err(NativeError::Host)
     }
+    /// Times `clflush` and `mfence`. Refused here.
+    pub fn clflush_and_mfence() -> Result<Times, NativeError> {
+        Err(NativeError::Host)
+    }
     /// Removes what native runs left for the time of the command. There are none here.
     pub fn remove_temporary_files() {}
     /// Measures this machine. Refused here.
@@ -104,6 +108,6 @@ mod elsewhere {
 }
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 pub use elsewhere::{
-    Children, Judge, calibrate, flush_instruction, killed, logged_stores, remove_temporary_files, run, until_killed,
-    wire_clients, wire_killed, wire_server, wire_timed,
+    Children, Judge, calibrate, clflush_and_mfence, flush_instruction, killed, logged_stores, remove_temporary_files,
+    run, until_killed, wire_clients, wire_killed, wire_server, wire_timed,
 };

@@ -2,7 +2,7 @@
 
 use super::addresses::PARTS;
 use super::cpu::{caches, name};
-use super::instructions::sfence;
+use super::instructions::{mfence, sfence};
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::pinned::{cpus, pin};
@@ -28,6 +28,19 @@ pub fn calibrate(without: &[FlushWith]) -> Result<Calibration, NativeError> {
 /// A transaction of 16 logged stores, with and without the fences between log and data, on anonymous memory.
 pub fn logged_stores(without: &[FlushWith]) -> Result<[Times; 2], NativeError> {
     on_memory(without, 2 << 20, |raw, _, _| transactions(raw, &mut Sampler::new()))
+}
+
+/// A store, `clflush` of its line and `mfence`, on anonymous memory: the pair as it was before `clwb` and `sfence` took its place.
+pub fn clflush_and_mfence() -> Result<Times, NativeError> {
+    on_memory(&[FlushWith::Clwb, FlushWith::ClflushOpt], 2 << 20, |raw, _, _| {
+        let pair = |i: u32| {
+            raw.store(at(4096), i.into(), Width::B8);
+            raw.flush(at(4096));
+            mfence();
+        };
+        let [pair] = Sampler::new().times([repeated(pair)]);
+        pair
+    })
 }
 
 /// Runs `body` on a pinned thread, with accesses to `bytes` of memory, the flush, and the number of processors.

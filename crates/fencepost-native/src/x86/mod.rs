@@ -29,7 +29,7 @@ mod watched;
 mod wire;
 mod words;
 
-pub use calibrate::{calibrate, logged_stores};
+pub use calibrate::{calibrate, clflush_and_mfence, logged_stores};
 pub use cpu::flush_instruction;
 #[cfg(not(test))]
 pub use kill::{killed, until_killed};

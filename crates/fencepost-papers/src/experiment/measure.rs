@@ -189,6 +189,7 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
         | Rule::Parameter { .. }
         | Rule::Check { .. }
         | Rule::Native { .. }
+        | Rule::NativeFlushPair
         | Rule::Quoted { .. }
         | Rule::NotRun { .. } => None,
     }

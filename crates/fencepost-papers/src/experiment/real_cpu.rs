@@ -3,6 +3,7 @@
 use super::measured::{Measured, PerProgram, aggregate, each, number, reach, shape};
 use super::rule::{Form, OfNative, Over, Rule};
 use crate::native::{NativeRequest, RunReport, Variant, native};
+use fencepost_native::clflush_and_mfence;
 use fencepost_programs::About;
 use fencepost_run::request::Request;
 use std::collections::BTreeMap;
@@ -23,6 +24,9 @@ struct Study<'a> {
 
 /// Measures a rule of native runs; why not, where it cannot.
 pub fn measure(rule: &Rule) -> Result<Measured, String> {
+    if *rule == Rule::NativeFlushPair {
+        return flush_pair();
+    }
     let Rule::Native {
         programs,
         of,
@@ -40,6 +44,16 @@ pub fn measure(rule: &Rule) -> Result<Measured, String> {
         threads: *threads,
     };
     study.measure(*of, *over, *form)
+}
+
+/// The median of batches.
+fn flush_pair() -> Result<Measured, String> {
+    let times = clflush_and_mfence().map_err(|e| format!("hardware absent: {e}"))?;
+    let note = format!(
+        "a store, clflush of its line, mfence: median of batches, the fastest {:.0} ns; on this CPU",
+        times.min
+    );
+    Ok(number(times.median, note, Vec::new()))
 }
 
 /// Whether a program runs on this CPU and passes its audit, undo-logged as in the studies of section II-D of the themis paper.
@@ -140,6 +154,17 @@ fn removed(reports: &[RunReport], missing: Vec<String>, place: &str) -> Measured
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fencepost_native::{FlushWith, flush_instruction};
+
+    #[test]
+    fn the_pair_is_timed_where_the_cpu_has_the_instructions() {
+        let without = [FlushWith::Clwb, FlushWith::ClflushOpt];
+        match (flush_pair(), flush_instruction(&without)) {
+            (Ok(m), Ok(_)) => assert!(m.value.is_some_and(|ns| ns > 1.0), "{:?}", m.value),
+            (Err(why), Err(_)) => assert!(why.starts_with("hardware absent"), "{why}"),
+            (pair, has) => panic!("{:?}, {:?}", pair.map(|m| m.value), has.is_ok()),
+        }
+    }
     #[test]
     fn a_study_measures_what_exists_and_names_the_rest() {
         let programs = ["sps".to_owned(), "not-a-program".to_owned()];

@@ -332,6 +332,8 @@ pub enum Rule {
         /// Software threads.
         threads: u32,
     },
+    /// What a store, `clflush` of its line and `mfence` take on the real CPU, in nanoseconds.
+    NativeFlushPair,
     /// A number that is quoted, not measured.
     Quoted {
         /// Why.
@@ -375,6 +377,7 @@ impl Rule {
             | Rule::Programs { .. }
             | Rule::Check { .. }
             | Rule::Native { .. }
+            | Rule::NativeFlushPair
             | Rule::Quoted { .. }
             | Rule::NotRun { .. } => None,
         }
