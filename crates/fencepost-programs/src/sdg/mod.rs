@@ -184,12 +184,12 @@ impl Sdg {
                 tx.protect_once(side, LINKS);
             }
         }
-        // The mistake: the way back still leads to the edge that is gone.
-        if !tx.slip(Variant::SemanticMistake) {
-            tx.write(next.field(PREV), prev.pointer());
-        }
+        tx.write(next.field(PREV), prev.pointer());
         tx.write(prev.field(NEXT), next.pointer());
-        tx.write(vertex.field(DEGREE), degree.map(|n| n.wrapping_sub(1)));
+        // The mistake: the vertex still counts the edge that is gone.
+        if !tx.slip(Variant::SemanticMistake) {
+            tx.write(vertex.field(DEGREE), degree.map(|n| n.wrapping_sub(1)));
+        }
         tx.free(node);
         weight
     }

@@ -69,7 +69,10 @@ fn check(model: Model) {
     let (mut convicted, mut wrong) = (0, Vec::new());
     for about in programs() {
         for (scheme, variants) in &about.variants {
-            for variant in variants.iter().filter(|v| **v != Variant::Correct) {
+            // The runtime's mistakes are convicted in programs whose states take microseconds to judge; of a program that writes
+            // pages its own remain.
+            let tried = |v: &&Variant| **v != Variant::Correct && (about.name != "sqlite" || v.wrong_everywhere());
+            for variant in variants.iter().filter(tried) {
                 let must = expected(about.name, *scheme, *variant, model);
                 // Without commits of ranges these two are the correct program.
                 if !must && matches!(variant, Variant::MissingCommit | Variant::MisplacedCommit) {
