@@ -68,13 +68,18 @@ pub struct Row {
     pub cells: [[Cell; 2]; CONTRACTS.len()],
 }
 
+/// Programs of the table. An operation of SQLite stores thousands of words: what a budget for six of them covers says nothing.
+fn listed() -> impl Iterator<Item = About> {
+    programs().into_iter().filter(|p| p.name != "sqlite")
+}
+
 /// The table: every program in its natural form, with every variant.
 ///
 /// # Errors
 /// Only on defects: every combination is possible.
 pub fn table() -> Result<Vec<Row>, LabError> {
     let mut jobs = Vec::new();
-    for about in programs() {
+    for about in listed() {
         let Some((scheme, variants)) = about.variants.first() else {
             continue;
         };
@@ -219,7 +224,7 @@ const INTRODUCTION: &str = "# Deliberate mistakes and where they are convicted
 Each program exists in a correct form and in wrong variants. The table says, for small runs of 6 operations of one thread
 (two seeds), whether recovery and audit survive *every* crash state that a contract allows: `clean`, or **broken** with a
 witness as `fencepost crash PROGRAM --contract C --variant V` prints it; `none found` where 200 recoveries did not cover all
-states. Where order within a cache line makes a
+states. SQLite is left out: an operation of it stores thousands of words, of which such a budget covers nothing. Where order within a cache line makes a
 difference, the cell reads *with line order `fifo`* / *with `none`*. Flags and records lie on different lines everywhere.
 
 How to read it: a missing or misplaced flush or fence *flips*. It is broken where that instruction carries the order (flushes

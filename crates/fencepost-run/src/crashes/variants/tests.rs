@@ -45,7 +45,7 @@ const SAMPLED: usize = 67;
 /// Some cells of the table against the rule; what convicts is replayed from the id that `crash` prints, and nothing else is.
 #[test]
 fn a_sample_of_the_table_follows_the_rule_and_its_ids_replay() {
-    let all = programs();
+    let all: Vec<About> = listed().collect();
     let rows = all.iter().filter_map(|a| Some((a, a.variants.first()?)));
     let rows = rows.flat_map(|(a, (scheme, variants))| variants.iter().map(move |v| (a, *scheme, *v)));
     let cells = rows.flat_map(|(a, s, v)| CONTRACTS.into_iter().flat_map(move |c| ORDERS.map(|o| (a, s, v, c, o))));
@@ -73,7 +73,7 @@ fn a_sample_of_the_table_follows_the_rule_and_its_ids_replay() {
 #[test]
 #[ignore = "minutes: explores the whole table of docs/variants.md"]
 fn verdicts_follow_the_rule_and_every_program_has_its_mistakes() {
-    let (all, rows) = (programs(), table().unwrap());
+    let (all, rows): (Vec<About>, _) = (listed().collect(), table().unwrap());
     let mut wrong = Vec::new();
     for row in &rows {
         for (contract, cells) in CONTRACTS.into_iter().zip(row.cells) {
