@@ -40,7 +40,7 @@ pub fn stride(run: &Run) -> usize {
     const LOOKED_AT: usize = 400;
     match run.events.len() {
         ..LONG => 1,
-        n => n / LOOKED_AT | 1,
+        n => (n / LOOKED_AT) | 1,
     }
 }
 
