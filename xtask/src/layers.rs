@@ -10,6 +10,7 @@ use std::path::PathBuf;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-kernel", &[]),
     ("fencepost-contract", &["fencepost-kernel"]),
+    ("fencepost-litmus", &["fencepost-contract", "fencepost-kernel"]),
     ("fencepost-sqlite", &[]),
     ("fencepost-programs", &["fencepost-sqlite", "fencepost-kernel"]),
     ("fencepost-machine", &["fencepost-kernel"]),
@@ -75,7 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "fencepost",
-        &["fencepost-papers", "fencepost-external", "fencepost-run"],
+        &["fencepost-papers", "fencepost-external", "fencepost-litmus", "fencepost-run"],
     ),
     (
         "fencepost-py",

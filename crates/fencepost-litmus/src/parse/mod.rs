@@ -1,0 +1,110 @@
+//! Reads herd's `.litmus` files.
+
+mod aarch64;
+mod arm;
+mod code;
+mod final_part;
+mod init;
+mod number;
+mod ppc;
+mod sections;
+mod x86;
+
+use crate::condition::Atom;
+use crate::test::{Arch, Locations, Test, Thread};
+use code::Reader;
+use sections::Sections;
+
+/// Why a test is not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The text is not of the format.
+    #[error("unreadable: {0}")]
+    Syntax(String),
+    /// It asks for something that is not modelled.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+}
+
+/// Shorthand of the readers.
+type Read<T> = Result<T, ReadError>;
+
+fn syntax<T>(reason: impl Into<String>) -> Read<T> {
+    Err(ReadError::Syntax(reason.into()))
+}
+fn unsupported<T>(reason: impl Into<String>) -> Read<T> {
+    Err(ReadError::Unsupported(reason.into()))
+}
+
+/// The canonical name of a register and the bytes that its written name covers; `None`: not a register.
+fn register(arch: Arch, name: &str) -> Option<(String, u8)> {
+    if let Some(rest) = name.strip_prefix('%')
+        && arch != Arch::X86_64
+    {
+        return Some((format!("%{rest}"), 8));
+    }
+    match arch {
+        Arch::X86 | Arch::X86_64 => x86::register(name),
+        Arch::Arm => arm::register(name),
+        Arch::AArch64 => aarch64::register(name),
+        Arch::Ppc => ppc::register(name),
+    }
+}
+
+/// Reads a test.
+///
+/// # Errors
+/// What cannot be read or is not modelled, with its place.
+pub fn parse(text: &str) -> Result<Test, ReadError> {
+    let sections = Sections::split(text)?;
+    let arch = sections.arch;
+    let mut locations = Locations::default();
+    let init = init::read(arch, &sections.init, &mut locations)?;
+    let mut threads = Vec::new();
+    for (id, column) in &sections.columns {
+        let mut reader = Reader::new(arch, &mut locations);
+        let initial = init.of_thread(*id, &mut reader)?;
+        for (line, cell) in column.iter().enumerate() {
+            reader.cell(cell, line)?;
+        }
+        threads.push(reader.thread(*id, column.clone(), initial)?);
+    }
+    let ids: Vec<usize> = threads.iter().map(|t| t.id).collect();
+    let mut ends = final_part::Reader {
+        arch,
+        ids: &ids,
+        threads: &mut threads,
+        locations: &mut locations,
+    };
+    let (quantifier, condition) = ends.condition(&sections.condition)?;
+    let filter = sections.filter.as_deref().map(|f| ends.prop(f)).transpose()?;
+    let listed = ends.listed(sections.locations.as_deref().unwrap_or(""))?;
+    init.extra_registers(&mut threads)?;
+    let mut shown: Vec<Atom> = Vec::new();
+    let mut show = |a: &Atom| {
+        if !shown.contains(a) {
+            shown.push(a.clone());
+        }
+    };
+    condition.atoms(&mut show);
+    listed.iter().for_each(&mut show);
+    check(&threads)?;
+    Ok(Test {
+        arch,
+        name: sections.name,
+        headers: sections.headers,
+        locations,
+        threads,
+        quantifier,
+        condition,
+        filter,
+        shown,
+    })
+}
+
+fn check(threads: &[Thread]) -> Read<()> {
+    if threads.len() > 16 {
+        return unsupported("more than 16 threads");
+    }
+    Ok(())
+}
