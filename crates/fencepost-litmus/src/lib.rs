@@ -18,7 +18,10 @@
 //! ```
 
 pub mod condition;
+pub mod crash;
+mod exec;
 mod execution;
+mod judge;
 pub mod models;
 pub mod op;
 mod outcome;
@@ -29,6 +32,7 @@ pub mod relation;
 pub mod test;
 
 pub use execution::{Choice, Flow, Solution};
+pub use judge::{Judge, Judged, UnknownJudge};
 pub use models::Model;
 pub use outcome::Outcome;
 pub use parse::{ReadError, parse};

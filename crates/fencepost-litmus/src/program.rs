@@ -17,6 +17,12 @@ pub enum ProgramError {
     /// Accesses overlap in part.
     #[error("unsupported: accesses of mixed size to {0}")]
     MixedSize(String),
+    /// Tests have no transactions.
+    #[error("contract `{0}` orders transactions, and litmus tests have none")]
+    NoTransactions(&'static str),
+    /// The contract speaks of x86 instructions.
+    #[error("contract `{0}` is of x86 tests")]
+    OnlyX86(&'static str),
     /// The search was given up.
     #[error("too many candidate executions")]
     TooManyCandidates,
@@ -94,6 +100,11 @@ impl<'t> Program<'t> {
             paths = list(test, &values)?;
         }
         check_sizes(test, &paths)?;
+        Ok(Program::of_paths(test, paths))
+    }
+
+    /// A test of which only these paths count.
+    pub fn of_paths(test: &'t Test, paths: Vec<Vec<Path>>) -> Program<'t> {
         let mut program = Program {
             test,
             paths,
@@ -101,7 +112,7 @@ impl<'t> Program<'t> {
             rest_gives: Vec::new(),
         };
         program.number_exchanges();
-        Ok(program)
+        program
     }
 
     fn number_exchanges(&mut self) {

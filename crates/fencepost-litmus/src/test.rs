@@ -1,6 +1,7 @@
 //! A litmus test as read.
 
 use crate::condition::{Atom, Prop, Quantifier};
+use crate::crash::CrashCondition;
 use crate::op::{Op, Reg};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -194,6 +195,10 @@ pub struct Test {
     pub quantifier: Quantifier,
     /// The final condition.
     pub condition: Prop,
+    /// The same as written, with its quantifier.
+    pub condition_text: String,
+    /// What is asked of crash states.
+    pub crash: Option<CrashCondition>,
     /// Only executions in which this holds count.
     pub filter: Option<Prop>,
     /// What the listing of states shows, each once: the condition's, then those of `locations`.
@@ -201,6 +206,23 @@ pub struct Test {
 }
 
 impl Test {
+    /// Something that a condition speaks of, as states are listed: `0:EAX`, `[x]`.
+    pub fn atom_name(&self, atom: &Atom) -> String {
+        match atom {
+            Atom::Register(thread, _, name) => format!("{}:{name}", self.threads[*thread].id),
+            Atom::Memory(at) => format!("[{}]", self.locations.show(*at)),
+        }
+    }
+    /// A state as a line of the listing.
+    pub fn state_line(&self, values: &[u64]) -> String {
+        let parts = self.shown.iter().zip(values);
+        let parts = parts.map(|(atom, v)| format!("{}={};", self.atom_name(atom), self.locations.show(*v)));
+        parts.collect::<Vec<_>>().join(" ")
+    }
+    /// What the headers expect of a model or contract: `Expect.tso=Never`.
+    pub fn expected(&self, model: &str) -> Option<&str> {
+        self.header(&format!("Expect.{model}"))
+    }
     /// The value of a header line.
     pub fn header(&self, key: &str) -> Option<&str> {
         self.headers.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())

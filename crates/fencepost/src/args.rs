@@ -99,6 +99,8 @@ pub enum Command {
         after_help = "Examples:\n  fencepost native cq\n  fencepost native hash --kill 20\n  fencepost native --calibrate here.toml"
     )]
     Native(NativeArgs),
+    /// What memory models and crash contracts allow of tiny programs, in herd's format.
+    Litmus(LitmusArgs),
     /// How to cite a design.
     #[command(after_help = "Example:\n  fencepost cite themis")]
     Cite {
@@ -242,6 +244,21 @@ pub struct Work {
     /// Measure this many cycles of a core instead of all operations, of which there must be enough. Not with --check.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cycles: Option<u64>,
+}
+
+/// `litmus`.
+#[derive(Args, Debug)]
+pub struct LitmusArgs {
+    /// Tests: .litmus files, folders with such files, or @FILE, which lists paths relative to its own folder.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Models (sc, tso, armv7-mca, armv7, aarch64, ppc) and crash contracts (`fencepost list contracts`), separated by commas.
+    /// Default: the model of the test's instruction set.
+    #[arg(long, value_delimiter = ',', value_name = "MODEL")]
+    pub model: Vec<String>,
+    /// List every final state and every crash state.
+    #[arg(long)]
+    pub states: bool,
 }
 
 /// `compare`.

@@ -17,6 +17,8 @@ use crate::test::Arch;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use power::preserved;
+
 /// A consistency model.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Model {

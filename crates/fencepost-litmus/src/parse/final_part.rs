@@ -3,6 +3,7 @@
 use super::init::value;
 use super::{Read, register, syntax, unsupported};
 use crate::condition::{Atom, Prop, Quantifier};
+use crate::crash::CrashCondition;
 use crate::test::{Arch, Locations, Thread};
 
 /// Reads conditions against the threads and locations of the test.
@@ -89,6 +90,21 @@ impl Reader<'_> {
             return unsupported(format!("`{}`", text.lines().next().unwrap_or_default()));
         };
         Ok((quantifier, self.prop(rest)?))
+    }
+
+    /// The condition of a `Crash=` header.
+    pub fn crash(&mut self, text: &str) -> Read<CrashCondition> {
+        let (quantifier, condition) = self.condition(text)?;
+        let mut registers = false;
+        condition.atoms(&mut |atom| registers |= matches!(atom, Atom::Register(..)));
+        if registers {
+            return syntax(format!("`Crash={text}`: no register survives a power failure"));
+        }
+        Ok(CrashCondition {
+            quantifier,
+            condition,
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+        })
     }
 
     /// A condition without quantifier.

@@ -78,6 +78,8 @@ pub fn parse(text: &str) -> Result<Test, ReadError> {
     };
     let (quantifier, condition) = ends.condition(&sections.condition)?;
     let filter = sections.filter.as_deref().map(|f| ends.prop(f)).transpose()?;
+    let crash = sections.headers.iter().find(|(key, _)| key == "Crash");
+    let crash = crash.map(|(_, text)| ends.crash(text)).transpose()?;
     let listed = ends.listed(sections.locations.as_deref().unwrap_or(""))?;
     init.extra_registers(&mut threads)?;
     let mut shown: Vec<Atom> = Vec::new();
@@ -97,6 +99,8 @@ pub fn parse(text: &str) -> Result<Test, ReadError> {
         threads,
         quantifier,
         condition,
+        condition_text: sections.condition.split_whitespace().collect::<Vec<_>>().join(" "),
+        crash,
         filter,
         shown,
     })

@@ -1,103 +1,13 @@
 //! x86 instructions: Intel's operand order in `X86` files, AT&T's in `X86_64` files.
 
+mod operand;
+
 use super::code::{Reader, operands};
 use super::{Read, syntax};
 use crate::op::{Address, Alu, Barrier, Cond, FlushKind, Op, Operand, Order, Reg, Width};
 use crate::test::Arch;
-
-/// `EAX`, `rax`, `%eax`, `AL`, `r8d`.
-pub fn register(name: &str) -> Option<(String, u8)> {
-    let upper = name.trim_start_matches('%').to_ascii_uppercase();
-    const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
-    const NAMED: [&str; 4] = ["SI", "DI", "SP", "BP"];
-    for letter in LETTERS {
-        let bytes = match upper.strip_suffix('X').or_else(|| upper.strip_suffix('L')) {
-            Some(rest) if rest.strip_suffix(letter) == Some("R") => 8,
-            Some(rest) if rest.strip_suffix(letter) == Some("E") => 4,
-            Some(rest) if rest == letter && upper.ends_with('X') => 2,
-            Some(rest) if rest == letter => 1,
-            _ => continue,
-        };
-        return Some((format!("{letter}X"), bytes));
-    }
-    for named in NAMED {
-        let bytes = match upper.strip_suffix(named) {
-            Some("R") => 8,
-            Some("E") => 4,
-            Some("") => 2,
-            _ => continue,
-        };
-        return Some((named.into(), bytes));
-    }
-    let digits = upper.strip_prefix('R')?;
-    let (digits, bytes) = match digits.strip_suffix(['D', 'W', 'B']) {
-        Some(rest) if digits.ends_with('D') => (rest, 4),
-        Some(rest) if digits.ends_with('W') => (rest, 2),
-        Some(rest) => (rest, 1),
-        None => (digits, 8),
-    };
-    let n: u8 = digits.parse().ok().filter(|n| (8..16).contains(n))?;
-    Some((format!("R{n}"), bytes))
-}
-
-/// An operand.
-#[derive(Copy, Clone)]
-enum Arg {
-    Value(Operand),
-    Memory(Address),
-}
-
-fn location(r: &mut Reader<'_>, text: &str) -> Read<Address> {
-    let mut at = Address::at(Operand::Imm(0));
-    for part in text.split('+').map(str::trim).filter(|p| !p.is_empty()) {
-        if register(part).is_some() {
-            match at.base {
-                Operand::Imm(n) => (at.base, at.offset) = (Operand::Reg(r.reg(part)?.0), at.offset.wrapping_add(n)),
-                Operand::Reg(_) => at.index = Some((r.reg(part)?.0, 0, false)),
-            }
-        } else {
-            let n = super::init::value(part, r.locations)?;
-            at.offset = at.offset.wrapping_add(n);
-        }
-    }
-    Ok(at)
-}
-
-fn argument(r: &mut Reader<'_>, text: &str) -> Read<(Arg, Option<Width>)> {
-    if let Some(inside) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-        return Ok((Arg::Memory(location(r, inside)?), None));
-    }
-    if let Some((offset, inside)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) {
-        // displacement(base, index, scale)
-        let mut parts = inside.splitn(3, ',');
-        let [base, index, scale] = [(); 3].map(|()| parts.next().unwrap_or("").trim());
-        let base = if base.eq_ignore_ascii_case("%rip") { "" } else { base };
-        let mut at = location(r, &format!("{base}+{offset}"))?;
-        if !index.is_empty() {
-            let shift = match scale {
-                "" | "1" => 0,
-                "2" => 1,
-                "4" => 2,
-                "8" => 3,
-                _ => return syntax(format!("`{text}`: a scale is 1, 2, 4 or 8")),
-            };
-            at.index = Some((r.reg(index)?.0, shift, false));
-        }
-        return Ok((Arg::Memory(at), None));
-    }
-    if register(text).is_some() {
-        let (reg, width) = r.reg(text)?;
-        return Ok((Arg::Value(Operand::Reg(reg)), Some(width)));
-    }
-    if let Some(constant) = text.strip_prefix(['$', '#']) {
-        let n = super::init::value(constant, r.locations)?;
-        return Ok((Arg::Value(Operand::Imm(n)), None));
-    }
-    if super::number::number(text).is_some() {
-        return Ok((Arg::Value(Operand::Imm(r.constant(text)?)), None));
-    }
-    Ok((Arg::Memory(location(r, text)?), None))
-}
+pub use operand::register;
+use operand::{Arg, argument};
 
 fn condition(suffix: &str) -> Option<Cond> {
     Some(match suffix {

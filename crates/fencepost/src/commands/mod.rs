@@ -6,6 +6,8 @@ mod crash;
 mod external;
 mod judge;
 mod lists;
+mod litmus;
+mod litmus_files;
 mod native;
 mod native_machine;
 mod native_net;
@@ -41,6 +43,10 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         }
         Command::Record(args) => external::record(args, out),
         Command::Native(args) => native::native(args, out),
+        Command::Litmus(args) => {
+            let _shown = Waiting::new(out, "litmus", None);
+            litmus::litmus(args, out)
+        }
         Command::Cite { design } => lists::cite(design, out),
         Command::Memtrace { file, media } => {
             let _shown = Waiting::new(out, "memtrace", None, &CrashPoints::default());

@@ -1,0 +1,78 @@
+//! Executions as traces.
+
+use super::{Effect, Machine};
+use crate::op::FlushKind;
+use fencepost_kernel::{Flush, HartId, StoreId, StoreInfo, Trace, TraceKind};
+use std::panic::Location;
+
+impl Machine<'_> {
+    /// The trace of an execution.
+    pub(super) fn trace(&self, effects: &[(u8, Effect)]) -> Trace {
+        let mut trace = Trace {
+            threads: self.threads.len() as u32,
+            ..Trace::default()
+        };
+        // The newest store to each word.
+        let mut newest: Vec<Option<StoreId>> = vec![None; self.layout.words.len()];
+        for (thread, effect) in effects {
+            let hart = HartId(*thread);
+            let addr = |word: usize| self.layout.words[word].addr;
+            let mut store = |trace: &mut Trace, word: usize, value: u64, nt: bool| {
+                newest[word] = push_store(trace, hart, addr(word), value, nt);
+                newest[word]
+            };
+            match *effect {
+                Effect::Nothing => {}
+                Effect::Store(word, value, nt) => {
+                    if let Some(id) = store(&mut trace, word, value, nt) {
+                        trace.push(hart, TraceKind::Store(id));
+                    }
+                }
+                Effect::Load(word) => {
+                    let (addr, from) = (addr(word), newest[word]);
+                    trace.push(hart, TraceKind::Load { addr, from });
+                }
+                Effect::Rmw(word, value) => {
+                    let (addr, from) = (addr(word), newest[word]);
+                    let store = value.and_then(|v| push_store(&mut trace, hart, addr, v, false));
+                    newest[word] = store.or(from);
+                    trace.push(hart, TraceKind::Rmw { addr, from, store });
+                }
+                Effect::Flush(word, kind) => {
+                    let (line, kind) = (addr(word).line(), flush(kind));
+                    trace.push(hart, TraceKind::Flush { line, kind });
+                }
+                Effect::Fence(fence) => trace.push(hart, TraceKind::Fence(fence)),
+            }
+        }
+        trace
+    }
+}
+
+/// The kernel's name of a flush.
+pub fn flush(kind: FlushKind) -> Flush {
+    match kind {
+        FlushKind::Strong => Flush::Clflush,
+        FlushKind::Weak => Flush::Clwb,
+    }
+}
+
+/// Adds a store to the trace's table.
+pub fn push_store(
+    trace: &mut Trace,
+    thread: HartId,
+    addr: fencepost_kernel::Addr,
+    value: u64,
+    nt: bool,
+) -> Option<StoreId> {
+    let source = Location::caller();
+    trace.stores.push(StoreInfo {
+        thread,
+        addr,
+        value,
+        nt,
+        tx: None,
+        source,
+    });
+    StoreId::from_index(trace.stores.len() - 1)
+}

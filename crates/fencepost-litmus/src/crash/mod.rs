@@ -1,0 +1,164 @@
+//! What a power failure may leave of a test, by contract.
+
+mod axioms;
+mod layout;
+mod linear;
+mod machine;
+mod orders;
+mod states;
+
+use crate::condition::{Atom, Prop, Quantifier};
+use crate::execution::Flow;
+use crate::models::Model;
+use crate::op::Barrier;
+use crate::path::Path;
+use crate::program::{Program, ProgramError};
+use crate::test::Test;
+use fencepost_contract::{Contract, ContractKind, ContractParams};
+use std::collections::BTreeSet;
+
+pub use axioms::crash_states as px86_by_axioms;
+pub use layout::{Layout, Word};
+pub use machine::Machine;
+pub use orders::crash_states as strict_by_relations;
+
+/// What a contract allows of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrashOutcome {
+    /// The contract.
+    pub contract: ContractKind,
+    /// Every crash state: values of the persistent words in alphabetical order.
+    pub states: BTreeSet<Vec<u64>>,
+    /// The condition of the header `Crash=`, as written; empty if there is none.
+    pub condition: String,
+    /// States in which the condition holds.
+    pub positive: usize,
+    layout: Layout,
+}
+
+impl CrashOutcome {
+    /// `Never`, `Sometimes` or `Always`.
+    pub fn observation(&self) -> &'static str {
+        match self.positive {
+            0 => "Never",
+            n if n == self.states.len() => "Always",
+            _ => "Sometimes",
+        }
+    }
+    /// A state as a line of the listing.
+    pub fn line(&self, test: &Test, state: &[u64]) -> String {
+        let parts = self.layout.persistent().zip(state);
+        let parts = parts.map(|(w, v)| format!("[{}]={};", w.name, test.locations.show(*v)));
+        parts.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The model whose executions a contract is asked about.
+pub fn base(contract: ContractKind, test: &Test) -> Model {
+    match contract {
+        ContractKind::StrictSc | ContractKind::Epoch | ContractKind::Strand => Model::Sc,
+        ContractKind::Rcbsp => Model::Armv7Mca,
+        _ if test.arch.is_x86() => Model::Tso,
+        ContractKind::StrictTso => Model::Tso,
+        _ => Model::Armv7Mca,
+    }
+}
+
+/// Everything that a contract allows a power failure to leave.
+///
+/// # Errors
+/// If there are too many executions, or the contract needs transactions, which tests do not have.
+pub fn crash(program: &Program<'_>, kind: ContractKind) -> Result<CrashOutcome, ProgramError> {
+    let layout = Layout::new(program);
+    let states = match kind {
+        ContractKind::Loc | ContractKind::Kiln | ContractKind::Commit => {
+            return Err(ProgramError::NoTransactions(kind.name()));
+        }
+        ContractKind::Px86 | ContractKind::Px86Pcommit | ContractKind::Themis => flushed(program, &layout, kind)?,
+        // Every executed store is durable: what is visible at any time.
+        ContractKind::Eadr => orders::crash_states(program, &layout, base(kind, program.test))?,
+        _ => ordered(program, &layout, kind)?,
+    };
+    let crash = program.test.crash.as_ref();
+    let holds = |state: &&Vec<u64>| {
+        let value = |atom: &Atom| match atom {
+            Atom::Memory(at) => layout.persistent().position(|w| w.at == *at).map_or(0, |i| state[i]),
+            Atom::Register(..) => 0,
+        };
+        crash.is_some_and(|c| c.condition.holds(&value))
+    };
+    Ok(CrashOutcome {
+        contract: kind,
+        positive: states.iter().filter(holds).count(),
+        condition: crash.map_or(String::new(), |c| c.text.clone()),
+        states,
+        layout,
+    })
+}
+
+/// Contracts under which flushes make stores durable.
+fn flushed(program: &Program<'_>, layout: &Layout, kind: ContractKind) -> Result<BTreeSet<Vec<u64>>, ProgramError> {
+    if !program.test.arch.is_x86() {
+        return match kind {
+            ContractKind::Px86 => axioms::crash_states(program, layout),
+            _ => Err(ProgramError::OnlyX86(kind.name())),
+        };
+    }
+    let contract = Contract::from(kind);
+    let machine = Machine::new(program, layout, contract.line_order()).visible(kind == ContractKind::Themis);
+    let mut found = BTreeSet::new();
+    machine.traces(|trace| states::of_trace(layout, trace, &contract, &mut found))?;
+    Ok(found)
+}
+
+/// Contracts under which consistency and fences order stores: one trace of every execution is enough.
+fn ordered(program: &Program<'_>, layout: &Layout, kind: ContractKind) -> Result<BTreeSet<Vec<u64>>, ProgramError> {
+    // Persists may lag behind fences or not: the crash states are the same (Pelley et al.), and executions are complete.
+    let params = ContractParams {
+        buffered: Some(true),
+        ..ContractParams::default()
+    };
+    let contract = Contract { kind, params };
+    let relaxed;
+    let program = if kind == ContractKind::Rcbsp {
+        relaxed = without_x86(program);
+        &relaxed
+    } else {
+        program
+    };
+    let mut found = BTreeSet::new();
+    program.executions(base(kind, program.test), |solution| {
+        if let Some(trace) = linear::trace(solution, layout) {
+            states::of_trace(layout, &trace, &contract, &mut found);
+        }
+        Flow::Go
+    })?;
+    Ok(found)
+}
+
+/// The same program on a relaxed machine: every fence is a full one, non-temporal stores are stores.
+pub fn without_x86<'t>(program: &Program<'t>) -> Program<'t> {
+    let plain = |path: &Path| {
+        let mut path = path.clone();
+        for (_, barrier) in &mut path.fences {
+            if matches!(barrier, Barrier::Sfence | Barrier::FullSync) {
+                *barrier = Barrier::Full;
+            }
+        }
+        path.events.iter_mut().for_each(|e| e.nt = false);
+        path
+    };
+    let paths = program.paths.iter().map(|paths| paths.iter().map(plain).collect());
+    Program::of_paths(program.test, paths.collect())
+}
+
+/// The condition of the header `Crash=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrashCondition {
+    /// What is asked.
+    pub quantifier: Quantifier,
+    /// Of persistent words.
+    pub condition: Prop,
+    /// As written.
+    pub text: String,
+}
