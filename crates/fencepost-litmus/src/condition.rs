@@ -77,3 +77,14 @@ impl Quantifier {
         }
     }
 }
+
+/// The condition of the header `Crash=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrashCondition {
+    /// What is asked.
+    pub quantifier: Quantifier,
+    /// Of persistent words.
+    pub condition: Prop,
+    /// As written.
+    pub text: String,
+}

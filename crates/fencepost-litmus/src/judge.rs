@@ -31,6 +31,16 @@ pub struct Judged {
     pub crash: Option<CrashOutcome>,
 }
 
+impl Judged {
+    /// What the headers of tests speak of: the crash condition under a contract, else the final condition.
+    pub fn observation(&self) -> &'static str {
+        match &self.crash {
+            Some(crash) if !crash.condition.is_empty() => crash.observation(),
+            _ => self.visible.observation(),
+        }
+    }
+}
+
 impl Judge {
     /// Every name.
     pub fn names() -> Vec<&'static str> {

@@ -1,9 +1,8 @@
 //! A litmus test as read.
 
-use crate::condition::{Atom, Prop, Quantifier};
-use crate::crash::CrashCondition;
+use crate::condition::{Atom, CrashCondition, Prop, Quantifier};
 use crate::op::{Op, Reg};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The instruction set.
@@ -222,6 +221,11 @@ impl Test {
     /// What the headers expect of a model or contract: `Expect.tso=Never`.
     pub fn expected(&self, model: &str) -> Option<&str> {
         self.header(&format!("Expect.{model}"))
+    }
+    /// Every crash state that the headers expect of a contract, the values of each written together: `States.px86=00 10 11`.
+    pub fn expected_states(&self, contract: &str) -> Option<BTreeSet<String>> {
+        let states = self.header(&format!("States.{contract}"))?;
+        Some(states.split_whitespace().map(str::to_owned).collect())
     }
     /// The value of a header line.
     pub fn header(&self, key: &str) -> Option<&str> {

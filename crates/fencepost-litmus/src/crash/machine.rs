@@ -72,6 +72,9 @@ pub struct Machine<'p> {
     nt_in_order: bool,
 }
 
+/// A final state: registers of each thread (by number) and memory (by word).
+pub type FinalState = (Vec<Vec<u64>>, Vec<u64>);
+
 /// A step: who, what, and the state after it.
 type Step = (usize, Effect, State);
 
@@ -178,11 +181,11 @@ impl<'p> Machine<'p> {
         })?;
         Ok(states)
     }
-    /// Every final state: registers of each thread (by number) and memory (by word).
+    /// Every final state.
     ///
     /// # Errors
     /// If there are too many states.
-    pub fn final_states(&self) -> Result<BTreeSet<(Vec<Vec<u64>>, Vec<u64>)>, ProgramError> {
+    pub fn final_states(&self) -> Result<BTreeSet<FinalState>, ProgramError> {
         let mut states = BTreeSet::new();
         self.search(|s, ended| {
             if ended {

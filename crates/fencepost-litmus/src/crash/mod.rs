@@ -7,7 +7,7 @@ mod machine;
 mod orders;
 mod states;
 
-use crate::condition::{Atom, Prop, Quantifier};
+use crate::condition::Atom;
 use crate::execution::Flow;
 use crate::models::Model;
 use crate::op::Barrier;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 pub use axioms::crash_states as px86_by_axioms;
 pub use layout::{Layout, Word};
-pub use machine::Machine;
+pub use machine::{FinalState, Machine};
 pub use orders::crash_states as strict_by_relations;
 
 /// What a contract allows of a test.
@@ -44,6 +44,11 @@ impl CrashOutcome {
             n if n == self.states.len() => "Always",
             _ => "Sometimes",
         }
+    }
+    /// Every state, its values written together.
+    pub fn compact(&self) -> BTreeSet<String> {
+        let compact = |s: &Vec<u64>| s.iter().map(u64::to_string).collect();
+        self.states.iter().map(compact).collect()
     }
     /// A state as a line of the listing.
     pub fn line(&self, test: &Test, state: &[u64]) -> String {
@@ -150,15 +155,4 @@ pub fn without_x86<'t>(program: &Program<'t>) -> Program<'t> {
     };
     let paths = program.paths.iter().map(|paths| paths.iter().map(plain).collect());
     Program::of_paths(program.test, paths.collect())
-}
-
-/// The condition of the header `Crash=`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CrashCondition {
-    /// What is asked.
-    pub quantifier: Quantifier,
-    /// Of persistent words.
-    pub condition: Prop,
-    /// As written.
-    pub text: String,
 }

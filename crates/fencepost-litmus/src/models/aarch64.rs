@@ -1,8 +1,8 @@
 //! Arm v8: the external visibility requirement of Arm's `aarch64.cat`. Everything but the communication between threads is fixed
 //! by the paths.
 
+use super::graph::{Graph, Rows, Statics};
 use super::weave::{Weave, add, plus, then};
-use super::{Graph, Rows, Statics};
 use crate::op::Barrier;
 use crate::path::{Event, Path, Set};
 use crate::relation::{Rel, bits, low};

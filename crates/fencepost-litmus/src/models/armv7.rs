@@ -1,8 +1,8 @@
 //! ARMv7: `arm.cat` of herding cats, and its multi-copy-atomic variant.
 
+use super::graph::{Graph, Statics};
 use super::power;
 use super::weave::Weave;
-use super::{Graph, Statics};
 use crate::op::Barrier;
 use crate::path::Path;
 use crate::relation::{Rel, bits, low};

@@ -1,7 +1,7 @@
 //! What Power and ARMv7 share: preserved program order and the axioms of Alglave, Maranget and Tautschnig (TOPLAS'14).
 
+use super::graph::{Graph, Rows, Statics};
 use super::weave::Weave;
-use super::{Graph, Rows, Statics};
 use crate::path::Path;
 use crate::relation::{Rel, bits};
 

@@ -1,8 +1,8 @@
 //! Power: `ppc.cat` of herding cats.
 
+use super::graph::{Graph, Statics};
 use super::power;
 use super::weave::Weave;
-use super::{Graph, Statics};
 use crate::op::Barrier;
 use crate::path::Path;
 

@@ -1,7 +1,7 @@
 //! Sequential consistency: program order and communication have no cycle.
 
+use super::graph::{Graph, Statics};
 use super::weave::Weave;
-use super::{Graph, Statics};
 use crate::path::Path;
 use crate::relation::Rel;
 

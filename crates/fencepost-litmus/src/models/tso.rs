@@ -1,8 +1,8 @@
 //! Total store order: a load may overtake earlier stores of its thread, nothing else is reordered. Non-temporal stores are
 //! ordered with other stores by fences only, and by their location.
 
+use super::graph::{Graph, Statics};
 use super::weave::Weave;
-use super::{Graph, Statics};
 use crate::op::Barrier;
 use crate::path::Path;
 use crate::relation::{Rel, bits};

@@ -1,6 +1,6 @@
 //! What the models share about one path: program order, fences, dependences as rows.
 
-use super::Rows;
+use super::graph::Rows;
 use crate::op::Barrier;
 use crate::path::{Path, Set};
 use crate::relation::{bits, low};

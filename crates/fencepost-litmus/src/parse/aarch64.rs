@@ -1,31 +1,12 @@
 //! AArch64 instructions.
 
 mod memory;
+mod operand;
 
 use super::code::Reader;
-use super::{Read, syntax};
-use crate::op::{Alu, Barrier, Cond, FlushKind, Op, Operand, Reg, Width};
-
-/// `Wn`, `Xn`, zero registers.
-pub fn register(name: &str) -> Option<(String, u8)> {
-    let upper = name.to_ascii_uppercase();
-    let (kind, n) = upper.split_at_checked(1)?;
-    let bytes = match kind {
-        "W" => 4,
-        "X" => 8,
-        _ => return None,
-    };
-    if n == "ZR" {
-        return Some(("XZR".into(), bytes));
-    }
-    let n: u8 = n.parse().ok().filter(|n| *n <= 30)?;
-    Some((format!("X{n}"), bytes))
-}
-
-/// Whether the operand is a zero register.
-fn is_zero(text: &str) -> bool {
-    matches!(text.to_ascii_uppercase().as_str(), "WZR" | "XZR")
-}
+use super::error::{Read, syntax};
+use crate::op::{Alu, Barrier, Cond, FlushKind, Op, Operand, Width};
+use operand::{operand, target};
 
 /// A condition by its suffix.
 fn cond(text: &str) -> Option<Cond> {
@@ -44,27 +25,6 @@ fn cond(text: &str) -> Option<Cond> {
         "PL" => Cond::NotNegative,
         _ => return None,
     })
-}
-
-/// Where results to the zero register go.
-fn target(r: &mut Reader<'_>, text: &str) -> Read<(Reg, Width)> {
-    let (reg, width) = r.reg(text)?;
-    Ok(if is_zero(text) {
-        (r.scratch("zr")?, width)
-    } else {
-        (reg, width)
-    })
-}
-
-/// A register or a constant.
-fn operand(r: &mut Reader<'_>, text: &str) -> Read<Operand> {
-    if is_zero(text) {
-        return Ok(Operand::Imm(0));
-    }
-    if super::aarch64::register(text).is_some() || text.starts_with('%') {
-        return Ok(Operand::Reg(r.reg(text)?.0));
-    }
-    Ok(Operand::Imm(r.constant(text)?))
 }
 
 /// A last operand with an optional shift or extension behind it, in a scratch register if need be.

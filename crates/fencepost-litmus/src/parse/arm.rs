@@ -1,15 +1,9 @@
 //! ARM (A32) instructions.
 
 use super::code::{Reader, operands};
-use super::{Read, syntax};
+use super::error::{Read, syntax};
+use super::names;
 use crate::op::{Address, Alu, Barrier, Cond, FlushKind, Op, Operand, Order, Success, Width};
-
-/// `Rn`.
-pub fn register(name: &str) -> Option<(String, u8)> {
-    let upper = name.to_ascii_uppercase();
-    let n: u8 = upper.strip_prefix('R')?.parse().ok().filter(|n| *n <= 14)?;
-    Some((format!("R{n}"), 4))
-}
 
 fn cond(suffix: &str) -> Option<Option<Cond>> {
     Some(Some(match suffix {
@@ -31,7 +25,7 @@ fn cond(suffix: &str) -> Option<Option<Cond>> {
 }
 
 fn operand(r: &mut Reader<'_>, text: &str) -> Read<Operand> {
-    if register(text).is_some() || text.starts_with('%') {
+    if names::arm(text).is_some() || text.starts_with('%') {
         return Ok(Operand::Reg(r.reg(text)?.0));
     }
     Ok(Operand::Imm(r.constant(text)?))

@@ -1,7 +1,8 @@
 //! What the readers of all instruction sets share: operands, labels, emitted operations.
 
+use super::error::{Read, syntax, unsupported};
+use super::names::register;
 use super::number::number;
-use super::{Read, aarch64, arm, ppc, register, syntax, unsupported, x86};
 use crate::op::{Address, Alu, Op, Operand, Reg, Width};
 use crate::test::{Arch, Locations, Registers, Thread};
 
@@ -118,8 +119,8 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// One cell of the table: labels, then an instruction.
-    pub fn cell(&mut self, cell: &str, line: usize) -> Read<()> {
+    /// Reads the labels of a cell of the table; the instruction behind them, if there is one.
+    pub fn labels<'c>(&mut self, cell: &'c str, line: usize) -> Option<&'c str> {
         self.here = line as u16;
         let mut text = cell.trim();
         while let Some((label, rest)) = text.split_once(':') {
@@ -130,22 +131,7 @@ impl<'l> Reader<'l> {
             self.labels.push((label.to_owned(), self.code.len()));
             text = rest.trim();
         }
-        if text.is_empty() {
-            return Ok(());
-        }
-        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let mnemonic = word.to_ascii_uppercase();
-        let args = operands(rest);
-        let read = match self.arch {
-            Arch::X86 | Arch::X86_64 => x86::instruction(self, &mnemonic, rest),
-            Arch::Arm => arm::instruction(self, &mnemonic, &args),
-            Arch::AArch64 => aarch64::instruction(self, &mnemonic, &args),
-            Arch::Ppc => ppc::instruction(self, &mnemonic, &args),
-        };
-        match read? {
-            true => Ok(()),
-            false => unsupported(format!("instruction `{text}`")),
-        }
+        (!text.is_empty()).then_some(text)
     }
 
     /// The finished thread.

@@ -1,9 +1,9 @@
 //! The final condition, filters and the list of locations.
 
+use super::error::{Read, syntax, unsupported};
 use super::init::value;
-use super::{Read, register, syntax, unsupported};
-use crate::condition::{Atom, Prop, Quantifier};
-use crate::crash::CrashCondition;
+use super::names::register;
+use crate::condition::{Atom, CrashCondition, Prop, Quantifier};
 use crate::test::{Arch, Locations, Thread};
 
 /// Reads conditions against the threads and locations of the test.

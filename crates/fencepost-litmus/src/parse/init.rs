@@ -1,8 +1,9 @@
 //! The initial state.
 
 use super::code::Reader;
+use super::error::{Read, syntax, unsupported};
+use super::names::register;
 use super::number::number;
-use super::{Read, register, syntax, unsupported};
 use crate::op::Reg;
 use crate::test::{Arch, Locations, Thread};
 

@@ -3,8 +3,10 @@
 mod aarch64;
 mod arm;
 mod code;
+mod error;
 mod final_part;
 mod init;
+mod names;
 mod number;
 mod ppc;
 mod sections;
@@ -12,44 +14,10 @@ mod x86;
 
 use crate::condition::Atom;
 use crate::test::{Arch, Locations, Test, Thread};
-use code::Reader;
+use code::{Reader, operands};
+pub use error::ReadError;
+use error::{Read, unsupported};
 use sections::Sections;
-
-/// Why a test is not run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
-    /// The text is not of the format.
-    #[error("unreadable: {0}")]
-    Syntax(String),
-    /// It asks for something that is not modelled.
-    #[error("unsupported: {0}")]
-    Unsupported(String),
-}
-
-/// Shorthand of the readers.
-type Read<T> = Result<T, ReadError>;
-
-fn syntax<T>(reason: impl Into<String>) -> Read<T> {
-    Err(ReadError::Syntax(reason.into()))
-}
-fn unsupported<T>(reason: impl Into<String>) -> Read<T> {
-    Err(ReadError::Unsupported(reason.into()))
-}
-
-/// The canonical name of a register and the bytes that its written name covers; `None`: not a register.
-fn register(arch: Arch, name: &str) -> Option<(String, u8)> {
-    if let Some(rest) = name.strip_prefix('%')
-        && arch != Arch::X86_64
-    {
-        return Some((format!("%{rest}"), 8));
-    }
-    match arch {
-        Arch::X86 | Arch::X86_64 => x86::register(name),
-        Arch::Arm => arm::register(name),
-        Arch::AArch64 => aarch64::register(name),
-        Arch::Ppc => ppc::register(name),
-    }
-}
 
 /// Reads a test.
 ///
@@ -65,7 +33,9 @@ pub fn parse(text: &str) -> Result<Test, ReadError> {
         let mut reader = Reader::new(arch, &mut locations);
         let initial = init.of_thread(*id, &mut reader)?;
         for (line, cell) in column.iter().enumerate() {
-            reader.cell(cell, line)?;
+            if let Some(text) = reader.labels(cell, line) {
+                instruction(&mut reader, text)?;
+            }
         }
         threads.push(reader.thread(*id, column.clone(), initial)?);
     }
@@ -111,4 +81,22 @@ fn check(threads: &[Thread]) -> Read<()> {
         return unsupported("more than 16 threads");
     }
     Ok(())
+}
+
+/// One instruction.
+fn instruction(reader: &mut Reader<'_>, text: &str) -> Read<()> {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let mnemonic = word.to_ascii_uppercase();
+    let args = operands(rest);
+    let known = match reader.arch {
+        Arch::X86 | Arch::X86_64 => x86::instruction(reader, &mnemonic, rest)?,
+        Arch::Arm => arm::instruction(reader, &mnemonic, &args)?,
+        Arch::AArch64 => aarch64::instruction(reader, &mnemonic, &args)?,
+        Arch::Ppc => ppc::instruction(reader, &mnemonic, &args)?,
+    };
+    if known {
+        Ok(())
+    } else {
+        unsupported(format!("instruction `{text}`"))
+    }
 }

@@ -1,18 +1,13 @@
 //! Power instructions.
 
 use super::code::Reader;
-use super::{Read, syntax};
+use super::error::{Read, syntax};
+use super::names;
 use crate::op::{Address, Alu, Barrier, Cond, Op, Operand, Order, Success, Width};
 use crate::test::FLAGS;
 
-/// `rn`.
-pub fn register(name: &str) -> Option<(String, u8)> {
-    let n: u8 = name.strip_prefix(['r', 'R'])?.parse().ok().filter(|n| *n <= 31)?;
-    Some((format!("r{n}"), 8))
-}
-
 fn operand(r: &mut Reader<'_>, text: &str) -> Read<Operand> {
-    if register(text).is_some() || text.starts_with('%') {
+    if names::ppc(text).is_some() || text.starts_with('%') {
         return Ok(Operand::Reg(r.reg(text)?.0));
     }
     Ok(Operand::Imm(r.constant(text)?))

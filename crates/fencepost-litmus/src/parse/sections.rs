@@ -1,6 +1,6 @@
 //! The parts of a file: first line, headers, initial state, columns of the program, final part.
 
-use super::{Read, syntax, unsupported};
+use super::error::{Read, syntax, unsupported};
 use crate::test::Arch;
 
 /// A file cut into its parts.
@@ -148,7 +148,14 @@ impl Sections {
             ));
         };
         let name = words.collect::<Vec<_>>().join(" ");
-        let Some(open) = rest.find('{') else {
+        // A quoted line may hold a brace too; the initial state begins a line.
+        let starts = |(at, _): &(usize, &str)| {
+            rest[..*at]
+                .lines()
+                .next_back()
+                .is_none_or(|l| rest[..*at].ends_with('\n') || l.trim().is_empty())
+        };
+        let Some(open) = rest.match_indices('{').find(starts).map(|(at, _)| at) else {
             return syntax("no initial state `{ ... }`");
         };
         let headers = headers(&rest[..open]);

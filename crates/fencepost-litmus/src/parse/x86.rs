@@ -3,10 +3,9 @@
 mod operand;
 
 use super::code::{Reader, operands};
-use super::{Read, syntax};
+use super::error::{Read, syntax};
 use crate::op::{Address, Alu, Barrier, Cond, FlushKind, Op, Operand, Order, Reg, Width};
 use crate::test::Arch;
-pub use operand::register;
 use operand::{Arg, argument};
 
 fn condition(suffix: &str) -> Option<Cond> {

@@ -46,16 +46,18 @@ struct Verdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     final_states: Option<Vec<String>>,
     #[serde(skip)]
-    full: String,
+    condition: String,
+    /// The observation that a header would speak of.
+    #[serde(skip)]
+    decisive: &'static str,
+    /// The crash states are not those that the header lists.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unexpected_states: bool,
 }
 
 impl Verdict {
-    /// What the headers of our own tests speak of: the crash condition under a contract.
-    fn decisive(&self) -> &'static str {
-        self.crash.as_ref().map_or(self.observation, |c| c.observation)
-    }
     fn unexpected(&self) -> bool {
-        self.expected.as_ref().is_some_and(|e| e != self.decisive())
+        self.expected.as_ref().is_some_and(|e| *e != self.decisive) || self.unexpected_states
     }
 }
 
@@ -167,6 +169,7 @@ fn verdict(test: &Test, judge: Judge, judged: &Judged, states: bool) -> Verdict 
         states: c.states.len(),
         crash_states: states.then(|| c.states.iter().map(|s| c.line(test, s)).collect()),
     });
+    let compact = judged.crash.as_ref().map(|c| c.compact());
     Verdict {
         kind: test.quantifier.kind(),
         observation: o.observation(),
@@ -177,7 +180,9 @@ fn verdict(test: &Test, judge: Judge, judged: &Judged, states: bool) -> Verdict 
         crash,
         expected: test.expected(judge.name()).map(str::to_owned),
         final_states: states.then(listed),
-        full: test.condition_text.clone(),
+        condition: test.condition_text.clone(),
+        decisive: judged.observation(),
+        unexpected_states: test.expected_states(judge.name()).is_some_and(|s| Some(s) != compact),
     }
 }
 
@@ -205,11 +210,7 @@ fn text(records: &[Record], states: bool) -> String {
                 if v.unexpected() {
                     unexpected += 1;
                     let expected = v.expected.as_deref().unwrap_or_default();
-                    let _ = writeln!(
-                        text,
-                        "{name}: {model} says {}, the test expects {expected}",
-                        v.decisive()
-                    );
+                    let _ = writeln!(text, "{name}: {model} says {}, the test expects {expected}", v.decisive);
                 }
             }
             (None, why) => {
@@ -239,7 +240,7 @@ fn full(text: &mut String, name: &str, model: &str, v: &Verdict) {
         "{}\nWitnesses\nPositive: {} Negative: {}",
         v.verdict, v.positive, v.negative
     );
-    let _ = writeln!(text, "Condition {}", v.full);
+    let _ = writeln!(text, "Condition {}", v.condition);
     let _ = writeln!(
         text,
         "Observation {name} {} {} {}",

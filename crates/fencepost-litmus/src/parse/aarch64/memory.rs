@@ -1,9 +1,9 @@
 //! Loads, stores, exclusives and atomics of AArch64.
 
-use super::super::Read;
 use super::super::code::{Reader, operands};
-use super::super::syntax;
-use super::{is_zero, operand, target};
+use super::super::error::{Read, syntax};
+use super::super::names;
+use super::operand::{is_zero, operand, target};
 use crate::op::{Address, Alu, Op, Operand, Order, Success, Width};
 
 /// An address and what its base register is advanced by, before or after.
@@ -30,7 +30,7 @@ fn place(r: &mut Reader<'_>, args: &[&str]) -> Read<Place> {
     let mut before = 0;
     match parts.get(1) {
         None => {}
-        Some(index) if super::register(index).is_some() || index.starts_with('%') => {
+        Some(index) if names::aarch64(index).is_some() || index.starts_with('%') => {
             let modifier = parts.get(2).copied().unwrap_or("");
             let (kind, amount) = modifier.split_once(char::is_whitespace).unwrap_or((modifier, "#0"));
             let shift = r.constant(amount)? as u8;

@@ -1,43 +1,9 @@
 //! Registers and operands of x86.
 
 use super::super::code::Reader;
-use super::super::{Read, init, number, syntax};
+use super::super::error::{Read, syntax};
+use super::super::{init, names, number};
 use crate::op::{Address, Operand, Width};
-
-/// `EAX`, `rax`, `%eax`, `AL`, `r8d`.
-pub fn register(name: &str) -> Option<(String, u8)> {
-    let upper = name.trim_start_matches('%').to_ascii_uppercase();
-    const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
-    const NAMED: [&str; 4] = ["SI", "DI", "SP", "BP"];
-    for letter in LETTERS {
-        let bytes = match upper.strip_suffix('X').or_else(|| upper.strip_suffix('L')) {
-            Some(rest) if rest.strip_suffix(letter) == Some("R") => 8,
-            Some(rest) if rest.strip_suffix(letter) == Some("E") => 4,
-            Some(rest) if rest == letter && upper.ends_with('X') => 2,
-            Some(rest) if rest == letter => 1,
-            _ => continue,
-        };
-        return Some((format!("{letter}X"), bytes));
-    }
-    for named in NAMED {
-        let bytes = match upper.strip_suffix(named) {
-            Some("R") => 8,
-            Some("E") => 4,
-            Some("") => 2,
-            _ => continue,
-        };
-        return Some((named.into(), bytes));
-    }
-    let digits = upper.strip_prefix('R')?;
-    let (digits, bytes) = match digits.strip_suffix(['D', 'W', 'B']) {
-        Some(rest) if digits.ends_with('D') => (rest, 4),
-        Some(rest) if digits.ends_with('W') => (rest, 2),
-        Some(rest) => (rest, 1),
-        None => (digits, 8),
-    };
-    let n: u8 = digits.parse().ok().filter(|n| (8..16).contains(n))?;
-    Some((format!("R{n}"), bytes))
-}
 
 /// An operand.
 #[derive(Copy, Clone)]
@@ -49,7 +15,7 @@ pub enum Arg {
 fn location(r: &mut Reader<'_>, text: &str) -> Read<Address> {
     let mut at = Address::at(Operand::Imm(0));
     for part in text.split('+').map(str::trim).filter(|p| !p.is_empty()) {
-        if register(part).is_some() {
+        if names::x86(part).is_some() {
             match at.base {
                 Operand::Imm(n) => (at.base, at.offset) = (Operand::Reg(r.reg(part)?.0), at.offset.wrapping_add(n)),
                 Operand::Reg(_) => at.index = Some((r.reg(part)?.0, 0, false)),
@@ -85,7 +51,7 @@ pub fn argument(r: &mut Reader<'_>, text: &str) -> Read<(Arg, Option<Width>)> {
         }
         return Ok((Arg::Memory(at), None));
     }
-    if register(text).is_some() {
+    if names::x86(text).is_some() {
         let (reg, width) = r.reg(text)?;
         return Ok((Arg::Value(Operand::Reg(reg)), Some(width)));
     }
