@@ -28,13 +28,18 @@ pub enum Prop {
     Or(Vec<Prop>),
 }
 
+/// Whether a register or word has a value. A negative one is what it is in 32 bits too.
+fn is(value: u64, wanted: u64) -> bool {
+    value == wanted || wanted >> 31 == (1 << 33) - 1 && value == wanted & 0xffff_ffff
+}
+
 impl Prop {
     /// Whether it holds, given the value of each atom.
     pub fn holds(&self, value: &impl Fn(&Atom) -> u64) -> bool {
         match self {
             Prop::True => true,
             Prop::False => false,
-            Prop::Equal(atom, v) => value(atom) == *v,
+            Prop::Equal(atom, v) => is(value(atom), *v),
             Prop::Same(a, b) => value(a) == value(b),
             Prop::Not(p) => !p.holds(value),
             Prop::And(all) => all.iter().all(|p| p.holds(value)),

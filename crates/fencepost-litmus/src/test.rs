@@ -222,6 +222,10 @@ impl Test {
     pub fn expected(&self, model: &str) -> Option<&str> {
         self.header(&format!("Expect.{model}"))
     }
+    /// Whether the headers expect anything of a model or contract.
+    pub fn expects(&self, model: &str) -> bool {
+        self.expected(model).is_some() || self.expected_states(model).is_some()
+    }
     /// Every crash state that the headers expect of a contract, the values of each written together: `States.px86=00 10 11`.
     pub fn expected_states(&self, contract: &str) -> Option<BTreeSet<String>> {
         let states = self.header(&format!("States.{contract}"))?;

@@ -15,6 +15,7 @@ use crate::path::Path;
 use crate::program::{Program, ProgramError};
 use crate::test::Test;
 use fencepost_contract::{Contract, ContractKind, ContractParams};
+use fencepost_kernel::Trace;
 use std::collections::BTreeSet;
 
 pub use axioms::crash_states as px86_by_axioms;
@@ -79,10 +80,16 @@ pub fn crash(program: &Program<'_>, kind: ContractKind) -> Result<CrashOutcome, 
         ContractKind::Loc | ContractKind::Kiln | ContractKind::Commit => {
             return Err(ProgramError::NoTransactions(kind.name()));
         }
-        ContractKind::Px86 | ContractKind::Px86Pcommit | ContractKind::Themis => flushed(program, &layout, kind)?,
+        ContractKind::Px86 if !program.test.arch.is_x86() => axioms::crash_states(program, &layout)?,
         // Every executed store is durable: what is visible at any time.
         ContractKind::Eadr => orders::crash_states(program, &layout, base(kind, program.test))?,
-        _ => ordered(program, &layout, kind)?,
+        _ => {
+            let mut found = BTreeSet::new();
+            traces(program, &layout, kind, |trace, contract| {
+                states::of_trace(&layout, trace, contract, &mut found);
+            })?;
+            found
+        }
     };
     let crash = program.test.crash.as_ref();
     let holds = |state: &&Vec<u64>| {
@@ -101,23 +108,36 @@ pub fn crash(program: &Program<'_>, kind: ContractKind) -> Result<CrashOutcome, 
     })
 }
 
-/// Contracts under which flushes make stores durable.
-fn flushed(program: &Program<'_>, layout: &Layout, kind: ContractKind) -> Result<BTreeSet<Vec<u64>>, ProgramError> {
-    if !program.test.arch.is_x86() {
-        return match kind {
-            ContractKind::Px86 => axioms::crash_states(program, layout),
-            _ => Err(ProgramError::OnlyX86(kind.name())),
-        };
+/// Every execution as a trace with the contract that it is judged by: those of the operational x86 machine where flushes make stores
+/// durable; where consistency and fences order stores, one trace of every execution of the base model, which is enough.
+///
+/// # Errors
+/// If there are too many, or the contract speaks of x86 and the test is of another instruction set.
+pub fn traces(
+    program: &Program<'_>,
+    layout: &Layout,
+    kind: ContractKind,
+    mut visit: impl FnMut(&Trace, &Contract),
+) -> Result<(), ProgramError> {
+    match kind {
+        ContractKind::Px86 | ContractKind::Px86Pcommit | ContractKind::Themis => {
+            if !program.test.arch.is_x86() {
+                return Err(ProgramError::OnlyX86(kind.name()));
+            }
+            let contract = Contract::from(kind);
+            let machine = Machine::new(program, layout, contract.line_order()).visible(kind == ContractKind::Themis);
+            machine.traces(|trace| visit(trace, &contract))
+        }
+        _ => ordered(program, layout, kind, visit),
     }
-    let contract = Contract::from(kind);
-    let machine = Machine::new(program, layout, contract.line_order()).visible(kind == ContractKind::Themis);
-    let mut found = BTreeSet::new();
-    machine.traces(|trace| states::of_trace(layout, trace, &contract, &mut found))?;
-    Ok(found)
 }
 
-/// Contracts under which consistency and fences order stores: one trace of every execution is enough.
-fn ordered(program: &Program<'_>, layout: &Layout, kind: ContractKind) -> Result<BTreeSet<Vec<u64>>, ProgramError> {
+fn ordered(
+    program: &Program<'_>,
+    layout: &Layout,
+    kind: ContractKind,
+    mut visit: impl FnMut(&Trace, &Contract),
+) -> Result<(), ProgramError> {
     // Persists may lag behind fences or not: the crash states are the same (Pelley et al.), and executions are complete.
     let params = ContractParams {
         buffered: Some(true),
@@ -131,14 +151,12 @@ fn ordered(program: &Program<'_>, layout: &Layout, kind: ContractKind) -> Result
     } else {
         program
     };
-    let mut found = BTreeSet::new();
     program.executions(base(kind, program.test), |solution| {
         if let Some(trace) = linear::trace(solution, layout) {
-            states::of_trace(layout, &trace, &contract, &mut found);
+            visit(&trace, &contract);
         }
         Flow::Go
-    })?;
-    Ok(found)
+    })
 }
 
 /// The same program on a relaxed machine: every fence is a full one, non-temporal stores are stores.

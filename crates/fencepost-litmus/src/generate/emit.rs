@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 const LOCATIONS: [&str; 6] = ["x", "y", "z", "a", "b", "c"];
 
 /// The skeletons that have a name in the literature, by their edges.
-const FAMILIES: [(&str, &str); 19] = [
+const FAMILIES: [(&str, &str); 23] = [
     ("PodWW Rfe PodRR Fre", "MP"),
     ("PodWR Fre PodWR Fre", "SB"),
     ("PodRW Rfe PodRW Rfe", "LB"),
@@ -29,6 +29,10 @@ const FAMILIES: [(&str, &str); 19] = [
     ("PodWW Coe PodWW Coe PodWW Coe", "3.2W"),
     ("PodWW Rfe PodRW Coe PodWR Fre", "Z6.0"),
     ("PodWW Coe PodWW Rfe PodRW Coe", "Z6.1"),
+    ("PodWW Rfe PodRW Rfe PodRW Coe", "Z6.2"),
+    ("PodWW Coe PodWW Rfe PodRR Fre", "Z6.3"),
+    ("PodWW Coe PodWR Fre PodWR Fre", "Z6.4"),
+    ("PodWW Coe PodWW Coe PodWR Fre", "Z6.5"),
 ];
 
 /// The edges as diy names them, program order plain.
@@ -41,13 +45,23 @@ fn edges(cycle: &Cycle) -> Vec<String> {
     (0..cycle.0.len()).map(edge).collect()
 }
 
+/// The family of a cycle and the cycle from where the family begins.
+fn family(cycle: &Cycle) -> Option<(&'static str, Cycle)> {
+    let n = cycle.0.len();
+    (0..n).find_map(|r| {
+        let rotated = Cycle([&cycle.0[r..], &cycle.0[..r]].concat());
+        let text = edges(&rotated).join(" ");
+        let known = FAMILIES.iter().find(|f| f.0 == text)?;
+        Some((known.1, rotated))
+    })
+}
+
 /// The name of a cycle: its family, then what stands in each program order.
 pub fn name(cycle: &Cycle) -> String {
-    let edges = edges(cycle);
-    let n = edges.len();
-    let rotations = (0..n).map(|r| [&edges[r..], &edges[..r]].concat().join(" "));
-    let known = rotations.into_iter().find_map(|r| FAMILIES.iter().find(|f| f.0 == r));
-    let family = known.map_or_else(|| edges.join("").replace("Pod", ""), |f| f.1.to_owned());
+    let (family, cycle) = match family(cycle) {
+        Some((name, rotated)) => (name.to_owned(), rotated),
+        None => (edges(cycle).join("").replace("Pod", ""), cycle.clone()),
+    };
     let mut links = cycle.link_names();
     if links.len() > 1 && links.iter().all(|l| *l == links[0]) {
         links = vec![format!("{}s", links[0])];
@@ -58,6 +72,7 @@ pub fn name(cycle: &Cycle) -> String {
 /// A test whose condition holds exactly in executions with the cycle; `None` if the cycle needs more than two writes to a location
 /// or the instruction set lacks one of its links.
 pub fn emit(cycle: &Cycle, arch: Arch) -> Option<String> {
+    let cycle = &family(cycle).map_or_else(|| cycle.clone(), |f| f.1);
     let plan = Plan::new(cycle)?;
     let crash = !plan.recovery.is_empty();
     let mut columns = Vec::new();
@@ -70,7 +85,8 @@ pub fn emit(cycle: &Cycle, arch: Arch) -> Option<String> {
             lines: Vec::new(),
             init: String::new(),
             exists: Vec::new(),
-            next: 0,
+            // Register 0 is no base register on Power.
+            next: usize::from(arch == Arch::Ppc),
             labels: 0,
         };
         writer.accesses(accesses)?;

@@ -130,6 +130,9 @@ fn moves(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
                 None => 0,
                 Some(s) => r.constant(s.trim_start_matches(|c: char| c.is_alphabetic() || c == ' '))?,
             };
+            if shift > 48 {
+                return syntax(format!("`{}`: a shift of 0, 16, 32 or 48", from[1]));
+            }
             let value = r.constant(from[0])?;
             r.alu(Alu::AndNot, to, Operand::Reg(to), Operand::Imm(0xffff << shift), width);
             r.alu(Alu::Or, to, Operand::Reg(to), Operand::Imm(value << shift), width);

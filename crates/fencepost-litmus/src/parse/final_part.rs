@@ -49,6 +49,8 @@ fn tokens(text: &str) -> Read<Vec<String>> {
 struct Cursor<'t> {
     tokens: &'t [String],
     at: usize,
+    /// Parentheses and negations open.
+    depth: usize,
 }
 impl Cursor<'_> {
     fn peek(&self) -> Option<&str> {
@@ -110,8 +112,14 @@ impl Reader<'_> {
     /// A condition without quantifier.
     pub fn prop(&mut self, text: &str) -> Read<Prop> {
         let tokens = tokens(text)?;
-        let mut cursor = Cursor { tokens: &tokens, at: 0 };
+        let mut cursor = Cursor {
+            tokens: &tokens,
+            at: 0,
+            depth: 0,
+        };
         let prop = self.implies(&mut cursor)?;
+        // Some files end it like an instruction.
+        while cursor.take(";") {}
         match cursor.peek() {
             None => Ok(prop),
             Some("with") => unsupported("`with`: conditions by model"),
@@ -120,12 +128,19 @@ impl Reader<'_> {
     }
 
     fn implies(&mut self, c: &mut Cursor<'_>) -> Read<Prop> {
-        let left = self.any(c)?;
-        if c.take("=>") {
-            let right = self.implies(c)?;
-            return Ok(Prop::Or(vec![Prop::Not(Box::new(left)), right]));
+        // `=>` binds to the right: all premises but the last part.
+        let mut parts = vec![self.any(c)?];
+        while c.take("=>") {
+            parts.push(self.any(c)?);
         }
-        Ok(left)
+        let last = parts.pop().unwrap_or(Prop::True);
+        Ok(match parts.is_empty() {
+            true => last,
+            false => {
+                let premises = parts.into_iter().map(|p| Prop::Not(Box::new(p)));
+                Prop::Or(premises.chain([last]).collect())
+            }
+        })
     }
     fn any(&mut self, c: &mut Cursor<'_>) -> Read<Prop> {
         let mut parts = vec![self.all(c)?];
@@ -150,6 +165,17 @@ impl Reader<'_> {
         })
     }
     fn unary(&mut self, c: &mut Cursor<'_>) -> Read<Prop> {
+        /// Far more than anybody writes; each level takes some stack.
+        const DEEPEST: usize = 100;
+        c.depth += 1;
+        if c.depth > DEEPEST {
+            return syntax(format!("a condition more than {DEEPEST} levels deep"));
+        }
+        let prop = self.operand(c);
+        c.depth -= 1;
+        prop
+    }
+    fn operand(&mut self, c: &mut Cursor<'_>) -> Read<Prop> {
         if c.take("~") || c.take("not") {
             return Ok(Prop::Not(Box::new(self.unary(c)?)));
         }

@@ -45,12 +45,12 @@ pub fn value(text: &str, locations: &mut Locations) -> Read<u64> {
         let Some(n) = number(index) else {
             return syntax(format!("`{text}`: no index"));
         };
-        return Ok(at + n * u64::from(locations.element(at)));
+        return Ok(at.wrapping_add(n.wrapping_mul(u64::from(locations.element(at)))));
     }
     if let Some((name, offset)) = text.split_once('+')
         && let Some(n) = number(offset)
     {
-        return Ok(locations.address(name.trim()) + n);
+        return Ok(locations.address(name.trim()).wrapping_add(n));
     }
     if !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_.".contains(c)) && !text.contains(':') {
         return Ok(locations.address(text));
@@ -137,9 +137,12 @@ fn memory_entry(name: &str, size: Option<u8>, right: Option<&str>, locations: &m
         } else {
             number(length)
         };
-        let Some(length) = length.filter(|n| n * 8 < crate::test::STRIDE) else {
+        let Some(length) = length.filter(|n| *n < crate::test::STRIDE / 8) else {
             return syntax(format!("`{name}`: no length"));
         };
+        if values.len() as u64 > length {
+            return syntax(format!("`{name}` has fewer elements than values"));
+        }
         let (at, element) = (locations.address(array.trim()), size.unwrap_or(4));
         locations.declare(at, element, length.max(2));
         for (i, text) in values.into_iter().enumerate().filter(|(_, t)| !t.trim().is_empty()) {
@@ -153,7 +156,7 @@ fn memory_entry(name: &str, size: Option<u8>, right: Option<&str>, locations: &m
     }
     let at = match name.split_once('+') {
         Some((base, offset)) => match number(offset) {
-            Some(n) => locations.address(base) + n,
+            Some(n) => locations.address(base).wrapping_add(n),
             None => return syntax(format!("`{name}`: no displacement")),
         },
         None => locations.address(name),

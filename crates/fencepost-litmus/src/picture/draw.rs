@@ -1,68 +1,42 @@
-//! Executions as pictures, with the cycle of the axiom that forbids them.
+//! Pictures: what stands in them, as SVG and for Graphviz.
 
-use crate::condition::Atom;
-use crate::execution::{Flow, Solution};
-use crate::models::{Broken, Model};
-use crate::program::{Program, ProgramError};
-use crate::relation::{Rel, bits};
+use crate::models::Broken;
 use std::fmt::Write as _;
 
 /// One access.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Node {
-    thread: usize,
-    row: usize,
-    label: String,
-    initial: bool,
+pub(super) struct Node {
+    pub thread: usize,
+    pub row: usize,
+    pub label: String,
+    /// Drawn in grey: it reads an initial value, or is lost.
+    pub faint: bool,
 }
 
 /// An edge and whether it is part of the cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Arrow {
-    from: usize,
-    to: usize,
-    name: &'static str,
-    cycle: bool,
+pub(super) struct Arrow {
+    pub from: usize,
+    pub to: usize,
+    pub name: String,
+    pub cycle: bool,
 }
 
 /// An execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    title: String,
-    threads: Vec<usize>,
-    nodes: Vec<Node>,
-    arrows: Vec<Arrow>,
+    pub(super) title: String,
+    pub(super) threads: Vec<usize>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) arrows: Vec<Arrow>,
+    /// What is said under the title instead of the axiom and its cycle.
+    pub(super) note: String,
     /// The axiom that forbids it; none if it is allowed.
     pub broken: Option<Broken>,
 }
 
-/// An execution in which the test's condition holds: one that the model allows if there is one, else one that it forbids, with
-/// the axiom and the cycle. `None` if the condition holds in no coherent execution.
-///
-/// # Errors
-/// If there are too many candidates.
-pub fn witness(program: &Program<'_>, model: Model) -> Result<Option<Picture>, ProgramError> {
-    let mut best: Option<Picture> = None;
-    program.candidates(model, |solution| {
-        let value = |atom: &Atom| solution.value(atom);
-        if !program.test.condition.holds(&value) {
-            return Flow::Go;
-        }
-        let broken = model.broken(solution.graph);
-        let allowed = broken.is_none();
-        let shorter = |p: &Picture| match (&p.broken, &broken) {
-            (Some(old), Some(new)) => new.cycle.len() < old.cycle.len(),
-            (old, new) => old.is_some() && new.is_none(),
-        };
-        if best.as_ref().is_none_or(shorter) {
-            best = Some(Picture::new(solution, model, broken));
-        }
-        if allowed { Flow::Stop } else { Flow::Go }
-    })?;
-    Ok(best)
-}
-
-fn letter(n: usize) -> String {
+/// How events are called.
+pub(super) fn letter(n: usize) -> String {
     match u8::try_from(n) {
         Ok(n) if n < 26 => char::from(b'a' + n).to_string(),
         _ => format!("e{n}"),
@@ -70,82 +44,10 @@ fn letter(n: usize) -> String {
 }
 
 impl Picture {
-    fn new(solution: &Solution<'_>, model: Model, broken: Option<Broken>) -> Picture {
-        let g = solution.graph;
-        let test = solution.program.test;
-        let node = |n: usize| {
-            let (thread, event) = solution.event(n);
-            let kind = if event.is_read() {
-                "R"
-            } else if event.is_write() {
-                "W"
-            } else {
-                "flush"
-            };
-            let place = test.locations.show(event.addr);
-            let value = if event.is_read() || event.is_write() {
-                format!("={}", test.locations.show(event.value))
-            } else {
-                String::new()
-            };
-            let initial = event.is_read() && !(0..g.n).any(|w| g.rf.has(w, n));
-            Node {
-                thread,
-                row: n - solution.first[thread],
-                label: format!("{}: {kind} {place}{value}", letter(n)),
-                initial,
-            }
-        };
-        let mut picture = Picture {
-            title: format!("{} under {model}", test.name),
-            threads: test.threads.iter().map(|t| t.id).collect(),
-            nodes: (0..g.n).map(node).collect(),
-            arrows: Vec::new(),
-            broken,
-        };
-        let mut po = Rel::empty(g.n);
-        for n in 1..g.n {
-            if g.thread[n] >> (n - 1) & 1 == 1 {
-                po.add(n - 1, n);
-            }
-        }
-        // Of coherence and from-read only the steps that do not follow from others are drawn.
-        let co = g.co.and(&minus(&g.co, &g.co.then(&g.co)));
-        let fr = minus(&g.fr, &g.fr.then(&g.co));
-        let cycle = picture.broken.as_ref().map_or(Vec::new(), |b| b.cycle.clone());
-        let in_cycle =
-            |a: usize, b: usize| (0..cycle.len()).any(|i| cycle[i] == a && cycle[(i + 1) % cycle.len()] == b);
-        for (name, rel) in [("po", &po), ("rf", &g.rf), ("co", &co), ("fr", &fr)] {
-            for from in 0..g.n {
-                for to in bits(rel.row(from)) {
-                    let cycle = in_cycle(from, to);
-                    picture.arrows.push(Arrow { from, to, name, cycle });
-                }
-            }
-        }
-        // Steps of the cycle that are none of these: what the model preserves.
-        for i in 0..cycle.len() {
-            let (from, to) = (cycle[i], cycle[(i + 1) % cycle.len()]);
-            if !picture.arrows.iter().any(|a| a.from == from && a.to == to) {
-                let name = if g.thread[from] >> to & 1 == 1 {
-                    "ordered"
-                } else {
-                    "propagates"
-                };
-                picture.arrows.push(Arrow {
-                    from,
-                    to,
-                    name,
-                    cycle: true,
-                });
-            }
-        }
-        picture
-    }
-
     /// What is said under the title.
     fn verdict(&self) -> String {
         match &self.broken {
+            _ if !self.note.is_empty() => self.note.clone(),
             None => "allowed".into(),
             Some(b) => {
                 let events: Vec<String> = b.cycle.iter().chain(b.cycle.first()).map(|n| letter(*n)).collect();
@@ -164,8 +66,8 @@ impl Picture {
         for (t, id) in self.threads.iter().enumerate() {
             let _ = writeln!(out, "subgraph cluster_{t} {{ label=\"P{id}\";");
             for (n, node) in self.nodes.iter().enumerate().filter(|(_, n)| n.thread == t) {
-                let initial = if node.initial { " (initial)" } else { "" };
-                let _ = writeln!(out, "e{n} [label=\"{}{initial}\"];", node.label);
+                let faint = if node.faint { ", fontcolor=grey" } else { "" };
+                let _ = writeln!(out, "e{n} [label=\"{}\"{faint}];", node.label);
             }
             out.push_str("}\n");
         }
@@ -202,7 +104,7 @@ impl Picture {
         }
         for (n, node) in self.nodes.iter().enumerate() {
             let (x, y) = at(n);
-            let fill = if node.initial { "#777" } else { "black" };
+            let fill = if node.faint { "#777" } else { "black" };
             let label = escape(&node.label);
             let _ = writeln!(
                 out,
@@ -210,7 +112,7 @@ impl Picture {
             );
         }
         for (i, a) in self.arrows.iter().enumerate() {
-            let colour = match (a.cycle, a.name) {
+            let colour = match (a.cycle, a.name.as_str()) {
                 (true, _) => "#c00",
                 (_, "po") => "#333",
                 (_, "rf") => "#080",
@@ -250,12 +152,6 @@ impl Picture {
         }
         out + "</svg>\n"
     }
-}
-
-fn minus(a: &Rel, b: &Rel) -> Rel {
-    let mut out = *a;
-    (0..a.events()).for_each(|i| out.remove_row(i, b.row(i)));
-    out
 }
 
 fn escape(text: &str) -> String {
