@@ -17,28 +17,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod condition;
 pub mod crash;
-mod exec;
-mod execution;
+mod executions;
+mod format;
 pub mod generate;
-mod judge;
-pub mod models;
-pub mod op;
-mod outcome;
-mod parse;
-pub mod path;
+mod paths;
 pub mod picture;
-mod program;
-mod promote;
-pub mod relation;
-pub mod test;
+mod verdicts;
 
-pub use execution::{Choice, Flow, Solution};
-pub use judge::{Judge, Judged, UnknownJudge};
-pub use models::Model;
-pub use outcome::Outcome;
-pub use parse::{ReadError, parse};
-pub use program::{Program, ProgramError};
-pub use promote::promote;
-pub use test::{Arch, Test};
+pub use executions::execution::{Choice, Flow, Solution};
+pub use executions::models::Model;
+pub use executions::outcome::Outcome;
+pub use executions::{models, relation};
+pub use format::parse::{ReadError, parse};
+pub use format::test::{Arch, Test};
+pub use format::{condition, op, test};
+pub use paths::path;
+pub use paths::program::{Program, ProgramError};
+pub use verdicts::judge::{Judge, Judged, UnknownJudge};
+pub use verdicts::promote::promote;

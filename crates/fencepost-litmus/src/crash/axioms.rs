@@ -2,12 +2,12 @@
 //! No same-line order, no non-temporal stores.
 
 use super::layout::Layout;
-use crate::execution::{Flow, Solution};
-use crate::models::Model;
-use crate::op::{Barrier, FlushKind};
-use crate::path::{Event, Kind, Path};
-use crate::program::{Program, ProgramError};
-use crate::relation::{Rel, bits};
+use crate::executions::execution::{Flow, Solution};
+use crate::executions::models::Model;
+use crate::executions::relation::{Rel, bits};
+use crate::format::op::{Barrier, FlushKind};
+use crate::paths::path::{Event, Kind, Path};
+use crate::paths::program::{Program, ProgramError};
 use std::collections::BTreeSet;
 
 /// Every prefix of a path that ends before an instruction that makes something surely durable, or at the end.

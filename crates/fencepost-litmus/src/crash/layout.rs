@@ -1,7 +1,7 @@
 //! Where a test's locations lie: which share a line, which are persistent.
 
-use crate::program::Program;
-use crate::test::Test;
+use crate::format::test::Test;
+use crate::paths::program::Program;
 use fencepost_kernel::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ impl Layout {
         let together: Vec<Vec<u64>> = groups(test.header("Lines").unwrap_or(""))
             .map(|names| names.into_iter().filter_map(|n| test.locations.find(n)).collect())
             .collect();
-        let base = |at: u64| at - (at - crate::test::BASE) % crate::test::STRIDE;
+        let base = |at: u64| at - (at - crate::format::test::BASE) % crate::format::test::STRIDE;
         for at in used {
             let home = together.iter().find(|g| g.contains(&base(*at)));
             let shares =

@@ -2,10 +2,10 @@
 
 use super::layout::Layout;
 use super::machine::record::push_store;
-use crate::execution::Solution;
-use crate::op::Barrier;
-use crate::path::{Event, Path};
-use crate::relation::bits;
+use crate::executions::execution::Solution;
+use crate::executions::relation::bits;
+use crate::format::op::Barrier;
+use crate::paths::path::{Event, Path};
 use fencepost_kernel::{Fence, HartId, StoreId, Trace, TraceKind};
 
 /// What stands at one place of the order.

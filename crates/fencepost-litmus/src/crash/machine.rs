@@ -5,10 +5,10 @@ mod issue;
 pub(super) mod record;
 
 use super::layout::Layout;
-use crate::exec::{Registers, Unrolled};
-use crate::op::FlushKind;
-use crate::program::{Program, ProgramError};
-use crate::test::Thread;
+use crate::format::op::FlushKind;
+use crate::format::test::Thread;
+use crate::paths::exec::{Registers, Unrolled};
+use crate::paths::program::{Program, ProgramError};
 use fencepost_contract::LineOrder;
 use fencepost_kernel::{Fence, Trace};
 use rustc_hash::FxHashSet;

@@ -2,10 +2,10 @@
 //! model, and RCBSP. What [`super::states`] finds by way of traces must be the same.
 
 use super::layout::Layout;
-use crate::execution::{Flow, Solution};
-use crate::models::{Graph, Model, preserved};
-use crate::program::{Program, ProgramError};
-use crate::relation::{Rel, bits};
+use crate::executions::execution::{Flow, Solution};
+use crate::executions::models::{Graph, Model, preserved};
+use crate::executions::relation::{Rel, bits};
+use crate::paths::program::{Program, ProgramError};
 use std::collections::BTreeSet;
 
 /// The order in which an execution's writes become durable under strict persistency over a model.

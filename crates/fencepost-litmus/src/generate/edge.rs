@@ -1,6 +1,6 @@
 //! The edges that cycles are made of.
 
-use crate::test::Arch;
+use crate::format::test::Arch;
 
 /// What an event does.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use super::cycle::{Cycle, Edge};
 use super::edge::{Direction, Link};
 use super::plan::{Access, Plan};
-use crate::test::Arch;
+use crate::format::test::Arch;
 use std::fmt::Write as _;
 
 const LOCATIONS: [&str; 6] = ["x", "y", "z", "a", "b", "c"];

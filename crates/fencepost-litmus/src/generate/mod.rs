@@ -11,9 +11,9 @@ pub use edge::{Com, Direction, Link, persist_links, visible_links};
 pub use emit::{emit, name};
 
 use crate::crash::crash;
-use crate::parse::parse;
-use crate::program::Program;
-use crate::test::Arch;
+use crate::format::parse::parse;
+use crate::format::test::Arch;
+use crate::paths::program::Program;
 use fencepost_contract::ContractKind;
 
 /// Which cycles become tests.

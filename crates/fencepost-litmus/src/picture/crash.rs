@@ -1,10 +1,10 @@
 //! Crash states: an execution, which of its stores are durable and which are lost, and the rule that forbids that.
 
 use super::draw::{Arrow, Node, Picture, letter};
-use crate::condition::Atom;
 use crate::crash::{Layout, crash, traces};
-use crate::models::Broken;
-use crate::program::{Program, ProgramError};
+use crate::executions::models::Broken;
+use crate::format::condition::Atom;
+use crate::paths::program::{Program, ProgramError};
 use fencepost_contract::{Contract, ContractKind};
 use fencepost_kernel::{Image, StoreId, Trace, TraceKind};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Pictures: what stands in them, as SVG and for Graphviz.
 
-use crate::models::Broken;
+use crate::executions::models::Broken;
 use std::fmt::Write as _;
 
 /// One access.

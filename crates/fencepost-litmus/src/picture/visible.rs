@@ -1,11 +1,11 @@
 //! Final states: an execution with the cycle of the axiom that forbids it.
 
 use super::draw::{Arrow, Node, Picture, letter};
-use crate::condition::Atom;
-use crate::execution::{Flow, Solution};
-use crate::models::{Broken, Model};
-use crate::program::{Program, ProgramError};
-use crate::relation::{Rel, bits};
+use crate::executions::execution::{Flow, Solution};
+use crate::executions::models::{Broken, Model};
+use crate::executions::relation::{Rel, bits};
+use crate::format::condition::Atom;
+use crate::paths::program::{Program, ProgramError};
 
 /// An execution in which the test's condition holds: one that the model allows if there is one, else one that it forbids, with
 /// the axiom and the cycle. `None` if the condition holds in no coherent execution.

@@ -1,7 +1,7 @@
 //! Entries leave the store buffers.
 
 use super::{Buffered, Effect, Machine, Queued, State, Step};
-use crate::op::FlushKind;
+use crate::format::op::FlushKind;
 use fencepost_contract::LineOrder;
 use fencepost_kernel::Fence;
 

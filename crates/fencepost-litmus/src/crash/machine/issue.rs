@@ -1,10 +1,10 @@
 //! Threads issue their instructions.
 
 use super::{Buffered, Effect, Machine, Queued, State, Step};
-use crate::exec::{Cell, Registers};
-use crate::op::flags_of;
-use crate::op::{Barrier, Op};
-use crate::test::FLAGS;
+use crate::format::op::flags_of;
+use crate::format::op::{Barrier, Op};
+use crate::format::test::FLAGS;
+use crate::paths::exec::{Cell, Registers};
 use fencepost_kernel::Fence;
 
 /// The word that an address means; the path is lost if there is none.

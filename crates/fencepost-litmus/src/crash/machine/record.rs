@@ -1,7 +1,7 @@
 //! Executions as traces.
 
 use super::{Effect, Machine};
-use crate::op::FlushKind;
+use crate::format::op::FlushKind;
 use fencepost_kernel::{Flush, HartId, StoreId, StoreInfo, Trace, TraceKind};
 use std::panic::Location;
 
