@@ -32,7 +32,7 @@ mod requested;
 pub use requested::{ENABLED, Refused, VARIABLE, names};
 use requested::{Requested, from_environment};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -75,7 +75,7 @@ pub fn on_elsewhere() {
 
 thread_local! {
     static THREAD: RefCell<Vec<Planted>> = const { RefCell::new(Vec::new()) };
-    static ASKED: RefCell<Option<BTreeSet<&'static str>>> = const { RefCell::new(None) };
+    static ASKED: RefCell<Option<BTreeMap<&'static str, &'static str>>> = const { RefCell::new(None) };
 }
 
 struct Planted {
@@ -85,13 +85,13 @@ struct Planted {
 
 /// Whether the fault with this name is on in the calling thread. Use [`planted!`](crate::planted!), which also lists the fault.
 #[inline]
-pub fn on(name: &'static str) -> bool {
-    ENABLED && ACTIVE.load(Ordering::Relaxed) != 0 && look(name)
+pub fn on(name: &'static str, breaks: &'static str) -> bool {
+    ENABLED && ACTIVE.load(Ordering::Relaxed) != 0 && look(name, breaks)
 }
 
 #[cold]
-fn look(name: &'static str) -> bool {
-    ASKED.with_borrow_mut(|asked| asked.as_mut().map(|a| a.insert(name)));
+fn look(name: &'static str, breaks: &'static str) -> bool {
+    ASKED.with_borrow_mut(|asked| asked.as_mut().map(|a| a.insert(name, breaks)));
     let everywhere = PROCESS.iter().find(|r| r.name == name);
     everywhere.inspect(|r| r.acts());
     THREAD.with_borrow_mut(|faults| {
@@ -166,9 +166,15 @@ pub fn with<R>(name: &str, f: impl FnOnce() -> R) -> (R, bool) {
 
 /// Runs `f`, and says which planted lines this thread reached meanwhile: a fault that is not among them cannot change what `f` does.
 pub fn asked<R>(f: impl FnOnce() -> R) -> (R, BTreeSet<&'static str>) {
+    let (result, rules) = rules_asked(f);
+    (result, rules.into_keys().collect())
+}
+
+/// The same with the rule that each of them breaks.
+pub fn rules_asked<R>(f: impl FnOnce() -> R) -> (R, BTreeMap<&'static str, &'static str>) {
     // Without a name, but it makes every planted line look.
     let guard = Faults::default().enter();
-    let before = ASKED.with_borrow_mut(|asked| asked.replace(BTreeSet::new()));
+    let before = ASKED.with_borrow_mut(|asked| asked.replace(BTreeMap::new()));
     let result = f();
     drop(guard);
     let names = ASKED.with_borrow_mut(|asked| std::mem::replace(asked, before));
@@ -179,7 +185,7 @@ pub fn asked<R>(f: impl FnOnce() -> R) -> (R, BTreeSet<&'static str>) {
 #[macro_export]
 macro_rules! planted {
     ($name:literal, $breaks:literal $(,)?) => {
-        $crate::fault::ENABLED && $crate::fault::on($name)
+        $crate::fault::ENABLED && $crate::fault::on($name, $breaks)
     };
 }
 

@@ -14,7 +14,7 @@
 //! | `core` | hardware threads: dispatch, reorder buffer, store queue, fences, commit | `core::Outside` |
 //! | `hierarchy` | private and shared caches, miss registers, write-back buffers, bus, cleans | `hierarchy::Outside` |
 //! | [`seam`] | what a design may be asked, and what it may do | |
-//! | `frontend` | program threads as coroutines that hand over operations | |
+//! | `frontend` | program threads as coroutines that hand over operations; dataflow threads for litmus tests | |
 //! | [`network`] | clients, links, the server's adapter | `network::Outside` |
 //! | [`memory`] | controllers, scheduling, bank timing, media | |
 //!

@@ -34,7 +34,10 @@ impl HardwareThread {
         if let Some(store) = h.stores.forwarder(addr, id).filter(|_| !skips) {
             let (deps, forwarded, from) = ([dep, store.op.dep], store.op, store.id);
             let op = h.window[at].op;
-            self.check_forwarded(out, &op, &forwarded);
+            match self.thread.is_dataflow() {
+                true => self.deliver(out, id, forwarded.value),
+                false => self.check_forwarded(out, &op, &forwarded),
+            }
             if let Some(r) = out.recorder() {
                 r.forwarded(self.id, id, deps);
                 r.order.forwarded(self.id, id, addr, from);
@@ -85,7 +88,9 @@ impl HardwareThread {
     fn perform_load(&mut self, out: &mut impl Outside, at: usize, way: WayRef, ready: Ps) {
         let (op, id) = (self.window[at].op, self.window[at].id);
         let value = op.width.extract(out.word(op.addr), op.addr.0);
-        if value != op.value && !self.rolled_back() {
+        if self.thread.is_dataflow() {
+            self.deliver(out, id, value);
+        } else if value != op.value && !self.rolled_back() {
             self.counters.races += 1;
             if let Some(r) = out.recorder() {
                 r.raced(self.id, &op);
@@ -97,6 +102,17 @@ impl HardwareThread {
         }
         out.performed(self.id, op.addr.line(), way, Access::Load);
         self.complete_load(out, at, ready);
+    }
+
+    /// Load `id` of a dataflow thread has its value: stores that need it get theirs, and dispatch goes on from here if it waited.
+    #[cold]
+    fn deliver(&mut self, out: &mut impl Outside, id: u32, value: u64) {
+        for (store, value) in self.thread.loaded(id, value) {
+            if let Some((_, s)) = self.stores.by_id(store) {
+                s.op.value = value;
+            }
+        }
+        self.dispatch_pos = self.dispatch_pos.max(out.shape().position_at(out.now()));
     }
 
     /// A load takes its value from a queued store: where both access a whole word, that is the value it was given at issue.

@@ -2,15 +2,19 @@
 //!
 //! Plain accesses act on functional memory when the program issues them, at most [`RUN_AHEAD`] operations before the
 //! hardware thread dispatches them. Locks, atomics, acquires and releases suspend the thread until the timing model performs them.
+//! Litmus tests have a front end of their own: [`Dataflow`].
 
+mod dataflow;
 mod journal;
 mod op;
 mod sim_mem;
 
+pub use dataflow::{Dataflow, Next, Step};
 pub use journal::Journal;
 pub use op::{Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
 pub use sim_mem::{SimMem, ThreadBody};
 
+use self::dataflow::Flow;
 use corosensei::{Coroutine, CoroutineResult};
 use fencepost_kernel::{Image, Outcome, Rmw};
 use std::cell::RefCell;
@@ -19,6 +23,7 @@ use std::rc::Rc;
 /// One program thread.
 pub struct Thread {
     coroutine: Option<Coroutine<Answer, Pause, ()>>,
+    flow: Option<Box<Flow>>,
     port: Rc<Port>,
     /// Operations taken out of the mailbox, oldest first; those from `next` on have not been dispatched.
     taken: Vec<Op>,
@@ -41,17 +46,51 @@ impl Thread {
         });
         Thread {
             coroutine: Some(coroutine),
+            flow: None,
             port,
             taken: Vec::with_capacity(RUN_AHEAD),
             next: 0,
         }
     }
+    /// A thread whose loads give their values when they perform.
+    pub fn dataflow(program: Box<dyn Dataflow>) -> Thread {
+        Thread {
+            coroutine: None,
+            flow: Some(Box::new(Flow {
+                program,
+                ended: false,
+                handed: 0,
+            })),
+            port: Rc::new(Port::default()),
+            taken: Vec::with_capacity(1),
+            next: 0,
+        }
+    }
     /// Whether the thread has returned.
     pub fn finished(&self) -> bool {
-        self.coroutine.is_none() && self.next == self.taken.len() && self.port.ops.borrow().is_empty()
+        let all = self.next == self.taken.len() && self.port.ops.borrow().is_empty();
+        all && self.coroutine.is_none() && self.flow.as_ref().is_none_or(|f| f.ended)
+    }
+    /// Whether loads give it their values when they perform.
+    #[inline]
+    pub fn is_dataflow(&self) -> bool {
+        self.flow.is_some()
+    }
+    /// Operation `id` of a dataflow thread read a value: the stores whose values are known by that.
+    pub fn loaded(&mut self, id: u32, value: u64) -> Vec<(u32, u64)> {
+        let mut known = Vec::new();
+        if let Some(flow) = &mut self.flow {
+            flow.program.loaded(id, value, &mut known);
+        }
+        known
     }
     /// Runs the thread until it suspends or returns, handing it `answer` if it waits for one.
     pub fn resume(&mut self, answer: Answer) {
+        if let Some(handed) = self.flow.as_ref().map(|f| f.handed) {
+            // The operation that it waited for is the last.
+            self.loaded(handed, answer.value);
+            return;
+        }
         if let Some(co) = self.coroutine.as_mut()
             && let CoroutineResult::Return(()) = co.resume(answer)
         {
@@ -84,6 +123,10 @@ impl Thread {
         }
         self.taken.clear();
         self.next = 0;
+        if let Some(flow) = &mut self.flow {
+            self.taken.extend(flow.fetch(&self.port));
+            return;
+        }
         std::mem::swap(&mut self.taken, &mut self.port.ops.borrow_mut());
     }
     /// What the atomic under way does.

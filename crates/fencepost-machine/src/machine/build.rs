@@ -6,7 +6,7 @@ use super::system::{MemoryPort, System};
 use super::threads::Rest;
 use super::workload::{RunError, Workload};
 use crate::core::{HardwareThread, Locks, Shape, TraceRecorder};
-use crate::frontend::{Journal, Thread};
+use crate::frontend::{Dataflow, Journal, Thread};
 use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
@@ -15,6 +15,21 @@ use fencepost_kernel::{HartId, Image, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// What all threads of a machine share.
+struct Shared {
+    functional: Rc<RefCell<Image>>,
+    journal: Rc<RefCell<Journal>>,
+}
+
+impl Shared {
+    fn new(work: &Workload, threads: usize) -> Shared {
+        Shared {
+            functional: Rc::new(RefCell::new(work.initial.clone().without_writers())),
+            journal: Rc::new(RefCell::new(Journal::new(threads))),
+        }
+    }
+}
 
 fn memory_port(
     name: &'static str,
@@ -46,27 +61,50 @@ impl Machine {
     ///
     /// # Errors
     /// An impossible specification, or more threads than hardware threads.
-    pub fn new(spec: &MachineSpec, design: Box<dyn Design>, work: Workload) -> Result<Machine, RunError> {
+    pub fn new(spec: &MachineSpec, design: Box<dyn Design>, mut work: Workload) -> Result<Machine, RunError> {
+        let bodies = std::mem::take(&mut work.threads);
+        let shared = Shared::new(&work, bodies.len());
+        let threads = bodies.into_iter().enumerate().map(|(i, body)| {
+            let (functional, journal) = (shared.functional.clone(), shared.journal.clone());
+            Thread::new(body, functional, journal, work.sites.clone(), i as u8)
+        });
+        let threads = threads.collect();
+        Machine::of_threads(spec, design, work, threads, shared)
+    }
+
+    /// Puts a machine together whose threads are told what their loads read when those perform; `work` has no other threads.
+    ///
+    /// # Errors
+    /// An impossible specification, or more threads than hardware threads.
+    pub fn dataflow(
+        spec: &MachineSpec,
+        design: Box<dyn Design>,
+        work: Workload,
+        threads: Vec<Box<dyn Dataflow>>,
+    ) -> Result<Machine, RunError> {
+        let shared = Shared::new(&work, threads.len());
+        let threads = threads.into_iter().map(Thread::dataflow).collect();
+        Machine::of_threads(spec, design, work, threads, shared)
+    }
+
+    fn of_threads(
+        spec: &MachineSpec,
+        design: Box<dyn Design>,
+        work: Workload,
+        threads: Vec<Thread>,
+        Shared { functional, journal }: Shared,
+    ) -> Result<Machine, RunError> {
         spec.validate()?;
-        if work.threads.len() > usize::from(spec.harts()) {
+        if threads.len() > usize::from(spec.harts()) {
             return Err(RunError::Threads {
-                threads: work.threads.len(),
+                threads: threads.len(),
                 harts: spec.harts(),
             });
         }
-        let functional = Rc::new(RefCell::new(work.initial.clone().without_writers()));
-        let journal = Rc::new(RefCell::new(Journal::new(work.threads.len())));
-        let threads = work.threads.into_iter().enumerate();
-        let threads: Vec<HardwareThread> = threads
-            .map(|(i, body)| {
-                let thread = Thread::new(body, functional.clone(), journal.clone(), work.sites.clone(), i as u8);
-                HardwareThread::new(
-                    HartId(i as u8),
-                    thread,
-                    work.warm_up,
-                    functional.clone(),
-                    journal.clone(),
-                )
+        let threads: Vec<HardwareThread> = (threads.into_iter().enumerate())
+            .map(|(i, thread)| {
+                let (functional, journal) = (functional.clone(), journal.clone());
+                HardwareThread::new(HartId(i as u8), thread, work.warm_up, functional, journal)
             })
             .collect();
         let (plan, scheduler) = (design.queue_plan(), design.scheduler());

@@ -2,6 +2,7 @@
 
 mod common;
 mod core_times;
+mod dataflow;
 mod fences;
 mod nontemporal;
 mod seam_hooks;
