@@ -33,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "fencepost-run",
         &[
             "fencepost-designs",
+            "fencepost-litmus",
             "fencepost-harness",
             "fencepost-contract",
             "fencepost-programs",
@@ -44,6 +45,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "fencepost-papers",
         &[
             "fencepost-run",
+            "fencepost-litmus",
             "fencepost-native",
             "fencepost-designs",
             "fencepost-contract",
@@ -76,7 +78,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "fencepost",
-        &["fencepost-papers", "fencepost-external", "fencepost-litmus", "fencepost-run"],
+        &[
+            "fencepost-papers",
+            "fencepost-external",
+            "fencepost-litmus",
+            "fencepost-run",
+        ],
     ),
     (
         "fencepost-py",

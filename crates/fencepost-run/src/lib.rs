@@ -8,6 +8,7 @@ mod crashes;
 #[cfg(test)]
 mod extremes;
 pub mod listing;
+pub mod litmus;
 pub mod memtrace;
 pub mod reference;
 pub mod run;
@@ -19,7 +20,8 @@ pub use base::panic_text::panic_text;
 pub use base::short::short;
 pub use base::{histogram, host, input, progress, request, source, states, store, verdict};
 pub use crashes::{check, crash, fire, judge, replay, variants};
-pub use fencepost_designs::all as designs;
+pub use fencepost_contract::ContractKind;
+pub use fencepost_designs::{DesignInfo, all as designs};
 pub use fencepost_kernel::fault;
 pub(crate) use simulated::replication;
 pub use simulated::{host_memory, kept, outcome, persist_stats, replay_key, result, simulate, sizes, witness};

@@ -1,0 +1,239 @@
+//! Litmus tests on the simulated machine: what a design shows, held against what its contract and its cores allow.
+//!
+//! A test runs on the dataflow front end, over seeds that draw placement, padding, delays and cache sizes, over media and over the
+//! design's variants, and a power failure is tried after every persist. Final states must be ones of the cores' consistency model,
+//! crash states ones of the design's contract. What is allowed and was never shown is counted and listed: hardware that shows
+//! nothing would pass otherwise.
+
+mod lower;
+mod rules;
+mod run;
+#[cfg(test)]
+mod tests;
+mod thread;
+mod way;
+
+pub use rules::{Rule, switched_off};
+pub use run::{Prepared, Ran};
+
+use crate::config::Resolved;
+use crate::error::LabError;
+use crate::request::Request;
+use fencepost_contract::ContractKind;
+use fencepost_designs::DesignInfo;
+use fencepost_designs::info::Values;
+use fencepost_litmus::{Judge, Model, Outcome, Program, crash};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Media that differ in latency and in where writes are durable.
+const MEDIA: [&str; 3] = ["pcm", "ddr3-1600", "pwq"];
+
+/// How much is tried.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Runs of a test on a design.
+    pub seeds: u64,
+    /// The machine; each design's own if `None`.
+    pub machine: Option<String>,
+    /// The medium; several if `None`.
+    pub media: Option<String>,
+    /// Settings, as `--set` takes them.
+    pub sets: Vec<String>,
+}
+
+/// States that a model or contract allows, and which of them were shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Coverage {
+    /// The model or contract.
+    pub by: &'static str,
+    /// States that it allows.
+    pub allowed: usize,
+    /// Of these, how many were shown.
+    pub shown: usize,
+    /// The others.
+    pub unseen: Vec<String>,
+    #[serde(skip)]
+    states: BTreeSet<Vec<u64>>,
+    #[serde(skip)]
+    seen: BTreeSet<Vec<u64>>,
+}
+
+/// What a design showed of a test.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// The design.
+    pub design: &'static str,
+    /// The machine.
+    pub machine: String,
+    /// Runs.
+    pub runs: u64,
+    /// Final states.
+    pub visible: Coverage,
+    /// Crash states, where the contract speaks of them: contracts that order transactions do not, and x86 contracts not on relaxed
+    /// cores. The order of persists was held against the contract in every run all the same.
+    pub crash: Option<Coverage>,
+    /// Whether the design can keep its promise here. One that cannot must be convicted.
+    pub sound: bool,
+    /// Final or crash states, or orders of persists, that are not allowed.
+    pub violations: Vec<String>,
+}
+
+/// A test cannot run on machines, or not on this one.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It asks for what machines do not have.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Something went wrong.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+}
+
+/// The configurations of a design that a sweep alternates between: media, then the design's variants and its smallest size.
+pub fn configurations(info: &'static DesignInfo, sweep: &Sweep) -> Result<Vec<Resolved>, LabError> {
+    let machine = sweep.machine.clone().unwrap_or_else(|| home(info).to_owned());
+    let resolve = |media: Option<&str>, values: Values| {
+        let mut sets = sweep.sets.clone();
+        sets.extend(values.iter().map(|(k, v)| format!("design.{k}={v}")));
+        let request = Request {
+            design: info.name.into(),
+            machine: machine.clone(),
+            media: media.map(str::to_owned),
+            sets,
+            ..Request::default()
+        };
+        Resolved::with_design(&request, info)
+    };
+    let mut list = vec![resolve(sweep.media.as_deref(), &[])?];
+    let asked = sweep.media.is_some() || !sweep.sets.is_empty();
+    if !asked {
+        list.extend(MEDIA.iter().filter_map(|m| resolve(Some(m), &[]).ok()));
+        let values = info.variants.iter().chain([&info.smallest]).filter(|v| !v.is_empty());
+        list.extend(values.filter_map(|v| resolve(None, v).ok()));
+        // What cannot keep its promise is run when it is asked for.
+        if list.iter().any(Resolved::sound) {
+            list.retain(Resolved::sound);
+        }
+    }
+    Ok(list)
+}
+
+/// The machine of a design's paper; for x86 contracts one that keeps the order of stores, which they take for granted.
+fn home(info: &DesignInfo) -> &'static str {
+    let x86 = (info.contract)(fencepost_designs::Environment::new(true, true));
+    let papers = crate::config::presets::names(crate::config::presets::Kind::Machine);
+    let own = papers.into_iter().find(|m| *m == info.paper.short);
+    match own {
+        Some("dpo") if matches!(x86, "px86" | "themis") => "themis",
+        Some(own) => own,
+        None => "dpo",
+    }
+}
+
+/// Runs a test on a design, over and over.
+///
+/// # Errors
+/// Why it cannot run.
+pub fn sweep(program: &Program<'_>, info: &'static DesignInfo, sweep: &Sweep) -> Result<Shown, Refused> {
+    if let Some(why) = way::unsupported(program) {
+        return Err(Refused::Unsupported(why.into()));
+    }
+    let configurations = configurations(info, sweep)?;
+    let first = &configurations[0];
+    let threads = program.test.threads.len();
+    if threads > usize::from(first.machine.spec.harts()) {
+        let harts = first.machine.spec.harts();
+        return Err(Refused::Unsupported(format!(
+            "{threads} threads, {harts} hardware threads"
+        )));
+    }
+    let (mut visible, mut crash) = allowed(program, first).map_err(Refused::Unsupported)?;
+    let prepared = Prepared::new(program);
+    let mut violations = Vec::new();
+    let (mut finals, mut crashes) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 0..sweep.seeds {
+        let resolved = &configurations[(seed % configurations.len() as u64) as usize];
+        let ran = prepared.run(resolved, seed)?;
+        let media = &resolved.machine.media;
+        if let Some(defect) = ran.defect {
+            let why = format!("{}, seed {seed} on {media}: {defect}", program.test.name);
+            return Err(LabError::Internal(why).into());
+        }
+        if let Some(state) = ran.state {
+            if !visible.states.contains(&state) {
+                let state = program.test.state_line(&state);
+                violations.push(format!(
+                    "seed {seed} on {media}: {state} is not allowed by {}",
+                    visible.by
+                ));
+            }
+            finals.insert(state);
+        }
+        if let Some(why) = ran.refused {
+            violations.push(format!("seed {seed} on {media}: {why}"));
+        }
+        if let Some(crash) = &crash {
+            for state in ran.crash_states.difference(&crash.states) {
+                violations.push(format!(
+                    "seed {seed} on {media}: crash state {state:?} is not allowed by {}",
+                    crash.by
+                ));
+            }
+        }
+        crashes.extend(ran.crash_states);
+    }
+    visible.count(finals, |s| program.test.state_line(s));
+    if let Some(crash) = &mut crash {
+        crash.count(crashes, |s| s.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
+    }
+    Ok(Shown {
+        design: info.name,
+        machine: first.machine.name.clone(),
+        runs: sweep.seeds,
+        sound: first.sound(),
+        visible,
+        crash,
+        violations,
+    })
+}
+
+impl Coverage {
+    fn of(by: &'static str, states: BTreeSet<Vec<u64>>) -> Coverage {
+        Coverage {
+            by,
+            allowed: states.len(),
+            shown: 0,
+            unseen: Vec::new(),
+            states,
+            seen: BTreeSet::new(),
+        }
+    }
+    /// The states that were not shown.
+    pub fn unseen_states(&self) -> BTreeSet<Vec<u64>> {
+        self.states.difference(&self.seen).cloned().collect()
+    }
+    fn count(&mut self, seen: BTreeSet<Vec<u64>>, show: impl Fn(&Vec<u64>) -> String) {
+        self.shown = self.states.intersection(&seen).count();
+        self.unseen = self.states.difference(&seen).map(show).collect();
+        self.seen = seen;
+    }
+}
+
+/// What the cores and the design may show.
+fn allowed(program: &Program<'_>, resolved: &Resolved) -> Result<(Coverage, Option<Coverage>), String> {
+    let tso = resolved.environment().tso;
+    let model = if tso { Model::Tso } else { Model::Armv7Mca };
+    let outcome = Outcome::of_program(program, model).map_err(|e| e.to_string())?;
+    let visible = Coverage::of(model.name(), outcome.states.into_iter().map(|s| s.0).collect());
+    let kind: ContractKind = resolved.contract().parse().map_err(|e| format!("{e}"))?;
+    let x86 = matches!(
+        kind,
+        ContractKind::Px86 | ContractKind::Px86Pcommit | ContractKind::Themis
+    );
+    let crash = match crash::crash(program, kind) {
+        Ok(crash) if tso || !x86 => Some(Coverage::of(Judge::Contract(kind).name(), crash.states)),
+        _ => None,
+    };
+    Ok((visible, crash))
+}

@@ -1,0 +1,153 @@
+//! Tests on machines: what is shown is allowed, much of it is shown, and broken rules are noticed.
+
+use super::{Prepared, Shown, Sweep, configurations, sweep, switched_off};
+use crate::designs;
+use fencepost_designs::DesignInfo;
+use fencepost_kernel::fault;
+use fencepost_litmus::{Program, Test, parse};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn design(name: &str) -> &'static DesignInfo {
+    designs().iter().find(|d| d.name == name).unwrap()
+}
+
+fn seeds(seeds: u64) -> Sweep {
+    Sweep {
+        seeds,
+        machine: None,
+        media: None,
+        sets: Vec::new(),
+    }
+}
+
+/// A test of the project, by its path from the folder of all crates.
+fn read(path: &str) -> Test {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    parse(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn on(path: &str, info: &'static DesignInfo, tried: &Sweep) -> Shown {
+    let test = read(path);
+    let program = Program::new(&test).unwrap();
+    sweep(&program, info, tried).unwrap_or_else(|e| panic!("{} on {}: {e}", test.name, info.name))
+}
+
+const SB: &str = "../litmus/X86/SB+pos.litmus";
+const SB_FENCED: &str = "../litmus/X86/SB+mfences.litmus";
+const MP: &str = "../litmus/X86/MP+pos.litmus";
+const MP_ADDR: &str = "../litmus/ARM/MP+dmb+addr.litmus";
+const LB: &str = "../litmus/ARM/LB+pos.litmus";
+const ISA2: &str = "fencepost-papers/litmus/figure-1.litmus";
+const IRIW: &str = "fencepost-papers/litmus/IRIW.litmus";
+const P04: &str = "../litmus/persistency/P04.litmus";
+const P05: &str = "../litmus/persistency/P05.litmus";
+const P07: &str = "../litmus/persistency/P07.litmus";
+const P13: &str = "../litmus/persistency/P13.litmus";
+
+#[test]
+fn no_design_shows_what_is_not_allowed_and_each_shows_something() {
+    for info in designs() {
+        for text in [SB, SB_FENCED, MP, MP_ADDR, LB, ISA2, IRIW, P05, P07, P13] {
+            let shown = on(text, info, &seeds(8));
+            if shown.sound {
+                assert!(shown.violations.is_empty(), "{}: {:?}", info.name, shown.violations);
+            }
+            assert!(shown.visible.shown > 0);
+            assert!(shown.crash.is_none_or(|c| c.shown > 0));
+        }
+    }
+}
+
+#[test]
+fn cores_are_as_weak_as_their_model_and_no_weaker() {
+    // A relaxed core reorders stores and loads; one that keeps the order of stores lets loads pass them and nothing else.
+    let shown = |text, design_name| {
+        let v = on(text, design(design_name), &seeds(200)).visible;
+        (v.by, v.shown, v.allowed)
+    };
+    assert_eq!(shown(SB, "themis"), ("tso", 4, 4));
+    assert_eq!(shown(SB, "delegated"), ("armv7-mca", 4, 4));
+    assert_eq!(shown(MP, "themis"), ("tso", 3, 3));
+    assert_eq!(shown(MP, "delegated"), ("armv7-mca", 4, 4));
+    // The address depends on the load, and the writer has a fence.
+    assert_eq!(shown(MP_ADDR, "delegated"), ("armv7-mca", 3, 3));
+    assert_eq!(shown(SB_FENCED, "themis"), ("tso", 3, 3));
+    // Stores leave after every load before them: what the model allows beyond that is not in this hardware.
+    let (_, shown, allowed) = shown(LB, "delegated");
+    assert_eq!((shown, allowed), (3, 4));
+}
+
+#[test]
+fn a_broken_rule_is_noticed() {
+    if !fault::ENABLED {
+        return;
+    }
+    // By the outcome, and by the watch on program order, which sees it first.
+    for (name, text, info) in [
+        ("core.load-passes-fence", SB_FENCED, "delegated"),
+        ("core.tso-store-passes-store", MP, "themis"),
+    ] {
+        let test = read(text);
+        let program = Program::new(&test).unwrap();
+        let (swept, _) = fault::with(name, || sweep(&program, design(info), &seeds(100)));
+        let noticed = swept.unwrap_err().to_string();
+        assert!(noticed.contains("breaks program order"), "{name}: {noticed}");
+        let prepared = Prepared::new(&program);
+        let resolved = &configurations(design(info), &seeds(1)).unwrap()[0];
+        let states = |seed| prepared.run(resolved, seed).unwrap().state;
+        let (shown, _) = fault::with(name, || (0..200).filter_map(states).collect::<BTreeSet<_>>());
+        let sound: BTreeSet<_> = (0..200).filter_map(states).collect();
+        assert!(!shown.is_subset(&sound), "{name}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_broken_promise_is_noticed() {
+    let ignoring = Sweep {
+        sets: ["design.fault=drain-ignores-dependences", "design.path_slot=200ns"]
+            .map(str::to_owned)
+            .into(),
+        ..seeds(100)
+    };
+    let shown = on(IRIW, design("delegated"), &ignoring);
+    assert!(
+        shown.violations.iter().any(|v| v.contains("crash state")),
+        "{:?}",
+        shown.violations
+    );
+    // A flush and a fence are not enough where a write is durable only at the device.
+    let device = Sweep {
+        sets: vec!["pm.controller.durable_at=device".into()],
+        ..seeds(20)
+    };
+    let shown = on(P05, design("so-adr"), &device);
+    assert!(!shown.sound && !shown.violations.is_empty());
+}
+
+#[test]
+fn what_the_hardware_never_shows_it_shows_without_its_rule() {
+    if !fault::ENABLED {
+        return;
+    }
+    // The contract lets y be durable without x as long as no fence follows the flush; the hardware sends x when the flush acts.
+    let test = read(P04);
+    let program = Program::new(&test).unwrap();
+    let (info, tried, state) = (design("themis"), seeds(300), vec![0, 1]);
+    let shown = sweep(&program, info, &tried).unwrap();
+    assert_eq!(shown.crash.unwrap().unseen_states(), BTreeSet::from([state.clone()]));
+    let rules = switched_off(&program, info, &tried, BTreeSet::from([state.clone()])).unwrap();
+    let [rule] = &rules[..] else { panic!("{rules:?}") };
+    assert_eq!((&rule.state, &*rule.fault), (&state, "core.flush-not-sent"));
+    assert!(!rule.breaks.is_empty());
+}
+
+#[test]
+fn tests_that_no_machine_runs_are_refused_with_the_reason() {
+    let text = "AArch64 X\n{ 0:X1=x; }\nP0;\n LDXR W0,[X1];\n STXR W2,W0,[X1];\nexists (0:X2=0)";
+    let test = parse(text).unwrap();
+    let program = Program::new(&test).unwrap();
+    let refused = sweep(&program, design("delegated"), &seeds(1)).unwrap_err();
+    assert!(refused.to_string().contains("exclusive"), "{refused}");
+}
