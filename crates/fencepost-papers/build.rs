@@ -1,4 +1,4 @@
-//! Embeds the experiments, so that the command works wherever the binary lies.
+//! Embeds the experiments and the litmus tests of their statements, so that the command works wherever the binary lies.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut files = Vec::new();
     walk(&here.join("experiments"), "experiments", &mut files)?;
+    walk(&here.join("litmus"), "litmus", &mut files)?;
     files.sort();
     let mut code = String::from("&[\n");
     for (name, path) in files {
@@ -31,7 +32,7 @@ fn walk(dir: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Resul
         let name = format!("{name}/{file}");
         if path.is_dir() {
             walk(&path, &name, files)?;
-        } else if name.ends_with(".toml") || name.ends_with(".csv") {
+        } else if [".toml", ".csv", ".litmus"].iter().any(|e| name.ends_with(e)) || file.starts_with('@') {
             files.push((name, path));
         }
     }

@@ -2,7 +2,7 @@
 
 pub mod claims;
 pub mod diagnostics;
-mod embedded;
+pub(crate) mod embedded;
 pub mod engine;
 mod histograms;
 pub mod implied;

@@ -9,7 +9,7 @@ mod wire_judge;
 
 pub use fencepost_native::{
     Calibration, ClientsPlan, FlushWith, KillReport, MOST_CHANNELS, NativeError, ProtocolTimes, RunReport, ServerPlan,
-    Times, Variant, WireKills, WireProtocol, WireTransport, remove_temporary_files,
+    Times, Variant, WireKills, WireProtocol, WireTransport, litmus, remove_temporary_files, run_litmus,
 };
 pub use machine_file::{Calibrated, Simulates, calibrate};
 pub use runs::{DESIGN, NativeRequest, killed, native, until_killed};
