@@ -7,6 +7,7 @@
 //! Only x86-64 Linux has the instructions and the mappings. Elsewhere the crate compiles, and every call is refused with the reason.
 
 mod error;
+pub mod litmus;
 pub mod record;
 mod report;
 mod wire;
@@ -24,8 +25,8 @@ pub use wire::{
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use x86::{
-    Children, Judge, calibrate, clflush_and_mfence, flush_instruction, logged_stores, remove_temporary_files,
-    wire_clients, wire_killed, wire_server, wire_timed,
+    Children, Judge, calibrate, clflush_and_mfence, flush_instruction, litmus::litmus as run_litmus, logged_stores,
+    remove_temporary_files, wire_clients, wire_killed, wire_server, wire_timed,
 };
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(test)))]
 pub use x86::{killed, run, until_killed};
@@ -40,6 +41,13 @@ mod elsewhere {
 
     /// The flush instruction that this CPU has. Never here.
     pub fn flush_instruction(_: &[FlushWith]) -> Result<&'static str, NativeError> {
+        Err(NativeError::Host)
+    }
+    /// Runs a litmus test. Refused here.
+    pub fn run_litmus(
+        _: &crate::litmus::Litmus,
+        _: u32,
+    ) -> Result<std::collections::BTreeMap<crate::litmus::Left, u64>, NativeError> {
         Err(NativeError::Host)
     }
     /// Times a program. Refused here.

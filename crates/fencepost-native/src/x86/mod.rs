@@ -12,6 +12,7 @@ pub mod file;
 mod instructions;
 #[cfg(not(test))]
 mod kill;
+pub mod litmus;
 pub mod mapping;
 pub mod memory;
 mod parent;
