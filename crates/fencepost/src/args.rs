@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::external_args::{ExternalArgs, RecordArgs};
+pub use crate::litmus_args::LitmusArgs;
 use crate::native_args::NativeArgs;
 mod config;
 mod grain;
@@ -100,6 +101,9 @@ pub enum Command {
     )]
     Native(NativeArgs),
     /// What memory models and crash contracts allow of tiny programs, in herd's format.
+    #[command(
+        after_help = "Examples:\n  fencepost litmus litmus/X86/SB+pos.litmus\n  fencepost litmus --between px86,rcbsp\n  fencepost litmus litmus/persistency -d all"
+    )]
     Litmus(LitmusArgs),
     /// How to cite a design.
     #[command(after_help = "Example:\n  fencepost cite themis")]
@@ -244,21 +248,6 @@ pub struct Work {
     /// Measure this many cycles of a core instead of all operations, of which there must be enough. Not with --check.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cycles: Option<u64>,
-}
-
-/// `litmus`.
-#[derive(Args, Debug)]
-pub struct LitmusArgs {
-    /// Tests: .litmus files, folders with such files, or @FILE, which lists paths relative to its own folder.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Models (sc, tso, armv7-mca, armv7, aarch64, ppc) and crash contracts (`fencepost list contracts`), separated by commas.
-    /// Default: the model of the test's instruction set.
-    #[arg(long, value_delimiter = ',', value_name = "MODEL")]
-    pub model: Vec<String>,
-    /// List every final state and every crash state.
-    #[arg(long)]
-    pub states: bool,
 }
 
 /// `compare`.

@@ -8,6 +8,7 @@ mod external_args;
 mod faults;
 mod interrupt;
 mod layout;
+mod litmus_args;
 mod native_args;
 mod net_args;
 mod output;

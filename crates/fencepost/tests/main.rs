@@ -5,6 +5,7 @@ mod checking;
 mod cli;
 mod common;
 mod hard_use;
+mod litmus;
 mod native;
 mod native_net;
 mod resuming;

@@ -1,6 +1,7 @@
 //! `litmus`.
 
-use super::litmus_files;
+use super::litmus_files::{LARGEST, each};
+use super::{litmus_files, litmus_machine, litmus_make, litmus_native};
 use crate::args::LitmusArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
@@ -8,12 +9,7 @@ use fencepost_litmus::{Judge, Judged, Program, Test, parse};
 use fencepost_run::{BadInput, LabError, input};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A test's largest size in bytes. Corpora have a few KiB.
-const LARGEST: u64 = 1 << 20;
+use std::path::Path;
 
 /// One verdict, or why there is none.
 #[derive(Serialize)]
@@ -73,10 +69,28 @@ struct Crash {
 
 /// Judges tests by models and contracts.
 pub fn litmus(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
+    if let Some(folder) = &args.generate {
+        return litmus_make::generate(folder, args, out);
+    }
+    if let Some(pair) = &args.between {
+        return litmus_make::tell_apart(pair, args.output.as_deref(), out);
+    }
+    if args.promote {
+        return litmus_make::promote_all(args, out);
+    }
+    if let Some(target) = &args.picture {
+        return litmus_make::draw(args, target, out);
+    }
+    if !args.design.is_empty() {
+        return litmus_machine::run(args, out);
+    }
+    if args.native {
+        return litmus_native::run(args, out);
+    }
     let judges: Vec<Judge> = args.model.iter().map(|m| judge(m)).collect::<Result<_, _>>()?;
     let files = litmus_files::tests(&args.files)?;
     let states = args.states || files.len() == 1 && !out.json;
-    let records = judge_all(&files, &judges, args.states || states);
+    let records = each(&files, |file| judge_file(file, &judges, args.states || states));
     out.document(&records, || text(&records, states))?;
     let read = records.iter().any(|r| r.skipped.is_none());
     if !read && files.len() == records.len() {
@@ -96,35 +110,6 @@ fn judge(name: &str) -> Result<Judge, LabError> {
         .map_err(|_| BadInput::unknown("model", name, known.iter().copied()).into())
 }
 
-/// Tests are independent: every core takes the next one.
-fn judge_all(files: &[PathBuf], judges: &[Judge], states: bool) -> Vec<Record> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Vec<Record>)>> = Mutex::new(Vec::new());
-    let work = || {
-        let mut mine = Vec::new();
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(i) else { break };
-            mine.push((i, judge_file(file, judges, states)));
-        }
-        if let Ok(mut done) = done.lock() {
-            done.extend(mine);
-        }
-    };
-    let cores = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(files.len());
-    std::thread::scope(|scope| {
-        (1..cores).for_each(|_| {
-            scope.spawn(work);
-        });
-        work();
-    });
-    let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|d| d.0);
-    done.into_iter().flat_map(|d| d.1).collect()
-}
-
 fn judge_file(file: &Path, judges: &[Judge], states: bool) -> Vec<Record> {
     let skipped = |name: Option<String>, model, why: String| Record {
         file: file.display().to_string(),
@@ -141,8 +126,15 @@ fn judge_file(file: &Path, judges: &[Judge], states: bool) -> Vec<Record> {
         Ok(test) => test,
         Err(e) => return vec![skipped(None, None, e.to_string())],
     };
-    let default = [Judge::of(test.arch)];
-    let judges = if judges.is_empty() { &default } else { judges };
+    // A test that says what it expects is asked about that.
+    let mut default: Vec<Judge> = Judge::names()
+        .into_iter()
+        .filter_map(|n| test.expects(n).then(|| n.parse().ok())?)
+        .collect();
+    if default.is_empty() {
+        default.push(Judge::of(test.arch));
+    }
+    let judges = if judges.is_empty() { &default[..] } else { judges };
     let program = match Program::new(&test) {
         Ok(program) => program,
         Err(e) => return vec![skipped(Some(test.name.clone()), None, e.to_string())],

@@ -8,6 +8,10 @@ mod judge;
 mod lists;
 mod litmus;
 mod litmus_files;
+mod litmus_machine;
+mod litmus_make;
+mod litmus_native;
+mod litmus_translate;
 mod native;
 mod native_machine;
 mod native_net;
@@ -44,7 +48,7 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Record(args) => external::record(args, out),
         Command::Native(args) => native::native(args, out),
         Command::Litmus(args) => {
-            let _shown = Waiting::new(out, "litmus", None);
+            let _shown = Waiting::new(out, "litmus", None, &CrashPoints::default());
             litmus::litmus(args, out)
         }
         Command::Cite { design } => lists::cite(design, out),
