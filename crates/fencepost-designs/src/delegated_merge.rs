@@ -27,7 +27,9 @@
 //! The lingering filters are ours: without them a core whose pointer is behind could persist too early after reading what
 //! followed a drained FENCE. With more lingering FENCEs than `fences`, the two oldest share one pair (more order, never less).
 
-use crate::delegated::{Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked, dialect, merge_cost};
+use crate::delegated::{
+    Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked_without_gathering, dialect, merge_cost,
+};
 use crate::info::{DesignInfo, Honours, Promise, configure};
 use crate::so::DPO;
 use fencepost_kernel::params::Params as _;
@@ -50,7 +52,13 @@ pub const INFO: DesignInfo = DesignInfo {
     params: DelegatedParams::fields,
     variants: VARIANTS,
     smallest: SMALLEST,
-    build: |values, shape| Ok(Box::new(Delegated::new(checked(configure(values)?)?, shape, true))),
+    build: |values, shape| {
+        Ok(Box::new(Delegated::new(
+            checked_without_gathering(configure(values)?)?,
+            shape,
+            true,
+        )))
+    },
     cost: |values, shape| Ok(merge_cost(&configure(values)?, shape)),
     faults: FAULTS,
     log: None,

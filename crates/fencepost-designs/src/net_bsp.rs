@@ -35,7 +35,9 @@
 //! Recognising what was applied before is ours; the paper says only that an aborted transaction is persisted again.
 
 use crate::broi::{self, Broi, BroiParams, Schedules};
-use crate::delegated::{Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked, dialect, merge_cost};
+use crate::delegated::{
+    Delegated, DelegatedParams, FAULTS, SMALLEST, VARIANTS, checked_without_gathering, dialect, merge_cost,
+};
 use crate::info::{
     Conviction, CostItem, DesignInfo, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Scenario,
     Values, configure,
@@ -75,7 +77,7 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Values of the server and of its persist buffers.
 fn parts(values: ParamValues<'_>) -> Result<(ServerParams, DelegatedParams), ParamError> {
     let (server, buffers) = values.iter().cloned().partition::<Vec<_>, _>(|v| v.0 == "server");
-    Ok((configure(&server)?, checked(configure(&buffers)?)?))
+    Ok((configure(&server)?, checked_without_gathering(configure(&buffers)?)?))
 }
 /// Every variant of delegated ordering, and the other server.
 pub(crate) const SERVERS: &[Values] = &[

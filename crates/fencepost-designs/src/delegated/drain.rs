@@ -3,29 +3,46 @@
 use super::buffer::Kind;
 use super::front::Front;
 use super::mechanism::{Delegated, QUEUE};
-use super::params::Fault;
+use super::params::{EpochRule, Fault};
 use super::port::PortId;
 use fencepost_kernel::{Ps, WriteCause};
 use fencepost_machine::seam::{Cx, Epoch, Write};
 
 impl Delegated {
     /// Buffers whose oldest entry can drain, a bit each: a FENCE takes no entry of the controller.
-    fn ready(&self) -> u64 {
+    fn ready(&self, gathers: bool) -> u64 {
         let Front { tracker, path, .. } = &self.front;
-        match path.refuses(QUEUE) {
-            true => tracker.free_heads() & tracker.fence_heads(),
-            false => tracker.free_heads(),
+        let (free, fences) = (tracker.free_heads(), tracker.fence_heads());
+        let persists = match path.refuses(QUEUE) {
+            true => 0,
+            false => free & !fences,
+        };
+        match gathers {
+            false => persists | free & fences,
+            true if self.leaving & free != 0 => self.leaving & free,
+            // Refused persists are persists still: no FENCE leaves before them.
+            true if free & !fences != 0 => persists,
+            true => free & fences,
         }
+    }
+    /// Whether FENCEs wait for persists of other buffers; where the queue keeps no epochs there is nothing to gather.
+    fn gathers(&self, cx: &dyn Cx) -> bool {
+        self.params.epoch_rule == EpochRule::Gather && !cx.durable_on_accept()
     }
     /// Asks for a slot on the path, if something can drain and none was asked for.
     pub(super) fn schedule(&mut self, cx: &mut dyn Cx) {
-        let ready = self.ready();
+        let ready = self.ready(self.gathers(cx));
         self.front.ask_for_slot(cx, ready);
     }
     /// A slot of the path: one entry drains.
     pub(super) fn slot(&mut self, cx: &mut dyn Cx) {
         self.front.path.slot_came();
-        while let Some(port) = self.front.pick(self.ready()) {
+        let gathers = self.gathers(cx);
+        while let Some(port) = self.front.pick(self.ready(gathers)) {
+            if gathers && self.leaving == 0 {
+                self.leaving = self.front.tracker.free_heads() & self.front.tracker.fence_heads() & self.ready(true);
+            }
+            self.leaving &= !(1 << port.0);
             if self.drain_head(cx, port) {
                 self.front.took_slot(cx, port);
                 self.front.update_block(cx, port);

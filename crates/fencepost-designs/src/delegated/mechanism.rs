@@ -20,6 +20,8 @@ pub struct Delegated {
     pub(super) params: DelegatedParams,
     /// The buffers, one per core and network channel.
     pub front: Front,
+    /// FENCEs that leave together, of which some have left: the buffers of the others, a bit each.
+    pub(super) leaving: u64,
     protocol: Option<Protocol>,
 }
 
@@ -33,6 +35,7 @@ impl Delegated {
         let ports = Ports::new(shape, BufferPer::Core, shape.channels);
         Delegated {
             front: Front::new(&params, ports, shape.harts, merge),
+            leaving: 0,
             protocol: None,
             params,
         }

@@ -19,7 +19,9 @@
 //! volatile lines too; two Bloom filters per FENCE remember that. The requester gathers ids in AccumDP and gives
 //! them to its next persist or FENCE; per core the newer id replaces the older. *Drain*: in order per core, once
 //! every dependence of the oldest entry has drained; one entry per bus slot, arbitrated, seen by all ports, which drop
-//! the id. A drained FENCE of any core closes the open epoch of the write queue; adjacent FENCEs make one boundary.
+//! the id. A drained FENCE of any core closes the open epoch of the write queue; adjacent FENCEs make one boundary. With
+//! `epoch_rule = gather` a FENCE drains only when no persist of any buffer can, and the FENCEs that then stand at the heads leave
+//! together, so that unordered epochs of different buffers join one. Where the queue keeps no epochs, FENCEs drain in their turn.
 //! `DSB` is the explicit drain: it passes as a FENCE and returns when every persist drained up to then is durable.
 //!
 //! Why copying the *whole* line is sound: words of the line that other cores stored came with it over the bus, and that
@@ -49,7 +51,8 @@
 //! FENCEs that it received, by one more pair of filters and one more register; `forward = false` is the literal text.
 //! Persist-only dependences are not handed on in this way (`x` | `v = x` | `s = v; FENCE; y` may persist y first):
 //! the paper's prose would order them, its hardware and the relational contract do not. Latency, rate and arbitration of
-//! the persist path and the hash functions of the filters are ours. An entry drains at the earliest one bus slot after
+//! the persist path and the hash functions of the filters are ours. So is how `gather` joins epochs: the text says that they
+//! join, not how long a FENCE waits for that; a core that stores without a FENCE for ever would hold up the FENCEs of others. An entry drains at the earliest one bus slot after
 //! it was made. Non-temporal stores are stores. `DMB ST`, `sfence` and `mfence` are full FENCEs.
 
 mod buffer;
@@ -77,8 +80,8 @@ pub use deps::{Deps, Seq};
 pub use explicit::ExplicitDrains;
 pub use filter::{AccessSets, Bloom};
 pub use mechanism::Delegated;
-pub(crate) use params::checked;
-pub use params::{Arbitration, DelegatedParams, Fault};
+pub use params::{Arbitration, DelegatedParams, EpochRule, Fault};
+pub(crate) use params::{checked, checked_without_gathering};
 pub use port::{BufferPer, PortId, Ports};
 pub use tracker::{Stored, Tracker};
 
@@ -103,7 +106,7 @@ pub const INFO: DesignInfo = DesignInfo {
     },
     sound: |_| true,
     params: DelegatedParams::fields,
-    variants: VARIANTS,
+    variants: RULES,
     smallest: SMALLEST,
     build: |values, shape| Ok(Box::new(Delegated::new(checked(configure(values)?)?, shape, false))),
     cost: |values, shape| Ok(cost::storage(&configure(values)?, shape, false)),
@@ -118,6 +121,17 @@ pub(crate) const VARIANTS: &[Values] = &[
     &[("path_slot", "40ns")],
     &[("path_slot", "0ns")],
     &[("fences", "1")],
+];
+/// The same, with both epoch rules of this design.
+const RULES: &[Values] = &[
+    &[("arbitration", "oldest-first")],
+    &[("ordered_issue", "true")],
+    &[("path_slot", "40ns")],
+    &[("path_slot", "0ns")],
+    &[("fences", "1")],
+    &[("epoch_rule", "gather")],
+    &[("epoch_rule", "gather"), ("ordered_issue", "true")],
+    &[("epoch_rule", "gather"), ("path_slot", "40ns")],
 ];
 /// One entry, one FENCE, the smallest filters.
 pub(crate) const SMALLEST: Values = &[

@@ -13,6 +13,15 @@ fencepost_kernel::param_enum! {
     }
 }
 fencepost_kernel::param_enum! {
+    /// When a FENCE drains, which closes the open epoch for all cores.
+    pub enum EpochRule {
+        /// In its turn, as a persist does.
+        CloseAny = "close-any",
+        /// When no persist of any buffer can drain; the FENCEs that stand at the heads then leave together.
+        Gather = "gather",
+    }
+}
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum Fault {
         /// The mechanism as described.
@@ -72,6 +81,8 @@ fencepost_kernel::params! {
         path_slot: Ps = Ps::from_ns(1),
         /// Who drains next (ours).
         arbitration: Arbitration = Arbitration::RoundRobin,
+        /// When a FENCE drains (one epoch pointer per core, as merging epochs have it, closes none for others).
+        epoch_rule: EpochRule = EpochRule::CloseAny,
         /// Let an epoch issue before its predecessor is durable if none of its writes can complete first.
         ordered_issue: bool = false,
         /// Hand on received FENCE dependences through volatile lines (ours; false is the paper's text).
@@ -97,5 +108,16 @@ pub(crate) fn checked(params: DelegatedParams) -> Result<DelegatedParams, ParamE
         }
         p if p.filter_hashes == 0 => bad("filter_hashes", "a filter needs at least 1 hash function"),
         _ => Ok(params),
+    }
+}
+
+/// The same, for a mechanism whose FENCEs close no epoch for others: there is nothing to gather for.
+pub(crate) fn checked_without_gathering(params: DelegatedParams) -> Result<DelegatedParams, ParamError> {
+    match params.epoch_rule {
+        EpochRule::CloseAny => checked(params),
+        EpochRule::Gather => Err(ParamError::Value {
+            name: "epoch_rule".into(),
+            why: "merging epochs gather nothing: a FENCE closes no epoch for other cores".into(),
+        }),
     }
 }

@@ -234,3 +234,73 @@ fn merged_epochs_remember_drained_fences() {
     b.settle(&mut dice);
     assert!(b.drain(&mut dice));
 }
+
+/// The epochs of persists, by line, once two cores with epochs of different length have drained.
+fn epochs_of_two_cores(epoch_rule: crate::delegated::EpochRule) -> Vec<u64> {
+    let mut b = bench_with(&DelegatedParams { epoch_rule, ..slow() }, 2, 64);
+    // Core 0: 0 FENCE 1 FENCE 2; core 1: 10 11 12 FENCE 13.
+    for (core, lines) in [(0, &[0, 100, 1, 100, 2][..]), (1, &[10, 11, 12, 100, 13][..])] {
+        for line in lines {
+            if *line == 100 {
+                b.fence(core);
+            } else {
+                b.store(core, pm_line(*line), 0, 1);
+            }
+        }
+    }
+    b.run_for(Ps::from_ns(2000));
+    assert!(b.design.front.tracker.is_empty());
+    let mut of: Vec<_> = (b.cx.writes.iter())
+        .map(|w| (w.write.line, w.write.epoch.expect("epoch").0))
+        .collect();
+    of.sort();
+    of.iter().map(|p| p.1).collect()
+}
+
+/// In their turns the FENCEs of either core cut the other's epoch; gathered, unordered epochs join one, and every FENCE still
+/// closes it for both.
+#[test]
+fn fences_gather_the_epochs_of_all_buffers() {
+    use crate::delegated::EpochRule;
+    assert_eq!(epochs_of_two_cores(EpochRule::CloseAny), [0, 1, 2, 0, 1, 1, 2]);
+    assert_eq!(epochs_of_two_cores(EpochRule::Gather), [0, 1, 2, 0, 0, 0, 1]);
+}
+
+/// A refused persist is a persist still: no FENCE leaves before it.
+#[test]
+fn gathering_fences_wait_for_refused_persists() {
+    let params = DelegatedParams {
+        epoch_rule: crate::delegated::EpochRule::Gather,
+        ..slow()
+    };
+    let mut b = bench_with(&params, 2, 1);
+    b.store(0, pm_line(0), 0, 1);
+    b.store(0, pm_line(1), 0, 1);
+    b.fence(1);
+    b.run_for(Ps::from_ns(1000));
+    assert_eq!((b.entries(0).len(), b.entries(1).len()), (1, 1));
+    let id = b.candidates()[0];
+    b.write_to_device(id);
+    b.run_for(Ps::from_ns(1000));
+    assert_eq!((b.entries(0).len(), b.entries(1).len()), (0, 0));
+    let epochs: Vec<_> = b.cx.writes.iter().map(|w| w.write.epoch).collect();
+    assert_eq!(epochs, [Some(Epoch(0)); 2]);
+}
+
+/// Without epochs in the queue a FENCE has nothing to gather for and drains in its turn.
+#[test]
+fn a_durable_queue_gathers_nothing() {
+    let params = DelegatedParams {
+        epoch_rule: crate::delegated::EpochRule::Gather,
+        ..slow()
+    };
+    let mut b = bench_with(&params, 2, 64);
+    b.cx.durable_on_accept = true;
+    for line in 0..4 {
+        b.store(0, pm_line(line), 0, 1);
+    }
+    b.fence(1);
+    b.one_slot();
+    b.one_slot();
+    assert_eq!((b.entries(0).len(), b.entries(1).len()), (3, 0));
+}

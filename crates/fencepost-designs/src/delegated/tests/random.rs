@@ -3,7 +3,7 @@
 
 use super::oracle::first_violation;
 use super::*;
-use crate::delegated::{Arbitration, Fault};
+use crate::delegated::{Arbitration, EpochRule, Fault};
 use crate::testkit::{Mini, Op, Order, dram_line, pm_line, random_programs};
 use fencepost_contract::{ConformReport, ContractKind, Demands, conform};
 use fencepost_kernel::Stream;
@@ -75,6 +75,9 @@ fn never_accused_and_never_stuck() {
         s.queue = [64, 1, 3][(seed / 6 % 3) as usize];
         (s.cores, s.harts_per_core) = [(3, 1), (2, 2), (4, 1)][(seed / 18 % 3) as usize];
         s.params.path_slot = Ps([30_000, 0, 1_000][(seed / 5 % 3) as usize]);
+        if seed % 4 == 0 {
+            s.params.epoch_rule = EpochRule::Gather;
+        }
         s.params.arbitration = if seed % 5 == 0 {
             Arbitration::OldestFirst
         } else {
