@@ -16,6 +16,8 @@ pub struct Settings {
     pub ops: u32,
     /// Seed of every random choice of the program.
     pub seed: u64,
+    /// Bytes by which each thread's log begins later than a multiple of a page after the log of the thread before it; whole lines.
+    pub log_stagger: u64,
     /// Logging scheme, where the dialect leaves logging to software.
     pub scheme: Scheme,
     /// The correct program or a deliberate mistake.
@@ -32,6 +34,7 @@ impl Default for Settings {
             threads: 1,
             ops: 1000,
             seed: 1,
+            log_stagger: 0,
             scheme,
             variant,
             params: Vec::new(),

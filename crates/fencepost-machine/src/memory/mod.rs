@@ -45,7 +45,8 @@ pub use preset::{Mark, MediaPreset, Origin};
 pub use request::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 pub use schedule::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 pub use spec::{
-    ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, WritePolicy,
+    ControllerSpec, DurableAt, DurableOverride, Mapping, MediaSpec, PagePolicy, SlotFreed, SpecError, StoredAt,
+    WritePolicy,
 };
 pub use stats::MemStats;
 pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};

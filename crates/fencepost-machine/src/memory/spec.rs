@@ -27,6 +27,16 @@ fencepost_kernel::param_enum! {
 }
 
 fencepost_kernel::param_enum! {
+    /// When a write counts as stored.
+    pub enum StoredAt {
+        /// At the end of its pulse.
+        Pulse = "pulse",
+        /// When its data has crossed the bus, as simulators of DRAM count: optimistic where the array is slower.
+        Burst = "burst",
+    }
+}
+
+fencepost_kernel::param_enum! {
     /// Where durability starts.
     pub enum DurableAt {
         /// In the medium.
@@ -141,6 +151,8 @@ fencepost_kernel::params! {
         write_pulse: Ps = Ps(0),
         /// When a bank writes its array, and what waits for it.
         writes: WritePolicy = WritePolicy::Through,
+        /// When a write counts as stored: what waits for it goes on, and it is durable.
+        stored_at: StoredAt = StoredAt::Pulse,
         /// Writes that the module of a channel may hold before its banks have stored them, where `writes` is `buffered`.
         write_buffer: u16 = 128,
         /// Where durability starts.

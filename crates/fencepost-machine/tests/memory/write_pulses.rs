@@ -144,3 +144,26 @@ fn epochs_of_buffered_writes_wait_for_durability_even_if_issue_alone_is_ordered(
         "an idle bank must not overtake a busy one"
     );
 }
+
+/// Counted at the burst, a write is durable a pulse earlier, and the bank is as busy as before.
+#[test]
+fn a_write_may_count_as_stored_at_its_burst() {
+    use fencepost_machine::memory::StoredAt;
+    for policy in [WritePolicy::Through, WritePolicy::RowBuffer] {
+        let time = |stored_at: StoredAt| {
+            let media = MediaSpec {
+                stored_at,
+                ..pcm(policy)
+            };
+            let mut h = harness(&media);
+            let w = h.write(0, write(at(0, 2, 0), 1, None));
+            h.run_until(1_000);
+            let r = h.read(2_000, at(0, 3, 0));
+            h.finish();
+            (h.durable_time(w), h.read_time(r))
+        };
+        let (pulse, burst) = (time(StoredAt::Pulse), time(StoredAt::Burst));
+        assert_eq!(pulse.0, burst.0 + 150_000, "the pulse of 150 ns");
+        assert_eq!(pulse.1, burst.1, "another row waits for the pulse in both");
+    }
+}

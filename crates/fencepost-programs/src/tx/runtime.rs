@@ -44,7 +44,7 @@ impl Runtime {
             Scheme::RedoBlock => blocks::log_bytes(stores),
             _ => RECORDS + stores * 64,
         };
-        let log_bytes = records.max(PAGE).next_multiple_of(PAGE);
+        let log_bytes = records.max(PAGE).next_multiple_of(PAGE) + s.log_stagger.next_multiple_of(LINE_BYTES);
         let logs = layout.pm_aligned(log_bytes * u64::from(s.threads), PAGE);
         Runtime {
             scheme: s.scheme,
@@ -91,5 +91,27 @@ impl Runtime {
         };
         let all = [log, self.pool.span()].into_iter().chain(data);
         all.filter(|s| s.len > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Logs begin on pages of their own, or as much later as the stagger says, and never overlap.
+    #[test]
+    fn logs_begin_as_far_apart_as_asked() {
+        for (stagger, apart) in [(0, 4096), (256, 4352), (1, 4160), (4096, 8192)] {
+            let settings = Settings {
+                threads: 4,
+                log_stagger: stagger,
+                ..Settings::default()
+            };
+            let mut layout = Layout::default();
+            let pool = Pool::new(&mut layout, settings.threads, 64, 0);
+            let rt = Runtime::new(&mut layout, &settings, Coupling::Auto, 4, pool);
+            let starts: Vec<u64> = (0..4).map(|t| rt.log(t).0 - rt.log(0).0).collect();
+            assert_eq!(starts, [0, apart, 2 * apart, 3 * apart]);
+        }
     }
 }

@@ -49,6 +49,7 @@ fn cost(program: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)])
 fn costs(program: &str, scheme: Scheme, dialect: Dialect, params: &[(&str, Raw)], ops: u32) -> (Cost, usize) {
     let params = params.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
     let s = Settings {
+        log_stagger: 0,
         threads: 1,
         ops,
         seed: 1,

@@ -6,6 +6,7 @@ use super::paths;
 use super::presets::{self, Kind};
 use super::section::{Origin, Section, apply};
 use crate::error::{BadInput, LabError};
+use fencepost_kernel::Bytes;
 use fencepost_kernel::params::Raw;
 use fencepost_machine::memory;
 use fencepost_machine::{CacheSpec, MachineSpec};
@@ -30,6 +31,8 @@ pub struct MachineConfig {
     pub l1i: CacheSpec,
     /// What clients do that persist on this machine over a network, where it has any.
     pub client: ClientParams,
+    /// How much later than on a page of its own each thread's software log begins.
+    pub log_stagger: Bytes,
     /// Origins of the values that are not defaults.
     pub origins: Origins,
     /// Settings of designs and programs that the machine's file makes (sections `design.NAME`, `program.NAME`).
@@ -58,6 +61,7 @@ impl MachineConfig {
             spec: MachineSpec::default(),
             l1i: CacheSpec::default(),
             client: ClientParams::default(),
+            log_stagger: Bytes(0),
             origins: Origins::new(),
             others: Vec::new(),
             applied: Vec::new(),
@@ -122,6 +126,7 @@ impl MachineConfig {
         }
         let mut general = General {
             log_area: self.spec.log_area,
+            log_stagger: self.log_stagger,
         };
         apply(
             &mut sections(&mut self.spec, &mut self.l1i, &mut general, &mut self.client),
@@ -129,6 +134,7 @@ impl MachineConfig {
         )
         .map_err(|e| self.unknown_section(s).unwrap_or(e))?;
         self.spec.log_area = general.log_area;
+        self.log_stagger = general.log_stagger;
         let origin = Origin {
             place: s.value_place.clone(),
             note: s.note.clone(),
@@ -204,6 +210,7 @@ impl MachineConfig {
             },
             l1i: CacheSpec::default(),
             client: ClientParams::default(),
+            log_stagger: Bytes(0),
             origins: Origins::new(),
             others: Vec::new(),
             applied: Vec::new(),
@@ -218,6 +225,7 @@ impl MachineConfig {
         let mut copy = self.clone();
         let mut general = General {
             log_area: copy.spec.log_area,
+            log_stagger: copy.log_stagger,
         };
         let list = sections(&mut copy.spec, &mut copy.l1i, &mut general, &mut copy.client);
         let value = |s: &dyn Section, name: &'static str| (name, s.get(name).unwrap_or_default());

@@ -10,6 +10,8 @@ params! {
     pub struct General {
         /// Bytes reserved for a hardware log, at the top of persistent memory.
         log_area: Bytes = Bytes(32 << 20),
+        /// How much later than a multiple of 4 KiB after the thread's before it each thread's software log begins: whole lines.
+        log_stagger: Bytes = Bytes(0),
     }
 }
 

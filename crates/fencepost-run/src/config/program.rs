@@ -39,6 +39,7 @@ pub fn program_settings(
     request: &Request,
     about: &About,
     design: &DesignInfo,
+    machine: &MachineConfig,
     threads: u32,
 ) -> Result<fencepost_programs::Settings, BadInput> {
     let scheme = match &request.log {
@@ -64,6 +65,7 @@ pub fn program_settings(
         threads,
         ops,
         seed: request.seed,
+        log_stagger: machine.log_stagger.0,
         scheme,
         variant,
         params: Vec::new(),

@@ -73,7 +73,7 @@ impl Resolved {
                 media: Some(machine.media.clone()),
                 ..request.clone()
             },
-            program: program_settings(request, &about, design, threads)?,
+            program: program_settings(request, &about, design, &machine, threads)?,
             machine,
             design,
             design_settings: Vec::new(),

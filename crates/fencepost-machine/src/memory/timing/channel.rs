@@ -194,13 +194,13 @@ impl Channel {
                 b.next_precharge = b.next_precharge.max(stored);
                 b.next_read = b.next_read.max(stored);
                 self.buffer.add(now, stored);
-                stored
+                t.stored(now, stored)
             }
             Direction::Write => {
                 b.next_precharge = b.next_precharge.max(now + t.write_to_precharge);
                 b.next_read = b.next_read.max(now + t.write_to_column);
                 b.next_write = b.next_write.max(now + t.write_to_column);
-                now + t.write_data + t.write_pulse
+                t.stored(now, now + t.write_data + t.write_pulse)
             }
         };
         match direction {

@@ -1,6 +1,6 @@
 //! Delays between commands, derived once from a medium.
 
-use crate::memory::spec::{MediaSpec, PagePolicy, WritePolicy};
+use crate::memory::spec::{MediaSpec, PagePolicy, StoredAt, WritePolicy};
 use fencepost_kernel::{Divider, Ps};
 
 /// Direction of a column command.
@@ -33,6 +33,8 @@ pub struct Delays {
     pub write_data: Ps,
     /// Time in which the array takes a line.
     pub write_pulse: Ps,
+    /// Whether a write counts as stored when its data has crossed the bus.
+    pub stored_at_burst: bool,
     /// The module buffers writes: their data needs the bus only.
     pub buffered: bool,
     /// Data bus time of a line.
@@ -61,6 +63,13 @@ pub struct Delays {
 }
 
 impl Delays {
+    /// When a write whose command is given at `now` counts as stored; its pulse ends at `pulse`.
+    pub(super) fn stored(&self, now: Ps, pulse: Ps) -> Ps {
+        match self.stored_at_burst {
+            true => now + self.write_data,
+            false => pulse,
+        }
+    }
     /// The delays of a medium.
     pub fn new(m: &MediaSpec) -> Delays {
         let write_data = m.t_cwl + m.t_burst;
@@ -78,6 +87,7 @@ impl Delays {
             read_data: m.t_cl + m.t_burst,
             write_data,
             write_pulse: m.write_pulse,
+            stored_at_burst: m.stored_at == StoredAt::Burst,
             buffered,
             burst: m.t_burst,
             turnarounds: write_to_read(m.t_wtr) + read_to_write,

@@ -102,6 +102,11 @@ fn change(e: &mut Experiment, reading: &Reading) {
         m.threads = reading.threads.unwrap_or(m.threads);
         m.equal_cycles = reading.equal_cycles.unwrap_or(m.equal_cycles);
         m.log = reading.log.clone().or(m.log.take());
+        let named = |l: &(&String, &String)| m.programs.contains(l.0);
+        let logs: Vec<_> = (reading.logs.iter().filter(named))
+            .map(|(p, l)| (p.clone(), l.clone()))
+            .collect();
+        m.logs.extend(logs);
         for (from, to) in &reading.media {
             m.media_as.insert(from.clone(), to.clone());
         }

@@ -72,6 +72,9 @@ pub struct Reading {
     /// Logging runtime of every point that names none.
     #[serde(default)]
     pub log: Option<String>,
+    /// Logging runtime of single programs, where a point names none.
+    #[serde(default)]
+    pub logs: BTreeMap<String, String>,
     /// Threads of every run.
     #[serde(default)]
     pub threads: Option<u32>,

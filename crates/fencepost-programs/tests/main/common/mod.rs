@@ -256,6 +256,7 @@ pub fn settings(
     let about = programs.iter().find(|p| p.name == program).expect("a listed program");
     let params = about.small_params();
     fencepost_programs::Settings {
+        log_stagger: 0,
         threads: THREADS,
         ops: OPS,
         seed,
