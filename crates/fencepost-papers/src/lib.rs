@@ -5,6 +5,7 @@ pub mod compare;
 mod dpo;
 pub mod experiment;
 mod fgc;
+pub mod infer;
 pub mod listing;
 mod loc;
 pub mod native;

@@ -80,6 +80,8 @@ pub enum Command {
     /// Reproduce a paper's experiments and score its claims.
     #[command(after_help = "Examples:\n  fencepost reproduce dpo\n  fencepost reproduce themis --readings")]
     Reproduce(ReproduceArgs),
+    /// Search the joint readings of what a paper leaves open for those that agree with its figures.
+    Infer(InferArgs),
     /// Run recovery again on the crash state that a witness names.
     #[command(after_help = "Example:\n  fencepost replay ID     with the id as a witness prints it, in quotes")]
     Replay {
@@ -361,6 +363,34 @@ pub struct ReproduceArgs {
     #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Folder of results. Default: runs/PAPER.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// What to infer from.
+#[derive(Args, Debug)]
+pub struct InferArgs {
+    /// Paper.
+    pub paper: String,
+    /// Joint readings to try, about.
+    #[arg(long, default_value = "1000")]
+    pub tries: NonZeroUsize,
+    /// A claim that the best joint reading shall meet before others. May be given several times.
+    #[arg(long, value_name = "CLAIM")]
+    pub first: Vec<String>,
+    /// Splits of the claims for the held-out check.
+    #[arg(long, default_value_t = 5)]
+    pub splits: usize,
+    /// Run the primaries and the best joint reading at full scale besides.
+    #[arg(long)]
+    pub full: bool,
+    /// Runs at a time. Default: one per host core.
+    #[arg(long, value_parser = parallel)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Seed of every run and of the search.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Folder of results. Default: runs/PAPER-infer.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }

@@ -39,6 +39,13 @@ impl Runs {
             bar.set_length(n as u64);
         }
     }
+    /// How far the work is, and what is done now.
+    pub fn at(&self, done: usize, what: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_position(done as u64);
+            bar.set_message(what.to_owned());
+        }
+    }
     /// A run has finished.
     pub fn step(&self, cell: &Cell, step: Step) {
         if let Some(bar) = &self.0 {

@@ -7,6 +7,7 @@ pub mod rules;
 mod worth;
 
 pub use options::Options;
+pub(crate) use worth::{plan_registered, runs_of};
 
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::diagnostics::{self, DiagnosticRow};

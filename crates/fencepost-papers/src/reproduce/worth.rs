@@ -8,7 +8,7 @@ use crate::experiment::score::{Found, outcome};
 use crate::experiment::spec::{Experiment, Scale};
 use fencepost_run::LabError;
 use fencepost_run::result::RunResult;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The choices to run: the primaries (or what was asked for), then, if wanted, every other reading alone and, at full scale,
 /// the joint readings.
@@ -31,21 +31,13 @@ pub(super) fn plans(
     choices: &[Choice],
     o: &Options<'_>,
 ) -> Result<Vec<Plan>, LabError> {
-    let programs = fencepost_programs::programs();
-    let clients = fencepost_programs::clients::Workload::NAMES;
-    let programs: Vec<&str> = programs.iter().map(|p| p.name).chain(clients.iter().copied()).collect();
-    let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.name).collect();
-    let known = Known {
-        programs: &programs,
-        designs: &designs,
-    };
     let mut plans = Vec::new();
     for (i, choice) in choices.iter().enumerate() {
         let experiment = match i {
             0 => choice.apply(written, readings),
             _ => choice.apply_to_headline(written, readings),
         };
-        let mut plan = plan(&experiment, o.scale, o.seed, &known)?;
+        let mut plan = plan_registered(&experiment, o.scale, o.seed)?;
         if i > 0 {
             plan.jobs
                 .iter_mut()
@@ -56,6 +48,34 @@ pub(super) fn plans(
     Ok(plans)
 }
 
+/// The runs of an experiment, with the programs and designs that there are.
+pub(crate) fn plan_registered(e: &Experiment, scale: Scale, seed: u64) -> Result<Plan, LabError> {
+    let programs = fencepost_programs::programs();
+    let clients = fencepost_programs::clients::Workload::NAMES;
+    let programs: Vec<&str> = programs.iter().map(|p| p.name).chain(clients.iter().copied()).collect();
+    let designs: Vec<&str> = fencepost_designs::all().iter().map(|d| d.name).collect();
+    let known = Known {
+        programs: &programs,
+        designs: &designs,
+    };
+    Ok(plan(e, scale, seed, &known)?)
+}
+
+/// An experiment's runs before any has finished.
+pub(crate) fn runs_of(e: &Experiment) -> Runs {
+    let mut runs = Runs::default();
+    for m in &e.matrix {
+        let of_tag = runs.of_tag.entry(m.tag.clone()).or_default();
+        of_tag.extend(m.programs.iter().cloned());
+        for p in &m.programs {
+            if !runs.programs.contains(p) {
+                runs.programs.push(p.clone());
+            }
+        }
+    }
+    runs
+}
+
 /// The finished runs, told apart by choice; within a choice they are found as those of the primaries are.
 pub(super) fn by_choice(
     e: &Experiment,
@@ -63,25 +83,11 @@ pub(super) fn by_choice(
     choices: &[Choice],
     by_cell: BTreeMap<Cell, RunResult>,
 ) -> Vec<Runs> {
-    let mut programs: Vec<String> = Vec::new();
-    let mut of_tag: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for m in &e.matrix {
-        of_tag
-            .entry(m.tag.clone())
-            .or_default()
-            .extend(m.programs.iter().cloned());
-    }
-    for p in e.matrix.iter().flat_map(|m| &m.programs) {
-        if !programs.contains(p) {
-            programs.push(p.clone());
-        }
-    }
+    let none = runs_of(e);
     let empty = |plan: &Plan| Runs {
-        by_cell: BTreeMap::new(),
-        programs: programs.clone(),
-        of_tag: of_tag.clone(),
         missing_programs: plan.missing_programs.clone(),
         missing_designs: plan.missing_designs.clone(),
+        ..none.clone()
     };
     let mut runs: Vec<Runs> = plans.iter().map(empty).collect();
     for (mut cell, result) in by_cell {

@@ -4,6 +4,7 @@ mod compare;
 mod config;
 mod crash;
 mod external;
+mod infer;
 mod judge;
 mod lists;
 mod litmus;
@@ -37,6 +38,7 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Cost { design, machine, sets } => lists::cost(design.as_deref(), machine, sets, out),
         Command::Config(c) => config::config(c, out),
         Command::Reproduce(args) => reproduce::reproduce(args, out),
+        Command::Infer(args) => infer::infer(args, out),
         Command::Replay { id, output } => {
             let _shown = Waiting::new(out, "replay", None, &CrashPoints::default());
             crash::replay(id, output.as_deref(), out)

@@ -1,0 +1,143 @@
+//! Joint readings judged by simulation: the runs of each, shared by content, and the claims measured on them.
+
+use super::archive::Judged;
+use super::search::Length;
+use super::space::Taken;
+use crate::claims::Claim;
+use crate::experiment::engine::{Engine, Step};
+use crate::experiment::readings::{Choice, Readings};
+use crate::experiment::rule::Rule;
+use crate::experiment::runs::{Cell, Job, Runs};
+use crate::experiment::score::outcome;
+use crate::experiment::spec::{Experiment, Scale};
+use crate::reproduce::{plan_registered, runs_of};
+use fencepost_run::LabError;
+use fencepost_run::result::RunResult;
+use fencepost_run::store::Store;
+use std::collections::HashMap;
+
+/// A run that is tried in part does this share of its operations.
+const PART: u32 = 5;
+
+/// A claim that simulation measures, with its rule.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The claim.
+    pub claim: Claim,
+    /// How it is measured.
+    pub rule: Rule,
+}
+
+/// Judges joint readings of a paper.
+pub struct Simulation<'a> {
+    /// The experiment as written, with the matrices that the rows look at.
+    pub experiment: Experiment,
+    /// The inputs.
+    pub readings: &'a Readings,
+    /// The claims.
+    pub rows: &'a [Row],
+    /// How much work.
+    pub scale: Scale,
+    /// Seed of every run.
+    pub seed: u64,
+    /// Runs at a time.
+    pub jobs: usize,
+    /// Where results are kept.
+    pub store: &'a Store,
+    /// Told of every run.
+    pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
+    /// Results by the key of their configuration.
+    pub known: HashMap<String, RunResult>,
+    /// Runs that joint readings asked for, and those that differed from all others.
+    pub asked: usize,
+    /// Runs executed by this call; the others were known or in the store.
+    pub ran: usize,
+}
+
+impl Simulation<'_> {
+    /// The claims under joint readings; `None` where a configuration cannot be built.
+    pub fn judge(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<Judged>>>, LabError> {
+        let plans: Vec<_> = all.iter().map(|t| self.plan(t, length)).collect::<Result<_, _>>()?;
+        let keyed: Vec<Option<Vec<(String, Job)>>> = plans.into_iter().map(|p| keyed(&p.1)).collect();
+        let mut missing: Vec<Job> = Vec::new();
+        let mut keys: Vec<String> = Vec::new();
+        for (key, job) in keyed.iter().flatten().flatten() {
+            self.asked += 1;
+            if !self.known.contains_key(key) && !keys.contains(key) {
+                let cell = Cell {
+                    choice: key.clone(),
+                    ..job.cell.clone()
+                };
+                missing.push(Job { cell, ..job.clone() });
+                keys.push(key.clone());
+            }
+        }
+        let engine = Engine {
+            store: Some(self.store),
+            jobs: self.jobs,
+            key: &|job: &Job| fencepost_run::run::key(&job.request),
+            run: &|job| fencepost_run::run::run(&job.request),
+            progress: self.progress,
+        };
+        let done = engine.execute(&missing)?;
+        self.ran += done.ran;
+        self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));
+        Ok(all
+            .iter()
+            .zip(keyed)
+            .map(|(t, k)| Some(self.measured(t, &k?)))
+            .collect())
+    }
+    fn plan(&self, taken: &Taken, length: Length) -> Result<(Experiment, Vec<Job>), LabError> {
+        let choice = Choice {
+            label: String::new(),
+            taken: taken.clone(),
+        };
+        let e = choice.apply(&self.experiment, self.readings);
+        let mut jobs = plan_registered(&e, self.scale, self.seed)?.jobs;
+        if length == Length::Part {
+            for r in jobs.iter_mut().map(|j| &mut j.request) {
+                (r.ops, r.warmup) = (r.ops.div_ceil(PART), r.warmup.div_ceil(PART));
+            }
+        }
+        Ok((e, jobs))
+    }
+    fn measured(&self, taken: &Taken, keyed: &[(String, Job)]) -> Vec<Judged> {
+        let choice = Choice {
+            label: String::new(),
+            taken: taken.clone(),
+        };
+        let e = choice.apply(&self.experiment, self.readings);
+        let found = |(key, job): &(String, Job)| Some((job.cell.clone(), self.known.get(key)?.clone()));
+        let runs = Runs {
+            by_cell: keyed.iter().filter_map(found).collect(),
+            ..runs_of(&e)
+        };
+        self.rows.iter().map(|r| judged(r, &runs)).collect()
+    }
+}
+
+/// The jobs with the keys of their configurations; `None` where one cannot be built.
+fn keyed(jobs: &[Job]) -> Option<Vec<(String, Job)>> {
+    let of = |j: &Job| Some((fencepost_run::run::key(&j.request).ok()?.key, j.clone()));
+    jobs.iter().map(of).collect()
+}
+
+/// A claim on the runs of one joint reading.
+fn judged(row: &Row, runs: &Runs) -> Judged {
+    if let Rule::Check { test } = &row.rule {
+        let met = crate::semantics::checks().run(test, runs);
+        return Judged::order(met.is_some_and(|m| m.is_ok()));
+    }
+    match outcome(&row.claim, &row.rule, runs) {
+        None => Judged::default(),
+        Some((None, met)) => Judged::order(met),
+        Some((Some(value), met)) => match row.claim.number() {
+            Some(paper) => Judged::number(value, paper, met),
+            None => Judged {
+                value: Some(value),
+                ..Judged::order(met)
+            },
+        },
+    }
+}
