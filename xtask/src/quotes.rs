@@ -76,7 +76,8 @@ fn of_paper(paper: &str) -> Result<Vec<Quoted>, LabError> {
         let both = i.quotes.iter().chain(&i.against);
         both.map(move |q| quoted(&i.name, q))
     });
-    Ok(of_inputs.collect())
+    let tables = readings.calibration.iter().map(|c| quoted(&c.claim, &c.table));
+    Ok(of_inputs.chain(tables).collect())
 }
 
 /// The most letters that may interrupt a sentence: a figure's, a table's or a page's.

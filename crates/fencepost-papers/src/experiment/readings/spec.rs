@@ -22,6 +22,30 @@ pub struct Readings {
     /// The open inputs.
     #[serde(default)]
     pub input: Vec<Input>,
+    /// Rows of a paper's characterisation of its workloads, and the inputs that they fixed.
+    #[serde(default)]
+    pub calibration: Vec<Calibration>,
+}
+
+/// A row of a table that characterises a workload on the plain machine: method, not result. It fixes what the text leaves open
+/// of the program, before any result is looked at, and its claim is `calibrated`, not measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Claim that states the row.
+    pub claim: String,
+    /// What the paper says of the table.
+    pub table: Quote,
+    /// How we read its unit, where the paper leaves that open: our words.
+    pub denominator: String,
+    /// Input that it fixed.
+    pub input: String,
+    /// The reading chosen: the nearest to the row.
+    pub chosen: String,
+    /// The row's value under it.
+    pub achieved: f64,
+    /// Value under each other reading that was tried.
+    pub others: BTreeMap<String, f64>,
 }
 
 /// An input that the paper leaves open.
@@ -143,7 +167,21 @@ impl Readings {
                 return Some(format!("input `{}`: {why}", input.name));
             }
         }
-        None
+        let flaw = |c: &Calibration| Some(format!("calibration by {}: {}", c.claim, self.unfixed(c)?));
+        self.calibration.iter().find_map(flaw)
+    }
+    /// Why a calibration has not fixed its input, if it has not.
+    fn unfixed(&self, c: &Calibration) -> Option<String> {
+        let Some(input) = self.input(&c.input) else {
+            return Some(format!("there is no input `{}`", c.input));
+        };
+        if input.primary != c.chosen {
+            return Some(format!("`{}` is not the primary of `{}`", c.chosen, c.input));
+        }
+        if let Some(unknown) = c.others.keys().find(|r| input.reading(r).is_none()) {
+            return Some(format!("`{}` has no reading `{unknown}`", c.input));
+        }
+        c.table.flaw()
     }
 }
 
@@ -226,6 +264,26 @@ mod tests {
         assert!(flaw(&format!("{ok}\n{ok}")).contains("twice"));
         let unknown_point = input("reading=[{name='a',reason='',points={x={}}},{name='b',reason=''}]");
         assert!(flaw(&unknown_point).contains("point `x`"));
+    }
+    /// A calibration names an input, its primary, and readings that there are.
+    #[test]
+    fn calibrations_fix_an_input() {
+        let experiment: Experiment = read("dpo", "experiment.toml").unwrap();
+        let flaw = |input: &str, chosen: &str, others: &str, table: &str| {
+            let text = format!(
+                "[[input]]\nname='i'\nabout=''\nrule=4\nsilent='s'\nconclusion='c'\ndoubt='d'\nprimary='a'\n\
+                 reading=[{{name='a',reason=''}},{{name='b',reason=''}}]\n\
+                 [[calibration]]\nclaim='C'\ntable=['{table}','A table.']\ndenominator=''\ninput='{input}'\n\
+                 chosen='{chosen}'\nachieved=1.0\nothers={{{others}}}"
+            );
+            let r: Readings = crate::experiment::spec::parse("r.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+            r.flaw(&experiment).unwrap_or_default()
+        };
+        assert_eq!(flaw("i", "a", "b=2.0", "Table III"), "");
+        assert!(flaw("j", "a", "b=2.0", "Table III").contains("no input `j`"));
+        assert!(flaw("i", "b", "a=2.0", "Table III").contains("not the primary"));
+        assert!(flaw("i", "a", "c=2.0", "Table III").contains("no reading `c`"));
+        assert!(flaw("i", "a", "b=2.0", "here").contains("no section"));
     }
     /// Both sides are quoted with their section, or it is said why not.
     #[test]
