@@ -3,13 +3,14 @@
 use super::archive::Judged;
 use super::search::Length;
 use super::space::Taken;
-use crate::claims::Claim;
+use crate::experiment::claims::Claim;
 use crate::experiment::engine::{Engine, Step};
 use crate::experiment::readings::{Choice, Readings};
 use crate::experiment::rule::Rule;
 use crate::experiment::runs::{Cell, Job, Runs};
-use crate::experiment::score::outcome;
+use crate::experiment::score::{Found, outcome};
 use crate::experiment::spec::{Experiment, Scale};
+use crate::experiment::statement::Statements;
 use crate::reproduce::{plan_registered, runs_of};
 use fencepost_run::LabError;
 use fencepost_run::result::RunResult;
@@ -19,15 +20,6 @@ use std::collections::HashMap;
 /// A run that is tried in part does this share of its operations.
 const PART: u32 = 5;
 
-/// A claim that simulation measures, with its rule.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// The claim.
-    pub claim: Claim,
-    /// How it is measured.
-    pub rule: Rule,
-}
-
 /// Judges joint readings of a paper.
 pub struct Simulation<'a> {
     /// The experiment as written, with the matrices that the rows look at.
@@ -35,7 +27,9 @@ pub struct Simulation<'a> {
     /// The inputs.
     pub readings: &'a Readings,
     /// The claims.
-    pub rows: &'a [Row],
+    pub rows: &'a [Claim],
+    /// What claims about statements rest on.
+    pub statements: &'a Statements,
     /// How much work.
     pub scale: Scale,
     /// Seed of every run.
@@ -75,8 +69,8 @@ impl Simulation<'_> {
         let engine = Engine {
             store: Some(self.store),
             jobs: self.jobs,
-            key: &|job: &Job| fencepost_run::run::key(&job.request),
-            run: &|job| fencepost_run::run::run(&job.request),
+            resolve: &|job| fencepost_run::run::identified(&job.request),
+            run: &fencepost_run::run::run_resolved,
             progress: self.progress,
         };
         let done = engine.execute(&missing)?;
@@ -113,31 +107,33 @@ impl Simulation<'_> {
             by_cell: keyed.iter().filter_map(found).collect(),
             ..runs_of(&e)
         };
-        self.rows.iter().map(|r| judged(r, &runs)).collect()
+        self.rows.iter().map(|c| judged(c, self.statements, &runs)).collect()
     }
 }
 
 /// The jobs with the keys of their configurations; `None` where one cannot be built.
 fn keyed(jobs: &[Job]) -> Option<Vec<(String, Job)>> {
-    let of = |j: &Job| Some((fencepost_run::run::key(&j.request).ok()?.key, j.clone()));
+    let of = |j: &Job| Some((fencepost_run::run::identified(&j.request).ok()?.0.key, j.clone()));
     jobs.iter().map(of).collect()
 }
 
 /// A claim on the runs of one joint reading.
-fn judged(row: &Row, runs: &Runs) -> Judged {
-    if let Rule::Check { test } = &row.rule {
-        let met = crate::semantics::checks().run(test, runs);
-        return Judged::order(met.is_some_and(|m| m.is_ok()));
+fn judged(claim: &Claim, statements: &Statements, runs: &Runs) -> Judged {
+    if let Rule::Check { test } = &claim.by {
+        return Judged::order(statements.find(test).is_some_and(|s| s.test(runs).is_ok()));
     }
-    match outcome(&row.claim, &row.rule, runs) {
-        None => Judged::default(),
-        Some((None, met)) => Judged::order(met),
-        Some((Some(value), met)) => match row.claim.number() {
-            Some(paper) => Judged::number(value, paper, met),
-            None => Judged {
+    match (outcome(claim, runs), claim.number()) {
+        (None, _) => Judged::default(),
+        (
+            Some(Found {
                 value: Some(value),
-                ..Judged::order(met)
-            },
+                met,
+            }),
+            Some(paper),
+        ) => Judged::number(value, paper, met),
+        (Some(Found { value, met }), _) => Judged {
+            value,
+            ..Judged::order(met)
         },
     }
 }

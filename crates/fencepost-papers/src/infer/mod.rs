@@ -17,17 +17,19 @@ mod space;
 
 pub use outcome::{HeldOut, Inference, Joint, Line, NeedLine};
 
-use crate::claims;
+use crate::experiment::claims::{self, Claim};
 use crate::experiment::engine::Step;
-use crate::experiment::kinds::{self, Kind};
+use crate::experiment::kinds::Kind;
 use crate::experiment::readings::{Choice, Readings};
-use crate::experiment::rule::{Rule, Rules};
+use crate::experiment::rule::Rule;
 use crate::experiment::runs::Cell;
 use crate::experiment::spec::{self, Experiment, Scale};
+use crate::experiment::statement::Statements;
+use crate::reproduce::papers;
 use archive::{Archive, Judged};
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError};
-use judge::{Row, Simulation};
+use judge::Simulation;
 use search::{Length, Search};
 use space::{Space, Taken};
 use std::collections::HashMap;
@@ -61,9 +63,10 @@ struct Subject {
     readings: Readings,
     space: Space,
     /// Claims about the headline experiments, which the search looks at.
-    headline: Vec<Row>,
+    headline: Vec<Claim>,
     /// All measured claims about simulated runs, those of the headline first.
-    all: Vec<Row>,
+    all: Vec<Claim>,
+    statements: Statements,
 }
 
 impl Subject {
@@ -73,29 +76,23 @@ impl Subject {
         if readings.input.is_empty() {
             return Err(BadInput::new(format!("{paper} has no open inputs")).into());
         }
-        let rules: Rules = spec::read(paper, "expected.toml")?;
-        let simulated = |rule: &Rule| rule.tag().is_some() || matches!(rule, Rule::Check { .. });
-        let mut all: Vec<Row> = Vec::new();
-        for claim in claims::of_paper(paper)? {
-            let measured = kinds::of(&claim.id) == Kind::Measured;
-            if let Some(rule) = rules.get(&claim.id).filter(|r| measured && simulated(r)) {
-                let rule = rule.clone();
-                all.push(Row { claim, rule });
-            }
-        }
-        let of_headline = |r: &Row| r.rule.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t));
+        let simulated = |c: &Claim| c.by.tag().is_some() || matches!(c.by, Rule::Check { .. });
+        let measured = |c: &Claim| c.rests_on == Kind::Measured && simulated(c);
+        let mut all: Vec<Claim> = claims::of_paper(paper)?.into_iter().filter(measured).collect();
+        let of_headline = |c: &Claim| c.by.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t));
         all.sort_by_key(|r| !of_headline(r));
         Ok(Subject {
             space: Space::new(readings.input.iter().map(|i| i.reading.len()).collect()),
             headline: all.iter().filter(|r| of_headline(r)).cloned().collect(),
             all,
+            statements: papers::statements(),
             experiment,
             readings,
         })
     }
     /// Indices of the headline's claims, those of `first` several times.
     fn weighted(&self, first: &[String]) -> Result<Vec<usize>, BadInput> {
-        let ids = || self.headline.iter().map(|r| r.claim.id.as_str());
+        let ids = || self.headline.iter().map(|c| c.id.as_str());
         let mut rows: Vec<usize> = (0..self.headline.len()).collect();
         for id in first {
             let row = ids().position(|i| i == id);
@@ -107,7 +104,7 @@ impl Subject {
     fn simulation<'a>(
         &'a self,
         o: &Options<'a>,
-        (rows, scale): (&'a [Row], Scale),
+        (rows, scale): (&'a [Claim], Scale),
         progress: &'a (dyn Fn(&Cell, Step) + Sync),
     ) -> Simulation<'a> {
         let mut experiment = self.experiment.clone();
@@ -119,6 +116,7 @@ impl Subject {
             experiment,
             readings: &self.readings,
             rows,
+            statements: &self.statements,
             scale,
             seed: o.seed,
             jobs: o.jobs,
@@ -149,7 +147,7 @@ pub fn infer(
     let mut held_out = Vec::new();
     for split in 0..o.splits as u64 {
         told(archive.tried.len(), "what half of the claims predicts");
-        let ids: Vec<&str> = subject.headline.iter().map(|r| r.claim.id.as_str()).collect();
+        let ids: Vec<&str> = subject.headline.iter().map(|c| c.id.as_str()).collect();
         let [seen, hidden] = findings::halves(&ids, split);
         let mut judge = |all: &[Taken], length: Length| simulation.judge(all, length);
         let mut search = Search::new(&subject.space, o.seed + 1 + split, 2 * o.jobs, &mut judge);

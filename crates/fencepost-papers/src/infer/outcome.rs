@@ -3,7 +3,7 @@
 use super::archive::{Archive, Judged};
 use super::space::Taken;
 use super::{Options, Subject, findings};
-use crate::experiment::score::short;
+use fencepost_run::short;
 use serde::Serialize;
 
 /// A joint reading, by what it changes of the primaries.
@@ -118,11 +118,7 @@ impl Inference {
         held_out: Vec<HeldOut>,
         [tried, impossible, runs_asked, runs_distinct, ran]: [usize; 5],
     ) -> Inference {
-        let ids = |rows: &[usize]| {
-            rows.iter()
-                .map(|r| subject.headline[*r].claim.id.clone())
-                .collect::<Vec<_>>()
-        };
+        let ids = |rows: &[usize]| rows.iter().map(|r| subject.headline[*r].id.clone()).collect::<Vec<_>>();
         let named = |input: usize, reading: usize| {
             let i = &subject.readings.input[input];
             format!("{}={}", i.name, i.reading[reading].name)
@@ -147,7 +143,7 @@ impl Inference {
             )
         };
         let need = |n: findings::Need| NeedLine {
-            id: subject.headline[n.row].claim.id.clone(),
+            id: subject.headline[n.row].id.clone(),
             reading: named(n.input, n.reading),
             met_in: n.met_in,
         };
@@ -175,7 +171,7 @@ impl Inference {
 }
 
 fn line(subject: &Subject, archive: &Archive, i: usize, [text, best]: [&Judged; 2], full: Option<bool>) -> Line {
-    let claim = &subject.all[i].claim;
+    let claim = &subject.all[i];
     let value = |j: &Judged| j.value.map_or_else(String::new, short);
     let searched = i < subject.headline.len();
     let range = searched.then(|| findings::range(archive, i)).flatten();
