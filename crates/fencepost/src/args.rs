@@ -5,6 +5,7 @@ pub use crate::litmus_args::LitmusArgs;
 use crate::native_args::NativeArgs;
 mod config;
 mod grain;
+mod papers;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -15,6 +16,7 @@ use values::{count, name, parallel, points, seed};
 
 pub use config::{ConfigArgs, ConfigCommand};
 pub use grain::{GrainArg, LineOrderArg};
+pub use papers::{InferArgs, ReproduceArgs, ScaleArg};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
 /// crash-consistent there?
@@ -339,69 +341,6 @@ pub struct JudgeArgs {
     /// Persist order within a cache line. Default: the contract's own.
     #[arg(long, value_enum)]
     pub line_order: Option<LineOrderArg>,
-}
-
-/// `reproduce`.
-#[derive(Args, Debug)]
-pub struct ReproduceArgs {
-    /// Paper, or `all`.
-    #[arg(default_value = "all")]
-    pub paper: String,
-    /// How much work.
-    #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
-    pub scale: ScaleArg,
-    /// Run every other reading of what the paper leaves open besides, each alone (at full scale joint readings too).
-    #[arg(long)]
-    pub readings: bool,
-    /// Take this reading of an open input instead of the primary one. May be given several times; see `list readings`.
-    #[arg(long, value_name = "INPUT=READING")]
-    pub reading: Vec<String>,
-    /// Runs at a time. Default: one per host core.
-    #[arg(long, value_parser = parallel)]
-    pub jobs: Option<NonZeroUsize>,
-    /// Seed of every random choice.
-    #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
-    pub seed: u64,
-    /// Folder of results. Default: runs/PAPER.
-    #[arg(short, long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-}
-
-/// What to infer from.
-#[derive(Args, Debug)]
-pub struct InferArgs {
-    /// Paper.
-    pub paper: String,
-    /// Joint readings to try, about.
-    #[arg(long, default_value = "1000")]
-    pub tries: NonZeroUsize,
-    /// A claim that the best joint reading shall meet before others. May be given several times.
-    #[arg(long, value_name = "CLAIM")]
-    pub first: Vec<String>,
-    /// Splits of the claims for the held-out check.
-    #[arg(long, default_value_t = 5)]
-    pub splits: usize,
-    /// Run the primaries and the best joint reading at full scale besides.
-    #[arg(long)]
-    pub full: bool,
-    /// Runs at a time. Default: one per host core.
-    #[arg(long, value_parser = parallel)]
-    pub jobs: Option<NonZeroUsize>,
-    /// Seed of every run and of the search.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Folder of results. Default: runs/PAPER-infer.
-    #[arg(short, long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-}
-
-/// Scales.
-#[derive(Copy, Clone, Debug, ValueEnum, PartialEq, Eq)]
-pub enum ScaleArg {
-    /// Minutes on two cores.
-    Quick,
-    /// As large as the papers say or imply.
-    Full,
 }
 
 #[cfg(test)]

@@ -123,7 +123,17 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             of,
             over,
             programs,
-        } => statistic(runs, tag, [point, histogram], media, *of, *over, programs),
+            within,
+        } => {
+            let m = statistic(runs, tag, [point, histogram], media, *of, *over, programs)?;
+            Some(match (within, m.value) {
+                (Some([low, high]), Some(v)) => {
+                    let note = format!("{v:.1} ({low} to {high} are met): {}", m.note);
+                    verdict(*low <= v && v <= *high, note, m.missing)
+                }
+                _ => m,
+            })
+        }
         Rule::MetricRatio {
             tag,
             metric,

@@ -6,6 +6,7 @@ pub(crate) mod embedded;
 pub mod engine;
 mod histograms;
 pub mod implied;
+pub mod interval;
 pub mod kinds;
 pub mod measure;
 pub mod measured;

@@ -195,7 +195,7 @@ pub enum Rule {
         media: String,
         end: End,
         expect: Vec<String>,
-        /// Instead of who they are: whether their gains in percent begin and end within a fifth of these.
+        /// Instead of the order: whether the gains in percent of the programs named begin and end within a fifth of these.
         #[serde(default)]
         gains: Option<[f64; 2]>,
     },
@@ -252,6 +252,9 @@ pub enum Rule {
         /// Only these programs, where the claim is about them.
         #[serde(default)]
         programs: Vec<String>,
+        /// The claim is met within these, fixed beforehand, instead of within a fifth of the paper's number.
+        #[serde(default)]
+        within: Option<[f64; 2]>,
     },
     /// A metric of `point` over one of `base`, program by program, then over programs. A metric is a counter of the run result,
     /// `ipc`, or the mean of a histogram (`mean:HISTOGRAM`).

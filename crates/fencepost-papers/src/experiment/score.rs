@@ -25,6 +25,8 @@ pub enum Score {
     Quoted,
     /// Not measured, for the reason in the note.
     NotRun,
+    /// Met with some seeds and not with others.
+    Unsteady,
 }
 impl Score {
     /// Its name in the scoreboard.
@@ -34,6 +36,7 @@ impl Score {
             Score::Miss => "miss",
             Score::Quoted => "quoted",
             Score::NotRun => "not-run",
+            Score::Unsteady => "unsteady",
         }
     }
 }
@@ -49,6 +52,8 @@ pub struct Row {
     pub kind: Kind,
     /// Ours.
     pub measured: String,
+    /// Half of the 95 % interval of ours over the seeds; empty for one seed, and for orders.
+    pub spread: String,
     /// Unit of both.
     pub unit: String,
     /// Ours over the paper's, for numbers.
@@ -90,7 +95,7 @@ impl Row {
             ));
         }
     }
-    fn remark(&mut self, text: &str) {
+    pub(super) fn remark(&mut self, text: &str) {
         if !self.note.is_empty() {
             self.note.push_str("; ");
         }
@@ -129,6 +134,7 @@ fn row(claim: &Claim, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
         id: claim.id.clone(),
         paper: claim.value.clone(),
         measured: String::new(),
+        spread: String::new(),
         kind: claim.rests_on,
         unit: claim.unit.clone(),
         ratio: String::new(),

@@ -4,23 +4,24 @@ use super::kinds::Kind;
 use super::score::{Row, Score};
 
 /// Number of rows per verdict.
-pub fn tally(rows: &[Row]) -> [(Score, usize); 4] {
-    [Score::Match, Score::Miss, Score::Quoted, Score::NotRun]
+pub fn tally(rows: &[Row]) -> [(Score, usize); 5] {
+    [Score::Match, Score::Miss, Score::Unsteady, Score::Quoted, Score::NotRun]
         .map(|v| (v, rows.iter().filter(|r| r.verdict == v).count()))
 }
 
 /// Rows per kind and verdict: kinds are never added up, because only measurements and rules say how good a reproduction is.
-pub fn tally_by_kind(rows: &[Row]) -> Vec<(Kind, [(Score, usize); 4])> {
+pub fn tally_by_kind(rows: &[Row]) -> Vec<(Kind, [(Score, usize); 5])> {
     let of = |k: Kind| rows.iter().filter(|r| r.kind == k).cloned().collect::<Vec<_>>();
     Kind::ALL.iter().map(|k| (*k, tally(&of(*k)))).collect()
 }
 
 /// Columns of the scoreboard.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "id",
     "paper",
     "kind",
     "measured",
+    "spread",
     "unit",
     "ratio",
     "verdict",

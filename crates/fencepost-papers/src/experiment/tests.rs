@@ -253,7 +253,7 @@ fn short_keeps_three_digits_and_csv_quotes() {
     let text = String::from_utf8(to_csv(&[row])).unwrap();
     assert_eq!(
         text,
-        "id,paper,kind,measured,unit,ratio,verdict,low,high,holds,decided_by,note\nC,4,measured,,x,,quoted,,,,,\"a, \"\"b\"\"\"\n"
+        "id,paper,kind,measured,spread,unit,ratio,verdict,low,high,holds,decided_by,note\nC,4,measured,,,x,,quoted,,,,,\"a, \"\"b\"\"\"\n"
     );
 }
 

@@ -42,6 +42,8 @@ pub struct Options<'a> {
     pub tries: usize,
     /// Claims that the best joint reading shall meet before others.
     pub first: &'a [String],
+    /// Joint readings to begin from besides the primaries, each as `INPUT=READING` words. The held-out check never sees them.
+    pub from: &'a [String],
     /// Splits of the claims for the held-out check.
     pub splits: usize,
     /// Whether the primaries and the best joint reading run at full scale as well.
@@ -101,6 +103,11 @@ impl Subject {
         }
         Ok(rows)
     }
+    /// The joint reading that words of the form `INPUT=READING` name; inputs without one are primary.
+    fn joint(&self, words: &str) -> Result<Taken, BadInput> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        Ok(Choice::asked(&self.readings, &words)?.taken)
+    }
     fn simulation<'a>(
         &'a self,
         o: &Options<'a>,
@@ -138,10 +145,13 @@ pub fn infer(
     let subject = Subject::read(o.paper)?;
     let weighted = subject.weighted(o.first)?;
     let primaries = Choice::primaries(&subject.readings).taken;
+    let from = o.from.iter().map(|text| subject.joint(text));
+    let from: Vec<Taken> = from.collect::<Result<_, _>>()?;
     let mut simulation = subject.simulation(o, (&subject.headline, Scale::Quick), progress);
     let mut judge = |all: &[Taken], length: Length| simulation.judge(all, length);
     let mut search = Search::new(&subject.space, o.seed, 2 * o.jobs, &mut judge);
     broad(&mut search, &primaries, (&weighted, o.tries), told)?;
+    search.try_all(from)?;
     guided(&mut search, (&weighted, subject.headline.len(), o.tries), told)?;
     let (mut archive, mut impossible) = (search.archive, search.impossible.len());
     let mut held_out = Vec::new();

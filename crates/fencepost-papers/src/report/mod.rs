@@ -147,7 +147,7 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
 }
 
 fn kind_lines(rows: &[Row]) -> Vec<KindLine> {
-    let line = |(kind, verdicts): (crate::experiment::kinds::Kind, [(_, usize); 4])| KindLine {
+    let line = |(kind, verdicts): (crate::experiment::kinds::Kind, [(_, usize); 5])| KindLine {
         kind: kind.name(),
         verdicts: verdicts
             .iter()

@@ -4,6 +4,7 @@ mod evidence;
 mod options;
 pub mod papers;
 pub mod rules;
+mod seeds;
 mod worth;
 
 pub use options::Options;
@@ -32,8 +33,10 @@ pub struct Reproduction {
     pub paper: String,
     /// Scale.
     pub scale: String,
-    /// Seed of every run.
+    /// Seed of every run; the first, where there are several.
     pub seed: u64,
+    /// Seeds.
+    pub seeds: u64,
     /// Folder of results.
     pub folder: String,
     /// Runs executed by this call.
@@ -72,7 +75,8 @@ pub fn reproduce(
     let choices = worth::choices(&readings, o)?;
     let experiment = choices[0].apply(&written, &readings);
     let plans = worth::plans(&written, &readings, &choices, o)?;
-    let jobs: Vec<Job> = plans.iter().flat_map(|p| p.jobs.iter().cloned()).collect();
+    let mut jobs: Vec<Job> = plans.iter().flat_map(|p| p.jobs.iter().cloned()).collect();
+    jobs.extend(seeds::jobs(&experiment, o)?);
     total(jobs.len());
     let engine = Engine {
         store: Some(o.store),
@@ -81,12 +85,14 @@ pub fn reproduce(
         run: &fencepost_run::run::run_resolved,
         progress,
     };
-    let done = engine.execute(&jobs)?;
+    let mut done = engine.execute(&jobs)?;
+    let other_seeds = seeds::taken_out(&experiment, o, &mut done);
     let (ran, resumed) = (done.ran, done.resumed);
     let by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
     worth::no_reading_is_dead(&choices, &by_choice)?;
     let runs = &by_choice[0];
     let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, runs)?.into_iter().unzip();
+    seeds::enter(&mut rows, &claims, (runs, &other_seeds));
     let claimed: Vec<_> = claims.iter().zip(found).collect();
     let worth = worth::of_claims(&readings, &claimed, &choices, &by_choice);
     for row in &mut rows {
@@ -120,6 +126,7 @@ pub fn reproduce(
         paper: o.paper.into(),
         scale: o.scale.name().into(),
         seed: o.seed,
+        seeds: o.seeds,
         folder: o.store.root().to_string_lossy().into_owned(),
         ran,
         resumed,
@@ -150,7 +157,7 @@ fn scored(e: &Experiment, claims: &[Claim], runs: &Runs) -> Result<Vec<(Row, Opt
 }
 
 fn counts(rows: &[Row]) -> BTreeMap<&'static str, BTreeMap<&'static str, usize>> {
-    let by_verdict = |t: [(Score, usize); 4]| t.into_iter().map(|(v, n)| (v.name(), n)).collect();
+    let by_verdict = |t: [(Score, usize); 5]| t.into_iter().map(|(v, n)| (v.name(), n)).collect();
     tally_by_kind(rows)
         .into_iter()
         .map(|(k, t)| (k.name(), by_verdict(t)))

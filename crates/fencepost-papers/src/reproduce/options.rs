@@ -9,8 +9,10 @@ pub struct Options<'a> {
     pub paper: &'a str,
     /// How much work.
     pub scale: Scale,
-    /// Seed of every run.
+    /// Seed of every run; the first, where there are several.
     pub seed: u64,
+    /// Seeds, one after the other, under the first choice of readings: every measured row is a mean over them.
+    pub seeds: u64,
     /// Readings to take instead of the primaries, each as `INPUT=READING`.
     pub asked: &'a [String],
     /// Whether to run every other reading alone besides (and, at full scale, joint readings).

@@ -39,12 +39,6 @@ pub const STATEMENTS: &[Statement] = &[
         run: transaction_size,
     },
     Statement {
-        name: "thm-most-writebacks-undelayed",
-        broken_by: None,
-        programs: Programs::AllCount,
-        run: undelayed,
-    },
-    Statement {
         name: "thm-hw-pointer-storage",
         broken_by: None,
         programs: Programs::AllCount,
@@ -171,31 +165,6 @@ fn stores_per_transaction(runs: &Runs) -> Result<String, String> {
         .join(", ");
     let text = format!("log-data pairs an operation: {text}");
     if sizes.iter().any(|s| s.0 == "sps" && s.1 > 100.0) {
-        Ok(text)
-    } else {
-        Err(text)
-    }
-}
-
-/// More than half of the write-backs of all programs together see no delay.
-fn undelayed(runs: &Runs) -> Result<String, String> {
-    let themis = (runs.by_cell.iter()).filter(|(c, _)| c.tag == "E06" && c.point == "themis");
-    let delays: Vec<(&str, &Histogram)> = themis
-        .filter_map(|(c, r)| Some((c.program.as_str(), r.histograms.get("design.wbb_delay")?)))
-        .collect();
-    let each = delays.iter().map(|(p, h)| {
-        let ninety = h.quantile(0.9).unwrap_or_default();
-        format!(
-            "{p} {:.0} % undelayed, 90 % within {ninety} cycles",
-            100.0 * h.at_most(0)
-        )
-    });
-    let text = each.collect::<Vec<_>>().join("; ");
-    let (none, all) = delays.iter().fold((0.0, 0.0), |(none, all), (_, h)| {
-        let n = h.count() as f64;
-        (none + n * h.at_most(0), all + n)
-    });
-    if all > 0.0 && none * 2.0 > all {
         Ok(text)
     } else {
         Err(text)

@@ -4,7 +4,8 @@ use super::shared::jobs;
 use crate::args::InferArgs;
 use crate::exit::CLEAN;
 use crate::interrupt;
-use crate::output::{Out, table};
+use crate::layout::table;
+use crate::output::Out;
 use crate::progress::Runs;
 use fencepost_papers::infer::{Inference, Joint, Options, infer as lab_infer};
 use fencepost_run::LabError;
@@ -21,6 +22,7 @@ pub fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
         paper: &args.paper,
         tries: args.tries.get(),
         first: &args.first,
+        from: &args.from,
         splits: args.splits,
         full: args.full,
         seed: args.seed,

@@ -12,6 +12,7 @@ use fencepost_papers::reproduce::{Options, Reproduction, reproduce as lab_reprod
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// Reproduces one paper, or all.
@@ -47,6 +48,9 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
             paper,
             scale,
             seed: args.seed,
+            seeds: args
+                .seeds
+                .map_or(if scale == Scale::Full { 5 } else { 1 }, NonZeroU64::get),
             asked: &args.reading,
             readings: args.readings,
             jobs: jobs(args.jobs),
@@ -146,7 +150,10 @@ fn text(r: &Reproduction, out: &Out) -> String {
                 x.id.clone(),
                 x.kind.name().into(),
                 x.paper.clone(),
-                x.measured.clone(),
+                match x.spread.is_empty() {
+                    true => x.measured.clone(),
+                    false => format!("{} ±{}", x.measured, x.spread),
+                },
                 x.ratio.clone(),
                 x.verdict.name().into(),
                 range(x),
