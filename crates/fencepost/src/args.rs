@@ -83,6 +83,9 @@ pub enum Command {
     #[command(after_help = "Examples:\n  fencepost reproduce dpo\n  fencepost reproduce themis --readings")]
     Reproduce(ReproduceArgs),
     /// Search the joint readings of what a paper leaves open for those that agree with its figures.
+    #[command(
+        after_help = "Examples:\n  fencepost infer dpo --first DPO-H1\n  fencepost infer dpo --from \"pcommit=exclusive compute=1\""
+    )]
     Infer(InferArgs),
     /// Run recovery again on the crash state that a witness names.
     #[command(after_help = "Example:\n  fencepost replay ID     with the id as a witness prints it, in quotes")]

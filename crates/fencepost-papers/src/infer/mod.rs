@@ -12,10 +12,12 @@ mod archive;
 mod findings;
 mod judge;
 mod outcome;
+mod page;
 mod search;
 mod space;
 
 pub use outcome::{HeldOut, Inference, Joint, Line, NeedLine};
+pub use page::page;
 
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::engine::Step;

@@ -73,6 +73,8 @@ pub struct HeldOut {
 pub struct Inference {
     /// Paper.
     pub paper: String,
+    /// Seed of every run and of the search.
+    pub seed: u64,
     /// Open inputs.
     pub inputs: usize,
     /// Joint readings that there are.
@@ -149,6 +151,7 @@ impl Inference {
         };
         Inference {
             paper: o.paper.to_owned(),
+            seed: o.seed,
             inputs: subject.space.inputs(),
             possible: subject.space.size(),
             tried,

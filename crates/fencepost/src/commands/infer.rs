@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
-use fencepost_papers::infer::{Inference, Joint, Options, infer as lab_infer};
+use fencepost_papers::infer::{Inference, Joint, Options, infer as lab_infer, page};
 use fencepost_run::LabError;
 use fencepost_run::store::Store;
 use std::fmt::Write as _;
@@ -40,6 +40,7 @@ pub fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
     let result = result?;
     let json = serde_json::to_vec_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
     store.write("infer.json", &json)?;
+    store.write("infer.md", page(&result).as_bytes())?;
     out.document(&result, || text(&result))?;
     Ok(CLEAN)
 }
