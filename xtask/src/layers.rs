@@ -9,6 +9,7 @@ use std::path::PathBuf;
 /// experiment. Only tests and development tasks use the battery.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-kernel", &[]),
+    ("fencepost-pages", &[]),
     ("fencepost-contract", &["fencepost-kernel"]),
     ("fencepost-litmus", &["fencepost-contract", "fencepost-kernel"]),
     ("fencepost-sqlite", &[]),
@@ -32,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "fencepost-run",
         &[
+            "fencepost-pages",
             "fencepost-designs",
             "fencepost-litmus",
             "fencepost-harness",
@@ -44,6 +46,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "fencepost-papers",
         &[
+            "fencepost-pages",
             "fencepost-run",
             "fencepost-litmus",
             "fencepost-native",

@@ -1,9 +1,11 @@
 //! Several programs on several designs, side by side.
 
 use crate::experiment::engine::{Engine, Step};
+use crate::experiment::figures;
 use crate::experiment::measured::{aggregate, ratios};
 use crate::experiment::rule::Over;
 use crate::experiment::runs::{Cell, Job, Runs};
+use crate::experiment::spec::{self, Experiment};
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
@@ -24,6 +26,23 @@ pub struct Comparison {
     pub geomean: BTreeMap<String, f64>,
     /// Every run.
     pub runs: Vec<RunResult>,
+}
+
+/// Papers with this machine whose main figure is relative to one design, with that design.
+pub fn baselines_of_papers(machine: &str) -> Vec<(&'static str, String)> {
+    let of = |paper: &'static str| {
+        let e: Experiment = spec::read(paper, "experiment.toml").ok()?;
+        let figure = figures::of_paper(paper).ok()?.into_iter().next()?;
+        // A bar is a time over a baseline's, or the other way round for throughput.
+        let one = |points: Vec<&String>| {
+            let first = points.first().copied()?;
+            (points.iter().all(|p| *p == first)).then(|| e.points.get(first).map(|p| p.design.clone()))?
+        };
+        let below = one(figure.bar.iter().map(|b| &b.base).collect());
+        let design = below.or_else(|| one(figure.bar.iter().map(|b| &b.point).collect()))?;
+        (e.machine == machine).then_some((paper, design))
+    };
+    spec::names().into_iter().filter_map(of).collect()
 }
 
 /// Runs every program on the baseline and every design. With a store, finished runs are kept and not repeated.
@@ -88,4 +107,14 @@ pub fn compare(
     }
     out.runs = list.iter().filter_map(|j| runs.by_cell.get(&j.cell).cloned()).collect();
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn the_papers_baselines_are_named() {
+        assert_eq!(baselines_of_papers("dpo"), [("dpo", "volatile-logged".to_owned())]);
+        assert_eq!(baselines_of_papers("no-such-machine"), []);
+    }
 }

@@ -124,7 +124,7 @@ pub(super) fn reach(over: Over, value: f64, n: usize, more: usize) -> [f64; 2] {
 }
 
 /// A ratio in the form in which a claim states it.
-pub(super) fn shape(form: Form, ratio: f64) -> f64 {
+pub fn shape(form: Form, ratio: f64) -> f64 {
     match form {
         Form::Ratio => ratio,
         Form::GainPercent => (ratio - 1.0) * 100.0,

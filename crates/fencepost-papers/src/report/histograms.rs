@@ -1,88 +1,92 @@
-//! Charts of histograms: how write-backs were delayed, how far removable fences lie apart.
+//! Histograms: how write-backs were delayed, how far removable fences lie apart.
 
-use super::svg::{Chart, Series};
-use crate::experiment::runs::Runs;
+use super::subject::Report;
 use crate::experiment::spec::Matrix;
 use fencepost_run::result::Histogram;
+use serde::Serialize;
 
-/// Upper ends of the bins that show a histogram; the last bin holds the rest.
-fn bins(unit: &str) -> &'static [u64] {
-    match unit {
-        "instructions" => &[50, 100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000],
-        _ => &[0, 5, 10, 20, 30, 40, 60, 100],
-    }
+/// The cumulative distribution of one histogram, a line for each program.
+#[derive(Serialize)]
+pub struct Distances {
+    title: String,
+    unit: String,
+    lines: Vec<Line>,
 }
 
-/// For every histogram of a matrix and medium, the share of the samples up to each value: a line of the paper's figure is a series
-/// here. Shown of the first point that has it.
-pub fn charts(runs: &Runs, m: &Matrix) -> Vec<String> {
-    let mut out = Vec::new();
-    for media in &m.media {
-        let of_point = |point: &String| {
-            let run = |p: &String| Some((p.clone(), &runs.get(&m.tag, p, point, media)?.histograms));
-            m.programs.iter().filter_map(run).collect::<Vec<_>>()
-        };
-        let mut drawn: Vec<&String> = Vec::new();
-        for point in &m.points {
-            let of = of_point(point);
-            let mut names: Vec<&String> = of.iter().flat_map(|x| x.1.keys()).collect();
-            names.sort();
-            names.dedup();
-            for name in names {
-                if drawn.contains(&name) {
-                    continue;
-                }
-                drawn.push(name);
-                let shown: Vec<(&String, &Histogram)> =
-                    of.iter().filter_map(|(p, h)| Some((p, h.get(name)?))).collect();
-                out.extend(chart(&format!("{}, {media}: {name} of {point}", m.tag), &shown));
+/// One program's line: value, and percent of the samples up to it.
+#[derive(Serialize)]
+pub struct Line {
+    program: String,
+    points: Vec<(u64, f64)>,
+}
+
+/// Every histogram of the experiments about time, of the first point that has it.
+pub fn distances(r: &Report<'_>) -> Vec<Distances> {
+    let timed = r.experiment.matrix.iter().filter(|m| !m.check);
+    timed.flat_map(|m| of_matrix(r, m)).collect()
+}
+
+fn of_matrix(r: &Report<'_>, m: &Matrix) -> Vec<Distances> {
+    let mut out: Vec<Distances> = Vec::new();
+    let mut drawn: Vec<String> = Vec::new();
+    for (media, point) in m.media.iter().flat_map(|x| m.points.iter().map(move |p| (x, p))) {
+        let runs: Vec<_> = (m.programs.iter())
+            .filter_map(|p| Some((p, &r.runs.get(&m.tag, p, point, media)?.histograms)))
+            .collect();
+        let mut names: Vec<&String> = runs.iter().flat_map(|x| x.1.keys()).collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            let once = format!("{media} {name}");
+            if drawn.contains(&once) {
+                continue;
             }
+            drawn.push(once);
+            let of: Vec<(&String, &Histogram)> = runs.iter().filter_map(|(p, h)| Some((*p, h.get(name)?))).collect();
+            out.extend(of.first().map(|first| Distances {
+                title: format!("{} of {point}, {}, {media}", readable(name), m.tag),
+                unit: first.1.unit.clone(),
+                lines: of.iter().map(|(p, h)| line(p, h)).collect(),
+            }));
         }
     }
     out
 }
 
-fn chart(title: &str, programs: &[(&String, &Histogram)]) -> Option<String> {
-    let unit = &programs.first()?.1.unit;
-    let ends = bins(unit);
-    let groups: Vec<String> = ends
-        .iter()
-        .map(|e| format!("<= {e}"))
-        .chain(["all".to_owned()])
-        .collect();
-    let cumulative = |h: &Histogram| {
-        let shares = ends.iter().map(|e| Some(100.0 * h.at_most(*e)));
-        shares.chain([Some(100.0)]).collect()
-    };
-    let series: Vec<Series> = (programs.iter())
-        .map(|(p, h)| Series {
-            name: (*p).clone(),
-            values: cumulative(h),
-        })
-        .collect();
-    let axis = format!("% of samples, {unit}");
-    let chart = Chart {
-        title,
-        unit: &axis,
-        groups: &groups,
-        series: &series,
-        stacked: false,
-        reference: None,
-    };
-    Some(chart.render())
+/// What a histogram counts.
+fn readable(name: &str) -> &str {
+    match name {
+        "log_fence_distance" => "Distance between fences that stand between log and data",
+        "design.wbb_delay" => "Delay of write-backs behind older non-temporal stores",
+        "design.commit_time" => "Time of one commit",
+        other => other,
+    }
+}
+
+/// At most some 60 values of a distribution, evenly spread over its samples.
+fn line(program: &str, h: &Histogram) -> Line {
+    let all = h.count().max(1) as f64;
+    let (mut below, mut points) = (0, Vec::<(u64, f64)>::new());
+    for (value, n) in &h.values {
+        below += n;
+        let share = 100.0 * below as f64 / all;
+        if below == h.count() || points.last().is_none_or(|p| share - p.1 >= 100.0 / 60.0) {
+            points.push((*value, share));
+        }
+    }
+    Line {
+        program: program.into(),
+        points,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     #[test]
-    fn a_chart_has_a_bar_for_every_bin_and_program() {
-        let (a, b) = ("cq".to_owned(), "sps".to_owned());
+    fn a_line_ends_at_all_samples() {
         let h = Histogram::new("core cycles", &[(0, 3), (38, 1)].into());
-        let svg = chart("delays", &[(&a, &h), (&b, &h)]).expect("drawn");
-        let bars = (bins("core cycles").len() + 1) * 2;
-        assert!(svg.matches("<rect").count() >= bars, "{svg}");
-        assert!(svg.contains("&lt;= 40") && svg.contains("cq") && svg.contains("core cycles"));
-        assert_eq!(chart("nothing", &[]), None);
+        let line = line("cq", &h);
+        assert_eq!(line.points, [(0, 75.0), (38, 100.0)]);
     }
 }

@@ -13,6 +13,7 @@ pub(crate) use worth::{plan_registered, runs_of};
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::diagnostics::{self, DiagnosticRow};
 use crate::experiment::engine::{Engine, Step};
+use crate::experiment::figures;
 use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::kinds::Kind;
 use crate::experiment::readings::{Readings, Spread};
@@ -113,13 +114,16 @@ pub fn reproduce(
         seed: o.seed,
         asked: o.asked,
         runs,
+        choices: &by_choice,
         plan: &plans[0],
         rows: &rows,
         implied: &implied,
         diagnostics: &diagnostics,
         claims: &claims,
+        figures: &figures::of_paper(o.paper)?,
         readings: &readings,
         worth: &worth,
+        best: &BTreeMap::new(),
     })?;
     o.store.write("report.html", page.as_bytes())?;
     Ok(Reproduction {

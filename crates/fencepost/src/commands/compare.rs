@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
-use fencepost_papers::compare::{Comparison, compare as lab_compare};
+use fencepost_papers::compare::{Comparison, baselines_of_papers, compare as lab_compare};
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::result::Check;
@@ -46,9 +46,22 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
         let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
         store.write("comparison.json", text.as_bytes())?;
     }
-    out.document(&result, || text(&result))?;
+    out.document(&result, || {
+        text(&result) + &papers_baseline(&base.machine, &result.baseline)
+    })?;
     let violated = result.runs.iter().filter_map(|r| r.check.as_ref()).any(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
+}
+
+/// What the paper of a machine divides by, where that is another design.
+fn papers_baseline(machine: &str, baseline: &str) -> String {
+    let others = baselines_of_papers(machine)
+        .into_iter()
+        .filter(|(_, design)| design != baseline);
+    let line = |(paper, design): (&str, String)| {
+        format!("`reproduce {paper}` divides by {design}, this by {baseline}: --baseline {design}\n")
+    };
+    others.map(line).collect()
 }
 
 fn text(c: &Comparison) -> String {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `experiments/<paper>/readings.toml`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readings {
     /// Tags of the experiments that carry the paper's headline: these are run under every reading.
@@ -49,7 +49,7 @@ pub struct Calibration {
 }
 
 /// An input that the paper leaves open.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Name, as `--reading NAME=READING` takes it.
@@ -83,7 +83,7 @@ pub struct Input {
 }
 
 /// One reading of an input: what it changes in the experiment as written.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     /// Name.
@@ -117,7 +117,7 @@ pub struct Reading {
 }
 
 /// What a reading changes at one design point.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PointChange {
     /// Another design.

@@ -1,0 +1,45 @@
+//! What a page is made from.
+
+use crate::experiment::claims::Claim;
+use crate::experiment::diagnostics::DiagnosticRow;
+use crate::experiment::figures::Figure;
+use crate::experiment::implied::ImpliedRow;
+use crate::experiment::readings::{Readings, Spread};
+use crate::experiment::runs::{Plan, Runs};
+use crate::experiment::score::Row;
+use crate::experiment::spec::Experiment;
+use std::collections::BTreeMap;
+
+/// What a report is made from.
+pub struct Report<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Scale.
+    pub scale: &'a str,
+    /// Seed of every run.
+    pub seed: u64,
+    /// Finished runs under the first choice of readings.
+    pub runs: &'a Runs,
+    /// Finished runs under every choice, the first included.
+    pub choices: &'a [Runs],
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// Scoreboard.
+    pub rows: &'a [Row],
+    /// Diagnostic: work between persists.
+    pub implied: &'a [ImpliedRow],
+    /// Diagnostic: other figures that the paper's numbers imply.
+    pub diagnostics: &'a [DiagnosticRow],
+    /// Readings taken instead of the primaries.
+    pub asked: &'a [String],
+    /// The paper's claims.
+    pub claims: &'a [Claim],
+    /// Its figures.
+    pub figures: &'a [Figure],
+    /// Its open inputs.
+    pub readings: &'a Readings,
+    /// What the claims of the headline are worth over the readings.
+    pub worth: &'a BTreeMap<String, Spread>,
+    /// Values of claims under the best joint reading, where one was inferred.
+    pub best: &'a BTreeMap<String, f64>,
+}
