@@ -3,6 +3,8 @@
 //! A page is static HTML for what is text and tables, a JSON document with the numbers, and scripts that draw them. The shell
 //! brings colours (light, dark and print), tables that sort and search, and the plotting library where it is asked for.
 
+pub mod pack;
+
 use serde::Serialize;
 use std::fmt::Write as _;
 

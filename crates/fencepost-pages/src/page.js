@@ -93,10 +93,31 @@ var fencepost = (function () {
     if (window.ResizeObserver) new ResizeObserver(again).observe(place);
   }
 
+  /** The numbers of a packed column (see pack.rs); of a rising one, the sums of its steps. */
+  function unpack(text, rising) {
+    var bytes = Uint8Array.from(atob(text), function (c) { return c.charCodeAt(0); });
+    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).arrayBuffer().then(function (buffer) {
+      var b = new Uint8Array(buffer), n = 0, i;
+      for (i = 0; i < b.length; i += 1) if (b[i] < 0x80) n += 1;
+      var out = new Float64Array(n), at = 0, v = 0, scale = 1, sum = 0;
+      for (i = 0; i < b.length; i += 1) {
+        v += (b[i] & 0x7f) * scale;
+        scale *= 128;
+        if (b[i] < 0x80) {
+          sum = rising ? sum + v : v;
+          out[at] = sum;
+          at += 1; v = 0; scale = 1;
+        }
+      }
+      return out;
+    });
+  }
+
   document.querySelectorAll("table.alive").forEach(alive);
   // What is folded is printed too.
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (d) { d.open = true; });
   });
-  return { data: data, make: make, short: short, table: table, atWidth: atWidth };
+  return { data: data, make: make, short: short, table: table, atWidth: atWidth, unpack: unpack };
 })();

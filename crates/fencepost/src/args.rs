@@ -3,6 +3,7 @@
 use crate::external_args::{ExternalArgs, RecordArgs};
 pub use crate::litmus_args::LitmusArgs;
 use crate::native_args::NativeArgs;
+use crate::timeline_args::TimelineArgs;
 mod config;
 mod grain;
 mod papers;
@@ -61,6 +62,11 @@ pub enum Command {
         after_help = "Examples:\n  fencepost crash cq --contract px86 --variant missing-fence\n  fencepost crash hashmap -d delegated --ops 4 --budget 30s"
     )]
     Crash(CrashArgs),
+    /// Draw a run, and what a power failure at any moment would leave, as a page.
+    #[command(
+        after_help = "Examples:\n  fencepost timeline sps -d so,delegated\n  fencepost timeline cq -d delegated --ops 50 -o cq.html"
+    )]
+    Timeline(TimelineArgs),
     /// Storage that designs add, in bits.
     #[command(after_help = "Example:\n  fencepost cost delegated")]
     Cost {
@@ -284,6 +290,9 @@ pub struct CompareArgs {
     /// Keep every run in this folder, and do not repeat those already there.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Draw the comparison as a page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// `crash`.
@@ -328,6 +337,15 @@ pub struct CrashArgs {
     /// Bytes that become durable at once: 1 tears words, 64 keeps lines whole.
     #[arg(long, value_enum, default_value_t = GrainArg::Word)]
     pub grain: GrainArg,
+    /// Draw the crash state that was found as a page.
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub html: Option<PathBuf>,
+    /// The picture alone.
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub svg: Option<PathBuf>,
+    /// The picture as a graph for Graphviz.
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub dot: Option<PathBuf>,
 }
 
 /// `judge`.

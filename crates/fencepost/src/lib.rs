@@ -15,6 +15,7 @@ mod output;
 mod progress;
 mod slips;
 mod start;
+mod timeline_args;
 mod witness;
 
 use args::Cli;

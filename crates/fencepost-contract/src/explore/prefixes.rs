@@ -1,5 +1,7 @@
 //! Checking what one simulated run really left behind: recovery on the memory image before every durable event.
 
+mod each;
+
 use super::again;
 use super::log_points::{candidates, is_chosen, missing, within_node};
 use super::on_image::AnyOracle;

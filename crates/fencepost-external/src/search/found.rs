@@ -144,6 +144,7 @@ pub(crate) fn tell(
         missing: named(&missed),
         recovery: None,
         completed: None,
+        ..CrashState::default()
     };
     ExternalWitness {
         witness: Witness {

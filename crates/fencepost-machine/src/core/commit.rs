@@ -47,6 +47,9 @@ impl HardwareThread {
         match kind {
             k if k.is_store() => {
                 self.stores.commit_next(at);
+                if let Some(r) = out.recorder() {
+                    r.queued(self.id, at, 0);
+                }
                 let at = at.max(out.now());
                 self.wake_stores(out, at);
                 if matches!(kind, OpKind::QueuedFence(_)) && value == LOG_FENCE {

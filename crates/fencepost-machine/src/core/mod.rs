@@ -28,7 +28,7 @@ mod stores;
 #[cfg(test)]
 mod tests;
 
-pub use account::Account;
+pub use account::{Account, Stalled};
 pub(crate) use locks::Locks;
 pub(crate) use outside::{Outside, Turn};
 pub use program_order::Disorder;

@@ -2,7 +2,7 @@
 
 use super::program_order::ProgramOrder;
 use crate::frontend::Op;
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, OpRecord, StoreId, StoreInfo, Trace, TraceKind, TxId};
+use fencepost_kernel::{Addr, HartId, LineAddr, LineData, OpRecord, Ps, StoreId, StoreInfo, Trace, TraceKind, TxId};
 
 /// A load whose value was changed by another thread between its issue and its performing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,12 @@ pub struct TraceRecorder {
     pub order: ProgramOrder,
     /// Per thread and operation number: the event (plus one) of the read that yields the operation's result, 0 for none.
     results: Vec<Vec<u32>>,
+    /// Time of what is recorded now.
+    now: Ps,
+    /// When each event was recorded, where somebody draws them.
+    times: Option<Vec<Ps>>,
+    /// Per thread, when store-queue entries committed and when they left, if times are kept.
+    queues: Vec<[Vec<Ps>; 2]>,
 }
 impl TraceRecorder {
     /// A recorder for `threads` threads.
@@ -48,7 +54,40 @@ impl TraceRecorder {
             race: None,
             order: ProgramOrder::default(),
             results: Vec::new(),
+            now: Ps::ZERO,
+            times: None,
+            queues: Vec::new(),
         }
+    }
+    /// Keeps the time of every event of so many hardware threads.
+    pub fn keep_times(&mut self, threads: usize) {
+        self.times = Some(Vec::new());
+        self.queues = vec![[Vec::new(), Vec::new()]; threads];
+    }
+    /// An entry of the store queue committed (0) or left (1).
+    #[cold]
+    pub fn queued(&mut self, thread: HartId, at: Ps, end: usize) {
+        if let Some(queue) = self.queues.get_mut(thread.index()) {
+            queue[end].push(at);
+        }
+    }
+    /// Per hardware thread, when store-queue entries committed and when they left; empty unless times are kept.
+    pub fn take_queues(&mut self) -> Vec<[Vec<Ps>; 2]> {
+        std::mem::take(&mut self.queues)
+    }
+    /// What is recorded from now on happens at this time.
+    #[inline]
+    pub fn at(&mut self, now: Ps) -> &mut TraceRecorder {
+        if let Some(times) = &mut self.times {
+            times.resize(self.trace.events.len(), self.now);
+            self.now = now;
+        }
+        self
+    }
+    /// When each event was recorded; empty unless times are kept.
+    pub fn take_times(&mut self) -> Vec<Ps> {
+        self.at(self.now);
+        self.times.take().unwrap_or_default()
     }
     fn result(&self, thread: HartId, id: u32) -> u32 {
         let of_thread = self.results.get(thread.index());

@@ -234,6 +234,10 @@ impl HardwareThread {
         let h = &mut *self;
         (h.store_port, h.store_freed) = (port, out.now());
         let kind = h.stores.remove(i);
+        let (id, now) = (h.id, out.now());
+        if let Some(r) = out.recorder() {
+            r.queued(id, now, 1);
+        }
         if let Some(t) = h.stores.next_committed() {
             self.wake_stores(out, t.max(port));
         }

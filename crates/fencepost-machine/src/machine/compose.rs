@@ -47,6 +47,15 @@ impl Machine {
         }
         self
     }
+    /// Keeps when each event of a recorded run happened, and every stall.
+    #[must_use]
+    pub fn with_times(mut self) -> Machine {
+        if let Some(r) = &mut self.rest.sys.recorder {
+            r.keep_times(self.threads.len());
+        }
+        self.threads.iter_mut().for_each(|t| t.account.keep_each());
+        self
+    }
     /// A thread, and the rest of the machine as it sees it.
     #[inline]
     pub(super) fn thread(&mut self, hart: HartId) -> (&mut HardwareThread, &mut Rest) {

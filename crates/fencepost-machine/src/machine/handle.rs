@@ -19,8 +19,9 @@ impl System {
             }
         }
         self.durable.set_line(record.line, &record.data);
-        if let Some(r) = &mut self.recorder {
-            r.durable(self.log.len());
+        let index = self.log.len();
+        if let Some(r) = self.recorder() {
+            r.durable(index);
         }
         self.log.push(record);
     }

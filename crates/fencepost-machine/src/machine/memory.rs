@@ -70,7 +70,7 @@ impl Machine {
 
     fn accepted(&mut self, side: Side, id: WriteId, write: &Write) {
         if side == Side::Pm {
-            if let Some(r) = &mut self.rest.sys.recorder {
+            if let Some(r) = self.rest.sys.recorder() {
                 r.accepted(write.line, &write.data);
             }
             if self.rest.hooks.writes {

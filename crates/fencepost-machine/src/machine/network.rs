@@ -104,7 +104,7 @@ impl network::Outside for Rest {
         }
         let thread = self.port_in_trace(port);
         for (at, value) in epoch.words_in(line) {
-            let recorder = self.sys.recorder.as_mut();
+            let recorder = self.sys.recorder();
             let id = recorder.map(|r| r.remote_store(thread, at, value));
             self.sys.coherent.set_word(at, value, id);
             self.sys.functional.borrow_mut().set_word(at, value, None);
@@ -120,7 +120,7 @@ impl network::Outside for Rest {
             return false;
         }
         let thread = self.port_in_trace(port);
-        if let Some(r) = &mut self.sys.recorder {
+        if let Some(r) = self.sys.recorder() {
             r.event(thread, TraceKind::Fence(Fence::Dmb));
         }
         true

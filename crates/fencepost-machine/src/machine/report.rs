@@ -1,6 +1,6 @@
 //! What a run leaves behind.
 
-use crate::core::{Account, CoreCounters, Disorder, Race};
+use crate::core::{Account, CoreCounters, Disorder, Race, Stalled};
 use crate::hierarchy::{HierarchyCounters, StaleBytes};
 use crate::memory::MemStats;
 use crate::network::NetworkReport;
@@ -141,6 +141,12 @@ pub struct RunReport {
     pub log_start: u64,
     /// The trace, if the run was recorded.
     pub trace: Option<Trace>,
+    /// When each event of the trace happened, if times were kept.
+    pub times: Vec<Ps>,
+    /// Per hardware thread, every stall, if times were kept.
+    pub stalls: Vec<Vec<Stalled>>,
+    /// Per hardware thread, when entries of its store queue committed and when they left, if times were kept.
+    pub queues: Vec<[Vec<Ps>; 2]>,
     /// Persistent memory before the run.
     pub initial: Image,
     /// Persistent memory as the media (and durable queues) hold it at the end.

@@ -39,7 +39,12 @@ impl Machine {
         let simulated = self.threads.iter().map(|t| (t.instructions, t.memory_ops));
         let simulated = simulated.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let counters = self.counters().since(&start.counters);
-        let Rest { hier, sys, design, .. } = self.rest;
+        let stalls = self.threads.iter_mut().map(|t| t.account.take_each()).collect();
+        let Rest {
+            hier, mut sys, design, ..
+        } = self.rest;
+        let queues = sys.recorder.as_mut().map_or_else(Vec::new, TraceRecorder::take_queues);
+        let times = sys.recorder.as_mut().map_or_else(Vec::new, TraceRecorder::take_times);
         let left_dirty = hier.dirty_lines().iter().filter(|l| l.is_persistent()).count();
         RunReport {
             time: end.saturating_sub(start.time),
@@ -62,6 +67,9 @@ impl Machine {
             disorder: sys.recorder.as_ref().and_then(|r| r.order.found()),
             race: sys.recorder.as_ref().and_then(TraceRecorder::race),
             trace: sys.recorder.map(TraceRecorder::finish),
+            times,
+            stalls,
+            queues,
             initial: self.initial,
             durable: sys.durable,
             coherent: sys.coherent,

@@ -53,6 +53,12 @@ impl System {
     pub(crate) fn now(&self) -> Ps {
         self.events.now()
     }
+    /// The recorder of a recorded run, set to the present.
+    #[inline]
+    pub(crate) fn recorder(&mut self) -> Option<&mut TraceRecorder> {
+        let now = self.events.now();
+        self.recorder.as_mut().map(|r| r.at(now))
+    }
     /// The core of a hardware thread; ports of the network have numbers of their own behind all cores.
     pub(crate) fn core_of(&self, hart: HartId) -> CoreId {
         match hart.0.checked_sub(self.spec.harts()) {

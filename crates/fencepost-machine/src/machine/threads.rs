@@ -148,7 +148,7 @@ impl Outside for Rest {
     }
     #[inline]
     fn recorder(&mut self) -> Option<&mut TraceRecorder> {
-        self.sys.recorder.as_mut()
+        self.sys.recorder()
     }
     fn warmed_up(&mut self, hart: HartId, at: Ps) {
         self.sys.warmed_up = true;

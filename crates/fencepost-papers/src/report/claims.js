@@ -59,7 +59,11 @@
     return text;
   }
 
-  function command(text) { return make("pre", {}, make("code", {}, text)); }
+  /** The run again, and its beginning as a timeline. */
+  function command(text) {
+    var drawn = text.replace(/^fencepost run/, "fencepost timeline").replace(/ --ops \d+ --warmup \d+/, " --ops 20").replace(/ --(cycles|points) \d+| --check/g, "");
+    return make("pre", {}, make("code", {}, text + "\n" + drawn));
+  }
 
   function show(c, button) {
     list.querySelectorAll("[aria-pressed=true]").forEach(function (b) { b.setAttribute("aria-pressed", "false"); });

@@ -5,6 +5,7 @@ mod answer;
 mod behind;
 #[cfg(test)]
 mod browser_tests;
+pub mod comparison;
 mod figures;
 mod histograms;
 mod stalls;
@@ -22,9 +23,10 @@ pub use subject::Report;
 
 const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
-const SCRIPTS: [&str; 3] = [
+const SCRIPTS: [&str; 4] = [
     include_str!("figures.js"),
     include_str!("claims.js"),
+    include_str!("stall_bar.js"),
     include_str!("stalls.js"),
 ];
 

@@ -2,36 +2,8 @@
 "use strict";
 (function () {
   var make = fencepost.make, short = fencepost.short, data = fencepost.data;
-  var names = data.groups.map(function (g) { return g[0]; });
-  function group(cause) {
-    var i = data.groups.findIndex(function (g) { return g[1].includes(cause); });
-    return names[i < 0 ? names.length - 1 : i];
-  }
+  var group = fencepost.stallGroup;
   var style = { fontSize: "11px", fontFamily: "inherit", background: "transparent" };
-
-  function stallLegend() {
-    return make("ul", { class: "legend" }, data.groups.map(function (g, i) {
-      return make("li", { title: g[1].join(", ") }, [make("i", { style: "background:" + fencepost.colours[i] }), g[0]]);
-    }));
-  }
-
-  function stall(bars, program, points, width) {
-    var parts = [];
-    bars.forEach(function (b) {
-      b.causes.forEach(function (c) { parts.push({ point: b.point, group: group(c[0]), cause: c[0], share: c[1] }); });
-    });
-    return Plot.plot({
-      width: width, height: points.length * 20 + 40, marginLeft: 104, marginRight: 14, marginTop: 4, marginBottom: 30, style: style,
-      ariaLabel: "Where the time of " + program + " went", ariaDescription: "Percent of the threads' time; the table below holds the numbers.",
-      x: { domain: [0, 100], ticks: 5, label: "percent of the threads' time", labelArrow: "none", labelAnchor: "center" },
-      y: { domain: points, label: null, tickSize: 0 },
-      color: { domain: names, range: fencepost.colours },
-      marks: [
-        Plot.barX(parts, Plot.stackX({ order: names, x: "share", y: "point", fill: "group", z: function (p) { return p.group + p.cause; }, inset: 0.3, stroke: "var(--ground)", strokeWidth: 0.4 })),
-        Plot.tip(parts, Plot.pointer(Plot.stackX({ order: names, x: "share", y: "point", z: function (p) { return p.group + p.cause; }, title: function (p) { return p.point + "\n" + p.cause + ": " + short(p.share) + " %"; }, fill: "var(--raised)", stroke: "var(--quiet)", fontSize: 12 }))),
-      ],
-    });
-  }
 
   function byKey(list, key) {
     var map = new Map();
@@ -41,7 +13,7 @@
 
   function drawStalls() {
     var place = document.getElementById("stall-charts");
-    place.append(stallLegend());
+    place.append(fencepost.stallLegend());
     byKey(data.stalls, function (b) { return b.tag; }).forEach(function (ofTag, tag) {
       byKey(ofTag, function (b) { return b.media; }).forEach(function (ofMedia, media) {
         var charts = make("div", { class: "multiples" });
@@ -62,7 +34,7 @@
           var width = Math.min(560, Math.floor((wide - 16 * (columns - 1)) / columns));
           var programs = byKey(ofMedia, function (b) { return b.program; });
           charts.replaceChildren.apply(charts, Array.from(programs.keys()).filter(function (p) { return fencepost.filter.shows("program", p) && fencepost.filter.shows("media", media); }).map(function (p) {
-            return make("div", {}, [make("h3", {}, p), stall(programs.get(p), p, points, width)]);
+            return make("div", {}, [make("h3", {}, p), fencepost.stallPlot("Where the time of " + p + " went", programs.get(p).map(function (b) { return { name: b.point, causes: b.causes }; }), points, width)]);
           }));
         };
         fencepost.atWidth(charts, all);

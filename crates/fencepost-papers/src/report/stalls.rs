@@ -75,7 +75,8 @@ pub fn bars(r: &Report<'_>) -> Vec<Bar> {
     out
 }
 
-fn causes(run: &RunResult) -> Vec<(String, f64)> {
+/// Percent of the threads' time of a run by cause, the largest first.
+pub fn causes(run: &RunResult) -> Vec<(String, f64)> {
     let total = (run.busy_ps + run.stalls.values().sum::<u64>()).max(1) as f64;
     let mut all: BTreeMap<&str, u64> = run.stalls.iter().map(|s| (s.0.as_str(), *s.1)).collect();
     all.insert("busy", run.busy_ps);

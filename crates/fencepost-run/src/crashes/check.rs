@@ -135,6 +135,28 @@ impl Recorded<'_> {
         found.map_err(|e| BadInput::new(e.to_string()).into())
     }
 
+    /// Recovers after each crash point, up to the request's budget, whatever the ones before gave.
+    ///
+    /// # Errors
+    /// A budget of 0; a defect of ours.
+    pub fn each_prefix(
+        &self,
+        progress: &dyn Progress,
+        then: impl FnMut(u64, Option<BrokenPrefix>),
+    ) -> Result<(), LabError> {
+        let budget = points(Limits::of(self.resolved).points)?;
+        let points = budget.get().min(crash_points(self.report));
+        progress.begin(points);
+        let design = build_design(self.resolved)?;
+        let mut hardware = Hardware::new(&*design, points, self.resolved.request.nested);
+        let recovered = |image: &Image| {
+            progress.examined();
+            hardware.recover(image)
+        };
+        self.prefix_check(budget)?.each(recovered, then);
+        Ok(())
+    }
+
     fn prefix_check(&self, budget: NonZeroU64) -> Result<PrefixCheck<'_>, LabError> {
         let trace = recorded(self.report)?;
         let small = trace.stores.len() <= SMALL;

@@ -4,5 +4,6 @@ pub mod check;
 pub mod crash;
 pub mod fire;
 pub mod judge;
+pub mod picture;
 pub mod replay;
 pub mod variants;

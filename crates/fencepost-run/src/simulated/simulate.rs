@@ -38,7 +38,31 @@ pub fn simulate(
     record: bool,
 ) -> Result<Simulated, LabError> {
     let done = simulate_until(resolved, design, program, record, None)?;
-    done.ok_or_else(|| LabError::Internal("a run without a deadline was given up".into()))
+    done.ok_or_else(given_up)
+}
+
+/// The same, recorded, with the time of every event and every stall.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_timed(
+    resolved: &Resolved,
+    design: Box<dyn Design>,
+    program: &dyn AnyProgram,
+) -> Result<Simulated, LabError> {
+    ran(resolved, design, program, Recording::Timed, None)?.ok_or_else(given_up)
+}
+
+fn given_up() -> LabError {
+    LabError::Internal("a run without a deadline was given up".into())
+}
+
+/// What is kept of a run beside its results.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Recording {
+    Nothing,
+    Trace,
+    Timed,
 }
 
 /// The same with a deadline on the host's clock; `None` if it passed first.
@@ -49,8 +73,19 @@ pub fn simulate_until(
     record: bool,
     deadline: Option<Instant>,
 ) -> Result<Option<Simulated>, LabError> {
+    let recording = if record { Recording::Trace } else { Recording::Nothing };
+    ran(resolved, design, program, recording, deadline)
+}
+
+fn ran(
+    resolved: &Resolved,
+    design: Box<dyn Design>,
+    program: &dyn AnyProgram,
+    recording: Recording,
+    deadline: Option<Instant>,
+) -> Result<Option<Simulated>, LabError> {
     fits_host(resolved)?;
-    let r = &resolved.request;
+    let (r, record) = (&resolved.request, recording != Recording::Nothing);
     let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
     let size = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
     let run = Run {
@@ -80,6 +115,10 @@ pub fn simulate_until(
     let machine = match r.cycles {
         Some(n) => machine.measured_for(Ps(resolved.machine.spec.core.clock.period().0 * n)),
         None => machine,
+    };
+    let machine = match recording {
+        Recording::Timed => machine.with_times(),
+        _ => machine,
     };
     let begun = Stopwatch::start();
     let report = match machine.run_until(deadline) {

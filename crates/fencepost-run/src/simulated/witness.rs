@@ -3,9 +3,10 @@
 use crate::config::Resolved;
 use crate::replay_key::ReplayKey;
 use fencepost_contract::explore::{self, BrokenPrefix, NamedStore, ReplayId};
-use fencepost_kernel::{StoreInfo, Trace, Violation};
+use fencepost_kernel::{StoreId, StoreInfo, Trace, Violation};
 use fencepost_machine::RunReport;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// One failure, with what is known of it.
@@ -30,7 +31,7 @@ pub struct Witness {
 }
 
 /// A crash state, by what is durable and what is lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CrashState {
     /// What was searched; absent for a recorded log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +47,30 @@ pub struct CrashState {
     /// The last operation that each thread had completed, of our programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<Vec<Option<u32>>>,
+    /// The stores by themselves, for pictures; documents have the lists above.
+    #[serde(skip)]
+    pub stores: Vec<Placed>,
+}
+
+/// A store of a crash state, durable or lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its place in the execution.
+    pub order: usize,
+    /// Who stored.
+    pub thread: u8,
+    /// The operation in which it was made, if in one.
+    pub operation: Option<u32>,
+    /// The line of the program.
+    pub source: String,
+    /// Where it wrote.
+    pub address: String,
+    /// What it wrote.
+    pub value: u64,
+    /// Whether it is durable.
+    pub durable: bool,
+    /// Why it may be lost, where it is.
+    pub lost: Option<String>,
 }
 
 /// Crash states among which one was found.
@@ -100,6 +125,7 @@ pub fn cut_witness(w: &explore::Witness, kind: Searched) -> Witness {
             missing: list(read(&w.missing)),
             recovery: w.second.as_deref().map(second),
             completed: Some(w.completed.clone()),
+            stores: placed(&w.persisted, &w.missing),
         }),
         source: lines(read(&w.persisted).chain(read(&w.missing)).map(|s| s.source)),
         replay: Some(w.replay.clone()),
@@ -108,6 +134,58 @@ pub fn cut_witness(w: &explore::Witness, kind: Searched) -> Witness {
 }
 fn second(w: &explore::Witness) -> [Vec<String>; 2] {
     [list(w.persisted.iter()), list(w.missing.iter())]
+}
+
+/// The stores of a crash state that recovery read, for a picture.
+fn placed(persisted: &[NamedStore], missing: &[NamedStore]) -> Vec<Placed> {
+    let one = |(s, durable): (&NamedStore, bool)| Placed {
+        order: s.store.map_or(0, |id| id.index()),
+        thread: s.thread.0,
+        operation: s.operation,
+        source: format!("{}:{}", s.source.file(), s.source.line()),
+        address: s.at.to_string(),
+        value: s.value,
+        durable,
+        lost: s.lost.filter(|_| !durable).map(|why| why.to_string()),
+    };
+    let of = |stores: &[NamedStore], durable| {
+        let read = stores.iter().filter(|s| s.read).take(SHOWN);
+        read.map(|s| one((s, durable))).collect::<Vec<_>>()
+    };
+    [of(persisted, true), of(missing, false)].concat()
+}
+
+/// The lost stores of a broken prefix, and of each thread the first durable store that is younger than one of them.
+fn around(trace: &Trace, b: &BrokenPrefix, report: &RunReport) -> Vec<Placed> {
+    let records = report.log.records().iter().take(b.records);
+    let durable: BTreeSet<StoreId> = records.flat_map(|r| r.data.by.into_iter().flatten()).collect();
+    let one = |id: StoreId, operation, lost: Option<String>| {
+        let s = trace.store(id);
+        Placed {
+            order: id.index(),
+            thread: s.thread.0,
+            operation,
+            source: format!("{}:{}", s.source.file(), s.source.line()),
+            address: s.addr.to_string(),
+            value: s.value,
+            durable: lost.is_none(),
+            lost,
+        }
+    };
+    let known = b.missing.iter().filter(|s| s.store.index() < trace.stores.len());
+    let lost: Vec<Placed> = (known.take(SHOWN))
+        .map(|s| one(s.store, s.operation, Some(s.why.to_string())))
+        .collect();
+    let mut younger: BTreeMap<u8, StoreId> = BTreeMap::new();
+    for id in &durable {
+        let thread = trace.store(*id).thread.0;
+        let after = |s: &Placed| s.thread == thread && s.order < id.index();
+        if lost.iter().any(after) {
+            younger.entry(thread).or_insert(*id);
+        }
+    }
+    let younger = younger.into_values().map(|id| one(id, None, None));
+    lost.iter().cloned().chain(younger).collect()
 }
 
 /// A broken prefix of the log.
@@ -134,6 +212,7 @@ pub fn prefix_witness(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport)
             missing: missing.collect(),
             recovery: b.second.as_deref().map(second),
             completed: Some(b.completed.clone()),
+            stores: around(trace, b, report),
         }),
         source: lines(known().map(|s| trace.store(s.store).source)),
         replay: Some(ReplayKey::prefix_id(
@@ -177,6 +256,7 @@ mod tests {
                 missing: Vec::new(),
                 recovery: None,
                 completed: Some(vec![None, Some(3)]),
+                stores: Vec::new(),
             }),
             event: Some(7),
             ..plain.clone()

@@ -1,6 +1,6 @@
 //! `compare`.
 
-use super::shared::jobs;
+use super::shared::{jobs, write};
 use crate::args::CompareArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
@@ -8,6 +8,7 @@ use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
 use fencepost_papers::compare::{Comparison, baselines_of_papers, compare as lab_compare};
+use fencepost_papers::report::comparison;
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::result::Check;
@@ -45,6 +46,9 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(store) = &store {
         let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
         store.write("comparison.json", text.as_bytes())?;
+    }
+    if let Some(file) = &args.html {
+        write(file, &comparison::page(&result, &base)?)?;
     }
     out.document(&result, || {
         text(&result) + &papers_baseline(&base.machine, &result.baseline)

@@ -1,5 +1,6 @@
 //! `crash` and `replay`.
 
+use super::shared::write;
 use crate::args::CrashArgs;
 use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::layout::wrapped;
@@ -9,11 +10,13 @@ use crate::slips::one_only;
 use crate::witness;
 use fencepost_external::is_image_id;
 use fencepost_run::crash::{CrashOutcome, CrashRequest, crash_telling};
+use fencepost_run::picture;
 use fencepost_run::replay as lab_replay;
 use fencepost_run::verdict::Verdict;
+use fencepost_run::witness::Witness;
 use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Nothing was explored: the budget was too small.
 const NOTHING: u8 = 2;
@@ -54,6 +57,7 @@ pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, 
         small: !args.full_size,
     };
     let found = crash_telling(&request, progress)?;
+    draw(args, &found)?;
     out.document(&found, || wrapped(&text(&found)))?;
     Ok(match found.violated() {
         true => VIOLATION,
@@ -61,6 +65,28 @@ pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, 
         false if args.require_complete && found.bounded() => INCOMPLETE,
         false => CLEAN,
     })
+}
+
+/// Writes the pictures that are asked for.
+fn draw(args: &CrashArgs, found: &CrashOutcome) -> Result<(), LabError> {
+    let title = format!("{} on {}: {}", found.program, found.contract, found.verdict);
+    let page = || {
+        let page = picture::page(&title, &text(found), found.witness.as_ref());
+        page.map_err(|e| LabError::Internal(e.to_string())).map(Some)
+    };
+    let drawn = |draw: fn(&Witness) -> Option<String>| Ok(found.witness.as_ref().and_then(draw));
+    type Drawing<'a> = (&'a Option<PathBuf>, &'a dyn Fn() -> Result<Option<String>, LabError>);
+    let wanted: [Drawing<'_>; 3] = [
+        (&args.html, &page),
+        (&args.svg, &|| drawn(picture::svg)),
+        (&args.dot, &|| drawn(picture::dot)),
+    ];
+    for (file, make) in wanted {
+        if let (Some(file), Some(text)) = (file, file.as_ref().map_or(Ok(None), |_| make())?) {
+            write(file, &text)?;
+        }
+    }
+    Ok(())
 }
 
 fn text(c: &CrashOutcome) -> String {

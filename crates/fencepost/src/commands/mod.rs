@@ -20,6 +20,7 @@ mod pages;
 mod reproduce;
 mod run;
 mod shared;
+mod timeline;
 
 use crate::args::{Command, CrashArgs};
 use crate::interrupt;
@@ -35,6 +36,12 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Run(args) => run::run(args, out),
         Command::Compare(args) => compare::compare(args, out),
         Command::Crash(args) => crash(args, out),
+        Command::Timeline(args) => {
+            interrupt::will_say("nothing was written");
+            let progress = CrashPoints::default();
+            let _shown = Waiting::new(out, "timeline", None, &progress);
+            timeline::timeline(args, &progress, out)
+        }
         Command::Cost { design, machine, sets } => lists::cost(design.as_deref(), machine, sets, out),
         Command::Config(c) => config::config(c, out),
         Command::Reproduce(args) => reproduce::reproduce(args, out),

@@ -1,6 +1,8 @@
 //! What several commands need.
 
+use fencepost_run::LabError;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 /// Runs at a time: as asked, or one per host core.
 pub fn jobs(asked: Option<NonZeroUsize>) -> usize {
@@ -14,4 +16,13 @@ pub fn unused(settings: &[String]) -> Option<String> {
     let list = settings.join(", ");
     (!settings.is_empty())
         .then(|| format!("{list}: about a design or a program that does not run here, without effect"))
+}
+
+/// Writes a page or a picture.
+pub fn write(file: &Path, text: &str) -> Result<(), LabError> {
+    std::fs::write(file, text).map_err(|why| LabError::File {
+        action: "write",
+        path: file.to_owned(),
+        why,
+    })
 }

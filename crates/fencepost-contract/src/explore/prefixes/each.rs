@@ -1,0 +1,33 @@
+//! Every crash point by itself, whatever the ones before it gave.
+
+use super::{BrokenPrefix, PrefixCheck, Recovered};
+use crate::explore::log_points::{candidates, is_chosen};
+use fencepost_kernel::Image;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+impl PrefixCheck<'_> {
+    /// Recovery after each of the chosen crash points: how many durable events precede it, and how it breaks, if it does. Power
+    /// does not fail again meanwhile.
+    pub fn each<R: Into<Recovered>>(
+        &self,
+        mut hardware: impl FnMut(&Image) -> R,
+        mut then: impl FnMut(u64, Option<BrokenPrefix>),
+    ) {
+        let (total, mut candidate) = (candidates(self.log), 0);
+        let _ = self.walk(|point| {
+            candidate += 1;
+            if is_chosen(candidate, total, self.budget) {
+                let Recovered { image, others } = hardware(point.image).into();
+                let (verdict, _) = self.oracle.recover(&image, point.crash, self.watch(false));
+                let other = || others.iter().find_map(|o| self.other_breaks(o, point));
+                let why = verdict.err().or_else(other);
+                then(point.records as u64, why.map(|why| self.broken(point, why, None)));
+            }
+            match self.until.is_some_and(|t| Instant::now() >= t) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+    }
+}
