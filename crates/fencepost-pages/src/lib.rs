@@ -3,6 +3,7 @@
 //! A page is static HTML for what is text and tables, a JSON document with the numbers, and scripts that draw them. The shell
 //! brings colours (light, dark and print), tables that sort and search, and the plotting library where it is asked for.
 
+pub mod browser;
 pub mod pack;
 
 use serde::Serialize;

@@ -8,18 +8,10 @@ use crate::experiment::runs::{Cell, Plan, Runs};
 use crate::experiment::score::{Evidence, score};
 use crate::experiment::spec::{Experiment, read};
 use crate::experiment::{claims, figures};
+use fencepost_pages::browser::title_after;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
 
-/// A browser on the path that runs without a screen.
-fn browser() -> Option<PathBuf> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let path = std::env::var_os("PATH")?;
-    let places: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let all = names.iter().flat_map(|n| places.iter().map(move |p| p.join(n)));
-    all.into_iter().find(|p| p.is_file())
-}
+const WIDE: [u32; 2] = [1280, 800];
 
 /// Times of `E01` on PCM that give SO a slowdown of two and delegated ordering one of three, for every program.
 fn runs() -> Runs {
@@ -90,88 +82,49 @@ pub(super) fn page() -> String {
     .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The document after the page's scripts and then this one have run, and what went wrong in between; `None` without a browser.
-fn after(script: &str, size: &str) -> Option<String> {
-    let Some(browser) = browser() else {
-        eprintln!("skipped: no chromium on the path");
-        return None;
-    };
-    // Tests run at the same time; each has a folder of its own.
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let n = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("fencepost-report-{}-{n}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let watch = "<head><script>window.addEventListener('error', function (e) { document.documentElement.setAttribute('data-wrong', e.message); });\
-                 console.error = function (m) { document.documentElement.setAttribute('data-wrong', m); };</script>";
-    let html = page().replacen("<head>", watch, 1);
-    let html = html.replace("</body>", &format!("<script>{script}</script></body>"));
-    let file = folder.join("page.html");
-    std::fs::write(&file, html).unwrap();
-    let out = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--dump-dom",
-            size,
-        ])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .arg(format!("file://{}", file.display()))
-        .output()
-        .unwrap();
-    let dom = String::from_utf8_lossy(&out.stdout).into_owned();
-    let _ = std::fs::remove_dir_all(&folder);
-    let errors = String::from_utf8_lossy(&out.stderr);
-    let head = &dom[..dom.find("<head>").unwrap_or_else(|| panic!("no page: {errors:.800}"))];
-    assert!(!head.contains("data-wrong"), "{head}");
-    Some(dom)
-}
-
-/// The title that a script gave the page.
-fn title(dom: &str) -> &str {
-    let (_, rest) = dom.split_once("<title>").expect("a title");
-    rest.split("</title>").next().expect("its end")
-}
-
 #[test]
 fn a_click_on_a_claim_shows_its_readings_runs_and_commands() {
     let click = "document.querySelector('[data-claim=DPO-H1]').click();\
-                 document.title = document.querySelectorAll('[data-claim=DPO-H1] .point').length;";
-    let Some(dom) = after(click, "--window-size=1280,800") else {
+                 document.title = document.querySelectorAll('[data-claim=DPO-H1] .point').length + ' points. '\
+                 + document.getElementById('behind').textContent;";
+    let Some(title) = title_after(&page(), click, WIDE) else {
         return;
     };
-    assert_eq!(title(&dom), "2", "a point for each choice");
-    let (_, behind) = dom.split_once("id=\"behind\"").expect("the panel is there");
-    let behind = &behind[..behind.find("<h2").expect("the next part")];
-    assert!(
-        behind.contains(">log=library</td>") && behind.contains(">4.5</td>"),
-        "{behind}"
-    );
-    assert!(behind.contains("Runs behind it (4)"), "{behind}");
+    for text in ["2 points.", "log=library4.5", "Runs behind it (4)"] {
+        assert!(title.contains(text), "`{text}` is not in: {title}");
+    }
 }
 #[test]
 fn bars_have_the_values_of_the_runs_beside_the_papers() {
     let read = "document.title = Array.from(document.querySelectorAll('#figure-slowdown svg[aria-label*=pcm] text'))\
                 .map(function (t) { return t.textContent; }).join(' ');";
-    let Some(dom) = after(read, "--window-size=1280,800") else {
+    let Some(title) = title_after(&page(), read, WIDE) else {
         return;
     };
-    let texts = title(&dom);
     // The paper states 7.21 and 1.93 for the means, 1.33 and 35.15 for the extremes of SO.
     for text in ["2 | 7.21", "3 | 1.93", "2 | 1.33", "2 | 35.1"] {
-        assert!(texts.contains(text), "`{text}` is not in: {texts}");
+        assert!(title.contains(text), "`{text}` is not in: {title}");
     }
 }
 #[test]
+fn a_program_that_is_crossed_out_leaves_every_chart() {
+    let cross = "var before = document.querySelectorAll('#stall-charts svg').length;\
+                 Array.from(document.querySelectorAll('#filters button')).find(function (b) { return b.textContent === 'cq'; }).click();\
+                 document.title = before + ' ' + document.querySelectorAll('#stall-charts svg').length;";
+    let Some(title) = title_after(&page(), cross, WIDE) else {
+        return;
+    };
+    assert_eq!(title, "2 1");
+}
+#[test]
 fn nothing_scrolls_sideways() {
+    let measure = "document.querySelectorAll('details').forEach(function (d) { d.open = true; });\
+                   document.title = document.documentElement.scrollWidth - window.innerWidth;";
     for width in [1280, 800, 500] {
-        let measure = "document.querySelectorAll('details').forEach(function (d) { d.open = true; });\
-                       document.title = document.documentElement.scrollWidth - window.innerWidth;";
-        let Some(dom) = after(measure, &format!("--window-size={width},900")) else {
+        let Some(title) = title_after(&page(), measure, [width, 900]) else {
             return;
         };
-        let over: i64 = title(&dom).parse().expect("a width");
+        let over: i64 = title.parse().expect("a width");
         assert!(over <= 0, "{over} pixels too wide at {width}");
     }
 }
@@ -186,4 +139,36 @@ fn a_page_is_small_and_says_a_reversed_headline_first() {
         !before.contains("<table") && after.contains("0.667 x here, not 3.73 x"),
         "said first"
     );
+}
+#[test]
+fn a_comparison_shows_its_numbers_and_where_the_time_of_a_run_went() {
+    let run = |program: &str, design: &str, time| fencepost_run::result::RunResult {
+        program: program.into(),
+        design: design.into(),
+        ..made_up(time)
+    };
+    let of = |so: f64| [("volatile".to_owned(), 1.0), ("so".to_owned(), so)].into();
+    let comparison = crate::compare::Comparison {
+        baseline: "volatile".into(),
+        slowdown: [("cq".to_owned(), of(2.0)), ("sps".to_owned(), of(8.0))].into(),
+        geomean: of(4.0),
+        runs: vec![
+            run("cq", "volatile", 100),
+            run("cq", "so", 200),
+            run("sps", "volatile", 100),
+            run("sps", "so", 800),
+        ],
+    };
+    let page = comparison::page(&comparison, &fencepost_run::request::Request::default()).expect("a page");
+    let click = "var all = Array.from(document.querySelectorAll('#heat button')); all[3].click();\
+                 document.title = all.map(function (b) { return b.textContent; }).join(' ') + ': '\
+                 + document.querySelector('#pair h3').textContent + ' ' + document.querySelectorAll('#bars svg, #pair svg').length;";
+    let Some(title) = title_after(&page, click, WIDE) else {
+        return;
+    };
+    assert!(
+        title.starts_with("1 2 1 8: sps on so: ") && title.contains("8 times volatile"),
+        "{title}"
+    );
+    assert!(title.ends_with(" 2"), "means and one run are drawn: {title}");
 }

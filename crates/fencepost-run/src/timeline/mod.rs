@@ -1,5 +1,7 @@
 //! A run as a page that shows where everything was at every moment, and what a power failure there would leave.
 
+#[cfg(test)]
+mod browser_tests;
 mod crashes;
 mod page;
 mod tracks;
