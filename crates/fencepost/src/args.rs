@@ -10,10 +10,10 @@ mod grain;
 mod papers;
 mod values;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use values::{count, name, parallel, points, seed};
+use values::{count, name, parallel, points};
 
 pub use common::{Ack, Common, Work};
 pub use config::{ConfigArgs, ConfigCommand};

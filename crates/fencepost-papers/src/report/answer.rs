@@ -114,18 +114,24 @@ fn headline(claim: &Claim, row: &Row) -> Option<Headline> {
 /// One sentence on the rows of a kind.
 fn count(kind: Kind, rows: &[Row]) -> Option<String> {
     let of = |v: Score| rows.iter().filter(|r| r.kind == kind && r.verdict == v).count();
-    let [met, missed, quoted, left] = [Score::Match, Score::Miss, Score::Quoted, Score::NotRun].map(of);
+    let [met, missed, unsteady] = [Score::Match, Score::Miss, Score::Unsteady].map(of);
+    let [quoted, left] = [Score::Quoted, Score::NotRun].map(of);
     let what = match kind {
         Kind::Measured => "measured claims are met",
+        Kind::Calibrated => "rows of its workload tables come out as calibrated (no result)",
         Kind::Rule => "rules of the mechanism hold when tested",
         Kind::Storage => "storage figures follow from their formula",
         Kind::Echo => "inputs stand as the paper states them (no result)",
     };
-    let rest: Vec<String> = [(quoted, "quoted only"), (left, "not run")]
-        .iter()
-        .filter(|x| x.0 > 0)
-        .map(|(n, word)| format!("{n} {word}"))
-        .collect();
+    let rest: Vec<String> = [
+        (unsteady, "unsteady over seeds"),
+        (quoted, "quoted only"),
+        (left, "not run"),
+    ]
+    .iter()
+    .filter(|x| x.0 > 0)
+    .map(|(n, word)| format!("{n} {word}"))
+    .collect();
     let rest = if rest.is_empty() {
         String::new()
     } else {

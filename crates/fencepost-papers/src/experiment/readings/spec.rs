@@ -29,7 +29,7 @@ pub struct Readings {
 
 /// A row of a table that characterises a workload on the plain machine: method, not result. It fixes what the text leaves open
 /// of the program, before any result is looked at, and its claim is `calibrated`, not measured.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// Claim that states the row.
