@@ -43,10 +43,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "fencepost-kernel",
         ],
     ),
+    ("fencepost-table", &[]),
+    (
+        "fencepost-sweep",
+        &["fencepost-table", "fencepost-run", "fencepost-kernel"],
+    ),
     (
         "fencepost-papers",
         &[
             "fencepost-pages",
+            "fencepost-table",
+            "fencepost-sweep",
             "fencepost-run",
             "fencepost-litmus",
             "fencepost-native",
@@ -85,12 +92,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "fencepost-papers",
             "fencepost-external",
             "fencepost-litmus",
+            "fencepost-sweep",
+            "fencepost-table",
             "fencepost-run",
         ],
     ),
     (
-        "fencepost-py",
-        &["fencepost", "fencepost-papers", "fencepost-external", "fencepost-run"],
+        "fencepost-python",
+        &[
+            "fencepost-papers",
+            "fencepost-sweep",
+            "fencepost-table",
+            "fencepost-run",
+            "fencepost-kernel",
+        ],
     ),
 ];
 /// Libraries that only one crate may use.
@@ -98,7 +113,7 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("clap", "fencepost"),
     ("miette", "fencepost"),
     ("indicatif", "fencepost"),
-    ("pyo3", "fencepost-py"),
+    ("pyo3", "fencepost-python"),
     ("libsqlite3_sys", "fencepost-sqlite"),
 ];
 

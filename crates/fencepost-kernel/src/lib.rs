@@ -24,6 +24,7 @@ pub mod replica;
 pub mod rng;
 pub mod span;
 pub mod stats;
+pub mod stop;
 pub mod trace;
 pub mod units;
 

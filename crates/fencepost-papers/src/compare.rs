@@ -105,7 +105,14 @@ pub fn compare(
             out.slowdown.entry(program).or_default().insert(design.clone(), value);
         }
     }
-    out.runs = list.iter().filter_map(|j| runs.by_cell.get(&j.cell).cloned()).collect();
+    // What a run cost on the host is no part of a comparison: it would differ where runs were found finished.
+    let result = |j: &Job| {
+        Some(RunResult {
+            host: None,
+            ..runs.by_cell.get(&j.cell)?.clone()
+        })
+    };
+    out.runs = list.iter().filter_map(result).collect();
     Ok(out)
 }
 

@@ -85,7 +85,8 @@ fn measured(program: &str, design: &str, place: &Place, ops: u32) -> Result<Rate
         warmup: ops / 10,
         ..Request::default()
     })?;
-    let (instructions, memory) = (result.host.minstr_per_s, result.host.mops_per_s);
+    let host = result.host.expect("a run of this call");
+    let (instructions, memory) = (host.minstr_per_s, host.mops_per_s);
     Ok(Rates {
         instructions,
         memory,

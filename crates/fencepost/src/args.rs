@@ -7,10 +7,12 @@ use crate::timeline_args::TimelineArgs;
 mod common;
 mod config;
 mod grain;
+mod many;
 mod papers;
 mod values;
 
 use clap::{Args, Parser, Subcommand};
+use fencepost_table::Format;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use values::{count, name, parallel, points};
@@ -18,6 +20,7 @@ use values::{count, name, parallel, points};
 pub use common::{Ack, Common, Work};
 pub use config::{ConfigArgs, ConfigCommand};
 pub use grain::{GrainArg, LineOrderArg};
+pub use many::{ManyArgs, MatrixArgs, SweepArgs};
 pub use papers::{InferArgs, ReproduceArgs, ScaleArg};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
@@ -94,6 +97,10 @@ pub enum Command {
         after_help = "Examples:\n  fencepost infer dpo --first DPO-H1\n  fencepost infer dpo --from \"pcommit=exclusive compute=1\""
     )]
     Infer(InferArgs),
+    /// Run a grid of designs, programs, machines, media, parameters and seeds, and keep it in a folder.
+    Sweep(SweepArgs),
+    /// Run every design with every program on every machine, checked: time and verdict of each in one table.
+    Matrix(MatrixArgs),
     /// Run recovery again on the crash state that a witness names.
     #[command(after_help = "Example:\n  fencepost replay ID     with the id as a witness prints it, in quotes")]
     Replay {
@@ -184,6 +191,9 @@ pub struct RunArgs {
     /// Write result.json and config.toml into this folder.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Print the run as a table; with --output write it there, with its stalls, counters, histograms and, of a checked run, persist log.
+    #[arg(long)]
+    pub format: Option<Format>,
 }
 
 /// `compare`.
@@ -216,6 +226,9 @@ pub struct CompareArgs {
     /// Draw the comparison as a page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Print the runs as a table; with --output write it there.
+    #[arg(long)]
+    pub format: Option<Format>,
 }
 
 /// `crash`.

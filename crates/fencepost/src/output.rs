@@ -65,8 +65,13 @@ pub fn colours(stream: &impl IsTerminal) -> bool {
 
 /// Writes to standard output. A reader that went away is no error.
 pub fn print(text: &str) -> Result<(), LabError> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for what need not be text.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), LabError> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(LabError::File {
             action: "write to",
             path: "standard output".into(),

@@ -48,9 +48,13 @@ impl Runs {
     }
     /// A run has finished.
     pub fn step(&self, cell: &Cell, step: Step) {
+        self.ended(|| format!("{} {} {}", cell.program, cell.point, cell.media), step);
+    }
+    /// What `cell` names has finished.
+    pub fn ended(&self, cell: impl FnOnce() -> String, step: Step) {
         if let Some(bar) = &self.0 {
             let how = if step == Step::Resumed { "already there: " } else { "" };
-            bar.set_message(format!("{how}{} {} {}", cell.program, cell.point, cell.media));
+            bar.set_message(format!("{how}{}", cell()));
             bar.inc(1);
         }
     }

@@ -9,5 +9,6 @@ mod litmus;
 mod native;
 mod native_net;
 mod resuming;
+mod sweeps;
 mod terminal;
 mod verdicts;

@@ -1,9 +1,6 @@
 //! Commands that are killed and started again: nothing half-written, nothing lost, the same result.
 
-use crate::common::{Folder, code, command, fencepost, refused, stderr};
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
+use crate::common::{Folder, code, command, fencepost, files, refused, stderr};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -24,45 +21,6 @@ const COMPARE: [&str; 14] = [
     "program.sps.entries=256",
 ];
 
-/// Every file below a folder, without what the host contributed.
-fn files(root: &Path) -> BTreeMap<String, String> {
-    let mut out = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(root).expect("below the root").display().to_string();
-            let text = std::fs::read_to_string(&path).expect("text");
-            out.insert(name, without_host(&text));
-        }
-    }
-    out
-}
-fn without_host(text: &str) -> String {
-    fn strip(v: &mut Value) {
-        match v {
-            Value::Object(map) => {
-                map.remove("host");
-                map.remove("kept");
-                map.values_mut().for_each(strip);
-            }
-            Value::Array(list) => list.iter_mut().for_each(strip),
-            _ => {}
-        }
-    }
-    match serde_json::from_str::<Value>(text) {
-        Ok(mut v) => {
-            strip(&mut v);
-            v.to_string()
-        }
-        Err(_) => text.to_owned(),
-    }
-}
-
 #[test]
 fn a_command_killed_at_any_moment_goes_on_to_the_same_end() {
     let whole = Folder::new("whole");
@@ -72,8 +30,8 @@ fn a_command_killed_at_any_moment_goes_on_to_the_same_end() {
     let (took, expected) = (begun.elapsed(), files(whole.path()));
     assert_eq!(
         expected.len(),
-        2 * 9 + 1,
-        "a result and a configuration each, and the comparison"
+        2 * 9 + 2,
+        "a result and a configuration each, the comparison, and whose it is"
     );
     // Weyl's sequence of the golden ratio spreads the moments over the whole run.
     let mut moment = 0u64;
@@ -139,16 +97,37 @@ fn a_changed_result_is_run_again() {
     assert_eq!(files(folder.path()), expected);
 }
 
-#[cfg(unix)]
+/// A command writes only over what the same command wrote; another version of it may.
 #[test]
-fn two_processes_do_not_work_in_one_folder() {
-    let folder = Folder::new("two");
-    let store = fencepost_run::store::Store::open(folder.path()).expect("an empty folder");
+fn results_of_other_runs_are_not_written_over() {
+    let folder = Folder::new("others");
+    let run = |ops| ["run", "cq", "--ops", ops, "--threads", "1", "-o", folder.arg()];
+    assert_eq!(code(&fencepost(&run("5"))), 0);
+    let before = files(folder.path());
     refused(
-        &["compare", "cq", "-d", "so", "-o", folder.arg()],
-        &["another process", "another folder"],
+        &run("6"),
+        &["result of another run: run cq -d volatile", "another folder"],
     );
-    drop(store);
+    assert_eq!(code(&fencepost(&run("5"))), 0);
+    assert_eq!(files(folder.path()), before);
+    let compare = |design| {
+        [
+            "compare",
+            "cq",
+            "-d",
+            design,
+            "--ops",
+            "5",
+            "--threads",
+            "1",
+            "-o",
+            folder.arg(),
+        ]
+    };
+    assert_eq!(code(&fencepost(&compare("so"))), 0);
+    refused(&compare("delegated"), &["compare cq -d so", "another folder"]);
+    folder.file("store.json", "{ \"format\": 99 }");
+    refused(&run("5"), &["newer version", "format 99"]);
 }
 
 #[cfg(unix)]

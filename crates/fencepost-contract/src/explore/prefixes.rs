@@ -12,8 +12,8 @@ use super::watch::Watch;
 use super::witness::Witness;
 use crate::contracts::Contract;
 use crate::graph::{Extent, History, WhyLost};
-use fencepost_kernel::planted;
 use fencepost_kernel::{CrashPoint, Image, PersistLog, StoreId, Trace, TraceKind, Violation};
+use fencepost_kernel::{planted, stop};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -214,6 +214,7 @@ impl<'a> PrefixCheck<'a> {
         let before = self.oracle.images_recovered();
         let (total, mut candidate, mut differs) = (candidates(self.log), 0, true);
         let flow = self.walk(|point| {
+            stop::look();
             candidate += 1;
             differs |= point.differs;
             let late = self.until.is_some_and(|t| Instant::now() >= t);

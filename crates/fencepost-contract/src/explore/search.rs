@@ -3,7 +3,7 @@
 use super::guard::CutShort;
 use super::path::{Path, size};
 use super::stop::Stop;
-use fencepost_kernel::{CrashPoint, Violation};
+use fencepost_kernel::{CrashPoint, Violation, stop};
 use std::time::Instant;
 
 /// Why an exploration could not be trusted or carried out. None of these is a verdict on the program.
@@ -48,6 +48,7 @@ impl Allowance {
         until: None,
     };
     pub fn is_spent(&self, tally: &Tally) -> bool {
+        stop::look();
         let counted = tally.recoveries >= self.recoveries || tally.steps >= self.steps;
         counted || self.until.is_some_and(|t| Instant::now() >= t)
     }

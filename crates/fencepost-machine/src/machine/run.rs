@@ -6,7 +6,7 @@ use super::report::RunReport;
 use super::threads::Rest;
 use super::workload::RunError;
 use crate::core::{HardwareThread, Outside as _, Turn};
-use fencepost_kernel::{HartId, Ps};
+use fencepost_kernel::{HartId, Ps, stop};
 use std::time::Instant;
 
 /// Events after which a run with a deadline looks at the host's clock.
@@ -91,6 +91,7 @@ impl Machine {
             }
             events += 1;
             if events % LOOK_EVERY == 0 {
+                stop::look();
                 if deadline.is_some_and(|d| Instant::now() > d) {
                     return Err(RunError::OutOfTime);
                 }

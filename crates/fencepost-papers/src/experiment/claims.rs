@@ -2,7 +2,7 @@
 
 use super::kinds::Kind;
 use super::rule::Rule;
-use super::spec::{names, read};
+use super::spec::{is_folder, names, read, text};
 use fencepost_run::BadInput;
 use serde::Deserialize;
 
@@ -66,11 +66,14 @@ pub fn all() -> Vec<Claim> {
     names().into_iter().flat_map(of).collect()
 }
 
-/// The claims of one paper.
+/// The claims of one paper; an experiment in a folder need not make any.
 ///
 /// # Errors
 /// There is no such paper; its table is not well-formed.
 pub fn of_paper(paper: &str) -> Result<Vec<Claim>, BadInput> {
+    if is_folder(paper) && text(paper, "claims.toml")?.is_none() {
+        return Ok(Vec::new());
+    }
     Ok(read::<Table>(paper, "claims.toml")?.claim)
 }
 

@@ -2,6 +2,7 @@
 
 use super::kinds::Kind;
 use super::score::{Row, Score};
+use fencepost_table::{Builder, Field, Table};
 
 /// Number of rows per verdict.
 pub fn tally(rows: &[Row]) -> [(Score, usize); 5] {
@@ -42,4 +43,46 @@ pub fn to_csv(rows: &[Row]) -> Vec<u8> {
         let _ = w.write_record(COLUMNS);
     }
     w.into_inner().unwrap_or_default()
+}
+
+/// Schema `fencepost-scoreboard`: a row for each claim. Numbers are numbers where the scoreboard has one, and absent elsewhere.
+pub fn to_table(rows: &[Row]) -> Table {
+    const fn field(name: &'static str, about: &'static str) -> Field<'static> {
+        Field { name, unit: "", about }
+    }
+    let number = |text: &str| text.parse::<f64>().ok();
+    let mut table = Builder::new("fencepost-scoreboard", 1);
+    for r in rows {
+        table
+            .row()
+            .set(field("id", "claim"), &r.id)
+            .set(field("paper", "the paper's value"), &r.paper)
+            .set(field("kind", "what stands behind the row"), r.kind.name())
+            .set(field("measured", "our value as text"), &r.measured)
+            .maybe(
+                field("value", "our value where it is a number, in the row's unit"),
+                number(&r.measured),
+            )
+            .set(field("unit", "of both values"), &r.unit)
+            .maybe(field("ratio", "ours over the paper's"), number(&r.ratio))
+            .set(field("verdict", "match, miss, quoted or not-run"), r.verdict.name())
+            .maybe(
+                field("low", "least value over the readings, in the row's unit"),
+                number(&r.low),
+            )
+            .maybe(
+                field("high", "greatest value over the readings, in the row's unit"),
+                number(&r.high),
+            )
+            .maybe(
+                field("holds", "share of the readings under which the claim is met"),
+                number(&r.holds),
+            )
+            .set(
+                field("decided_by", "open input with the largest main effect"),
+                &r.decided_by,
+            )
+            .set(field("note", "reason, test, or values per program"), &r.note);
+    }
+    table.finish()
 }

@@ -1,11 +1,12 @@
 //! Experiments as data: which runs a paper's figures need.
 
 use crate::experiment::embedded::EMBEDDED;
-use fencepost_run::BadInput;
 use fencepost_run::config::{Place, Source};
+use fencepost_run::{BadInput, input};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// How much work a reproduction does.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -241,13 +242,62 @@ pub fn names() -> Vec<&'static str> {
     EMBEDDED.iter().filter_map(|e| word(e.0)).collect()
 }
 
-/// Reads an embedded experiment file of a paper.
-pub fn read<T: DeserializeOwned>(paper: &str, file: &str) -> Result<T, BadInput> {
-    let path = format!("experiments/{paper}/{file}");
-    match EMBEDDED.iter().find(|e| e.0 == path) {
-        Some((name, text)) => parse(name, text),
-        None => Err(BadInput::unknown("experiment", paper, names())),
+/// Whether an experiment is a folder of the user's, not an embedded one: its name has a `/`.
+pub fn is_folder(experiment: &str) -> bool {
+    experiment.contains('/')
+}
+
+/// A file of an experiment with its name for messages; `None` if it has none.
+///
+/// # Errors
+/// A file of a folder that is there and cannot be read.
+pub fn text(experiment: &str, file: &str) -> Result<Option<(String, String)>, BadInput> {
+    if is_folder(experiment) {
+        let path = Path::new(experiment).join(file);
+        return match input::read(&path, input::CONFIGURATION) {
+            Ok(text) => Ok(Some((path.to_string_lossy().into_owned(), text))),
+            Err(_) if !path.exists() => Ok(None),
+            Err(e) => Err(BadInput::new(e.to_string())),
+        };
     }
+    let path = format!("experiments/{experiment}/{file}");
+    let embedded = EMBEDDED.iter().find(|e| e.0 == path);
+    Ok(embedded.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())))
+}
+
+/// Reads a file of an experiment: an embedded one, or a folder of the user's.
+///
+/// # Errors
+/// There is no such file, or it is not well-formed.
+pub fn read<T: DeserializeOwned>(experiment: &str, file: &str) -> Result<T, BadInput> {
+    match text(experiment, file)? {
+        Some((name, text)) => parse(&name, &text),
+        None if is_folder(experiment) => {
+            let e = BadInput::new(format!("there is no {file} in {experiment}"));
+            Err(e.hint("docs/extending.md shows what an experiment of your own consists of"))
+        }
+        None => Err(BadInput::unknown("experiment", experiment, names())),
+    }
+}
+
+/// Reads an experiment. The machine and media files that one in a folder names stand relative to it.
+///
+/// # Errors
+/// As [`read`].
+pub fn experiment(name: &str) -> Result<Experiment, BadInput> {
+    let mut e: Experiment = read(name, "experiment.toml")?;
+    if is_folder(name) {
+        let here = |file: &str| Path::new(name).join(file).to_string_lossy().into_owned();
+        let is_file = |preset: &str| preset.ends_with(".toml") && Path::new(preset).is_relative();
+        if is_file(&e.machine) {
+            e.machine = here(&e.machine);
+        }
+        for m in &mut e.matrix {
+            let files = m.media.iter().filter(|media| is_file(media));
+            m.media_as = files.map(|media| (media.clone(), here(media))).collect();
+        }
+    }
+    Ok(e)
 }
 
 /// Parses a TOML text into a typed record; unknown keys are errors with their place.

@@ -50,7 +50,7 @@ pub(super) fn result(time_ps: u64, flushes: u64) -> RunResult {
         note: None,
         persists: None,
         check: None,
-        host: Host::new(second, (1_000_000, 10)),
+        host: Some(Host::new(second, (1_000_000, 10))),
     }
 }
 fn cell(program: &str, point: &str, media: &str) -> Cell {
@@ -323,6 +323,7 @@ fn finished_runs_are_not_repeated_and_errors_keep_what_finished() {
         progress: &|_, _: Step| {},
     };
     for bad in ["broken", "panics"] {
+        let engine = Engine { ..engine };
         let e = engine.execute(&[job("p"), job(bad), job("q")]).unwrap_err();
         assert_eq!(e.exit_code(), 3);
     }

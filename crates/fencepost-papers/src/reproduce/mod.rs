@@ -24,6 +24,9 @@ use crate::experiment::spec::{self, Experiment};
 use crate::report::{self, Report};
 use fencepost_run::LabError;
 use fencepost_run::config::machine::MachineConfig;
+use fencepost_run::kept::hex;
+use fencepost_run::request::Request;
+use fencepost_run::store::Of;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -70,12 +73,13 @@ pub fn reproduce(
     total: &dyn Fn(usize),
     progress: &(dyn Fn(&Cell, Step) + Sync),
 ) -> Result<Reproduction, LabError> {
-    let written: Experiment = spec::read(o.paper, "experiment.toml")?;
+    let written: Experiment = spec::experiment(o.paper)?;
     let readings = Readings::of_paper(o.paper, &written)?;
     let claims = claims::of_paper(o.paper)?;
     let choices = worth::choices(&readings, o)?;
     let experiment = choices[0].apply(&written, &readings);
     let plans = worth::plans(&written, &readings, &choices, o)?;
+    reserve(o)?;
     let mut jobs: Vec<Job> = plans.iter().flat_map(|p| p.jobs.iter().cloned()).collect();
     jobs.extend(seeds::jobs(&experiment, o)?);
     total(jobs.len());
@@ -127,7 +131,7 @@ pub fn reproduce(
     })?;
     o.store.write("report.html", page.as_bytes())?;
     Ok(Reproduction {
-        paper: o.paper.into(),
+        paper: written.paper,
         scale: o.scale.name().into(),
         seed: o.seed,
         seeds: o.seeds,
@@ -144,6 +148,42 @@ pub fn reproduce(
         rows,
         worth,
     })
+}
+
+/// Every run that [`reproduce`] needs, for those who run them elsewhere and keep them in its folder first.
+///
+/// # Errors
+/// As [`reproduce`], of what is asked for.
+pub fn planned(o: &Options<'_>) -> Result<Vec<Request>, LabError> {
+    let written = spec::experiment(o.paper)?;
+    let readings = Readings::of_paper(o.paper, &written)?;
+    let choices = worth::choices(&readings, o)?;
+    let plans = worth::plans(&written, &readings, &choices, o)?;
+    Ok(plans.into_iter().flat_map(|p| p.jobs).map(|j| j.request).collect())
+}
+
+/// Takes the folder's documents. What was found with other readings besides takes the place of what was found without.
+fn reserve(o: &Options<'_>) -> Result<(), LabError> {
+    let mut texts = String::new();
+    for file in ["experiment.toml", "claims.toml", "readings.toml"] {
+        texts += &spec::text(o.paper, file)?.unwrap_or_default().1;
+    }
+    let of = |readings: bool| Of {
+        what: format!(
+            "reproduce {} --scale {} --seed {}{}{}",
+            o.paper,
+            o.scale.name(),
+            o.seed,
+            o.asked.iter().map(|a| format!(" --reading {a}")).collect::<String>(),
+            if readings { " --readings" } else { "" }
+        ),
+        digest: hex(format!("{texts} {} {} {:?} {readings}", o.scale.name(), o.seed, o.asked).as_bytes()),
+    };
+    let includes = o.readings.then(|| of(false).digest);
+    for document in ["scoreboard.csv", "report.html"] {
+        o.store.reserve(document, &of(o.readings), includes.as_deref())?;
+    }
+    Ok(())
 }
 
 /// Every claim of the paper, scored on the runs of one choice, and what was measured of it there.

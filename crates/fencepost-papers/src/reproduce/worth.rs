@@ -5,9 +5,9 @@ use crate::experiment::claims::Claim;
 use crate::experiment::readings::{Choice, Outcome, Readings, Spread, spread};
 use crate::experiment::runs::{Cell, Known, Plan, Runs, plan};
 use crate::experiment::score::{Found, outcome};
-use crate::experiment::spec::{Experiment, Scale};
-use fencepost_run::LabError;
+use crate::experiment::spec::{Experiment, Scale, is_folder};
 use fencepost_run::result::RunResult;
+use fencepost_run::{BadInput, LabError};
 use std::collections::BTreeMap;
 
 /// The choices to run: the primaries (or what was asked for), then, if wanted, every other reading alone and, at full scale,
@@ -38,6 +38,17 @@ pub(super) fn plans(
             _ => choice.apply_to_headline(written, readings),
         };
         let mut plan = plan_registered(&experiment, o.scale, o.seed)?;
+        // A paper may need what is not built yet; in an experiment of the user's it is a slip.
+        if is_folder(o.paper) {
+            if let Some(name) = plan.missing_programs.first() {
+                return Err(
+                    BadInput::unknown("program", name, fencepost_programs::programs().iter().map(|p| p.name)).into(),
+                );
+            }
+            if let Some(name) = plan.missing_designs.first() {
+                return Err(BadInput::unknown("design", name, fencepost_designs::all().iter().map(|d| d.name)).into());
+            }
+        }
         if i > 0 {
             plan.jobs
                 .iter_mut()

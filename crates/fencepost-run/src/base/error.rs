@@ -97,6 +97,23 @@ impl LabError {
             why,
         }
     }
+    /// The same error, of the run that `cell` names; only a defect of ours says which run it was.
+    #[must_use]
+    pub fn in_cell(&self, cell: &str) -> LabError {
+        match self {
+            LabError::Input(e) => LabError::Input(e.clone()),
+            LabError::File { action, path, why } => LabError::File {
+                action,
+                path: path.clone(),
+                why: std::io::Error::new(why.kind(), why.to_string()),
+            },
+            LabError::Convicted { fault, why } => LabError::Convicted {
+                fault: fault.clone(),
+                why: why.clone(),
+            },
+            LabError::Internal(why) => LabError::Internal(format!("{cell}: {why}")),
+        }
+    }
     /// The process exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {

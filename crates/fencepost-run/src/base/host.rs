@@ -63,10 +63,19 @@ impl Host {
 
 /// `VmHWM` of this process in bytes, where `/proc` exists.
 pub fn peak_rss() -> Option<u64> {
-    parse_peak(&std::fs::read_to_string("/proc/self/status").ok()?)
+    kib(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
-fn parse_peak(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+/// Bytes of memory that this process uses, where `/proc` exists.
+pub fn resident() -> Option<u64> {
+    kib(&std::fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+/// Bytes of memory that are free on this host or easily become so, where `/proc` exists.
+pub fn available_memory() -> Option<u64> {
+    kib(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+/// The value of a line such as `VmHWM:  1234 kB`, in bytes.
+fn kib(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(key))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
@@ -77,9 +86,9 @@ mod tests {
     #[test]
     fn reads_the_high_water_mark() {
         assert_eq!(
-            parse_peak("Name:\tx\nVmHWM:\t  1234 kB\nVmRSS:\t 1 kB\n"),
+            kib("Name:\tx\nVmHWM:\t  1234 kB\nVmRSS:\t 1 kB\n", "VmHWM:"),
             Some(1234 * 1024)
         );
-        assert_eq!(parse_peak("Name:\tx\n"), None);
+        assert_eq!(kib("Name:\tx\n", "VmHWM:"), None);
     }
 }

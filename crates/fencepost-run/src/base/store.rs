@@ -1,11 +1,22 @@
-//! Result folders: one process at a time, and files appear whole or not at all.
+//! Result folders: several processes may work in one at a time, files appear whole or not at all, and no command overwrites what
+//! another one left.
+//!
+//! A folder holds `runs/` (a result and its configuration each), `host/` (what the runs cost on each host), `store.json` (the version of
+//! this layout, and whose the documents beside it are) and, while processes work there, `claims/`.
 
-use crate::error::{BadInput, LabError};
-use fs4::TryLockError;
+mod claim;
+mod documents;
+
+pub use claim::Claim;
+pub use documents::{FORMAT, Of};
+
+use crate::error::LabError;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Ending of files that are being written.
 const PARTIAL: &str = ".fencepost-partial";
@@ -18,29 +29,27 @@ pub fn finish_writing() {
     std::mem::forget(WRITING.lock());
 }
 
-/// A folder that results are written to. While it lives, no other process can open the folder.
+/// A folder that results are written to.
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
-    /// The folder, locked; `None` where the system does not lock folders.
+    /// The folder, with a lock that all who work there share; `None` where the system does not lock folders.
     _lock: Option<Arc<File>>,
 }
 impl Store {
-    /// Creates the folder if needed, locks it, removes what an interrupted write left there, and makes sure that the
+    /// Creates the folder if needed, removes what interrupted writes left there if nobody else works in it, and makes sure that the
     /// folder can be written before any work is done.
     ///
     /// # Errors
-    /// The folder cannot be created or written, or another process works in it.
+    /// The folder cannot be created or written, or a newer version of fencepost laid it out.
     pub fn open(root: &Path) -> Result<Store, LabError> {
         fs::create_dir_all(root).map_err(|e| LabError::file("create folder", root, e))?;
         let store = Store {
             root: root.to_owned(),
-            _lock: locked(root)?,
+            _lock: shared(root),
         };
-        for folder in [root.to_owned(), root.join("runs")] {
-            remove_partial(&folder);
-        }
-        let probe = root.join(format!(".probe{PARTIAL}"));
+        store.check_format()?;
+        let probe = root.join(format!(".probe.{}{PARTIAL}", unique()));
         fs::write(&probe, b"").map_err(|e| LabError::file("write into folder", root, e))?;
         let _ = fs::remove_file(probe);
         Ok(store)
@@ -64,7 +73,7 @@ impl Store {
         let folder = target.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(|e| LabError::file("create folder", folder, e))?;
         let file = target.file_name().unwrap_or_default().to_string_lossy();
-        let partial = folder.join(format!(".{file}{PARTIAL}"));
+        let partial = folder.join(format!(".{file}.{}{PARTIAL}", unique()));
         let result = write_synced(&partial, bytes).and_then(|()| fs::rename(&partial, &target));
         result.map_err(|e| {
             let _ = fs::remove_file(&partial);
@@ -74,26 +83,51 @@ impl Store {
         let _ = File::open(folder).and_then(|f| f.sync_all());
         Ok(())
     }
+    /// Adds a line to a file in one write, so that lines of several processes do not mix. It may be lost with the power.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn append(&self, name: &str, line: &str) -> Result<(), LabError> {
+        let _writing = WRITING.lock().unwrap_or_else(|e| e.into_inner());
+        let target = self.path(name);
+        let failed = |e| LabError::file("write", &target, e);
+        fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(&target)
+            .map_err(failed)?;
+        file.write_all(format!("{line}\n").as_bytes()).map_err(failed)
+    }
     /// The text of a file, if it exists and can be read.
     pub fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.path(name)).ok()
     }
 }
 
-fn locked(root: &Path) -> Result<Option<Arc<File>>, LabError> {
-    let Ok(folder) = File::open(root) else {
-        return Ok(None);
-    };
-    match fs4::FileExt::try_lock(&folder) {
-        Ok(()) => Ok(Some(Arc::new(folder))),
-        Err(TryLockError::WouldBlock) => {
-            let e = BadInput::new(format!("another process works in {}", root.display()));
-            Err(e
-                .hint("wait until it has finished, or name another folder with -o")
-                .into())
+/// A part of a file's name that no other write has, of this process or another one.
+fn unique() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{now:x}-{n}", std::process::id())
+}
+
+/// Shares the folder's lock with others. Who finds itself alone removes what interrupted writes left.
+fn shared(root: &Path) -> Option<Arc<File>> {
+    let folder = File::open(root).ok()?;
+    if fs4::FileExt::try_lock(&folder).is_ok() {
+        for folder in [root.to_owned(), root.join("runs"), root.join("sweeps")] {
+            remove_partial(&folder);
         }
-        Err(TryLockError::Error(_)) => Ok(None),
+        let _ = fs::remove_dir_all(root.join("claims"));
+        fs4::FileExt::unlock(&folder).ok()?;
     }
+    fs4::FileExt::lock_shared(&folder).ok()?;
+    Some(Arc::new(folder))
 }
 
 fn remove_partial(folder: &Path) {
@@ -113,53 +147,4 @@ fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    fn folder(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("fencepost-store-{name}-{}", std::process::id()))
-    }
-    #[test]
-    fn writes_whole_files_and_leaves_nothing_else() {
-        let dir = folder("whole");
-        let store = Store::open(&dir).unwrap();
-        store.write("runs/a.json", b"1").unwrap();
-        store.write("runs/a.json", b"22").unwrap();
-        assert_eq!(store.read("runs/a.json").unwrap(), "22");
-        assert_eq!(store.read("runs/b.json"), None);
-        let names: Vec<_> = fs::read_dir(dir.join("runs"))
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
-        assert_eq!(names, ["a.json"]);
-        fs::remove_dir_all(&dir).unwrap();
-    }
-    #[test]
-    fn what_an_interrupted_write_left_is_removed() {
-        let dir = folder("left");
-        fs::create_dir_all(dir.join("runs")).unwrap();
-        let left = dir.join(format!("runs/.a.json{PARTIAL}"));
-        fs::write(&left, b"{\"half\":").unwrap();
-        let _store = Store::open(&dir).unwrap();
-        assert!(!left.exists());
-        fs::remove_dir_all(&dir).unwrap();
-    }
-    #[cfg(unix)]
-    #[test]
-    fn a_folder_has_one_user_at_a_time() {
-        let dir = folder("lock");
-        let first = Store::open(&dir).unwrap();
-        let e = Store::open(&dir).unwrap_err();
-        assert!(e.exit_code() == 2 && e.to_string().contains("another process"), "{e}");
-        drop(first);
-        drop(Store::open(&dir).unwrap());
-        fs::remove_dir_all(&dir).unwrap();
-    }
-    #[test]
-    fn a_file_in_the_way_is_a_clear_error() {
-        let path = folder("file");
-        fs::write(&path, b"").unwrap();
-        let e = Store::open(&path).unwrap_err();
-        assert_eq!(e.exit_code(), 2);
-        fs::remove_file(&path).unwrap();
-    }
-}
+mod tests;

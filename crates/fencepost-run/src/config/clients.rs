@@ -25,6 +25,11 @@ pub fn protocol_of(design: &DesignInfo) -> Option<Protocol> {
     built.protocol()
 }
 
+/// What clients of network persistence do: programs on designs of network persistence only.
+pub fn workloads() -> &'static [&'static str] {
+    Workload::NAMES
+}
+
 fn workload(name: &str) -> Option<Workload> {
     Workload::from_raw(&Raw::Text(name.to_owned())).ok()
 }

@@ -3,6 +3,10 @@
 use crate::error::BadInput;
 use fencepost_designs::DesignInfo;
 use fencepost_programs::About;
+use std::sync::LazyLock;
+
+/// Every program. The list is put together once: a sweep looks a name up for each of its runs.
+static PROGRAMS: LazyLock<Vec<About>> = LazyLock::new(fencepost_programs::programs);
 
 /// The design of this name, or the nearest ones.
 pub fn find_design(name: &str) -> Result<&'static DesignInfo, BadInput> {
@@ -11,8 +15,6 @@ pub fn find_design(name: &str) -> Result<&'static DesignInfo, BadInput> {
 }
 /// The program of this name, or the nearest ones.
 pub fn find_program(name: &str) -> Result<About, BadInput> {
-    let all = fencepost_programs::programs();
-    let known: Vec<&str> = all.iter().map(|p| p.name).collect();
-    let found = all.iter().find(|p| p.name == name).cloned();
-    found.ok_or_else(|| BadInput::unknown("program", name, known))
+    let found = PROGRAMS.iter().find(|p| p.name == name).cloned();
+    found.ok_or_else(|| BadInput::unknown("program", name, PROGRAMS.iter().map(|p| p.name)))
 }

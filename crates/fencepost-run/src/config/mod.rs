@@ -17,7 +17,7 @@ pub use crate::source::{Place, Source};
 pub use find::{find_design, find_program};
 pub use layer::{Setting, parse_set};
 pub use parts::{SECTIONS, reference};
-pub use paths::{declared, every_section};
+pub use paths::{declared, every_section, settable};
 pub use resolve::{Resolved, shape_of};
 pub use section::{Origin, Section, apply};
 pub use show::{Change, Document, OneValue, difference, document, one_value};

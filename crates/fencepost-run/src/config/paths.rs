@@ -33,6 +33,14 @@ pub fn declared(section: &str, key: &str) -> Option<Field> {
     fields.into_iter().find(|f| f.name == key)
 }
 
+/// Every path that `--set` takes, as `config show` prints it.
+pub fn settable() -> Vec<String> {
+    all()
+        .into_iter()
+        .map(|(section, key)| format!("{section}.{key}"))
+        .collect()
+}
+
 /// Where a key of this name, or of the nearest one, stands.
 fn places(key: &str) -> Vec<String> {
     let all = all();

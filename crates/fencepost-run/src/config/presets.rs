@@ -50,6 +50,18 @@ pub fn names(kind: Kind) -> Vec<&'static str> {
         .collect()
 }
 
+/// Whether there is a preset or a file of this name.
+///
+/// # Errors
+/// There is none, with the nearest name; a file that cannot be read.
+pub fn find(kind: Kind, name: &str) -> Result<(), BadInput> {
+    match source(kind, name) {
+        Ok(_) => Ok(()),
+        Err(LabError::Input(e)) => Err(*e),
+        Err(e) => Err(BadInput::new(e.to_string())),
+    }
+}
+
 /// Whether a name is a path: it has a `/` or ends in `.toml`.
 fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")

@@ -6,7 +6,7 @@ use crate::fire::Hardware;
 use crate::progress::Progress;
 use crate::replay_key::ReplayKey;
 use crate::replication;
-use crate::result::Check;
+use crate::result::{Check, DEFAULT_BUDGET};
 use crate::simulate::{build_design, contract_of, warning};
 use crate::states::States;
 use crate::verdict::Verdict;
@@ -23,9 +23,6 @@ use fencepost_machine::{Race, RunReport};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::time::Instant;
-
-/// Crash points examined unless the request says otherwise.
-pub const DEFAULT_BUDGET: u64 = 20_000;
 
 /// Crash points that tell how long each takes, where time is limited.
 const PROBE: u64 = 16;

@@ -13,6 +13,7 @@ use crate::progress::Progress;
 use crate::request::Request;
 use crate::result::RunResult;
 use crate::simulate::{build_design, program_of, simulate_until};
+use fencepost_kernel::PersistLog;
 use fencepost_machine::seam::Design;
 use std::time::Instant;
 
@@ -35,6 +36,16 @@ pub fn run_built(
     until: Option<Instant>,
     progress: &dyn Progress,
 ) -> Result<RunResult, LabError> {
+    Ok(run_logged(resolved, design, until, progress)?.0)
+}
+
+/// The same, with the persist log; that of a run without a check is empty.
+pub fn run_logged(
+    resolved: &Resolved,
+    design: Box<dyn Design>,
+    until: Option<Instant>,
+    progress: &dyn Progress,
+) -> Result<(RunResult, PersistLog), LabError> {
     let request = &resolved.request;
     if request.cycles.is_some() && (request.check || resolved.is_replication()) {
         let e = BadInput::new(
@@ -56,25 +67,13 @@ pub fn run_built(
         true => Some(check(resolved, &*program, &simulated.report, until, progress)?),
         false => None,
     };
-    Ok(result(resolved, &simulated, checked))
+    Ok((result(resolved, &simulated, checked), simulated.report.log))
 }
 
-/// Resolves a request, and says what identifies its run. The key also covers what is checked.
+/// Resolves a request, and says what identifies its run.
 pub fn identified(request: &Request) -> Result<(Identity, Resolved), LabError> {
     let resolved = Resolved::resolve(request)?;
-    let check = match (request.check, request.budget) {
-        (false, _) => String::new(),
-        (true, None) => "-checked".into(),
-        (true, Some(n)) => format!("-checked-{n}"),
-    };
-    let (program, design) = (&request.program, &request.design);
-    let digest = resolved.digest();
-    let identity = Identity {
-        key: format!("{program}-{design}-{}{check}", &digest[..24]),
-        digest,
-        config: resolved.to_toml(true),
-    };
-    Ok((identity, resolved))
+    Ok((Identity::of(&resolved), resolved))
 }
 
 #[cfg(test)]

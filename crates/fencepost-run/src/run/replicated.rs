@@ -5,16 +5,16 @@ use crate::config::Resolved;
 use crate::error::LabError;
 use crate::host::Stopwatch;
 use crate::outcome::result;
-use crate::replication::{audit, witness};
+use crate::replication::{STALLS, audit, witness};
 use crate::result::{Check, RunResult};
 use crate::simulate::{Simulated, refuse};
-use fencepost_kernel::{Image, Ps};
+use fencepost_kernel::{Image, PersistLog, Ps};
 use fencepost_machine::network::ClientReport;
 use fencepost_machine::seam::Design;
 use fencepost_machine::{Machine, RunReport, Workload};
 
 /// Runs clients on a server that has nothing else to do. Operations are transactions of the clients.
-pub fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<RunResult, LabError> {
+pub fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<(RunResult, PersistLog), LabError> {
     let check = resolved.request.check;
     let simulated = simulate(resolved, design, check)?;
     let checked = match check {
@@ -33,13 +33,12 @@ pub fn run(resolved: &Resolved, design: Box<dyn Design>) -> Result<RunResult, La
         };
         r.busy_ps = sum(|c| c.compute);
         let (persist, at_server) = (sum(|c| c.persist), sum(|c| c.at_server));
-        r.stalls = [("round-trip", persist - at_server), ("remote-persist", at_server)]
-            .into_iter()
+        r.stalls = (STALLS.into_iter().zip([persist - at_server, at_server]))
             .filter(|s| s.1 > 0)
             .map(|(cause, ps)| (cause.to_owned(), ps))
             .collect();
     }
-    Ok(r)
+    Ok((r, simulated.report.log))
 }
 
 fn simulate(resolved: &Resolved, design: Box<dyn Design>, record: bool) -> Result<Simulated, LabError> {

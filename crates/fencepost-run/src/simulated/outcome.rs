@@ -46,7 +46,7 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
         note: note(resolved),
         persists: report.trace.as_ref().map(|t| PersistStats::of(t, &report.log)),
         check,
-        host: Host::new(s.spent, report.simulated),
+        host: Some(Host::new(s.spent, report.simulated)),
     }
 }
 
@@ -55,6 +55,11 @@ pub fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
     let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
     let all = Cause::NAMES.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
     all.filter(|(_, ps)| *ps > 0).collect()
+}
+
+/// Every cause that a run's stalls may have, clients of a network included.
+pub fn stall_causes() -> Vec<&'static str> {
+    Cause::NAMES.iter().copied().chain(replication::STALLS).collect()
 }
 
 /// Counters of the machine, of both memory controllers and of the design, by name.

@@ -6,6 +6,9 @@ use fencepost_contract::replica::{self, ReplicaViolation};
 use fencepost_machine::RunReport;
 use fencepost_machine::network::{ClientReport, NetworkReport};
 
+/// What clients wait for: the network, and the server's memory.
+pub(crate) const STALLS: [&str; 2] = ["round-trip", "remote-persist"];
+
 /// What is wrong with the replica of a recorded run, if it has one and anything is.
 pub fn audit(resolved: &Resolved, report: &RunReport) -> Option<ReplicaViolation> {
     let (network, transactions) = (report.network.as_ref()?, resolved.clients()?);

@@ -12,6 +12,9 @@ pub use crate::witness::Witness;
 /// Version of the result format; raised when a field changes its meaning.
 pub const SCHEMA: &str = "fencepost-run-1";
 
+/// Crash points examined unless the request says otherwise.
+pub const DEFAULT_BUDGET: u64 = 20_000;
+
 /// One finished run. Times are simulated picoseconds of the measured interval (after warm-up).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
@@ -70,8 +73,9 @@ pub struct RunResult {
     pub persists: Option<PersistStats>,
     /// The crash check, when asked for.
     pub check: Option<Check>,
-    /// Cost on the host; differs from call to call.
-    pub host: Host,
+    /// Cost on the host, which differs from call to call; absent from what is kept, so that results of equal runs are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
 }
 
 /// Verdict on the crash points of a run.

@@ -2,10 +2,10 @@
 
 use super::common::sizes;
 use fencepost_programs::programs;
-use fencepost_run::check::DEFAULT_BUDGET;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::{CrashRequest, crash};
 use fencepost_run::request::Request;
+use fencepost_run::result::DEFAULT_BUDGET;
 use fencepost_run::result::{Check, RunResult};
 use fencepost_run::run::run_resolved;
 use fencepost_run::simulate::warning;

@@ -2,14 +2,15 @@
 
 use super::values::{parallel, seed};
 use clap::{Args, ValueEnum};
+use fencepost_table::Format;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 /// `reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArgs {
-    /// Paper, or `all`.
-    #[arg(default_value = "all")]
+    /// Paper, `all`, or a folder with an experiment of your own.
+    #[arg(default_value = "all", value_name = "PAPER|DIR")]
     pub paper: String,
     /// How much work.
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
@@ -32,6 +33,9 @@ pub struct ReproduceArgs {
     /// Folder of results. Default: runs/PAPER.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Write the scoreboard in this format too.
+    #[arg(long)]
+    pub format: Option<Format>,
 }
 
 /// What to infer from.

@@ -54,3 +54,26 @@ pub fn points(text: &str) -> Result<u64, String> {
         }
     }
 }
+
+/// One part of many, `I/N` with I from 1 to N.
+pub fn shard(text: &str) -> Result<(u64, u64), String> {
+    let parts = text
+        .split_once('/')
+        .and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((i, n)) if (1..=n).contains(&i) => Ok((i, n)),
+        _ => Err("I/N with I from 1 to N is expected, such as 1/8".into()),
+    }
+}
+
+/// An amount of memory, such as 512MiB or 8GiB.
+pub fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let split = UNITS
+        .iter()
+        .find_map(|(unit, bits)| Some((text.strip_suffix(unit)?, *bits)));
+    let bytes = split.and_then(|(n, bits)| n.trim().parse::<u64>().ok()?.checked_mul(1 << bits));
+    bytes
+        .filter(|b| *b > 0)
+        .ok_or_else(|| "a size with its unit is expected, such as 512MiB or 8GiB".into())
+}

@@ -1,6 +1,6 @@
 //! `compare`.
 
-use super::shared::{jobs, write};
+use super::shared::{is_built, jobs, print_table, write, write_table};
 use crate::args::CompareArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
@@ -10,10 +10,14 @@ use crate::progress::Runs;
 use fencepost_papers::compare::{Comparison, baselines_of_papers, compare as lab_compare};
 use fencepost_papers::report::comparison;
 use fencepost_run::LabError;
+use fencepost_run::config::Resolved;
+use fencepost_run::kept::hex;
 use fencepost_run::request::Request;
 use fencepost_run::result::Check;
 use fencepost_run::short;
-use fencepost_run::store::Store;
+use fencepost_run::store::{Of, Store};
+use fencepost_sweep::tables;
+use fencepost_table::Format;
 
 /// Runs programs on several designs.
 pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
@@ -23,6 +27,16 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
         ..args.common.request("", "", args.work.ops, args.work.warmup)
     };
     let store = args.output.as_deref().map(Store::open).transpose()?;
+    if let Some(format) = args.format {
+        is_built(format)?;
+    }
+    if let Some(store) = &store {
+        let what = what(&base, args)?;
+        store.reserve("comparison.json", &what, None)?;
+        if let Some(format) = args.format {
+            store.reserve(&format!("comparison.{format}"), &what, None)?;
+        }
+    }
     interrupt::will_say(match &store {
         Some(s) => format!(
             "finished runs are in {}; the same command goes on from there",
@@ -50,9 +64,19 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(file) = &args.html {
         write(file, &comparison::page(&result, &base)?)?;
     }
-    out.document(&result, || {
-        text(&result) + &papers_baseline(&base.machine, &result.baseline)
-    })?;
+    let words = || text(&result) + &papers_baseline(&base.machine, &result.baseline);
+    let table = || tables::runs(&result.runs);
+    match (args.format, &store) {
+        (Some(format), Some(store)) => {
+            // The document has this name already.
+            if format != Format::Json {
+                write_table(store, "comparison", &table(), format)?;
+            }
+            out.document(&result, words)?;
+        }
+        (Some(format), None) => print_table(&table(), format)?,
+        (None, _) => out.document(&result, words)?,
+    }
     let violated = result.runs.iter().filter_map(|r| r.check.as_ref()).any(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
 }
@@ -66,6 +90,26 @@ fn papers_baseline(machine: &str, baseline: &str) -> String {
         format!("`reproduce {paper}` divides by {design}, this by {baseline}: --baseline {design}\n")
     };
     others.map(line).collect()
+}
+
+/// What the comparison is the result of: its runs and what they are relative to.
+fn what(base: &Request, args: &CompareArgs) -> Result<Of, LabError> {
+    let mut all = args.baseline.clone();
+    for program in &args.programs {
+        for design in args.designs.iter().chain([&args.baseline]) {
+            let request = Request {
+                program: program.clone(),
+                design: design.clone(),
+                ..base.clone()
+            };
+            all += &format!("\n{} {}", Resolved::resolve(&request)?.digest(), request.check);
+        }
+    }
+    let (programs, designs) = (args.programs.join(" "), args.designs.join(","));
+    Ok(Of {
+        what: format!("compare {programs} -d {designs} --baseline {}", args.baseline),
+        digest: hex(all.as_bytes()),
+    })
 }
 
 fn text(c: &Comparison) -> String {

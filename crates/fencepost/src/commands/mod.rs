@@ -20,6 +20,7 @@ mod pages;
 mod reproduce;
 mod run;
 mod shared;
+mod sweep;
 mod timeline;
 
 use crate::args::{Command, CrashArgs};
@@ -46,6 +47,8 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Config(c) => config::config(c, out),
         Command::Reproduce(args) => reproduce::reproduce(args, out),
         Command::Infer(args) => infer::infer(args, out),
+        Command::Sweep(args) => sweep::sweep(args, out),
+        Command::Matrix(args) => sweep::matrix(args, out),
         Command::Replay { id, output } => {
             let _shown = Waiting::new(out, "replay", None, &CrashPoints::default());
             crash::replay(id, output.as_deref(), out)

@@ -1,19 +1,21 @@
 //! `reproduce`.
 
-use super::shared::jobs;
+use super::shared::{is_built, jobs, write_table};
 use crate::args::{ReproduceArgs, ScaleArg};
 use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
-use fencepost_papers::experiment::spec::{Scale, names};
+use fencepost_papers::experiment::scoreboard::to_table;
+use fencepost_papers::experiment::spec::{Scale, is_folder, names};
 use fencepost_papers::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError};
+use fencepost_table::Format;
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Reproduces one paper, or all.
 pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
@@ -22,9 +24,17 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
         "all" => known.clone(),
         p => match known.iter().find(|k| **k == p) {
             Some(k) => vec![*k],
+            None if is_folder(p) => vec![p],
+            None if Path::new(p).is_dir() => {
+                let e = BadInput::new(format!("`{p}` is no paper"));
+                return Err(e.hint(format!("for the folder of that name write `./{p}`")).into());
+            }
             None => return Err(BadInput::unknown("paper", p, known.into_iter().chain(["all"])).into()),
         },
     };
+    if let Some(format) = args.format {
+        is_built(format)?;
+    }
     let several = papers.len() > 1;
     if several && !args.reading.is_empty() {
         return Err(BadInput::new("--reading belongs to one paper")
@@ -36,7 +46,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
         let root = match (&args.output, several) {
             (Some(dir), false) => dir.clone(),
             (Some(dir), true) => dir.join(paper),
-            (None, _) => PathBuf::from("runs").join(paper),
+            (None, _) => PathBuf::from("runs").join(Path::new(paper).file_name().unwrap_or(paper.as_ref())),
         };
         let store = Store::open(&root)?;
         let scale = if args.scale == ScaleArg::Full {
@@ -65,7 +75,11 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
             progress.step(cell, step)
         });
         drop(progress);
-        done.push(result?);
+        let result = result?;
+        if let Some(format) = args.format.filter(|f| *f != Format::Csv) {
+            write_table(&store, "scoreboard", &to_table(&result.rows), format)?;
+        }
+        done.push(result);
     }
     out.document(&done, || {
         done.iter().map(|r| text(r, out)).collect::<Vec<_>>().join("\n")

@@ -1,22 +1,27 @@
 //! `run`.
 
+use super::shared::{is_built, print_table, write_table};
 use crate::args::RunArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::faults;
 use crate::interrupt;
 use crate::layout::{table, wrapped};
-use crate::output::{Out, json};
+use crate::output::Out;
 use crate::progress::{CrashPoints, Waiting};
 use crate::slips::one_only;
 use crate::witness;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::Budget;
+use fencepost_run::kept::{self, Identity};
 use fencepost_run::persist_stats::{Beside, PersistStats};
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, Histogram, RunResult};
 use fencepost_run::short;
-use fencepost_run::store::Store;
+use fencepost_run::store::{Of, Store};
 use fencepost_run::{BadInput, LabError};
+use fencepost_sweep::keep;
+use fencepost_sweep::tables::{self, PersistLog};
+use fencepost_table::Table;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -36,23 +41,62 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
             .common
             .request(program, &args.design, args.work.ops, args.work.warmup)
     };
+    if let Some(format) = args.format {
+        is_built(format)?;
+    }
     let (resolved, design) = Resolved::built(&request)?;
     let store = args.output.as_deref().map(Store::open).transpose()?;
+    let identity = Identity::of(&resolved);
+    if let Some(store) = &store {
+        let what = format!(
+            "run {program} -d {} with configuration {}",
+            args.design,
+            &identity.digest[..16]
+        );
+        let of = Of {
+            what,
+            // Another version of the program may write its result of the same run.
+            digest: format!(
+                "{} {:?} {:?} {}",
+                identity.digest, request.check, request.budget, request.nested
+            ),
+        };
+        store.reserve("config.toml", &of, None)?;
+        store.reserve("result.json", &of, None)?;
+        if let Some(format) = args.format {
+            for table in TABLES {
+                store.reserve(&format!("{table}.{format}"), &of, None)?;
+            }
+        }
+    }
     interrupt::will_say("nothing was written");
     let progress = CrashPoints::default();
     let shown = Waiting::new(out, "run", None, &progress);
     let until = time.map(|t| Instant::now() + t);
-    let mut result = fencepost_run::run::run_built(&resolved, design, until, &progress)?;
+    let (mut result, log) = fencepost_run::run::run_logged(&resolved, design, until, &progress)?;
     drop(shown);
-    if let Some(unused) = super::shared::unused(resolved.unused()) {
-        result.note = Some(result.note.map_or(unused.clone(), |note| format!("{note}; {unused}")));
-    }
+    result.note = also(result.note, super::shared::unused(resolved.unused()));
     if let Some(store) = &store {
-        let text = json(&result, faults::warnings())?;
-        store.write("config.toml", resolved.to_toml(true).as_bytes())?;
-        store.write("result.json", text.as_bytes())?;
+        if let Some(host) = &result.host {
+            keep::cost(store, &identity.key, host)?;
+        }
+        store.write("config.toml", identity.config.as_bytes())?;
+        let kept = RunResult {
+            note: also(result.note.clone(), faults::warnings()),
+            ..result.clone()
+        };
+        store.write("result.json", kept::text(&kept)?.as_bytes())?;
     }
-    out.document(&result, || text(&result, out))?;
+    match (args.format, &store) {
+        (Some(format), Some(store)) => {
+            for (name, table) in TABLES.iter().zip(tables_of(&result, &log)) {
+                write_table(store, name, &table, format)?;
+            }
+            out.document(&result, || text(&result, out))?;
+        }
+        (Some(format), None) => print_table(&tables::runs([&result]), format)?,
+        (None, _) => out.document(&result, || text(&result, out))?,
+    }
     let violated = result.check.as_ref().is_some_and(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
 }
@@ -70,6 +114,24 @@ fn budget(args: &RunArgs) -> Result<(Option<u64>, Option<Duration>), BadInput> {
         Budget::Time(t) if t.is_zero() => Err(nothing()),
         Budget::Time(t) => Ok((None, Some(t))),
     }
+}
+
+/// A note with more.
+fn also(note: Option<String>, more: impl IntoIterator<Item = String>) -> Option<String> {
+    let all: Vec<String> = note.into_iter().chain(more).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// The tables of a run, by name.
+const TABLES: [&str; 5] = ["run", "stalls", "counters", "histograms", "persist_log"];
+fn tables_of(r: &RunResult, log: &PersistLog) -> [Table; 5] {
+    [
+        tables::runs([r]),
+        tables::stalls([r]),
+        tables::counters([r]),
+        tables::histograms([r]),
+        tables::persist_log(log),
+    ]
 }
 
 fn text(r: &RunResult, out: &Out) -> String {
@@ -120,7 +182,7 @@ fn text(r: &RunResult, out: &Out) -> String {
     if let Some(c) = &r.check {
         t.push_str(&wrapped(&check_text(c)));
     }
-    let h = &r.host;
+    let Some(h) = &r.host else { return t };
     let host = format!(
         "host: {:.2} s, {} million instructions and {} million memory operations per second of a core, peak {} MB",
         h.seconds,

@@ -1,6 +1,10 @@
 //! What several commands need.
 
-use fencepost_run::LabError;
+use crate::output::print_bytes;
+use fencepost_run::store::Store;
+use fencepost_run::{BadInput, LabError};
+use fencepost_table::{Format, Table, TableError};
+use std::io::IsTerminal as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -25,4 +29,36 @@ pub fn write(file: &Path, text: &str) -> Result<(), LabError> {
         path: file.to_owned(),
         why,
     })
+}
+
+/// Refuses a format that this build leaves out, before any work is done for it.
+pub fn is_built(format: Format) -> Result<(), LabError> {
+    match format.is_built() {
+        true => Ok(()),
+        false => Err(unwritten(TableError::NotBuilt(format))),
+    }
+}
+
+/// Why a table was not written, as an error of the command.
+pub fn unwritten(e: TableError) -> LabError {
+    match e {
+        TableError::NotBuilt(_) => BadInput::new(e.to_string())
+            .hint("install it with `--features arrow`, or take csv or json")
+            .into(),
+        TableError::Write(_) => LabError::Internal(e.to_string()),
+    }
+}
+
+/// Prints a table on standard output. One that is not text does not go to a terminal.
+pub fn print_table(table: &Table, format: Format) -> Result<(), LabError> {
+    if !format.is_text() && std::io::stdout().is_terminal() {
+        let e = BadInput::new(format!("{format} is not text, and standard output is a terminal"));
+        return Err(e.hint("write it to a folder with -o, or to a file").into());
+    }
+    print_bytes(&table.bytes(format).map_err(unwritten)?)
+}
+
+/// Writes a table into a folder, under its name and the format's.
+pub fn write_table(store: &Store, name: &str, table: &Table, format: Format) -> Result<(), LabError> {
+    store.write(&format!("{name}.{format}"), &table.bytes(format).map_err(unwritten)?)
 }

@@ -1,6 +1,7 @@
 //! Running the command.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -78,6 +79,24 @@ pub fn refused(args: &[&str], parts: &[&str]) {
         assert!(text.contains(p), "{args:?}: no `{p}` in {text}");
     }
     assert!(!text.contains("panicked"), "{text}");
+}
+
+/// Every file below a folder, without what runs cost on the host, which has files of its own.
+pub fn files(root: &Path) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(root).expect("below the root").display().to_string();
+            match path.is_dir() {
+                true if name == "host" => {}
+                true => folders.push(path),
+                false => drop(out.insert(name, std::fs::read_to_string(&path).expect("text"))),
+            }
+        }
+    }
+    out
 }
 
 /// A folder of a test, removed with it.

@@ -1,7 +1,7 @@
 //! `readings.toml`: the open inputs of a paper, their readings, and which one is primary by which rule.
 
 use super::quote::Quote;
-use crate::experiment::spec::{Experiment, read};
+use crate::experiment::spec::{Experiment, parse, text};
 use fencepost_run::BadInput;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,11 +137,10 @@ pub struct PointChange {
 impl Readings {
     /// The embedded readings of a paper; none where it has no such file.
     pub fn of_paper(paper: &str, experiment: &Experiment) -> Result<Readings, BadInput> {
-        let path = format!("experiments/{paper}/readings.toml");
-        if !crate::experiment::embedded::EMBEDDED.iter().any(|e| e.0 == path) {
+        let Some((path, text)) = text(paper, "readings.toml")? else {
             return Ok(Readings::default());
-        }
-        let readings: Readings = read(paper, "readings.toml")?;
+        };
+        let readings: Readings = parse(&path, &text)?;
         match readings.flaw(experiment) {
             None => Ok(readings),
             Some(why) => Err(BadInput::new(format!("{path}: {why}"))),
@@ -235,6 +234,7 @@ impl Input {
 mod tests {
     use super::*;
     use crate::experiment::spec::names;
+    use crate::experiment::spec::read;
     #[test]
     fn embedded_readings_are_sound_and_say_where_they_come_from() {
         for paper in names() {

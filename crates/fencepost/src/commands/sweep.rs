@@ -1,0 +1,173 @@
+//! `sweep`.
+
+use super::shared::jobs;
+use crate::args::{ManyArgs, MatrixArgs, SweepArgs};
+use crate::interrupt;
+use crate::layout::table;
+use crate::output::Out;
+use crate::progress::Runs;
+use fencepost_run::config::clients::protocol_of;
+use fencepost_run::config::find_design;
+use fencepost_run::kept::{VERSION, hex};
+use fencepost_run::listing::entries;
+use fencepost_run::store::Store;
+use fencepost_run::{BadInput, LabError, input};
+use fencepost_sweep::engine::{Engine, Tally, default_bound};
+use fencepost_sweep::grid::{Node, Plan};
+use fencepost_sweep::sweep::{Ended, Swept, exit_code, find_in, sweep as run_all, table as rows};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Failures shown at most.
+const SHOWN: usize = 5;
+
+/// What is printed of a sweep.
+#[derive(Serialize)]
+struct Document {
+    /// Cells of this call.
+    cells: usize,
+    ran: usize,
+    resumed: usize,
+    shared: usize,
+    failed: usize,
+    violated: usize,
+    folder: String,
+    /// The table, below the folder.
+    table: String,
+    /// How many cells failed for each reason.
+    errors: BTreeMap<String, usize>,
+}
+
+/// Runs a grid.
+pub fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
+    super::shared::is_built(args.how.format)?;
+    let text = input::read(&args.grid, input::CONFIGURATION)?;
+    let grid = Node::from_toml(&args.grid.to_string_lossy(), &text)?;
+    let plan = Plan::read(&grid, args.most_cells)?;
+    let stem = args.grid.file_stem().unwrap_or_default().to_string_lossy();
+    go(plan, &stem, &args.how, out)
+}
+
+/// Runs designs with programs on machines, all of them where nothing is named.
+pub fn matrix(args: &MatrixArgs, out: &Out) -> Result<u8, LabError> {
+    super::shared::is_built(args.how.format)?;
+    let named = |asked: &[String], kind: &str| match asked.is_empty() {
+        false => Ok(asked.to_vec()),
+        true => Ok::<_, LabError>(entries(kind)?.into_iter().map(|e| e.name).collect()),
+    };
+    let designs = named(&args.designs, "designs")?;
+    // What designs of network persistence run are the workloads of clients, not these programs.
+    let remote = |d: &String| find_design(d).is_ok_and(|d| protocol_of(d).is_some());
+    let designs: Vec<String> = designs
+        .into_iter()
+        .filter(|d| !args.designs.is_empty() || !remote(d))
+        .collect();
+    let grid = serde_json::json!({
+        "base": { "ops": args.ops, "warmup": args.warmup, "seed": args.seed, "threads": args.threads, "check": true, "points": args.points },
+        "product": [{
+            "machine": named(&args.machines, "machines")?,
+            "program": named(&args.programs, "programs")?,
+            "design": designs,
+        }],
+    });
+    let plan = Plan::read(&Node::from_json(&grid)?, u64::MAX)?;
+    go(plan, "matrix", &args.how, out)
+}
+
+/// Brings a plan to its end, as asked.
+fn go(plan: Plan, stem: &str, how: &ManyArgs, out: &Out) -> Result<u8, LabError> {
+    let plan = match how.shard {
+        Some((part, of)) => plan.shard(part, of),
+        None => plan,
+    };
+    if plan.is_empty() {
+        let e = BadInput::new(format!("`{stem}` has no cell to run"));
+        return Err(e
+            .hint("its conditions, or the part that --shard names, leave nothing")
+            .into());
+    }
+    let root = how.output.clone().unwrap_or_else(|| PathBuf::from("runs").join(stem));
+    let store = Store::open(&root)?;
+    interrupt::will_say(format!(
+        "finished runs are in {}; the same command goes on from there",
+        root.display()
+    ));
+    let engine = Engine {
+        store: Some(&store),
+        jobs: jobs(how.jobs),
+        memory: how.memory.or_else(default_bound),
+        stop: Default::default(),
+    };
+    let progress = Runs::new(out, stem);
+    progress.total(plan.len());
+    let label = |i: usize| {
+        let values = plan.cell(i).map(|c| c.values).unwrap_or_default();
+        values
+            .iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let swept = run_all(&plan, &engine, &|i, step| progress.ended(|| label(i), step));
+    drop(progress);
+    let swept = swept?;
+    // The name says which cells, by which version: a table is never written over by that of another grid.
+    let digest = hex(format!("{VERSION} {}", plan.digest()).as_bytes());
+    let part = how.shard.map_or_else(String::new, |(i, n)| format!(".{i}-of-{n}"));
+    let name = format!("sweeps/{stem}-{}{part}", &digest[..12]);
+    let rows = rows(&plan, &swept.cells, &|key| find_in(&store, key))?;
+    super::shared::write_table(&store, &name, &rows, how.format)?;
+    let document = document(&swept, &store, format!("{name}.{}", how.format));
+    out.document(&document, || text_of(&document, out))?;
+    Ok(exit_code(&swept.cells))
+}
+
+fn document(swept: &Swept, store: &Store, table: String) -> Document {
+    let mut errors: BTreeMap<String, usize> = BTreeMap::new();
+    let mut violated = 0;
+    for cell in &swept.cells {
+        match cell {
+            Ended::Failed(f) => *errors.entry(f.message.clone()).or_default() += 1,
+            Ended::Run { unexpected, .. } => violated += usize::from(*unexpected),
+            Ended::Open => {}
+        }
+    }
+    let Tally {
+        ran,
+        resumed,
+        shared,
+        failed,
+    } = swept.tally;
+    Document {
+        cells: swept.cells.len(),
+        ran,
+        resumed,
+        shared,
+        failed,
+        violated,
+        folder: store.root().to_string_lossy().into_owned(),
+        table,
+        errors,
+    }
+}
+
+fn text_of(d: &Document, out: &Out) -> String {
+    let mut t = format!(
+        "{} cells: {} ran, {} already there, {} the same as another, {} failed, {} violated\n",
+        d.cells, d.ran, d.resumed, d.shared, d.failed, d.violated
+    );
+    if !d.errors.is_empty() {
+        let shown = if out.verbose > 0 { usize::MAX } else { SHOWN };
+        let mut errors: Vec<_> = d.errors.iter().collect();
+        errors.sort_by_key(|e| std::cmp::Reverse(e.1));
+        let rows = errors
+            .iter()
+            .take(shown)
+            .map(|(why, n)| vec![n.to_string(), (*why).clone()]);
+        t.push_str(&table(&["cells", "failed because"], &rows.collect::<Vec<_>>()));
+    }
+    let _ = writeln!(t, "table: {}/{}", d.folder, d.table);
+    t
+}
