@@ -1,0 +1,22 @@
+//! The extension module `fencepost._core`: conversion only. Requests and results cross as JSON, tables as Arrow, and the package in
+//! `python/fencepost` gives both their Python form.
+#![cfg(feature = "extension")]
+
+mod calls;
+mod errors;
+mod sweeps;
+mod table;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::calls::{compare, config, cost, crash, judge, names, planned, reproduce, run, version};
+    #[pymodule_export]
+    use crate::sweeps::{Folder, Plan, simulate};
+    #[pymodule_export]
+    use crate::table::PyTable;
+}
