@@ -78,6 +78,14 @@ pub enum TraceKind {
         /// Length in bytes, as it was bound.
         len: u64,
     },
+    /// The system made a range of persistent memory durable (`msync`, `fsync`) and returned: every store to it that has
+    /// performed is durable, by whatever thread, and the thread has passed a store fence.
+    Sync {
+        /// First byte.
+        base: Addr,
+        /// Length in bytes.
+        len: u64,
+    },
     /// Operation `k` of the thread began.
     OpBegin(u32),
     /// Operation `k` executed.

@@ -2,8 +2,9 @@
 
 use super::params::{ContractParams, LineOrder, entry};
 use crate::graph::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, History, Must, NodeId, Write};
-use fencepost_kernel::{Addr, CrashPoint, Dependence, Image, LineAddr, StoreId, Trace, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, CrashPoint, Dependence, Fence, Image, LineAddr, StoreId, Trace, TraceEvent, TraceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -16,6 +17,8 @@ pub struct SpaceBuilder<'t> {
     line_order: LineOrder,
     graph: GraphBuilder,
     line_tails: FxHashMap<LineAddr, NodeId>,
+    /// Nodes of the stores to each word since its range was last synced, where the trace syncs at all.
+    unsynced: Option<BTreeMap<Addr, Vec<NodeId>>>,
     node_of: Vec<Option<NodeId>>,
     /// Current memory, kept at byte grain only, to split a store into the bytes it changes.
     memory: Image,
@@ -28,6 +31,10 @@ pub struct SpaceBuilder<'t> {
     dependences: Range<usize>,
     nodes_before_event: u32,
     crash: CrashPoint,
+}
+
+fn syncs(event: &TraceEvent) -> bool {
+    matches!(event.kind, TraceKind::Sync { .. })
 }
 
 impl<'t> SpaceBuilder<'t> {
@@ -48,6 +55,7 @@ impl<'t> SpaceBuilder<'t> {
             },
             graph: GraphBuilder::new(initial.clone(), params.grain),
             line_tails: FxHashMap::default(),
+            unsynced: trace.events.iter().any(syncs).then(BTreeMap::new),
             node_of: vec![None; trace.stores.len()],
             memory: initial.clone(),
             must: Vec::new(),
@@ -92,10 +100,37 @@ impl<'t> SpaceBuilder<'t> {
                 (TraceKind::OpBegin(k), Some(t)) => *entry(&mut self.crash.begun, t) = k + 1,
                 (TraceKind::Ack(k), Some(t)) => *entry(&mut self.crash.acked, t) = k + 1,
                 (TraceKind::OpEnd(_) | TraceKind::Durable { .. }, _) => {}
+                (TraceKind::Sync { base, len }, _) => self.sync(event, base, len, rules),
                 _ => rules.event(event, &mut self),
             }
         }
         Some(self.finish())
+    }
+
+    /// The system made a range durable: under every contract alike, as it flushes what any thread has stored there, and then
+    /// waits.
+    fn sync(&mut self, event: &TraceEvent, base: Addr, len: u64, rules: &mut dyn Rules) {
+        let fence = TraceKind::Fence(Fence::Sfence);
+        rules.event(&TraceEvent { kind: fence, ..*event }, self);
+        if len == 0 {
+            return;
+        }
+        let (from, last) = (base.word(), Addr(base.0.saturating_add(len - 1)));
+        let Some(unsynced) = &mut self.unsynced else { return };
+        let words: Vec<Addr> = unsynced.range(from..=last).map(|w| *w.0).collect();
+        let nodes: Vec<NodeId> = words.iter().filter_map(|w| unsynced.remove(w)).flatten().collect();
+        for node in nodes {
+            self.must(node, Axiom::Sync);
+        }
+    }
+    fn stored(&mut self, word: Addr, node: NodeId) {
+        let Some(unsynced) = &mut self.unsynced else { return };
+        let nodes = unsynced.entry(word).or_default();
+        // Whole words become durable in order, so that the newest stands for all before it.
+        if self.grain != Grain::Byte {
+            nodes.clear();
+        }
+        nodes.push(node);
     }
 
     fn finish(mut self) -> CrashSpace {
@@ -192,6 +227,7 @@ impl<'t> SpaceBuilder<'t> {
             }
         };
         self.line_tails.insert(line, node);
+        self.stored(info.addr.word(), node);
         self.node_of[store.index()] = Some(node);
         node
     }
@@ -236,6 +272,7 @@ impl<'t> SpaceBuilder<'t> {
             let info = self.trace.store(*store);
             self.node_of[store.index()] = Some(node);
             self.line_tails.insert(info.addr.line(), node);
+            self.stored(info.addr.word(), node);
             self.write_group_member(*store);
         }
         node
@@ -274,6 +311,6 @@ impl<'t> SpaceBuilder<'t> {
 /// A contract at work: consumes an execution's events in effect order.
 pub trait Rules {
     /// Takes one event into account. Called for every event but those of operations (begin, end, acknowledgement)
-    /// and of durability, which the builder handles.
+    /// and of durability, which the builder handles; a sync of a range comes as the store fence that it contains.
     fn event(&mut self, event: &TraceEvent, space: &mut SpaceBuilder<'_>);
 }

@@ -37,6 +37,8 @@ pub enum Axiom {
     Drain,
     /// A completed commit of a write sub-queue: every write to its ranges is durable.
     RangeCommit,
+    /// The system said that a range is durable (`msync`, `fsync`).
+    Sync,
     /// Caches are inside the persistence domain: every executed store is durable.
     ExecutedIsDurable,
 }
@@ -61,6 +63,7 @@ impl Axiom {
             Axiom::Atomicity => "transaction atomicity",
             Axiom::Drain => "drain",
             Axiom::RangeCommit => "range commit",
+            Axiom::Sync => "sync",
             Axiom::ExecutedIsDurable => "executed is durable",
         }
     }

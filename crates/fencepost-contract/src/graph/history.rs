@@ -87,7 +87,7 @@ impl History {
                 }
                 TraceKind::Flush { line, .. } => history.flushes.push((event, thread, line)),
                 TraceKind::Fence(Fence::NewStrand) => {}
-                TraceKind::Fence(_) => history.fences.push((event, thread)),
+                TraceKind::Fence(_) | TraceKind::Sync { .. } => history.fences.push((event, thread)),
                 TraceKind::OpBegin(k) => history.operations.push(operation(k, true)),
                 TraceKind::OpEnd(k) => history.operations.push(operation(k, false)),
                 _ => {}

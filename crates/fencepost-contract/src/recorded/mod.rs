@@ -6,6 +6,7 @@
 //! ```text
 //! fencepost-log 1
 //! persistent 0x7f0000000000 0x10000   # addresses from here on (length) are persistent memory
+//! file 0 0x10000 pool                 # offsets from 0 on, so many bytes, are the content of the file `pool`
 //! initial 0x7f0000000040 7            # a word's durable value before the run; others are 0
 //!
 //! 0 begin 0                           # thread 0 begins operation 0
@@ -16,6 +17,7 @@
 //! 1 rmw   0x1000 5                    # an atomic read-modify-write that stored 5 (without a number: did not store)
 //! 0 clwb  0x7f0000000000              # also clflushopt, clflush, cvap
 //! 0 sfence                            # also mfence, dmb, dmb.st, dsb, pcommit, persist-barrier, new-strand
+//! 0 sync  0x7f0000000000 4096         # the system said that the range is durable (`msync`, `fsync`), and has fenced
 //! 0 work 120                          # thread 0 executed 120 instructions since its last line
 //! durable 0x7f0000000000 : 0=1        # a line became durable; word 0 (of 8) holds 1, the rest is as it was
 //! durable 0x7f0000000080 at 250ns cause eviction : 0=#3   # or name the store: the third one of the log
@@ -59,6 +61,7 @@
 //! # Ok::<(), recorded::LogError>(())
 //! ```
 
+mod declared;
 mod error;
 mod fields;
 mod lines;
@@ -94,6 +97,19 @@ pub struct RecordedLog {
     pub work: Vec<Work>,
     /// Bytes of persistent memory that the log declares with `persistent`; 0 if it declares none.
     pub persistent_bytes: u64,
+    /// Files that persistent memory consists of, where the log names them.
+    pub files: Vec<PersistentFile>,
+}
+
+/// A file whose content is a range of persistent memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersistentFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Offset of its first byte in persistent memory.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u64,
 }
 
 /// Instructions between recorded events.
@@ -131,9 +147,14 @@ impl RecordedLog {
     /// The log as text again, with the origins that it names and the memory that it began with.
     pub fn to_text(&self) -> String {
         let origin = |s: StoreId| self.origins.get(s.index()).and_then(|o| o.source.clone());
-        write_with(&self.trace, &self.records, &self.initial, &origin)
+        let files = self
+            .files
+            .iter()
+            .map(|f| format!("file {:#x} {} {}\n", f.offset, f.length, f.name));
+        let files: String = files.collect();
+        write_with(&self.trace, &self.records, &self.initial, &origin).replacen('\n', &format!("\n{files}"), 1)
     }
-    /// Number of stores to persistent memory. A log without any says nothing.
+    /// Number of stores to persistent memory. Without any there is nothing to judge.
     pub fn persistent_stores(&self) -> usize {
         self.trace.stores.iter().filter(|s| s.addr.is_persistent()).count()
     }

@@ -1,13 +1,14 @@
 //! Reading the text format.
 
+use super::declared::header_of;
 use super::fields::{FENCES, FLUSHES, Fields, Persistent, lookup, nearest};
 use super::{LogError, Origin, RecordedLog, Work};
 use fencepost_kernel::{Addr, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 
-const HARDWARE_WORDS: [&str; 4] = ["durable", "accepted", "persistent", "initial"];
-const THREAD_WORDS: [&str; 15] = [
+const HARDWARE_WORDS: [&str; 5] = ["durable", "accepted", "persistent", "initial", "file"];
+const THREAD_WORDS: [&str; 16] = [
     "store",
     "nt",
     "load",
@@ -23,17 +24,16 @@ const THREAD_WORDS: [&str; 15] = [
     "release",
     "commit-queue",
     "work",
+    "sync",
 ];
-
-/// Persistent memory that a log can declare: what lies below the hardware logs of simulated designs.
-const MOST_PERSISTENT: u64 = 1 << 38;
 
 /// What the lines so far add up to.
 pub(super) struct Parser {
     pub(super) log: RecordedLog,
     /// In the order of their addresses.
     pub(super) ranges: Vec<Persistent>,
-    persistent_bytes: u64,
+    /// Bytes of declared ranges.
+    pub(super) persistent_bytes: u64,
     /// Memory as the stores so far left it, and as it is durable.
     memory: Image,
     pub(super) media: Image,
@@ -59,20 +59,7 @@ pub fn parse(text: &str) -> Result<RecordedLog, LogError> {
 pub fn parse_over(text: &str, initial: &Image) -> Result<RecordedLog, LogError> {
     let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, without_comment(l)));
     let header = lines.by_ref().find(|(_, l)| !l.trim().is_empty());
-    match header {
-        Some((_, l)) if l.split_whitespace().eq(["fencepost-log", "1"]) => {}
-        other => {
-            let (line, hint) = (
-                other.map_or(1, |o| o.0),
-                Some("the first line must be `fencepost-log 1`".into()),
-            );
-            return Err(LogError {
-                line,
-                reason: "not a persist log".into(),
-                hint,
-            });
-        }
-    }
+    header_of(header)?;
     let mut parser = Parser::new(initial);
     for (number, line) in lines.filter(|(_, l)| !l.trim().is_empty()) {
         parser.line(number, line)?;
@@ -103,6 +90,7 @@ impl Parser {
             origins: Vec::new(),
             work: Vec::new(),
             persistent_bytes: 0,
+            files: Vec::new(),
         };
         let (memory, media) = (initial.clone().track_writers(), initial.clone().track_writers());
         Parser {
@@ -129,6 +117,7 @@ impl Parser {
         let mut f = Fields::new(number, text);
         match f.next("a word")? {
             "persistent" => self.persistent(&mut f)?,
+            "file" => self.file(&mut f)?,
             "initial" => {
                 let (at, value) = (f.address(&self.ranges)?, f.number("a value")?);
                 for image in [&mut self.log.initial, &mut self.memory, &mut self.media] {
@@ -155,33 +144,6 @@ impl Parser {
             }
         }
         f.end()
-    }
-
-    fn persistent(&mut self, f: &mut Fields<'_>) -> Result<(), LogError> {
-        let (from, len) = (f.number("an address")?, f.number("a length")?);
-        let Some(end) = from.checked_add(len).filter(|_| from % 64 == 0 && len % 64 == 0) else {
-            return Err(f.error("a persistent range starts and ends on a 64-byte line below 2^64"));
-        };
-        let next = self.ranges.partition_point(|r| r.from < from);
-        let before = next.checked_sub(1).map(|i| &self.ranges[i]);
-        if before.is_some_and(|r| r.from + r.len > from) || self.ranges.get(next).is_some_and(|r| r.from < end) {
-            return Err(f.error("persistent ranges overlap"));
-        }
-        let used = self.persistent_bytes;
-        self.persistent_bytes = used.checked_add(len).filter(|n| *n <= MOST_PERSISTENT).ok_or_else(|| {
-            f.error(format!(
-                "persistent ranges have more than {} GiB together",
-                MOST_PERSISTENT >> 30
-            ))
-        })?;
-        let range = Persistent {
-            from,
-            len,
-            at: Addr::pm(used),
-        };
-        self.log.persistent_bytes = used + len;
-        self.ranges.insert(next, range);
-        Ok(())
     }
 
     fn thread_event(
@@ -222,6 +184,10 @@ impl Parser {
             "ack" => TraceKind::Ack(f.small("an operation")?),
             "tx-begin" | "tx-commit" | "tx-abort" => self.transaction(thread, word, f)?,
             "tx-flush" => TraceKind::TxFlush,
+            "sync" => {
+                let (base, len) = f.range(&self.ranges)?;
+                TraceKind::Sync { base, len }
+            }
             "bind" | "release" => self.bind(word, f)?,
             "commit-queue" => TraceKind::CommitQueue(QueueId(f.small("a queue")?)),
             _ => {

@@ -138,6 +138,7 @@ fn event_line(
         TraceKind::CommitQueue(q) => write!(text, "commit-queue {}", q.0),
         TraceKind::Bind { base, len, queue } => write!(text, "bind {base} {len} queue {}", queue.0),
         TraceKind::Release { base, len } => write!(text, "release {base} {len}"),
+        TraceKind::Sync { base, len } => write!(text, "sync {base} {len}"),
         TraceKind::OpBegin(k) => write!(text, "begin {k}"),
         TraceKind::OpEnd(k) => write!(text, "end {k}"),
         TraceKind::Ack(k) => write!(text, "ack {k}"),

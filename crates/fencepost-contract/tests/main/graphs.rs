@@ -395,3 +395,46 @@ fn a_hundred_thousand_stores_fit_in_a_fraction_of_200_megabytes() {
         );
     }
 }
+
+/// A sync of a range covers the stores of every thread to it and to nothing else, under every contract.
+#[test]
+fn a_sync_covers_its_range_whoever_stored_there() {
+    for kind in ContractKind::ALL.into_iter().filter(|k| !k.is_transactional()) {
+        let mut s = Script::of(2);
+        let own = s.store(0, X, 1);
+        let other = s.store(1, Addr(X.0 + 8), 2);
+        let outside = s.store(1, Z, 3);
+        s.event(0, TraceKind::Sync { base: X, len: 128 });
+        let later = s.store(0, Addr(X.0 + 16), 4);
+        let space = s.space(kind);
+        let must: Vec<_> = space.must.iter().map(|m| m.node).collect();
+        let node = |s: StoreId| space.node_of[s.index()].unwrap();
+        let sure = |s| must.iter().any(|m| *m == node(s) || space.graph.is_before(node(s), *m));
+        assert!(sure(own) && sure(other), "{kind:?}");
+        assert!(kind == ContractKind::Eadr || !sure(outside), "{kind:?}");
+        assert!(kind == ContractKind::Eadr || !sure(later), "{kind:?}");
+    }
+}
+/// At byte grain each byte of the range is covered, though the newest store to its word changed other bytes.
+#[test]
+fn a_sync_covers_every_byte() {
+    let mut s = Script::of(1);
+    s.store(0, X, 0x0001);
+    s.store(0, X, 0x0101);
+    s.event(0, TraceKind::Sync { base: X, len: 1 });
+    let mut contract = Contract::from(ContractKind::Px86);
+    contract.params = ContractParams {
+        grain: Grain::Byte,
+        line_order: Some(fencepost_contract::LineOrder::Unordered),
+        ..contract.params
+    };
+    let space = contract.space(&s.trace, &Image::default());
+    let sure = |s: usize| {
+        let node = space.node_of[s].unwrap();
+        space
+            .must
+            .iter()
+            .any(|m| m.node == node || space.graph.is_before(node, m.node))
+    };
+    assert!(sure(0) && sure(1));
+}

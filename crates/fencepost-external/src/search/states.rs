@@ -12,6 +12,7 @@ use crate::recovery::scratch::Scratch;
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::Budget;
 use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
+use fencepost_run::judge::nothing_to_judge;
 use fencepost_run::replay_key::contract_text;
 use fencepost_run::verdict::Verdict;
 use fencepost_run::{BadInput, LabError};
@@ -33,6 +34,7 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
         return Err(BadInput::new("a budget of 0 explores nothing").into());
     }
     let loaded = load(&request.log, request.image.as_deref())?;
+    nothing_to_judge(&request.log, &loaded.log)?;
     let space = request.contract.space(&loaded.log.trace, &loaded.log.initial);
     let kept = match &request.output {
         None => Kept::nothing(),

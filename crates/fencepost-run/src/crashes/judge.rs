@@ -2,7 +2,7 @@
 
 use crate::error::{BadInput, LabError};
 use crate::verdict::{self, Verdict};
-use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, recorded};
+use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, recorded, recorded::RecordedLog};
 use serde::Serialize;
 use std::path::Path;
 
@@ -30,9 +30,6 @@ pub struct Judged {
     pub musts: u64,
     /// Stores durable while an older store of any thread was not, as the contract permits.
     pub reordered: u64,
-    /// Why the verdict says little.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warning: Option<String>,
     /// What broke, in lines of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -42,6 +39,21 @@ impl Judged {
     pub fn violated(&self) -> bool {
         self.verdict == Verdict::Violated
     }
+}
+
+/// A log without a store to persistent memory has nothing to judge.
+///
+/// # Errors
+/// It has none.
+pub fn nothing_to_judge(file: &Path, log: &RecordedLog) -> Result<(), BadInput> {
+    if log.persistent_stores() > 0 {
+        return Ok(());
+    }
+    let found = format!(
+        "{}: nothing to judge: the log has no store to persistent memory",
+        file.display()
+    );
+    Err(BadInput::new(found).hint("declare it with `persistent <address> <length>`, or write pm+<offset>"))
 }
 
 /// Judges the log in `file`. With `complete`, every store must be durable at its end; `line_order` overrides the contract's
@@ -60,22 +72,17 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
         let bad = BadInput::new(format!("{name}:{}: {}", e.line, e.reason));
         e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
     })?;
+    nothing_to_judge(file, &log)?;
     let mut contract = Contract::from(kind);
     contract.params.line_order = line_order;
     let found = log.conform(&contract, Demands { complete });
     let why = found.as_ref().err().map(|refusal| log.explain(refusal));
     let report = found.unwrap_or_default();
-    let stores = log.persistent_stores() as u64;
-    let warning = (stores == 0).then(|| {
-        "the log has no store to persistent memory: declare it with `persistent <address> <length>`, or write pm+<offset>"
-            .to_owned()
-    });
     Ok(Judged {
         file: name,
         contract: kind.name().into(),
         verdict: verdict::of_failure(why.is_some()),
-        stores,
-        warning,
+        stores: log.persistent_stores() as u64,
         durable_events: log.records.len() as u64,
         persisted: report.persisted,
         coalesced: report.coalesced,

@@ -70,9 +70,11 @@ impl PersistStats {
             let thread = threads.entry(hart).or_default();
             match event.kind {
                 TraceKind::Store(id) | TraceKind::Rmw { store: Some(id), .. } => out.store(trace, id, thread),
-                TraceKind::Fence(_) | TraceKind::TxCommit(_) | TraceKind::TxFlush | TraceKind::CommitQueue(_) => {
-                    out.end_epoch(thread, hart, now, &mut writers)
-                }
+                TraceKind::Fence(_)
+                | TraceKind::Sync { .. }
+                | TraceKind::TxCommit(_)
+                | TraceKind::TxFlush
+                | TraceKind::CommitQueue(_) => out.end_epoch(thread, hart, now, &mut writers),
                 TraceKind::OpEnd(_) => {
                     if thread.epochs > 0 {
                         *out.epochs_per_op.values.entry(thread.epochs).or_default() += 1;

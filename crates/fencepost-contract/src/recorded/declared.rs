@@ -1,0 +1,81 @@
+//! What a log declares before its events: its version, ranges of persistent memory, files.
+
+use super::fields::{Fields, Persistent};
+use super::parse::Parser;
+use super::{LogError, PersistentFile};
+use fencepost_kernel::Addr;
+
+/// Persistent memory that a log can declare: what lies below the hardware logs of simulated designs.
+const MOST_PERSISTENT: u64 = 1 << 38;
+
+/// Whether the first line is that of this format, in this version.
+pub(super) fn header_of(header: Option<(usize, &str)>) -> Result<(), LogError> {
+    let (line, text) = header.unwrap_or((1, ""));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (reason, hint) = match words.as_slice() {
+        ["fencepost-log", "1"] => return Ok(()),
+        ["fencepost-log", version] => (
+            format!("a persist log of version {version}, and only version 1 can be read"),
+            "write or record it again for this version",
+        ),
+        _ => (
+            "not a persist log".to_owned(),
+            "the first line must be `fencepost-log 1`",
+        ),
+    };
+    Err(LogError {
+        line,
+        reason,
+        hint: Some(hint.into()),
+    })
+}
+
+impl Parser {
+    pub(super) fn persistent(&mut self, f: &mut Fields<'_>) -> Result<(), LogError> {
+        let (from, len) = (f.number("an address")?, f.number("a length")?);
+        let Some(end) = from.checked_add(len).filter(|_| from % 64 == 0 && len % 64 == 0) else {
+            return Err(f.error("a persistent range starts and ends on a 64-byte line below 2^64"));
+        };
+        let next = self.ranges.partition_point(|r| r.from < from);
+        let before = next.checked_sub(1).map(|i| &self.ranges[i]);
+        if before.is_some_and(|r| r.from + r.len > from) || self.ranges.get(next).is_some_and(|r| r.from < end) {
+            return Err(f.error("persistent ranges overlap"));
+        }
+        let used = self.persistent_bytes;
+        self.persistent_bytes = used.checked_add(len).filter(|n| *n <= MOST_PERSISTENT).ok_or_else(|| {
+            f.error(format!(
+                "persistent ranges have more than {} GiB together",
+                MOST_PERSISTENT >> 30
+            ))
+        })?;
+        let range = Persistent {
+            from,
+            len,
+            at: Addr::pm(used),
+        };
+        self.log.persistent_bytes = used + len;
+        self.ranges.insert(next, range);
+        Ok(())
+    }
+
+    /// A file whose content is a range of persistent memory.
+    pub(super) fn file(&mut self, f: &mut Fields<'_>) -> Result<(), LogError> {
+        let (offset, length) = (f.number("an offset into persistent memory")?, f.number("a length")?);
+        let end = offset.checked_add(length).filter(|end| *end <= MOST_PERSISTENT);
+        let Some(end) = end.filter(|_| offset % 64 == 0) else {
+            let most = MOST_PERSISTENT >> 30;
+            return Err(f.error(format!("a file starts on a 64-byte line, and ends below {most} GiB")));
+        };
+        let files = &self.log.files;
+        if files.iter().any(|o| o.offset < end && offset < o.offset + o.length) {
+            return Err(f.error("files overlap"));
+        }
+        let name = f.next("the name of the file")?.to_owned();
+        if name.contains('/') || name == ".." || files.iter().any(|o| o.name == name) {
+            return Err(f.error(format!("`{name}` must be a file name, and that of one file only")));
+        }
+        self.log.persistent_bytes = self.log.persistent_bytes.max(end.next_multiple_of(64));
+        self.log.files.push(PersistentFile { name, offset, length });
+        Ok(())
+    }
+}
