@@ -177,6 +177,10 @@ impl<'t> SpaceBuilder<'t> {
     pub fn line_order(&self) -> LineOrder {
         self.line_order
     }
+    /// Whether the newest store to a line, or to a word where lines are in no order, is durable only with all before it.
+    pub fn newest_covers(&self) -> bool {
+        self.line_order == LineOrder::Fifo || self.grain != Grain::Byte
+    }
     /// The node of an earlier store.
     pub fn node_of(&self, store: StoreId) -> Option<NodeId> {
         self.node_of.get(store.index()).copied().flatten()

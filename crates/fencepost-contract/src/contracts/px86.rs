@@ -177,10 +177,21 @@ impl Px86 {
                 LineOrder::Unordered => 8,
             };
             for place in 0..places {
-                let history = self.history.get(&Addr(line.base().0 + place * 8));
-                let newest = history.and_then(|h| h[..h.partition_point(|s| s.0 <= *upto)].last().copied());
-                if let Some((_, node)) = newest {
-                    self.accept(node, Axiom::FlushFence, space);
+                let Some(history) = self.history.get_mut(&Addr(line.base().0 + place * 8)) else {
+                    continue;
+                };
+                let covered = history.partition_point(|s| s.0 <= *upto);
+                if space.newest_covers() {
+                    let newest = history[..covered].last().copied();
+                    newest
+                        .into_iter()
+                        .for_each(|(_, node)| self.accept(node, Axiom::FlushFence, space));
+                } else {
+                    // The newest store to a word may have changed other bytes than those before it.
+                    let stores: Vec<_> = history.drain(..covered).collect();
+                    stores
+                        .iter()
+                        .for_each(|(_, node)| self.accept(*node, Axiom::FlushFence, space));
                 }
             }
         }

@@ -415,26 +415,35 @@ fn a_sync_covers_its_range_whoever_stored_there() {
         assert!(kind == ContractKind::Eadr || !sure(later), "{kind:?}");
     }
 }
-/// At byte grain each byte of the range is covered, though the newest store to its word changed other bytes.
+/// At byte grain each byte of the range is covered, though the newest store to its word changed other bytes; and so it is with a
+/// flush and a fence.
 #[test]
-fn a_sync_covers_every_byte() {
-    let mut s = Script::of(1);
-    s.store(0, X, 0x0001);
-    s.store(0, X, 0x0101);
-    s.event(0, TraceKind::Sync { base: X, len: 1 });
+fn a_sync_and_a_flush_cover_every_byte() {
+    let (line, kind) = (X.line(), Flush::Clwb);
+    let sync = [TraceKind::Sync { base: X, len: 1 }];
+    let flush = [TraceKind::Flush { line, kind }, TraceKind::Fence(Fence::Sfence)];
+    for events in [&sync[..], &flush[..]] {
+        let mut s = Script::of(1);
+        s.store(0, X, 0x0001);
+        s.store(0, X, 0x0101);
+        events.iter().for_each(|e| s.event(0, *e));
+        let space = bytes_in_no_order().space(&s.trace, &Image::default());
+        let sure = |s: usize| {
+            let node = space.node_of[s].unwrap();
+            space
+                .must
+                .iter()
+                .any(|m| m.node == node || space.graph.is_before(node, m.node))
+        };
+        assert!(sure(0) && sure(1), "{events:?}");
+    }
+}
+fn bytes_in_no_order() -> Contract {
     let mut contract = Contract::from(ContractKind::Px86);
     contract.params = ContractParams {
         grain: Grain::Byte,
         line_order: Some(fencepost_contract::LineOrder::Unordered),
         ..contract.params
     };
-    let space = contract.space(&s.trace, &Image::default());
-    let sure = |s: usize| {
-        let node = space.node_of[s].unwrap();
-        space
-            .must
-            .iter()
-            .any(|m| m.node == node || space.graph.is_before(node, m.node))
-    };
-    assert!(sure(0) && sure(1));
+    contract
 }
