@@ -13,6 +13,10 @@
  *     FP_LOAD(&p->x)                       a load: where threads meet
  *     FP_CAS(&p->x, old, new), FP_ADD(&p->x, n), FP_SWAP(&p->x, v)   atomics on 8 bytes; also full fences
  *     FP_BEGIN(k); FP_END(k); FP_ACK(k);   operation k of this thread begins, has executed, is acknowledged as durable
+ *     FP_SYNC(p, bytes);                   msync, fsync: the range is durable when the call returns
+ *     FP_TX_BEGIN(n); FP_TX_COMMIT(n);     a hardware transaction: what is stored in it becomes durable whole or not at all
+ *     FP_BIND(p, bytes, q); FP_RELEASE(p, bytes); FP_COMMIT_QUEUE(q);   per-task committing: a range and its queue
+ *     FP_ROI_BEGIN();                      the log begins here: what memory holds now counts as durable
  *     FP_WORK(n);                          n instructions since the last event (only for timing runs)
  *     FP_CLOSE();                          ends the log and prints what recording cost; before FP_OPEN and after it
  *                                          the operations are performed and not recorded
@@ -125,6 +129,17 @@ static inline void fp_close(void) {
             (unsigned long long)fp_the_log.events, fp_the_log.threads,
             fp_the_log.events ? fp_the_log.seconds / (double)fp_the_log.events * 1e9 : 0.0, fp_the_log.seconds);
 }
+static inline void fp_begin_log(void) {
+    unsigned char *base = fp_the_log.base;
+    size_t bytes = fp_the_log.bytes;
+    fprintf(fp_the_log.file, "fencepost-log 1\npersistent 0x%llx %zu\n", (unsigned long long)(uintptr_t)base,
+            (bytes + 63) / 64 * 64);
+    for (size_t i = 0; i + 8 <= bytes; i += 8) { /* what is durable already */
+        uint64_t v;
+        memcpy(&v, base + i, 8);
+        if (v) fprintf(fp_the_log.file, "initial pm+0x%zx 0x%llx\n", i, (unsigned long long)v);
+    }
+}
 static inline void fp_open(const char *path, void *base, size_t bytes) {
     fp_the_log.file = fopen(path, "w");
     if (!fp_the_log.file) {
@@ -133,14 +148,31 @@ static inline void fp_open(const char *path, void *base, size_t bytes) {
     }
     fp_the_log.base = (unsigned char *)base;
     fp_the_log.bytes = bytes;
-    fprintf(fp_the_log.file, "fencepost-log 1\npersistent 0x%llx %zu\n", (unsigned long long)(uintptr_t)base,
-            (bytes + 63) / 64 * 64);
-    for (size_t i = 0; i + 8 <= bytes; i += 8) { /* what is durable already */
-        uint64_t v;
-        memcpy(&v, (unsigned char *)base + i, 8);
-        if (v) fprintf(fp_the_log.file, "initial pm+0x%zx 0x%llx\n", i, (unsigned long long)v);
-    }
+    fp_begin_log();
     atexit(fp_close);
+}
+/* Everything before is forgotten but for what it left in memory. */
+static inline void fp_roi_begin(void) {
+    double since = fp_enter();
+    if (fp_the_log.file) {
+        rewind(fp_the_log.file);
+        if (ftruncate(fileno(fp_the_log.file), 0) != 0) perror("the log");
+        fp_begin_log();
+    }
+    fp_leave(since);
+}
+/* "THREAD WHAT ADDRESS LENGTH", and what follows. */
+static inline void fp_range(const char *what, const void *p, size_t n, const char *after, const char *file, int line) {
+    double since = fp_enter();
+    fp_put(what, p);
+    if (fp_the_log.file) fprintf(fp_the_log.file, " %zu%s", n, after);
+    fp_end_line(file, line);
+    fp_leave(since);
+}
+static inline void fp_bind(const void *p, size_t n, unsigned queue, const char *file, int line) {
+    char after[32];
+    snprintf(after, sizeof after, " queue %u", queue);
+    fp_range("bind", p, n, after, file, line);
 }
 static inline void fp_copy(const char *what, void *to, const void *from, size_t n, const char *file, int line) {
     double since = fp_enter();
@@ -216,6 +248,13 @@ static inline uint64_t fp_atomic(uint64_t *p, int op, uint64_t a, uint64_t b, co
 #define FP_END(k) fp_mark("end", k, "", 0)
 #define FP_ACK(k) fp_mark("ack", k, "", 0)
 #define FP_WORK(n) fp_mark("work", n, "", 0)
+#define FP_SYNC(p, n) fp_range("sync", p, n, "", __FILE__, __LINE__)
+#define FP_TX_BEGIN(n) fp_mark("tx-begin", n, "", 0)
+#define FP_TX_COMMIT(n) fp_mark("tx-commit", n, "", 0)
+#define FP_BIND(p, n, q) fp_bind(p, n, q, __FILE__, __LINE__)
+#define FP_RELEASE(p, n) fp_range("release", p, n, "", __FILE__, __LINE__)
+#define FP_COMMIT_QUEUE(q) fp_mark("commit-queue", q, "", 0)
+#define FP_ROI_BEGIN() fp_roi_begin()
 
 #else /* FENCEPOST_OFF: the bare operations */
 
@@ -261,6 +300,13 @@ static inline uint64_t fp_bare_cas(uint64_t *p, uint64_t old, uint64_t now) {
 #define FP_END(k) ((void)0)
 #define FP_ACK(k) ((void)0)
 #define FP_WORK(n) ((void)0)
+#define FP_SYNC(p, n) ((void)msync((void *)((uintptr_t)(p) / 4096 * 4096), (uintptr_t)(p) % 4096 + (n), MS_SYNC))
+#define FP_TX_BEGIN(n) ((void)0)
+#define FP_TX_COMMIT(n) ((void)0)
+#define FP_BIND(p, n, q) ((void)0)
+#define FP_RELEASE(p, n) ((void)0)
+#define FP_COMMIT_QUEUE(q) ((void)0)
+#define FP_ROI_BEGIN() ((void)0)
 #endif
 
 /* ------------------------------------------------------------------------------------------------ judging */

@@ -1,16 +1,27 @@
 //! Programs that are not ours: crash images of a recorded log, judged by the user's own recovery command, and the same log
 //! on the simulated machine.
 
+mod body;
+mod check;
 mod log;
+mod places;
+mod program;
 mod record;
+mod recording;
 mod recovery;
+mod relocate;
+mod run;
 mod search;
+mod target;
+mod translate;
 
-pub use log::{LogRequest, LoggedRun, run_log};
+pub use check::{CheckRequest, LoggedCheck};
 pub use record::{RecordRequest, Recorded, record};
 pub use recovery::command::{ReadsBy, Recover};
 pub use recovery::emulator::{Emulator, check_emulator};
+pub use run::{LogRequest, LoggedRun, run_log};
 pub use search::found::{ExternalCrash, ExternalWitness};
 pub use search::replay::{ReplayedImage, is_image_id, replay_image};
 pub use search::request::ExternalRequest;
-pub use search::states::crash_log;
+pub use search::several::crash_logs;
+pub use target::Target;

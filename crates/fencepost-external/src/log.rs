@@ -1,26 +1,17 @@
-//! A recorded log: read with the memory it started from; and run on the simulated machine.
+//! A recorded log, read with the memory it started from.
 
-mod body;
-
-use fencepost_contract::recorded::{self, RecordedLog};
-use fencepost_kernel::{Addr, Image, Logging};
-use fencepost_machine::{Machine, Workload};
-use fencepost_run::config::Resolved;
-use fencepost_run::host::{Host, Stopwatch};
-use fencepost_run::outcome::stalls;
-use fencepost_run::request::Request;
-use fencepost_run::simulate::{build_design, refuse};
+use crate::recovery::image::{Base, Part};
+use fencepost_contract::recorded::{self, PersistentFile, RecordedLog};
+use fencepost_kernel::{Addr, Image};
 use fencepost_run::{BadInput, LabError};
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A log with the memory it started from.
 pub(crate) struct Loaded {
     pub(crate) log: RecordedLog,
-    /// Persistent memory before the run, as bytes.
-    pub(crate) base: Arc<[u8]>,
+    /// Persistent memory before the run.
+    pub(crate) base: Base,
     /// The log's text, for its digest.
     pub(crate) text: String,
 }
@@ -72,142 +63,30 @@ pub(crate) fn load(file: &Path, image: Option<&Path>) -> Result<Loaded, LabError
             }
         }
     }
-    Ok(Loaded {
-        log,
-        base: before.into(),
-        text,
-    })
+    let base = base(file, image, &log, before.into())?;
+    Ok(Loaded { log, base, text })
 }
 
-/// A recorded log to be run on a design.
-#[derive(Clone, Debug)]
-pub struct LogRequest {
-    /// The log.
-    pub log: PathBuf,
-    /// Memory before it; zero if absent.
-    pub image: Option<PathBuf>,
-    /// Design, machine, medium and settings; the rest has no effect.
-    pub request: Request,
-}
-
-/// What a recorded log took on a design.
-#[derive(Clone, Debug, Serialize)]
-pub struct LoggedRun {
-    /// The log.
-    pub log: String,
-    /// Design word.
-    pub design: String,
-    /// Machine word.
-    pub machine: String,
-    /// Medium word.
-    pub media: String,
-    /// Threads of the log.
-    pub threads: u32,
-    /// Operations that ended.
-    pub ops: u64,
-    /// Simulated time.
-    pub time_ps: u64,
-    /// Instructions simulated.
-    pub instructions: u64,
-    /// Of those, instructions between the log's events, as it counts them.
-    pub instructions_between: u64,
-    /// Time in which threads worked, summed.
-    pub busy_ps: u64,
-    /// Time in which threads waited, by cause, summed.
-    pub stalls: BTreeMap<String, u64>,
-    /// Lines read from persistent memory.
-    pub pm_reads: u64,
-    /// Lines written to persistent memory.
-    pub pm_writes: u64,
-    /// Durable events.
-    pub durable_events: u64,
-    /// How the log was translated.
-    pub note: String,
-    /// What the simulation took.
-    pub host: Host,
-}
-
-/// Runs a recorded log on a design.
-///
-/// # Errors
-/// A log that cannot be read; a configuration that is impossible; a design whose transactions the log does not mark.
-pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
-    let loaded = load(&request.log, request.image.as_deref())?;
-    let log = &loaded.log;
-    if log.trace.events.iter().all(|e| e.thread.is_none()) {
-        return Err(BadInput::new(format!("{}: no thread does anything", request.log.display())).into());
+/// The files of which memory consists, as the log names them.
+fn base(file: &Path, image: Option<&Path>, log: &RecordedLog, bytes: Arc<[u8]>) -> Result<Base, BadInput> {
+    let mut base = Base::whole(Arc::clone(&bytes));
+    let part = |f: &PersistentFile| Part {
+        name: f.name.clone(),
+        offset: f.offset as usize,
+        length: (f.length as usize).min(bytes.len().saturating_sub(f.offset as usize)),
+    };
+    match (log.files.is_empty(), image) {
+        (true, _) => {}
+        (false, Some(path)) if log.files.len() > 1 => {
+            let found = format!(
+                "{}: the log has several files, and --image {} is one",
+                file.display(),
+                path.display()
+            );
+            return Err(BadInput::new(found).hint("a recorded log holds what its files held before"));
+        }
+        (false, Some(_)) => {}
+        (false, None) => base.parts = log.files.iter().map(part).collect(),
     }
-    let resolved = Resolved::resolve(&Request {
-        threads: Some(log.trace.threads),
-        ..request.request.clone()
-    })?;
-    let dialect = resolved.dialect();
-    if dialect.logging == Logging::Hardware && !body::has_operations(log) {
-        let text = format!(
-            "`{}` keeps transactions, and the log marks no operations",
-            resolved.design.name
-        );
-        let hint = "mark them with `begin N` and `end N`; each becomes a transaction";
-        return Err(BadInput::new(text).hint(hint).into());
-    }
-    let design = build_design(&resolved)?;
-    let work = Workload {
-        initial: log.initial.clone(),
-        threads: body::bodies(log, dialect),
-        sites: body::sites(),
-        resident: Vec::new(),
-        warm_up: 0,
-        record: false,
-    };
-    let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
-    let begun = Stopwatch::start();
-    let report = machine.run().map_err(refuse)?;
-    let spent = begun.stop();
-    let between: u64 = log.work.iter().map(|w| u64::from(w.instructions)).sum();
-    Ok(LoggedRun {
-        log: request.log.display().to_string(),
-        design: resolved.design.name.into(),
-        machine: resolved.request.machine.clone(),
-        media: resolved.machine.media.clone(),
-        threads: resolved.threads,
-        ops: report.harts.iter().map(|h| h.ops).sum(),
-        time_ps: report.time.0,
-        instructions: report.instructions(),
-        instructions_between: between,
-        busy_ps: report.harts.iter().map(|h| h.account.busy.0).sum(),
-        stalls: stalls(&report),
-        pm_reads: report.counters.memory_reads[1],
-        pm_writes: report.counters.memory_writes[1],
-        durable_events: report.log.len(),
-        note: note(&resolved, between),
-        host: Host::new(spent, report.simulated),
-    })
-}
-
-fn note(resolved: &Resolved, between: u64) -> String {
-    let dialect = resolved.dialect();
-    let names = |fences: &[fencepost_kernel::Fence]| match fences {
-        [] => "nothing".to_owned(),
-        fences => fences
-            .iter()
-            .map(|f| format!("{f:?}").to_lowercase())
-            .collect::<Vec<_>>()
-            .join("; "),
-    };
-    let flush = dialect
-        .flush
-        .map_or("nothing".into(), |f| format!("{f:?}").to_lowercase());
-    let counted = match between {
-        0 => "the log counts no instructions between its events: none are simulated".to_owned(),
-        n => format!("{n} instructions between events, as the log counts them"),
-    };
-    let transactions = match dialect.logging {
-        Logging::Hardware => "; each operation is a hardware transaction",
-        Logging::None | Logging::Software => "",
-    };
-    format!(
-        "flushes become {flush}, fences {}, acknowledgements {}{transactions}; {counted}",
-        names(dialect.order),
-        names(dialect.durable)
-    )
+    Ok(base)
 }

@@ -2,38 +2,54 @@
 //! reads of its image.
 //!
 //! ```text
-//! qemu-x86_64 -cpu max -plugin libfencepost_qemu_plugin.so,log=run.log,pm=/tmp/pool,quantum=1000 PROGRAM ARGS
+//! qemu-x86_64 -cpu max -plugin libfencepost_qemu_plugin.so,recording=/tmp/folder PROGRAM ARGS
 //! ```
 //!
-//! Every store, non-temporal store, atomic, flush and fence that concerns a shared mapping of a file whose path starts with
-//! `pm` becomes a line of the log, with the place of the instruction. One thread runs at a time and hands on after
-//! `quantum` memory accesses and in system calls, so the log is one total order that the machine really executed. Loads of
+//! The folder of a recording holds `options` (see [`options::Options`]); each process of the program leaves a journal in it.
+//! Every store, non-temporal store, atomic, flush and fence that concerns a shared mapping of a persistent file becomes an event,
+//! with the place of the instruction, and so do system calls that write such files or make them durable. Children and the
+//! programs that they execute are recorded, too. One thread of all of them runs at a time and hands on after some memory
+//! accesses and in system calls, so the events are in one total order that the machine really executed. Loads of
 //! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
 //! where they met. Locks made of plain volatile accesses are not seen.
 //!
-//! With `image=FILE,reads=FILE` instead it notes which bytes of the image the program reads before it has stored them itself.
+//! With `image=FILE,reads=FILE` instead (`offset=N,image=FILE` for each file of several) it notes which bytes of the image the program reads before it has stored them itself.
 //!
 //! This crate, like QEMU's own plugin interface, only declares what it uses; it contains no code of QEMU.
 
 #![allow(unsafe_code, reason = "an interface of C")]
 
+mod calls;
+mod code;
+mod executed;
+mod files;
+mod guest;
+mod marks;
 mod observer;
+mod options;
 mod qemu;
 mod recorder;
 mod registers;
+mod threads;
+mod unwind;
 
 use fencepost_native::record::{Class, classify};
+use marks::Mark;
 use observer::Observer;
-use recorder::{EXECUTED, LogRecorder, Place};
+use recorder::{EXECUTED, Place, Recorder};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Version of the plugin interface.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = 1;
 
-static RECORDER: OnceLock<LogRecorder> = OnceLock::new();
+static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static OBSERVER: OnceLock<Observer> = OnceLock::new();
+/// Found at the first translation, when the program is loaded and has one thread.
+static MARKS: OnceLock<HashMap<u64, Mark>> = OnceLock::new();
 
 /// Called by QEMU when it loads the plugin.
 ///
@@ -63,30 +79,29 @@ pub unsafe extern "C" fn qemu_plugin_install(
 }
 
 fn start(arguments: &[String]) -> Result<(), String> {
-    let (mut log, mut file, mut quantum, mut image, mut reads) = (None, None, 1000, None, None);
+    let (mut recording, mut images, mut reads, mut offset) = (None, Vec::new(), None, 0);
     for argument in arguments {
         match argument.split_once('=') {
-            Some(("log", v)) => log = Some(v),
-            Some(("pm", v)) => file = Some(v),
-            Some(("quantum", v)) => quantum = v.parse().map_err(|_| format!("quantum={v} is no number"))?,
-            Some(("image", v)) => image = Some(v),
+            Some(("recording", v)) => recording = Some(v),
+            Some(("offset", v)) => offset = v.parse().map_err(|_| format!("offset={v} is no number"))?,
+            Some(("image", v)) => images.push((offset, v)),
             Some(("reads", v)) => reads = Some(v),
             _ => {
                 return Err(format!(
-                    "unknown argument `{argument}`; there are log=, pm= and quantum=, or image= and reads="
+                    "unknown argument `{argument}`; there are recording=, or image= and reads="
                 ));
             }
         }
     }
-    match (log, file, image, reads) {
-        (Some(log), Some(file), None, None) => {
+    match (recording, images.as_slice(), reads) {
+        (Some(folder), [], None) => {
             registers::make_readable()?;
-            let _ = RECORDER.set(LogRecorder::new(log, file, quantum)?);
+            let _ = RECORDER.set(Recorder::join(Path::new(folder))?);
         }
-        (None, None, Some(image), Some(reads)) => {
-            let _ = OBSERVER.set(Observer::new(image, reads)?);
+        (None, [_, ..], Some(reads)) => {
+            let _ = OBSERVER.set(Observer::new(&images, reads)?);
         }
-        _ => return Err("log=FILE and pm=PATH are needed, or image=FILE and reads=FILE".into()),
+        _ => return Err("recording=FOLDER is needed, or image=FILE and reads=FILE".into()),
     }
     Ok(())
 }
@@ -115,6 +130,13 @@ extern "C" fn translate(_: u64, block: *mut c_void) {
             let size = qemu::qemu_plugin_insn_size(insn);
             let code = std::slice::from_raw_parts(qemu::qemu_plugin_insn_data(insn), size);
             let at = qemu::qemu_plugin_insn_vaddr(insn);
+            match marked_at(at) {
+                Some(Mark::Region) => qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, region, 0, at as *mut c_void),
+                Some(Mark::Acknowledge) => {
+                    qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, acknowledged, 0, at as *mut c_void);
+                }
+                None => {}
+            }
             let class = classify(code);
             if class == Class::Stack {
                 continue;
@@ -133,6 +155,28 @@ extern "C" fn translate(_: u64, block: *mut c_void) {
                 _ => qemu::qemu_plugin_register_vcpu_mem_cb(insn, accessed, 0, qemu::READ_WRITE, data),
             }
         }
+    }
+}
+fn marked_at(at: u64) -> Option<Mark> {
+    let marks = MARKS.get_or_init(|| {
+        let recorder = RECORDER.get();
+        recorder
+            .map(|r| {
+                r.loaded();
+                marks::find(r)
+            })
+            .unwrap_or_default()
+    });
+    marks.get(&at).copied()
+}
+extern "C" fn region(vcpu: c_uint, at: *mut c_void) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.marked(vcpu, Mark::Region, at as u64);
+    }
+}
+extern "C" fn acknowledged(vcpu: c_uint, at: *mut c_void) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.marked(vcpu, Mark::Acknowledge, at as u64);
     }
 }
 extern "C" fn accessed(vcpu: c_uint, info: c_uint, address: u64, data: *mut c_void) {
@@ -184,17 +228,29 @@ extern "C" fn executed(vcpu: c_uint, data: *mut c_void) {
         _ => {}
     }
 }
-extern "C" fn syscall(_: u64, _: c_uint, number: i64, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, _: u64, _: u64) {
+extern "C" fn syscall(
+    _: u64,
+    vcpu: c_uint,
+    number: i64,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+    e: u64,
+    f: u64,
+    _: u64,
+    _: u64,
+) {
     if let Some(recorder) = RECORDER.get() {
-        recorder.call(number, [a, b, c, d, e, f]);
+        recorder.call(vcpu, number, [a, b, c, d, e, f]);
     }
     if let Some(observer) = OBSERVER.get() {
         observer.call(number, [a, b, c, d, e, f]);
     }
 }
-extern "C" fn syscall_returned(_: u64, _: c_uint, number: i64, result: i64) {
+extern "C" fn syscall_returned(_: u64, vcpu: c_uint, number: i64, result: i64) {
     if let Some(recorder) = RECORDER.get() {
-        recorder.call_returned(number, result);
+        recorder.call_returned(vcpu, number, result);
     }
     if let Some(observer) = OBSERVER.get() {
         observer.call_returned(number, result);

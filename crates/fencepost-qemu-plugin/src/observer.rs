@@ -13,8 +13,8 @@ use crate::qemu;
 
 /// An observation in progress.
 pub struct Observer {
-    /// Device and inode of the image.
-    image: (u64, u64),
+    /// The files of the image.
+    images: Vec<ImageFile>,
     /// Where the reads are written at the end.
     to: String,
     /// The process that is observed; a forked child notes nothing.
@@ -22,6 +22,14 @@ pub struct Observer {
     /// Lowest and highest address of a mapping of the image.
     span: [AtomicU64; 2],
     inner: Mutex<Inner>,
+}
+/// A file of the image.
+struct ImageFile {
+    device: u64,
+    inode: u64,
+    /// Where its content begins in persistent memory.
+    offset: u64,
+    length: u64,
 }
 struct Inner {
     reads: Reads,
@@ -34,16 +42,27 @@ struct Inner {
 const MMAP: i64 = 9;
 
 impl Observer {
-    /// Starts observing the reads of the file `image`; they are written to `to`.
-    pub fn new(image: &str, to: &str) -> Result<Observer, String> {
-        let about = std::fs::metadata(image).map_err(|e| format!("{image}: {e}"))?;
+    /// Starts observing the reads of the files of an image, given with the offsets of their content in persistent memory; they
+    /// are written to `to`.
+    pub fn new(images: &[(u64, &str)], to: &str) -> Result<Observer, String> {
+        let image = |(offset, path): &(u64, &str)| {
+            let about = std::fs::metadata(path).map_err(|e| format!("{path}: {e}"))?;
+            Ok::<_, String>(ImageFile {
+                device: about.dev(),
+                inode: about.ino(),
+                offset: *offset,
+                length: about.len(),
+            })
+        };
+        let images = images.iter().map(image).collect::<Result<Vec<_>, _>>()?;
+        let length = images.iter().map(|i| i.offset + i.length).max().unwrap_or(0);
         Ok(Observer {
-            image: (about.dev(), about.ino()),
+            images,
             to: to.to_owned(),
             process: std::process::id(),
             span: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
             inner: Mutex::new(Inner {
-                reads: Reads::new(about.len()),
+                reads: Reads::new(length),
                 mappings: Mappings::new(),
                 private: 0,
                 under_way: ([0; 6], None),
@@ -136,10 +155,11 @@ impl Observer {
         let mut inner = self.lock();
         let (arguments, position) = inner.under_way;
         match call(number) {
-            Call::Read | Call::ReadAt if result > 0 && self.is_image(arguments[0]) => {
+            Call::Read | Call::ReadAt if result > 0 => {
+                let Some(base) = self.image(arguments[0]) else { return };
                 let from = position.or((call(number) == Call::ReadAt).then_some(arguments[3]));
                 match from {
-                    Some(from) => inner.reads.range(from, result as u64),
+                    Some(from) => inner.reads.range(base + from, result as u64),
                     None => inner.reads.everything("the position of a read is not known"),
                 }
             }
@@ -159,10 +179,10 @@ impl Observer {
         const ANONYMOUS: u64 = 0x20;
         const SHARED_KINDS: u64 = 3; // MAP_SHARED is 1, MAP_PRIVATE 2, MAP_SHARED_VALIDATE 3
         let length = length.next_multiple_of(4096);
-        if flags & ANONYMOUS != 0 || !self.is_image(fd) {
+        let Some(base) = self.image(fd).filter(|_| flags & ANONYMOUS == 0) else {
             inner.mappings.remove(start, length);
             return;
-        }
+        };
         let view = match flags & SHARED_KINDS == 2 {
             true => View::Private(inner.private),
             false => View::Shared,
@@ -171,15 +191,16 @@ impl Observer {
         inner.mappings.add(Mapping {
             start,
             length,
-            offset,
-            path: String::new(),
-            persistent: true,
+            file: 0,
+            offset: base + offset,
             view,
         });
     }
-    fn is_image(&self, fd: u64) -> bool {
-        let about = std::fs::metadata(descriptor(fd));
-        about.is_ok_and(|a| (a.dev(), a.ino()) == self.image)
+    /// Where the content of a file begins in persistent memory, if it is one of the image.
+    fn image(&self, fd: u64) -> Option<u64> {
+        let about = std::fs::metadata(descriptor(fd)).ok()?;
+        let same = |i: &&ImageFile| (i.device, i.inode) == (about.dev(), about.ino());
+        self.images.iter().find(same).map(|i| i.offset)
     }
     /// At the end of the program.
     pub fn end(&self) {

@@ -1,14 +1,16 @@
-//! The state of a recording, and what its callbacks do.
+//! The state of a recording, and what its memory callbacks do. What system calls do is in [`crate::calls`].
 
-use crate::{qemu, registers};
-use fencepost_native::record::{Class, Event, LogWriter, Mapping, Mappings, Operand, Turn, View};
+use crate::code::Code;
+use crate::files::Files;
+use crate::guest::{value, word};
+use crate::options::Options;
+use crate::registers;
+use fencepost_native::record::{Class, Event, FAILED, Journal, Mappings, Operand, Schedule, Shared, Turn, pieces};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufWriter;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 /// An instruction that may be recorded.
 pub struct Place {
@@ -18,95 +20,161 @@ pub struct Place {
     pub next: u64,
     /// What it is.
     pub class: Class,
-    /// Its name in the log, once it was asked for.
+    /// Its name in journals, once it was asked for.
     pub name: OnceLock<String>,
 }
 
 /// A recording in progress.
-pub struct LogRecorder {
-    turn: Turn,
-    /// Memory callbacks after which another thread may have its turn.
-    quantum: u64,
-    /// Files whose path starts with this are persistent.
-    file: String,
-    /// Lowest and highest address of the persistent file.
+pub struct Recorder {
+    /// What all processes share.
+    pub shared: &'static Shared,
+    /// What is asked for.
+    pub options: Options,
+    /// The persistent files.
+    pub files: Files,
+    /// Lowest and highest address of a mapping of one.
     span: [AtomicU64; 2],
-    several: AtomicBool,
+    /// The same of words that the system clears when threads end.
+    pub ends: [AtomicU64; 2],
     inner: Mutex<Inner>,
-    /// Callbacks in a forked child record nothing.
-    child: AtomicBool,
 }
-struct Inner {
-    log: LogWriter<BufWriter<File>>,
-    mappings: Mappings,
-    begun: bool,
+/// What changes, for the thread whose turn it is.
+pub struct Inner {
+    journal: Option<Journal>,
+    /// Where the persistent files are mapped.
+    pub mappings: Mappings,
     threads: HashMap<u32, u32>,
-    /// Link-time address of the program's code subtracted from where it runs.
-    bias: Option<u64>,
-    program: String,
-    started: Instant,
-    timed: Duration,
-    failed: Option<std::io::Error>,
+    /// Where code comes from.
+    pub code: Code,
+    /// What was said once and need not be said again.
+    said: HashSet<String>,
+    /// Operations that each thread has begun, where calls acknowledge them.
+    operations: HashMap<u32, u32>,
+    /// Words that the system clears when threads end, and the threads.
+    pub ends: HashMap<u64, u32>,
+    /// Number of this process among those recorded, from 1.
+    process: u32,
 }
 
 /// Instructions executed by whoever has the turn.
 pub static EXECUTED: AtomicU64 = AtomicU64::new(0);
+/// Whether whoever has the turn is in a system call that may last, and nobody else may go on meanwhile.
+pub static KEPT: AtomicBool = AtomicBool::new(false);
 
-thread_local! {
-    static MINE: Cell<bool> = const { Cell::new(false) };
-    static SINCE: Cell<u64> = const { Cell::new(0) };
-    static WORK: Cell<u64> = const { Cell::new(0) };
-    static LEFT: Cell<u64> = const { Cell::new(0) };
-    static CALL: RefCell<[u64; 6]> = const { RefCell::new([0; 6]) };
+/// Changes whenever a thread works.
+fn progress() -> Option<u64> {
+    (!KEPT.load(Relaxed)).then(|| EXECUTED.load(Relaxed))
 }
 
-const MMAP: i64 = 9;
-const MUNMAP: i64 = 11;
-const CLONE: i64 = 56;
-const FORK: i64 = 57;
-const VFORK: i64 = 58;
-const SHARES_MEMORY: u64 = 0x100;
+/// Threads that a log can tell apart.
+const MOST_THREADS: u32 = 256;
 
-impl LogRecorder {
-    /// Starts a log.
-    pub fn new(log: &str, file: &str, quantum: u64) -> Result<LogRecorder, String> {
-        let out = File::create(log).map_err(|e| format!("{log}: {e}"))?;
-        let log = LogWriter::new(BufWriter::with_capacity(1 << 20, out)).map_err(|e| e.to_string())?;
-        Ok(LogRecorder {
-            turn: Turn::new(),
-            quantum,
-            file: file.to_owned(),
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+/// Lines of volatile memory of which a thread's next access is not recorded: the nearest cache has them.
+const RECENT: usize = 256;
+
+thread_local! {
+    static LINES: RefCell<[u64; RECENT]> = const { RefCell::new([0; RECENT]) };
+    static TURN: RefCell<Option<Turn>> = const { RefCell::new(None) };
+    /// The ticket of this thread's turn; 0 without one.
+    static MINE: Cell<u32> = const { Cell::new(0) };
+    static SINCE: Cell<u64> = const { Cell::new(0) };
+    static WORK: Cell<u64> = const { Cell::new(0) };
+    /// Whether this thread was seen within the region of interest; unknown for a new one.
+    static INSIDE: Cell<Option<bool>> = const { Cell::new(None) };
+    static LEFT: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Recorder {
+    /// Joins a recording.
+    pub fn join(folder: &Path) -> Result<Recorder, String> {
+        let options = Options::read(folder)?;
+        let shared = Shared::open(&folder.join("state")).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let process = shared.join();
+        if process == 1 {
+            // Without whoever reads the recording there is no use in going on.
+            let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        }
+        if options.region.is_none() {
+            shared.inside.store(1, Relaxed);
+        }
+        let mut inner = Inner {
+            journal: None,
+            mappings: Mappings::new(),
+            threads: HashMap::new(),
+            code: Code::default(),
+            said: HashSet::new(),
+            operations: HashMap::new(),
+            ends: HashMap::new(),
+            process,
+        };
+        inner.begin(&options)?;
+        Ok(Recorder {
+            shared,
+            files: Files::new(options.files.clone(), shared),
+            options,
             span: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
-            several: AtomicBool::new(false),
-            inner: Mutex::new(Inner {
-                log,
-                mappings: Mappings::new(),
-                begun: false,
-                threads: HashMap::new(),
-                bias: None,
-                program: String::new(),
-                started: Instant::now(),
-                timed: Duration::ZERO,
-                failed: None,
-            }),
-            child: AtomicBool::new(false),
+            ends: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
+            inner: Mutex::new(inner),
         })
     }
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    /// The changing part; for the thread whose turn it is.
+    pub fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+    fn turn<R>(&self, act: impl FnOnce(&mut Turn) -> R) -> R {
+        TURN.with(|t| {
+            act(t
+                .borrow_mut()
+                .get_or_insert_with(|| Turn::new(self.shared, self.options.schedule, progress)))
+        })
+    }
     /// Makes it this thread's turn, if it is not.
-    fn take(&self) {
-        if !MINE.get() {
-            self.turn.take();
-            MINE.set(true);
+    pub fn take(&self) {
+        let mine = MINE.get();
+        if mine == 0 || !self.shared.is_turn_of(mine) {
+            MINE.set(self.turn(Turn::take));
             SINCE.set(EXECUTED.load(Relaxed));
         }
+        let inside = self.shared.inside.load(Relaxed) != 0;
+        // What came before the region of interest costs no time.
+        if INSIDE.replace(Some(inside)) == Some(false) && inside {
+            self.work();
+        }
     }
-    fn leave(&self) {
-        if MINE.replace(false) {
+    /// Others may go on.
+    pub fn leave(&self) {
+        if MINE.replace(0) != 0 {
             WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
-            self.turn.leave();
+            self.turn(|t| t.leave());
+        }
+    }
+    /// The thread ends, or this program does.
+    pub fn forget(&self, vcpu: u32) {
+        self.take();
+        self.lock().threads.remove(&vcpu);
+        self.leave();
+        self.turn(Turn::forget);
+    }
+    /// A forked process begins, in its only thread.
+    pub fn forked(&self) {
+        MINE.set(0);
+        KEPT.store(false, Relaxed);
+        self.turn(Turn::forked);
+        let process = self.shared.join();
+        self.take();
+        let mut inner = self.lock();
+        inner.process = process;
+        inner.threads.clear();
+        inner.operations.clear();
+        inner.code.tell_again();
+        // The parent's journal stays its own.
+        let begun = inner.begin(&self.options);
+        drop(inner);
+        match begun {
+            Ok(()) => self.loaded(),
+            Err(why) => self.fail(&why),
         }
     }
     /// Instructions of this thread since it was last asked.
@@ -114,254 +182,242 @@ impl LogRecorder {
         let now = EXECUTED.load(Relaxed);
         WORK.replace(0) + now.saturating_sub(SINCE.replace(now))
     }
-    fn count_turn(&self) {
+    /// After an access. Where threads meet, as at locks, another one is likely to come in: what a thread does too late shows there.
+    fn count_turn(&self, meets: bool) {
+        const ONE_IN: u64 = 4;
+        if meets && self.options.schedule != Schedule::Fair && self.turn(|t| t.chance(ONE_IN)) == 0 {
+            LEFT.set(0);
+        }
         match LEFT.get() {
             0 => {
-                LEFT.set(self.quantum);
+                LEFT.set(self.quantum());
                 WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
-                self.turn.pass();
+                self.turn(Turn::pass);
                 SINCE.set(EXECUTED.load(Relaxed));
             }
             n => LEFT.set(n - 1),
         }
     }
-    fn may_be_persistent(&self, address: u64) -> bool {
-        address >= self.span[0].load(Relaxed) && address < self.span[1].load(Relaxed)
-    }
-
-    /// After a memory access.
-    pub fn memory(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
-        if self.child.load(Relaxed) {
-            return;
-        }
-        self.take();
-        let atomic = place.class == Class::Atomic;
-        if self.may_be_persistent(address) {
-            if store || self.several.load(Relaxed) {
-                self.access(vcpu, store, bytes, address, place);
-            }
-        } else if atomic && store && self.several.load(Relaxed) {
-            let value = word(address);
-            self.write(vcpu, place, |_| Some(Event::Meet { address, value }));
-        }
-        self.count_turn();
-    }
-    fn access(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
-        let end = address + bytes;
-        let mut at = address;
-        while at < end {
-            let mut width = 8;
-            while !at.is_multiple_of(width) || at + width > end {
-                width /= 2;
-            }
-            let value = word(at) >> (at % 8 * 8);
-            let value = if width == 8 {
-                value
-            } else {
-                value & ((1 << (width * 8)) - 1)
-            };
-            let (whole, class) = (word(at), place.class);
-            self.write(vcpu, place, |maps| {
-                let offset = maps.persistent(at)?;
-                Some(match (store, class) {
-                    (true, Class::Atomic) => Event::Atomic { offset, value: whole },
-                    (true, _) => Event::Store {
-                        offset,
-                        value,
-                        bytes: width as u8,
-                        non_temporal: class == Class::NonTemporal,
-                    },
-                    (false, _) => Event::Load { offset },
-                })
-            });
-            at += width;
+    /// Memory callbacks until another thread may have its turn: by chance, short ones as often as long ones.
+    fn quantum(&self) -> u64 {
+        match self.options.schedule {
+            Schedule::Fair => self.options.quantum,
+            Schedule::Random(_) => self.turn(|t| {
+                let most = self.options.quantum.max(1);
+                let scale = 1 << t.chance(u64::from(most.ilog2()) + 1);
+                1 + t.chance(scale)
+            }),
         }
     }
-    /// At a fence.
-    pub fn fence(&self, vcpu: u32, name: &'static str, place: &Place) {
-        if self.child.load(Relaxed) {
-            return;
-        }
-        self.take();
-        self.write(vcpu, place, |_| Some(Event::Fence(name)));
+    fn may_be_persistent(&self, address: u64, bytes: u64) -> bool {
+        address + bytes > self.span[0].load(Relaxed) && address < self.span[1].load(Relaxed)
     }
-    /// At a flush.
-    pub fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
-        if self.child.load(Relaxed) {
-            return;
-        }
-        self.take();
-        let address = registers::address(vcpu, operand, place.next);
-        self.write(vcpu, place, |maps| Some(Event::Flush(name, maps.persistent(address)?)));
-    }
-    fn write(&self, vcpu: u32, place: &Place, event: impl FnOnce(&Mappings) -> Option<Event>) {
-        let mut inner = self.lock();
-        let timed = inner.log.events().is_multiple_of(64).then(Instant::now);
-        // Nothing is of interest before the persistent file is there.
-        let Some(event) = event(&inner.mappings).filter(|_| inner.begun) else {
-            return;
-        };
-        let next = inner.threads.len() as u32;
-        let thread = *inner.threads.entry(vcpu).or_insert(next);
-        let work = self.work();
-        let name = place.name.get_or_init(|| inner.name(place.at));
-        let done = inner
-            .log
-            .work(thread, work)
-            .and_then(|()| inner.log.event(thread, event, name));
-        if let Err(e) = done {
-            inner.failed = Some(e);
-        }
-        if let Some(since) = timed {
-            inner.timed += since.elapsed() * 64;
-        }
-    }
-
-    /// Before a system call: others may go on while it lasts.
-    pub fn call(&self, number: i64, arguments: [u64; 6]) {
-        if self.child.load(Relaxed) {
-            return;
-        }
-        CALL.with(|c| *c.borrow_mut() = arguments);
-        if number == CLONE && arguments[0] & SHARES_MEMORY != 0 {
-            self.several.store(true, Relaxed);
-        }
-        self.leave();
-    }
-    /// After a system call.
-    pub fn call_returned(&self, number: i64, result: i64) {
-        let arguments = CALL.with(|c| *c.borrow());
-        let forked = matches!(number, FORK | VFORK) || number == CLONE && arguments[0] & SHARES_MEMORY == 0;
-        if forked && result == 0 {
-            self.child.store(true, Relaxed);
-        }
-        if self.child.load(Relaxed) {
-            return;
-        }
-        self.take();
-        match number {
-            MMAP if !(-4096..0).contains(&result) => self.mapped(result as u64, arguments),
-            MUNMAP if result == 0 => self.remap(|maps| maps.remove(arguments[0], arguments[1])),
-            _ => {}
-        }
-    }
-    fn remap(&self, change: impl FnOnce(&mut Mappings)) {
+    /// Changes where files are mapped.
+    pub fn remap(&self, change: impl FnOnce(&mut Mappings)) {
         let mut inner = self.lock();
         change(&mut inner.mappings);
         let (from, to) = inner.mappings.span();
         self.span[0].store(from, Relaxed);
         self.span[1].store(to, Relaxed);
     }
-    fn mapped(&self, start: u64, [_, length, _, flags, fd, offset]: [u64; 6]) {
-        const ANONYMOUS: u64 = 0x20;
-        const SHARED_KINDS: u64 = 3; // MAP_SHARED is 1, MAP_PRIVATE 2, MAP_SHARED_VALIDATE 3
-        let link = format!("/proc/self/fd/{}", fd as i32);
-        let path = match flags & ANONYMOUS {
-            0 => std::fs::read_link(&link)
-                .map(|p| p.to_string_lossy().into_owned())
-                .unwrap_or_default(),
-            _ => String::new(),
-        };
-        let shared = flags & SHARED_KINDS != 2;
-        let persistent = shared && path.starts_with(&self.file);
-        if persistent && !self.lock().begun {
-            let content = std::fs::read(&path).unwrap_or_default();
-            let mut inner = self.lock();
-            inner.begun = true;
-            let done = inner.log.persistent(start.wrapping_sub(offset), &content);
-            inner.failed = done.err().or(inner.failed.take());
+
+    /// After a memory access.
+    pub fn memory(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
+        self.take();
+        let (atomic, several) = (place.class == Class::Atomic, self.shared.several.load(Relaxed) != 0);
+        if self.may_be_persistent(address, bytes) {
+            if store || several {
+                self.access(vcpu, store, bytes, address, place);
+            }
+        } else if several && !store && address >= self.ends[0].load(Relaxed) && address <= self.ends[1].load(Relaxed) {
+            self.may_join(vcpu, address);
+        } else if atomic && store && several {
+            let (at, value) = (self.lock().own(address), word(address));
+            self.write(vcpu, place, &Event::Meet(at, value));
+        } else if self.options.volatile && self.records() && is_new(address / LINE) {
+            let (at, value) = (self.lock().own(address), word(address));
+            let event = if store { Event::Keep(at, value) } else { Event::Look(at) };
+            self.write(vcpu, place, &event);
         }
-        self.remap(|maps| {
-            maps.add(Mapping {
-                start,
-                length: length.next_multiple_of(4096),
-                offset,
-                path,
-                persistent,
-                view: View::Shared,
-            });
-        });
+        self.count_turn(atomic && store && several);
     }
-    /// At the end of the program.
-    pub fn end(&self) {
-        if self.child.load(Relaxed) {
+    fn access(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
+        for (at, width) in pieces(address, bytes) {
+            let Some((file, offset)) = self.lock().mappings.persistent(at) else {
+                continue;
+            };
+            let event = match (store, place.class) {
+                (true, Class::Atomic) => Event::Atomic(file, offset, word(at)),
+                (true, class) => Event::Store {
+                    file,
+                    offset,
+                    value: value(at, width),
+                    bytes: width as u8,
+                    non_temporal: class == Class::NonTemporal,
+                },
+                (false, _) => Event::Load(file, offset),
+            };
+            self.write(vcpu, place, &event);
+        }
+    }
+    /// At a fence.
+    pub fn fence(&self, vcpu: u32, name: &'static str, place: &Place) {
+        self.take();
+        self.write(vcpu, place, &Event::Fence(name));
+    }
+    /// At a flush.
+    pub fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
+        self.take();
+        let address = registers::address(vcpu, operand, place.next);
+        let found = self.lock().mappings.persistent(address);
+        if let Some((file, offset)) = found {
+            self.write(vcpu, place, &Event::Flush(name, file, offset));
+        }
+    }
+    fn write(&self, vcpu: u32, place: &Place, event: &Event) {
+        if !self.records() {
             return;
         }
         let mut inner = self.lock();
-        let flushed = inner.log.flush().err();
-        let events = inner.log.events();
-        let each = inner.timed.as_nanos().checked_div(u128::from(events)).unwrap_or(0);
-        eprintln!(
-            "fencepost: {events} events of {} threads recorded in {:.2} s; writing one took about {each} ns",
-            inner.threads.len(),
-            inner.started.elapsed().as_secs_f64()
-        );
-        if !inner.begun {
-            eprintln!(
-                "fencepost: no file whose path starts with {} was mapped shared",
-                self.file
+        let called = inner.code.is_called(place.at) && !matches!(event, Event::Load(..) | Event::Look(..));
+        let name = match called {
+            // In a library the place alone says little.
+            true => {
+                let [_, stack, frame] = registers::frame(vcpu);
+                inner.code.stack(place.at, stack, frame)
+            }
+            false => place.name.get_or_init(|| inner.code.place(place.at)).clone(),
+        };
+        drop(inner);
+        self.note(vcpu, event, &name);
+    }
+    /// Whether events count now.
+    fn records(&self) -> bool {
+        let shared = self.shared;
+        shared.begun.load(Relaxed) != 0 && shared.ended.load(Relaxed) == 0 && shared.inside.load(Relaxed) != 0
+    }
+    /// Writes an event and its place to the journal.
+    pub fn note(&self, vcpu: u32, event: &Event, place: &str) {
+        if !self.records() {
+            return;
+        }
+        let mut inner = self.lock();
+        let thread = match inner.threads.get(&vcpu) {
+            Some(thread) => *thread,
+            None => {
+                let new = self.shared.threads.fetch_add(1, Relaxed);
+                inner.threads.insert(vcpu, new);
+                let acknowledges = self.options.acknowledge.is_some();
+                if acknowledges {
+                    inner.operations.insert(vcpu, 0);
+                }
+                drop(inner);
+                if acknowledges {
+                    self.note(vcpu, &Event::Operation("begin", 0), place);
+                }
+                if new > 0 {
+                    self.begun(vcpu);
+                }
+                inner = self.lock();
+                new
+            }
+        };
+        let (number, work) = (self.shared.events.fetch_add(1, Relaxed), self.work());
+        let news = inner.code.news();
+        let done = inner.append(&format!("{news}e {number} {thread} {work} {event} @{place}\n"));
+        drop(inner);
+        if thread >= MOST_THREADS {
+            self.refuse(
+                "a thread number above 255",
+                "more threads touch persistent memory than a log can tell apart",
+                place,
             );
+        } else if let Err(why) = done {
+            self.fail(&why);
         }
-        if let Some(e) = inner.failed.take().or(flushed) {
-            eprintln!("fencepost: the log is incomplete: {e}");
+    }
+    /// Writes lines that are no events.
+    pub fn tell(&self, lines: &str) {
+        let done = self.lock().append(lines);
+        if let Err(why) = done {
+            self.fail(&why);
         }
+    }
+    /// The same, but a line only once.
+    pub fn tell_once(&self, line: &str) {
+        if self.lock().said.insert(line.to_owned()) {
+            self.tell(line);
+        }
+    }
+    /// The program is loaded.
+    pub fn loaded(&self) {
+        self.tell(&format!("program {}\n", crate::executed::program().display()));
+    }
+    /// Whether a thread has an event.
+    pub fn is_known(&self, vcpu: u32) -> bool {
+        self.lock().threads.contains_key(&vcpu)
+    }
+    /// A function was found by its name.
+    pub fn found(&self, name: &str) {
+        self.tell(&format!("found {name}\n"));
+    }
+    /// Something happened that cannot be recorded: recording ends, and only such things are counted from here on.
+    pub fn refuse(&self, call: &str, why: &str, place: &str) {
+        let news = self.lock().code.news();
+        // An error stays one.
+        let _ = self.shared.ended.compare_exchange(0, 1, Relaxed, Relaxed);
+        self.tell(&format!("{news}refused {call} @{place} {why}\n"));
+    }
+    /// Recording cannot go on.
+    fn fail(&self, why: &str) {
+        if self.shared.ended.swap(FAILED, Relaxed) != FAILED {
+            let _ = std::fs::write(self.options.folder.join("failed"), why);
+        }
+    }
+    /// At the end of the program.
+    pub fn end(&self) {
+        self.leave();
+        self.turn(Turn::forget);
     }
 }
 
 impl Inner {
-    /// The place of an address of code: file and offset, `program+0x1234`.
-    fn name(&mut self, at: u64) -> String {
-        if let Some(m) = self.mappings.find(at).filter(|m| !m.path.is_empty()) {
-            let file = m.path.rsplit('/').next().unwrap_or_default();
-            return format!("{file}+{:#x}", m.offset + (at - m.start));
-        }
-        let bias = match self.bias {
-            Some(bias) => bias,
-            None => {
-                let (program, bias) = program();
-                self.program = program.rsplit('/').next().unwrap_or_default().to_owned();
-                *self.bias.insert(bias)
-            }
+    /// Starts the journal of this process.
+    fn begin(&mut self, options: &Options) -> Result<(), String> {
+        let path = options.folder.join(format!("journal-{}", self.process));
+        // Not another name: two processes would write one journal.
+        let journal = Journal::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        self.journal = Some(journal);
+        Ok(())
+    }
+    fn append(&mut self, lines: &str) -> Result<(), String> {
+        let Some(journal) = &mut self.journal else {
+            return Ok(());
         };
-        format!("{}+{:#x}", self.program, at.wrapping_sub(bias))
+        let done = journal.append(lines.as_bytes());
+        done.map_err(|e| format!("the recording cannot be written: {e}"))
+    }
+    /// The operation that a thread is in, which ends now, if it has one.
+    pub fn next_operation(&mut self, vcpu: u32) -> Option<u32> {
+        let operation = self.operations.get_mut(&vcpu)?;
+        *operation += 1;
+        Some(*operation - 1)
+    }
+    /// The place of the system call that a thread is in.
+    pub fn place_of_call(&mut self, vcpu: u32) -> String {
+        let [at, stack, frame] = registers::frame(vcpu);
+        self.code.stack(at, stack, frame)
+    }
+    /// An address of volatile memory of this process: every process has its own.
+    fn own(&self, address: u64) -> u64 {
+        address ^ u64::from(self.process - 1) << 32
     }
 }
 
-/// The program, and how far from its link-time addresses it runs.
-fn program() -> (String, u64) {
-    // SAFETY: both have no precondition once the program is loaded; the path is a C string that stays.
-    let (path, start) = unsafe {
-        let path = qemu::qemu_plugin_path_to_binary();
-        let text = match path.is_null() {
-            true => String::new(),
-            false => std::ffi::CStr::from_ptr(path).to_string_lossy().into_owned(),
-        };
-        (text, qemu::qemu_plugin_start_code())
-    };
-    let linked = std::fs::read(&path).ok().and_then(|elf| first_code(&elf));
-    (path, start.wrapping_sub(linked.unwrap_or(start)))
-}
-
-/// Lowest link-time address of code in an ELF64 file: of its loaded segments that may be executed.
-fn first_code(elf: &[u8]) -> Option<u64> {
-    let number = |at: usize, bytes: usize| -> Option<u64> {
-        let mut word = [0; 8];
-        word[..bytes].copy_from_slice(elf.get(at..at + bytes)?);
-        Some(u64::from_le_bytes(word))
-    };
-    let (table, size, count) = (
-        number(32, 8)? as usize,
-        number(54, 2)? as usize,
-        number(56, 2)? as usize,
-    );
-    let segments = (0..count).map(|i| table + i * size);
-    let code = segments.filter(|at| number(*at, 4) == Some(1) && number(at + 4, 4).is_some_and(|flags| flags & 1 == 1));
-    code.filter_map(|at| number(at + 16, 8)).min()
-}
-
-/// The aligned word of the guest at an address.
-fn word(address: u64) -> u64 {
-    // SAFETY: the guest has just accessed bytes of this aligned word, so its page is mapped; racing accesses of other
-    // guest threads are excluded by the turn.
-    unsafe { ((address & !7).wrapping_add(qemu::guest_base) as *const u64).read_volatile() }
+/// Whether a thread accesses a line of volatile memory that it has not accessed lately.
+fn is_new(line: u64) -> bool {
+    LINES.with(|lines| {
+        let known = &mut lines.borrow_mut()[line as usize % RECENT];
+        std::mem::replace(known, line) != line
+    })
 }

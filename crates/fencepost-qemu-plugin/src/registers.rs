@@ -2,15 +2,15 @@
 //!
 //! A flush has no memory callback: QEMU translates it to nothing, so its address must be computed from registers. QEMU 7.2
 //! keeps computed registers in host registers across a plugin callback, because the callback's helper says that it reads
-//! none. [`make_readable`] changes that one word of QEMU's table of helpers, in this process only, and refuses anything it
+//! none. [`make_readable`] changes that word in two entries of QEMU's table of helpers, in this process only, and refuses anything it
 //! does not recognise.
 
 use crate::qemu;
 use fencepost_native::record::{Operand, Register};
 use std::ffi::{c_int, c_void};
 
-/// Name of the helper behind execution callbacks.
-const HELPER: &[u8] = b"\0plugin_vcpu_udata_cb\0";
+/// Names of the helpers behind execution and memory callbacks.
+const HELPERS: [&[u8]; 2] = [b"\0plugin_vcpu_udata_cb\0", b"\0plugin_vcpu_mem_cb\0"];
 /// Its flags in 7.2: it reads and writes no globals (`TCG_CALL_NO_RWG`).
 const READS_NOTHING: u32 = 1;
 /// It writes no globals (`TCG_CALL_NO_WG`), so what it may read is written back before.
@@ -30,8 +30,12 @@ struct Part {
 /// Why this QEMU is not one that we know.
 pub fn make_readable() -> Result<(), String> {
     let parts = parts()?;
-    let name = find_name(&parts).ok_or("QEMU's helper for callbacks was not found")?;
-    let entry = find_entry(&parts, name).ok_or("QEMU's table of helpers was not found")?;
+    HELPERS.iter().try_for_each(|name| patch(&parts, name))
+}
+/// Changes what one helper says of itself.
+fn patch(parts: &[Part], helper: &[u8]) -> Result<(), String> {
+    let name = find_name(parts, helper).ok_or("QEMU's helper for callbacks was not found")?;
+    let entry = find_entry(parts, name).ok_or("QEMU's table of helpers was not found")?;
     let flags = (entry + 8) as *mut u32;
     // SAFETY: `entry` is an aligned pointer-sized field within a readable part, and the flags follow it in the same struct.
     let found = unsafe { flags.read() };
@@ -75,13 +79,13 @@ fn bytes(part: &Part) -> &'static [u8] {
     // SAFETY: a readable part of the executable's image, which stays mapped as long as the process lives.
     unsafe { std::slice::from_raw_parts(part.from as *const u8, part.to - part.from) }
 }
-fn find_name(parts: &[Part]) -> Option<usize> {
+fn find_name(parts: &[Part], helper: &[u8]) -> Option<usize> {
     let readable = parts.iter().filter(|p| p.readable && !p.writable);
     readable
         .filter_map(|p| {
             bytes(p)
-                .windows(HELPER.len())
-                .position(|w| w == HELPER)
+                .windows(helper.len())
+                .position(|w| w == helper)
                 .map(|i| p.from + i + 1)
         })
         .next()
@@ -102,8 +106,17 @@ fn find_entry(parts: &[Part], name: usize) -> Option<usize> {
 /// The debugger's numbers of the registers, in the order of encodings (`rax rcx rdx rbx rsp rbp rsi rdi r8 ..`).
 const DEBUGGER: [c_int; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
 
+/// Instruction pointer, stack pointer and frame pointer of a vCPU, in one of its callbacks. In the callback of a memory access
+/// the first may be that of an earlier instruction.
+pub fn frame(vcpu: u32) -> [u64; 3] {
+    [16, 7, 6].map(|register| numbered(vcpu, register))
+}
 /// A guest register of a vCPU, in one of its callbacks.
 fn read(vcpu: u32, register: Register) -> u64 {
+    numbered(vcpu, DEBUGGER[usize::from(register.0 & 15)])
+}
+/// A register by the debugger's number.
+fn numbered(vcpu: u32, register: c_int) -> u64 {
     thread_local! {
         // SAFETY: glib's allocator has no precondition.
         static BUFFER: *mut qemu::ByteArray = unsafe { qemu::g_byte_array_new() };
@@ -114,7 +127,7 @@ fn read(vcpu: u32, register: Register) -> u64 {
         unsafe {
             let cpu = qemu::qemu_get_cpu(vcpu as c_int);
             qemu::g_byte_array_set_size(*buffer, 0);
-            qemu::x86_cpu_gdb_read_register(cpu, *buffer, DEBUGGER[usize::from(register.0 & 15)]);
+            qemu::x86_cpu_gdb_read_register(cpu, *buffer, register);
             match (**buffer).length {
                 8 => ((**buffer).data as *const u64).read_unaligned(),
                 _ => 0,

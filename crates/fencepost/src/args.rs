@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::external_args::{ExternalArgs, RecordArgs};
+use crate::external_args::{ExternalArgs, RecordArgs, RecoveryArgs};
 pub use crate::litmus_args::LitmusArgs;
 use crate::native_args::NativeArgs;
 use crate::timeline_args::TimelineArgs;
@@ -167,6 +167,9 @@ pub struct RunArgs {
     /// With a recorded log: persistent memory before it. Default: zero.
     #[arg(long, value_name = "FILE", conflicts_with = "program")]
     pub image: Option<PathBuf>,
+    /// With a recorded log and --check: recovery.
+    #[command(flatten)]
+    pub recovery: RecoveryArgs,
     /// Design.
     #[arg(short, long, default_value = "volatile", value_parser = name)]
     pub design: String,
@@ -179,7 +182,7 @@ pub struct RunArgs {
     /// Examine the state after a power failure at every durable event, and the persist order against the contract.
     #[arg(long)]
     pub check: bool,
-    /// Crash points to examine at most, evenly spread. Default: 20000.
+    /// Crash points to examine at most, evenly spread. Default: 20000; of a recorded log 1000.
     #[arg(long, value_name = "N", requires = "check", value_parser = points)]
     pub points: Option<u64>,
     /// A number of crash points as --points, or a time such as 30s, 2m for the run and its check.

@@ -6,20 +6,34 @@ use fencepost_run::BadInput;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// `crash --log FILE`: the user's own recovery on crash images.
+/// The user's own recovery.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Recorded logs (--log FILE)")]
-pub struct ExternalArgs {
+pub struct RecoveryArgs {
     /// With --log FILE: the command that recovers an image and audits it. `{}` stands for the image's path, which else
     /// follows the command; exit status 0 says that recovery survives.
     #[arg(long, value_name = "CMD")]
     pub recover: Option<String>,
-    /// With --log FILE: persistent memory before the recorded execution. Default: zero.
-    #[arg(long, value_name = "FILE")]
-    pub image: Option<PathBuf>,
     /// The recovery command is a server: started once, it judges many images.
     #[arg(long, requires = "recover")]
     pub server: bool,
+    /// Longest time for one image, such as 500ms, 10s; recovery that takes longer hangs.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: String,
+    /// Most address space of a recovery process, such as 512MiB.
+    #[arg(long, value_name = "SIZE", requires = "recover")]
+    pub memory: Option<String>,
+}
+
+/// `crash --log FILE`: the user's own recovery on crash images.
+#[derive(Args, Debug)]
+pub struct ExternalArgs {
+    /// The recovery.
+    #[command(flatten)]
+    pub recovery: RecoveryArgs,
+    /// With --log FILE: persistent memory before the recorded execution. Default: zero.
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
     /// Run images once that agree on what recovery reads: `report` (the command says what that is) or `emulator` (it is
     /// observed under qemu-x86_64 7.2; the command is one x86-64 program). Without a value: report.
     #[arg(long, value_name = "HOW", requires = "recover", num_args = 0..=1, default_missing_value = "report")]
@@ -30,12 +44,6 @@ pub struct ExternalArgs {
     /// With --reads emulator: the emulator's plugin. Default: beside this program.
     #[arg(long, value_name = "FILE", requires = "reads")]
     pub plugin: Option<PathBuf>,
-    /// Longest time for one image, such as 500ms, 10s; recovery that takes longer hangs.
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub timeout: String,
-    /// Most address space of a recovery process, such as 512MiB.
-    #[arg(long, value_name = "SIZE", requires = "recover")]
-    pub memory: Option<String>,
     /// With --log FILE: images at a time. Default: one per host core.
     #[arg(long, requires = "recover")]
     pub jobs: Option<std::num::NonZeroUsize>,
@@ -56,10 +64,10 @@ pub enum ReadsHow {
 /// `record`.
 #[derive(Args, Debug)]
 pub struct RecordArgs {
-    /// Persistent memory: files whose path starts with this, where the program maps them shared.
-    #[arg(long, value_name = "PATH")]
-    pub pm: PathBuf,
-    /// Where the log goes.
+    /// A file that is persistent memory; several are named one by one. Other files are left out, and the output says which.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub pm: Vec<PathBuf>,
+    /// Where the log goes; with --schedules of more than 1, a folder for logs.
     #[arg(short, long, value_name = "FILE", default_value = "run.log")]
     pub output: PathBuf,
     /// The emulator.
@@ -68,39 +76,70 @@ pub struct RecordArgs {
     /// The emulator's plugin. Default: beside this program.
     #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
-    /// Memory accesses after which another thread may go on.
+    /// Memory accesses after which another thread may go on, at most: how many is by chance.
     #[arg(long, default_value_t = 1000)]
     pub quantum: u64,
+    /// Begin with the first call of this function (or 0x..: its address as linked): what the files hold then counts as durable,
+    /// and what came before costs no time.
+    #[arg(long, value_name = "NAME")]
+    pub roi: Option<String>,
+    /// Each call of this function (or 0x..) acknowledges what its thread did before: an operation ends, and another begins.
+    #[arg(long, value_name = "NAME")]
+    pub ack_at: Option<String>,
+    /// What is recorded of volatile memory: `pm` (nothing but where threads meet) or `all` (loads and stores of lines that the
+    /// thread has not accessed lately, so that caches see them).
+    #[arg(long, value_name = "WHAT", default_value = "pm", value_parser = ["pm", "all"])]
+    pub memory: String,
+    /// Runs of the program, each with its threads in another order. Before each the persistent files are as before the first.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub schedules: u32,
+    /// What the order of threads comes of in the first run; it follows the host's timing, too, so it is not the same each time.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
     /// The program and its arguments, after `--`.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<String>,
 }
 
-impl ExternalArgs {
-    /// The recovery that these arguments describe.
-    pub fn recover(&self) -> Result<Recover, BadInput> {
-        let Some(command) = self.recover.as_ref().filter(|c| !c.trim().is_empty()) else {
-            let hint = "for example `--recover ./audit`; see docs/any-language.md";
-            return Err(BadInput::new("a recorded log needs a recovery command: --recover CMD").hint(hint));
-        };
-        let reads = match self.reads {
-            None => ReadsBy::Nobody,
-            Some(ReadsHow::Report) => ReadsBy::Report,
-            Some(ReadsHow::Emulator) => self.observed(command)?,
-        };
+impl RecoveryArgs {
+    /// The recovery that these arguments describe, of which is known in this way what it reads.
+    pub fn recover(&self, reads: ReadsBy) -> Result<Recover, BadInput> {
         Ok(Recover {
-            command: command.clone(),
+            command: self.command()?.to_owned(),
             server: self.server,
             reads,
             timeout: time(&self.timeout)?,
             memory: self.memory.as_deref().map(bytes).transpose()?,
         })
     }
+    fn command(&self) -> Result<&str, BadInput> {
+        let command = self.recover.as_deref().filter(|c| !c.trim().is_empty());
+        command.ok_or_else(|| {
+            let hint = "for example `--recover ./audit`; see docs/any-language.md";
+            BadInput::new("a recorded log needs a recovery command: --recover CMD").hint(hint)
+        })
+    }
+}
+
+impl ExternalArgs {
+    /// The recovery that these arguments describe.
+    pub fn recover(&self) -> Result<Recover, BadInput> {
+        let command = self.recovery.command()?;
+        let reads = match self.reads {
+            None => ReadsBy::Nobody,
+            Some(ReadsHow::Report) => ReadsBy::Report,
+            Some(ReadsHow::Emulator) => self.observed(command)?,
+        };
+        self.recovery.recover(reads)
+    }
 }
 
 impl ExternalArgs {
     fn observed(&self, command: &str) -> Result<ReadsBy, BadInput> {
-        for (given, option) in [(self.server, "--server"), (self.memory.is_some(), "--memory")] {
+        for (given, option) in [
+            (self.recovery.server, "--server"),
+            (self.recovery.memory.is_some(), "--memory"),
+        ] {
             if given {
                 let hint = "the emulator starts for each image, and needs memory of its own";
                 return Err(BadInput::new(format!("{option} does not go with --reads emulator")).hint(hint));

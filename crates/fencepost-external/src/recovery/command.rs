@@ -1,7 +1,8 @@
 //! How the user's recovery is started, what it is told, and what its end means.
 
-use super::emulator::Emulator;
-use super::text::{is_plain, quoted};
+use crate::recovery::emulator::Emulator;
+use crate::recovery::image::ImageFile;
+use crate::recovery::text::{is_plain, quoted};
 use fencepost_run::{BadInput, LabError};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -60,15 +61,15 @@ impl Recover {
         }
     }
     /// A process that runs the command on `image`, in a process group of its own. An observer leaves in `reads` what it read.
-    pub(crate) fn start(&self, image: &Path, reads: &Path) -> Result<Command, LabError> {
-        let path = image.to_string_lossy();
+    pub(crate) fn start(&self, image: &ImageFile, reads: &Path) -> Result<Command, LabError> {
+        let path = image.path().to_string_lossy();
         let mut text = match (self.command.contains("{}"), self.server) {
             (true, _) => self.command.replace("{}", &quoted(&path)),
             (false, true) => self.command.clone(),
             (false, false) => format!("{} {}", self.command, quoted(&path)),
         };
         let mut command = if let ReadsBy::Emulator(emulator) = &self.reads {
-            emulator.start(&text, image, reads)?
+            emulator.start(&text, &image.base().files(image.path()), reads)?
         } else if self.memory.is_none() && is_plain(&text) {
             let mut parts = text.split_whitespace();
             let mut command = Command::new(parts.next().unwrap_or_default());

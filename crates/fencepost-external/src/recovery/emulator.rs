@@ -1,6 +1,6 @@
 //! The emulator, and recovery under it: what it reads of an image is observed, whatever it is written in.
 
-use super::text::{is_plain, read_line};
+use crate::recovery::text::{is_plain, read_line};
 use fencepost_contract::images::Answer;
 use fencepost_run::BadInput;
 use std::path::{Path, PathBuf};
@@ -51,12 +51,16 @@ impl Emulator {
             plugin,
         })
     }
-    /// A process that runs the command (split at blanks) and leaves in `reads` what it read of `image`.
-    pub(crate) fn start(&self, text: &str, image: &Path, reads: &Path) -> Result<Command, BadInput> {
+    /// A process that runs the command (split at blanks) and leaves in `reads` what it read of an image: of these files, whose
+    /// content begins at these offsets.
+    pub(crate) fn start(&self, text: &str, image: &[(PathBuf, usize)], reads: &Path) -> Result<Command, BadInput> {
         let mut parts = text.split_whitespace();
         let program = find(parts.next().unwrap_or_default())?;
-        let (plugin, image, reads) = (self.plugin.display(), image.display(), reads.display());
-        let options = format!("{plugin},image={image},reads={reads}");
+        let mut options = self.plugin.display().to_string();
+        for (file, offset) in image {
+            options += &format!(",offset={offset},image={}", file.display());
+        }
+        options += &format!(",reads={}", reads.display());
         let mut command = Command::new(&self.emulator);
         // The seed is for what a process gets of chance when it starts.
         command.args(["-cpu", "max", "-seed", "1", "-plugin", &options]);

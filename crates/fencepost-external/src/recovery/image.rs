@@ -1,4 +1,4 @@
-//! A crash image as a file.
+//! A crash image as a file; or as a folder, where persistent memory consists of several files.
 
 use fencepost_run::LabError;
 use std::collections::BTreeMap;
@@ -11,83 +11,157 @@ use std::sync::Arc;
 /// Bytes that are written at once.
 const PAGE: usize = 4096;
 
-/// The file that recovery gets: the memory before the execution, with some words changed.
+/// A file of an image: its name, and where its content lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+}
+
+/// Persistent memory before the execution, and the files that it consists of.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) bytes: Arc<[u8]>,
+    /// Never empty. With one the image is a file, with several a folder.
+    pub(crate) parts: Arc<[Part]>,
+}
+
+impl Base {
+    /// Memory as one nameless file.
+    pub(crate) fn whole(bytes: Arc<[u8]>) -> Base {
+        let part = Part {
+            name: String::new(),
+            offset: 0,
+            length: bytes.len(),
+        };
+        Base {
+            bytes,
+            parts: [part].into(),
+        }
+    }
+    /// Where a file of the image is, if `path` is the image.
+    fn place(&self, path: &Path, part: &Part) -> PathBuf {
+        match &*self.parts {
+            [_] => path.to_owned(),
+            _ => path.join(&part.name),
+        }
+    }
+    /// The files of an image at `path`, and where their content lies.
+    pub(crate) fn files(&self, path: &Path) -> Vec<(PathBuf, usize)> {
+        self.parts.iter().map(|p| (self.place(path, p), p.offset)).collect()
+    }
+    /// Whether an image is a folder.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.parts.len() > 1
+    }
+    /// Writes an image anew.
+    pub(crate) fn write(&self, path: &Path, words: &[(u64, u64)]) -> Result<(), LabError> {
+        ImageFile::new(path.to_owned(), self.clone()).write(words, false)
+    }
+}
+
+/// The image that recovery gets: the memory before the execution, with some words changed.
 pub(crate) struct ImageFile {
     path: PathBuf,
-    base: Arc<[u8]>,
-    /// Runs of pages of the base that are not all zero: the file is sparse.
-    written: Vec<(usize, usize)>,
-    /// Pages in which the file differs from the base, if it is known what it holds.
-    changed: Option<Vec<usize>>,
+    base: Base,
+    /// Of each part, pages of the base that are not all zero: the files are sparse.
+    written: Vec<Vec<usize>>,
+    /// Pages in which the files differ from the base, if it is known what they hold: part, number in the part.
+    changed: Option<Vec<(usize, usize)>>,
 }
 
 impl ImageFile {
-    pub(crate) fn new(path: PathBuf, base: Arc<[u8]>) -> ImageFile {
-        let mut written: Vec<(usize, usize)> = Vec::new();
-        for (i, page) in base.chunks(PAGE).enumerate() {
-            if page.iter().all(|b| *b == 0) {
-                continue;
-            }
-            match written.last_mut() {
-                Some((_, end)) if *end == i => *end += 1,
-                _ => written.push((i, i + 1)),
-            }
-        }
+    pub(crate) fn new(path: PathBuf, base: Base) -> ImageFile {
+        let used = |p: &Part| {
+            let pages = base.bytes[p.offset..p.offset + p.length].chunks(PAGE).enumerate();
+            pages
+                .filter(|(_, page)| page.iter().any(|b| *b != 0))
+                .map(|(i, _)| i)
+                .collect()
+        };
         ImageFile {
             path,
+            written: base.parts.iter().map(used).collect(),
             base,
-            written,
             changed: None,
         }
     }
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
-    pub(crate) fn len(&self) -> usize {
-        self.base.len()
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
     }
-    /// Writes the image. `untouched`: nobody has changed the file since it was last written.
+    pub(crate) fn len(&self) -> usize {
+        self.base.parts.iter().map(|p| p.length).sum()
+    }
+    /// Writes the image. `untouched`: nobody has changed the files since they were last written.
     pub(crate) fn write(&mut self, words: &[(u64, u64)], untouched: bool) -> Result<(), LabError> {
         let pages = self.pages(words);
-        let put = |file: &File| -> io::Result<()> {
-            for (page, bytes) in &pages {
-                file.write_all_at(bytes, (page * PAGE) as u64)?;
-            }
-            Ok(())
-        };
         let known = self.changed.take().filter(|_| untouched);
-        let done = match known {
-            Some(before) => File::options().write(true).open(&self.path).and_then(|file| {
-                for page in before.into_iter().filter(|p| !pages.contains_key(p)) {
-                    file.write_all_at(self.base_page(page), (page * PAGE) as u64)?;
-                }
-                put(&file)
-            }),
-            None => File::create(&self.path).and_then(|file| {
-                file.set_len(self.base.len() as u64)?;
-                for (from, to) in &self.written {
-                    let end = (to * PAGE).min(self.base.len());
-                    file.write_all_at(&self.base[from * PAGE..end], (from * PAGE) as u64)?;
-                }
-                put(&file)
-            }),
-        };
-        done.map_err(|e| LabError::file("write", &self.path, e))?;
+        if known.is_none() && self.base.is_folder() {
+            // Recovery may have left more files there.
+            let _ = std::fs::remove_dir_all(&self.path);
+            std::fs::create_dir(&self.path).map_err(|e| LabError::file("create folder", &self.path, e))?;
+        }
+        for number in 0..self.base.parts.len() {
+            let of_part = |(part, _): &&(usize, usize)| *part == number;
+            let before = known
+                .as_ref()
+                .map(|all| all.iter().filter(of_part).map(|p| p.1).collect());
+            let path = self.base.place(&self.path, &self.base.parts[number]);
+            self.write_part(number, &path, &pages, before)
+                .map_err(|e| LabError::file("write", &path, e))?;
+        }
         self.changed = Some(pages.into_keys().collect());
         Ok(())
     }
-    fn base_page(&self, page: usize) -> &[u8] {
-        &self.base[page * PAGE..((page + 1) * PAGE).min(self.base.len())]
+    fn write_part(
+        &self,
+        number: usize,
+        path: &Path,
+        pages: &BTreeMap<(usize, usize), Vec<u8>>,
+        before: Option<Vec<usize>>,
+    ) -> io::Result<()> {
+        let part = &self.base.parts[number];
+        let (file, restored) = match before {
+            Some(before) => (File::options().write(true).open(path)?, before),
+            None => {
+                let file = File::create(path)?;
+                file.set_len(part.length as u64)?;
+                (file, self.written[number].clone())
+            }
+        };
+        for page in restored.into_iter().filter(|p| !pages.contains_key(&(number, *p))) {
+            file.write_all_at(self.base_page(part, page), (page * PAGE) as u64)?;
+        }
+        for ((_, page), bytes) in pages.range((number, 0)..(number + 1, 0)) {
+            file.write_all_at(bytes, (page * PAGE) as u64)?;
+        }
+        Ok(())
     }
-    /// The pages in which these words lie, with the words in place.
-    fn pages(&self, words: &[(u64, u64)]) -> BTreeMap<usize, Vec<u8>> {
+    fn base_page(&self, part: &Part, page: usize) -> &[u8] {
+        let end = ((page + 1) * PAGE).min(part.length);
+        &self.base.bytes[part.offset + page * PAGE..part.offset + end]
+    }
+    /// The pages in which these words lie, with the words in place. Words in no file are left out.
+    fn pages(&self, words: &[(u64, u64)]) -> BTreeMap<(usize, usize), Vec<u8>> {
         let mut pages = BTreeMap::new();
         for (offset, value) in words {
-            let (page, at) = (*offset as usize / PAGE, *offset as usize % PAGE);
-            let bytes = pages.entry(page).or_insert_with(|| self.base_page(page).to_vec());
-            if let Some(place) = bytes.get_mut(at..at + 8) {
-                place.copy_from_slice(&value.to_le_bytes());
-            }
+            let offset = *offset as usize;
+            let inside = |p: &Part| (p.offset..p.offset + p.length).contains(&offset);
+            let Some(number) = self.base.parts.iter().position(inside) else {
+                continue;
+            };
+            let part = &self.base.parts[number];
+            let (page, at) = ((offset - part.offset) / PAGE, (offset - part.offset) % PAGE);
+            let bytes = pages
+                .entry((number, page))
+                .or_insert_with(|| self.base_page(part, page).to_vec());
+            // A file may end within a word.
+            let end = bytes.len().min(at + 8);
+            bytes[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
         }
         pages
     }
@@ -101,7 +175,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("fencepost-image-{}", std::process::id()));
         let mut base = vec![0u8; 5 * PAGE];
         base[2 * PAGE + 3] = 7;
-        let mut file = ImageFile::new(path.clone(), base.clone().into());
+        let mut file = ImageFile::new(path.clone(), Base::whole(base.clone().into()));
         let states: [&[(u64, u64)]; 4] = [&[(0, 1), (8200, 5)], &[], &[(4096, u64::MAX)], &[(20472, 9)]];
         for (i, words) in states.iter().enumerate() {
             let mut wanted = base.clone();
@@ -115,5 +189,33 @@ mod tests {
             }
         }
         std::fs::remove_file(path).unwrap();
+    }
+    #[test]
+    fn several_files_are_a_folder() {
+        let path = std::env::temp_dir().join(format!("fencepost-images-{}", std::process::id()));
+        let part = |name: &str, offset, length| Part {
+            name: name.into(),
+            offset,
+            length,
+        };
+        let base = Base {
+            bytes: vec![0u8; 3 * PAGE].into(),
+            parts: [part("a", 0, 100), part("b", PAGE, PAGE + 4)].into(),
+        };
+        let mut file = ImageFile::new(path.clone(), base);
+        let read = |name: &str| std::fs::read(path.join(name)).unwrap();
+        file.write(&[(96, u64::MAX), (2 * PAGE as u64, u64::MAX), (200, 7)], false)
+            .unwrap();
+        assert_eq!((read("a").len(), read("b").len()), (100, PAGE + 4));
+        assert_eq!(
+            (&read("a")[95..], &read("b")[PAGE - 1..]),
+            (&[0, 255, 255, 255, 255][..], &[0, 255, 255, 255, 255][..])
+        );
+        std::fs::write(path.join("left"), "").unwrap();
+        file.write(&[], true).unwrap();
+        assert!(read("a").iter().all(|b| *b == 0) && path.join("left").exists());
+        file.write(&[(0, 1)], false).unwrap();
+        assert!(!path.join("left").exists() && read("a")[0] == 1);
+        std::fs::remove_dir_all(path).unwrap();
     }
 }

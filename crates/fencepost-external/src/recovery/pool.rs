@@ -1,8 +1,9 @@
 //! Several runners at work at once.
 
-use super::command::Recover;
-use super::deadline::Deadlines;
-use super::runner::Runner;
+use crate::recovery::command::Recover;
+use crate::recovery::deadline::Deadlines;
+use crate::recovery::image::Base;
+use crate::recovery::runner::Runner;
 use fencepost_contract::images::{Answer, ImageJob};
 use fencepost_run::LabError;
 use std::path::Path;
@@ -26,7 +27,7 @@ impl Pool {
         recover: &Recover,
         count: usize,
         folder: &Path,
-        base: &Arc<[u8]>,
+        base: &Base,
         deadlines: &Arc<Deadlines>,
     ) -> Pool {
         let (jobs, todo) = channel::<Box<ImageJob>>();

@@ -1,16 +1,16 @@
 //! One process an image.
 
-use super::command::{ReadsBy, Recover};
-use super::deadline::Deadlines;
-use super::emulator::observed;
-use super::image::ImageFile;
-use super::text::{list, read_line};
+use crate::recovery::command::{ReadsBy, Recover};
+use crate::recovery::deadline::Deadlines;
+use crate::recovery::emulator::observed;
+use crate::recovery::image::ImageFile;
+use crate::recovery::text::{list, read_line};
 use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;
 use fencepost_run::{BadInput, LabError};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Runs the command anew for every image.
@@ -38,8 +38,12 @@ impl ProcessRunner {
         let open = |path: &PathBuf| File::create(path).map_err(|e| LabError::file("write", path, e));
         let out = open(&self.output)?;
         let again = out.try_clone().map_err(|e| LabError::file("write", &self.output, e))?;
-        let input = File::open(self.image.path()).map_err(|e| LabError::file("read", self.image.path(), e))?;
-        let mut command = self.recover.start(self.image.path(), &self.reads)?;
+        let input = match self.image.base().is_folder() {
+            true => Path::new("/dev/null"),
+            false => self.image.path(),
+        };
+        let input = File::open(input).map_err(|e| LabError::file("read", input, e))?;
+        let mut command = self.recover.start(&self.image, &self.reads)?;
         command.stdin(input).stdout(out).stderr(again);
         command.env("FENCEPOST_IMAGE", self.image.path());
         command.env("FENCEPOST_BEGUN", list(&crash.begun));

@@ -1,10 +1,10 @@
 //! Runs recovery on images, one process each or one for many.
 
-use super::command::Recover;
-use super::deadline::Deadlines;
-use super::image::ImageFile;
-use super::process::ProcessRunner;
-use super::server::ServerRunner;
+use crate::recovery::command::Recover;
+use crate::recovery::deadline::Deadlines;
+use crate::recovery::image::{Base, ImageFile};
+use crate::recovery::process::ProcessRunner;
+use crate::recovery::server::ServerRunner;
 use fencepost_contract::images::{Answer, ImageJob};
 use fencepost_kernel::CrashPoint;
 use fencepost_run::LabError;
@@ -24,10 +24,10 @@ impl Runner {
         recover: &Recover,
         folder: &Path,
         number: usize,
-        base: &Arc<[u8]>,
+        base: &Base,
         deadlines: &Arc<Deadlines>,
     ) -> Runner {
-        let image = ImageFile::new(folder.join(format!("image-{number}")), Arc::clone(base));
+        let image = ImageFile::new(folder.join(format!("image-{number}")), base.clone());
         match recover.server {
             true => Runner::Server(ServerRunner::new(recover.clone(), image, Arc::clone(deadlines))),
             false => Runner::Process(ProcessRunner::new(recover.clone(), image, Arc::clone(deadlines))),

@@ -10,10 +10,10 @@
 //! it answers any number of lines `read OFFSET LENGTH` and one line `ok` or `fail REASON`. A process that ends or takes too
 //! long fails the image, and is started again for the next.
 
-use super::command::{ReadsBy, Recover};
-use super::deadline::{Deadlines, kill};
-use super::image::ImageFile;
-use super::text::{list, read_line};
+use crate::recovery::command::{ReadsBy, Recover};
+use crate::recovery::deadline::{Deadlines, kill};
+use crate::recovery::image::ImageFile;
+use crate::recovery::text::{list, read_line};
 use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;
 use fencepost_run::{BadInput, LabError};
@@ -87,7 +87,7 @@ impl ServerRunner {
     }
     fn start(&mut self) -> Result<Running, LabError> {
         let errors = File::create(&self.errors).map_err(|e| LabError::file("write", &self.errors, e))?;
-        let mut command = self.recover.start(self.image.path(), Path::new(""))?;
+        let mut command = self.recover.start(&self.image, Path::new(""))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().map_err(|e| self.recover.not_run(&e.to_string()))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

@@ -1,8 +1,8 @@
 //! What a search found, in words.
 
-use super::replay::ImageId;
-use super::request::ExternalRequest;
 use crate::log::Loaded;
+use crate::search::replay::ImageId;
+use crate::search::request::ExternalRequest;
 use fencepost_contract::explore::Deviation;
 use fencepost_contract::images::ImageWitness;
 use fencepost_kernel::{Addr, StoreId};
@@ -18,8 +18,16 @@ pub struct ExternalCrash {
     pub program: String,
     /// The recovery command.
     pub recover: String,
+    /// Executions searched: logs.
+    pub executions: u64,
     /// The contract, with what was varied about it.
     pub contract: String,
+    /// The design for which the log was translated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub design: Option<String>,
+    /// Why the verdict may say less than it seems to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Threads of the log.
     pub threads: u32,
     /// Stores to persistent memory.
@@ -133,7 +141,7 @@ pub(crate) fn tell(
     let id = ImageId {
         log: request.log.clone(),
         image: request.image.clone(),
-        contract: request.contract,
+        target: request.target.clone(),
         recover: request.recover.clone(),
     };
     // Where many are lost, those that recovery looked for tell; it may have failed for a store that must be durable, though.
@@ -175,16 +183,13 @@ pub(crate) fn write(
     witness: Option<&ImageWitness>,
     loaded: &Loaded,
 ) -> Result<ExternalCrash, LabError> {
-    let put = |name: &str, bytes: &[u8]| {
-        let path = folder.join(name);
-        std::fs::write(&path, bytes).map_err(|e| LabError::file("write", &path, e))?;
-        Ok::<_, LabError>(path)
-    };
     if let (Some(told), Some(w)) = (&mut found.witness, witness) {
-        let path = put("witness.img", &super::replay::bytes(&loaded.base, &w.words))?;
+        let path = folder.join("witness.img");
+        loaded.base.write(&path, &w.words)?;
         told.image = Some(path.display().to_string());
     }
     let text = serde_json::to_string_pretty(&found).map_err(|e| LabError::Internal(e.to_string()))?;
-    put("result.json", (text + "\n").as_bytes())?;
+    let path = folder.join("result.json");
+    std::fs::write(&path, text + "\n").map_err(|e| LabError::file("write", &path, e))?;
     Ok(found)
 }

@@ -4,4 +4,5 @@ pub(crate) mod found;
 mod kept;
 pub(crate) mod replay;
 pub(crate) mod request;
+pub(crate) mod several;
 pub(crate) mod states;

@@ -7,11 +7,12 @@ use crate::recovery::command::{ReadsBy, Recover};
 use crate::recovery::deadline::Deadlines;
 use crate::recovery::runner::Runner;
 use crate::recovery::scratch::Scratch;
-use fencepost_contract::Contract;
+use crate::target::Target;
 use fencepost_contract::explore::ReplayId;
 use fencepost_contract::images::ImageJob;
 use fencepost_run::replay_key::{contract_from, contract_text};
 use fencepost_run::replay_key::{quote, unquote};
+use fencepost_run::request::Request;
 use fencepost_run::verdict::{self, Verdict};
 use fencepost_run::{BadInput, LabError};
 use serde::Serialize;
@@ -23,7 +24,7 @@ use std::time::Duration;
 pub(crate) struct ImageId {
     pub(crate) log: PathBuf,
     pub(crate) image: Option<PathBuf>,
-    pub(crate) contract: Contract,
+    pub(crate) target: Target,
     pub(crate) recover: Recover,
 }
 
@@ -37,10 +38,19 @@ impl ImageId {
         let r = &self.recover;
         let mut pairs = vec![
             ("log", self.log.display().to_string()),
-            ("contract", contract_text(&self.contract)),
             ("recover", r.command.clone()),
             ("timeout", r.timeout.as_millis().to_string()),
         ];
+        match &self.target {
+            Target::Contract(contract) => pairs.push(("contract", contract_text(contract))),
+            Target::Design { request, params } => {
+                pairs.push(("contract", contract_text(params)));
+                pairs.push(("design", request.design.clone()));
+                pairs.push(("machine", request.machine.clone()));
+                pairs.extend(request.media.iter().map(|m| ("media", m.clone())));
+                pairs.extend(request.sets.iter().map(|s| ("set", s.clone())));
+            }
+        }
         pairs.extend(self.image.iter().map(|i| ("image", i.display().to_string())));
         pairs.extend(r.memory.map(|m| ("memory", m.to_string())));
         pairs.extend(r.server.then(|| ("server", "1".to_owned())));
@@ -57,6 +67,7 @@ impl ImageId {
         let pairs = prefix.trim().strip_prefix("image?").ok_or_else(|| bad("no `image?`"))?;
         let pairs = pairs.rsplit_once('@').map_or(pairs, |(p, _)| p);
         let (mut log, mut image, mut contract) = (None, None, None);
+        let (mut request, mut design) = (Request::default(), false);
         let mut recover = Recover {
             command: String::new(),
             server: false,
@@ -72,6 +83,10 @@ impl ImageId {
                 "log" => log = Some(PathBuf::from(&value)),
                 "image" => image = Some(PathBuf::from(&value)),
                 "contract" => contract = Some(contract_from(&value)?),
+                "design" => (request.design, design) = (value, true),
+                "machine" => request.machine = value,
+                "media" => request.media = Some(value),
+                "set" => request.sets.push(value),
                 "recover" => recover.command = value,
                 "timeout" => recover.timeout = Duration::from_millis(number()?),
                 "memory" => recover.memory = Some(number()?),
@@ -82,10 +97,17 @@ impl ImageId {
         let (Some(log), Some(contract)) = (log, contract) else {
             return Err(bad("it names no log or no contract"));
         };
+        let target = match design {
+            true => Target::Design {
+                request,
+                params: contract,
+            },
+            false => Target::Contract(contract),
+        };
         let id = ImageId {
             log,
             image,
-            contract,
+            target,
             recover,
         };
         Ok((id, state))
@@ -120,11 +142,12 @@ pub struct ReplayedImage {
 /// A damaged id, an id of another log, files that cannot be read or written, a command that cannot be run.
 pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
     let (key, state) = ImageId::decode(id)?;
-    let loaded = load(&key.log, key.image.as_deref())?;
-    let space = key.contract.space(&loaded.log.trace, &loaded.log.initial);
+    let mut loaded = load(&key.log, key.image.as_deref())?;
+    let contract = key.target.aim(&mut loaded)?.contract;
+    let space = contract.space(&loaded.log.trace, &loaded.log.initial);
     let (words, crash) =
         ImageJob::replay(&space, &state).map_err(|e| BadInput::new(format!("{}: {e}", key.log.display())))?;
-    std::fs::write(file, bytes(&loaded.base, &words)).map_err(|e| LabError::file("write", file, e))?;
+    loaded.base.write(file, &words)?;
     let (scratch, watch) = (Scratch::new()?, Deadlines::start());
     let mut runner = Runner::new(&key.recover, scratch.path(), 0, &loaded.base, &watch.0);
     let answer = runner.run_state(&words, &crash)?;
@@ -138,16 +161,4 @@ pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
         verdict: verdict::of_failure(answer.failed.is_some()),
         why: answer.failed,
     })
-}
-
-/// An image as bytes.
-pub(crate) fn bytes(base: &[u8], words: &[(u64, u64)]) -> Vec<u8> {
-    let mut bytes = base.to_vec();
-    for (offset, value) in words {
-        let at = *offset as usize;
-        if let Some(place) = bytes.get_mut(at..at + 8) {
-            place.copy_from_slice(&value.to_le_bytes());
-        }
-    }
-    bytes
 }

@@ -1,7 +1,7 @@
 //! What to search.
 
 use crate::recovery::command::Recover;
-use fencepost_contract::Contract;
+use crate::target::Target;
 use fencepost_contract::explore::Budget;
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct ExternalRequest {
     /// Persistent memory before the recorded execution; zero if absent.
     pub image: Option<PathBuf>,
     /// What may become durable in which order.
-    pub contract: Contract,
+    pub target: Target,
     /// Recovery and audit.
     pub recover: Recover,
     /// When to stop.

@@ -1,14 +1,15 @@
 //! The search for a crash image that the user's recovery does not survive.
 
-use super::found::{ExternalCrash, tell, write};
-use super::kept::Kept;
-use super::request::ExternalRequest;
 use crate::log::{Loaded, load};
 use crate::recovery::command::ReadsBy;
 use crate::recovery::deadline::Deadlines;
 use crate::recovery::pool::Pool;
 use crate::recovery::runner::Runner;
 use crate::recovery::scratch::Scratch;
+use crate::search::found::{ExternalCrash, tell, write};
+use crate::search::kept::Kept;
+use crate::search::request::ExternalRequest;
+use crate::target::Aimed;
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::Budget;
 use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
@@ -33,14 +34,15 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
     if let Budget::States(0) | Budget::Time(Duration::ZERO) = request.budget {
         return Err(BadInput::new("a budget of 0 explores nothing").into());
     }
-    let loaded = load(&request.log, request.image.as_deref())?;
+    let mut loaded = load(&request.log, request.image.as_deref())?;
     nothing_to_judge(&request.log, &loaded.log)?;
-    let space = request.contract.space(&loaded.log.trace, &loaded.log.initial);
+    let aimed = request.target.aim(&mut loaded)?;
+    let space = aimed.contract.space(&loaded.log.trace, &loaded.log.initial);
     let kept = match &request.output {
         None => Kept::nothing(),
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(|e| LabError::file("create folder", folder, e))?;
-            Kept::open(&folder.join("verdicts.txt"), &name(request, &loaded))?
+            Kept::open(&folder.join("verdicts.txt"), &name(request, &loaded, &aimed))?
         }
     };
     let scratch = Scratch::new()?;
@@ -87,7 +89,7 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
         }
         _ => None,
     };
-    let mut found = search.outcome(&loaded, &space, witness.is_some());
+    let mut found = search.outcome(&loaded, &aimed, &space, witness.is_some());
     found.witness = witness.as_ref().map(|w| tell(request, &loaded, w, reads.as_deref()));
     match &request.output {
         Some(folder) => write(folder, found, witness.as_ref(), &loaded),
@@ -104,14 +106,14 @@ fn confirm(runner: &mut Runner, job: &ImageJob, why: &str) -> Result<String, Lab
 }
 
 /// The name of a search: what its verdicts depend on.
-fn name(request: &ExternalRequest, loaded: &Loaded) -> String {
+fn name(request: &ExternalRequest, loaded: &Loaded, aimed: &Aimed) -> String {
     let mut sum = Sha256::new();
     let r = &request.recover;
     let mut add = |part: &[u8]| {
         sum.update((part.len() as u64).to_le_bytes());
         sum.update(part);
     };
-    for part in [loaded.text.as_bytes(), &loaded.base, r.command.as_bytes()] {
+    for part in [loaded.text.as_bytes(), &loaded.base.bytes, r.command.as_bytes()] {
         add(part);
     }
     // The command is another one when its program or a script that it names has changed.
@@ -119,11 +121,9 @@ fn name(request: &ExternalRequest, loaded: &Loaded) -> String {
         add(&std::fs::read(word).unwrap_or_default());
     }
     let digest: String = sum.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    // What an image holds and how many are acknowledged is its own key: a translated log differs only in which there are.
     let how = format!("reads:{} memory:{:?} timeout:{:?}", r.reads.name(), r.memory, r.timeout);
-    format!(
-        "fencepost-verdicts 1 {} {how} {digest}",
-        contract_text(&request.contract)
-    )
+    format!("fencepost-verdicts 1 {} {how} {digest}", contract_text(&aimed.contract))
 }
 
 struct Search<'s> {
@@ -220,7 +220,7 @@ impl Search<'_> {
         let hint = "it must report every piece of the image it reads, in order, and not depend on time or chance";
         Err(BadInput::new(text).hint(hint).into())
     }
-    fn outcome(&mut self, loaded: &Loaded, space: &CrashSpace, violated: bool) -> ExternalCrash {
+    fn outcome(&mut self, loaded: &Loaded, aimed: &Aimed, space: &CrashSpace, violated: bool) -> ExternalCrash {
         if !self.images.progress().complete {
             self.images.count_rest();
         }
@@ -236,10 +236,13 @@ impl Search<'_> {
         ExternalCrash {
             program: r.log.display().to_string(),
             recover: r.recover.command.clone(),
-            contract: contract_text(&r.contract),
+            executions: 1,
+            contract: contract_text(&aimed.contract),
+            design: aimed.design.clone(),
+            warnings: aimed.warnings.clone(),
             threads: loaded.log.trace.threads,
             stores: pm.count() as u64,
-            image_bytes: loaded.base.len() as u64,
+            image_bytes: loaded.base.parts.iter().map(|p| p.length as u64).sum(),
             crash_points: space.points.len() as u64,
             recoveries: self.runs,
             kept: self.reused,

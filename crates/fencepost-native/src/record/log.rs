@@ -1,13 +1,15 @@
-//! The lines of a log.
+//! What a recorder notes of an event, in the words of the log; addresses are `fN+0x40`, an offset in the N-th persistent file.
 
-use std::io::{self, Write};
+use std::fmt;
 
 /// What a thread did.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A store of `bytes` (1, 2, 4 or 8, aligned) at an offset of the persistent file.
+    /// A store of `bytes` (1, 2, 4 or 8, aligned) at an offset of a persistent file.
     Store {
-        /// Offset in the persistent file.
+        /// Which file.
+        file: usize,
+        /// Offset in it.
         offset: u64,
         /// What was stored.
         value: u64,
@@ -16,154 +18,128 @@ pub enum Event {
         /// Past the caches.
         non_temporal: bool,
     },
-    /// A load of the aligned word at an offset.
-    Load {
-        /// Offset in the persistent file.
-        offset: u64,
-    },
-    /// An atomic that left this value in an aligned word of the persistent file.
-    Atomic {
-        /// Offset in the persistent file.
-        offset: u64,
-        /// The word afterwards.
-        value: u64,
-    },
-    /// An atomic on volatile memory: a place where threads may have met.
-    Meet {
-        /// Address of the word.
-        address: u64,
-        /// The word afterwards.
-        value: u64,
-    },
-    /// A flush, by its name, of the line at an offset.
-    Flush(&'static str, u64),
+    /// A load of the aligned word at an offset of a persistent file.
+    Load(usize, u64),
+    /// An atomic that left a value in an aligned word of a persistent file.
+    Atomic(usize, u64, u64),
+    /// An atomic on volatile memory: a place where threads may have met. Its address and the word afterwards.
+    Meet(u64, u64),
+    /// A load of volatile memory.
+    Look(u64),
+    /// A store to volatile memory: its address and the word afterwards.
+    Keep(u64, u64),
+    /// An operation begins, ends or is acknowledged: the log's word for it, and its number.
+    Operation(&'static str, u32),
+    /// A flush, by its name, of the line at an offset of a persistent file.
+    Flush(&'static str, usize, u64),
     /// A fence, by its name.
     Fence(&'static str),
+    /// A range of a persistent file was made durable: file, offset, length.
+    Sync(usize, u64, u64),
 }
 
-/// Writes a log.
-#[derive(Debug)]
-pub struct LogWriter<W: Write> {
-    out: W,
-    events: u64,
+/// The format has 40 bits for volatile addresses.
+fn volatile(address: u64) -> u64 {
+    address & 0xff_ffff_fff8
 }
 
-impl<W: Write> LogWriter<W> {
-    /// Starts a log.
-    ///
-    /// # Errors
-    /// Whatever `out` meets, here and below.
-    pub fn new(mut out: W) -> io::Result<LogWriter<W>> {
-        out.write_all(b"fencepost-log 1\n")?;
-        Ok(LogWriter { out, events: 0 })
-    }
-    /// The persistent file: where it is first mapped, and what it holds.
-    pub fn persistent(&mut self, start: u64, content: &[u8]) -> io::Result<()> {
-        let start = start / 64 * 64;
-        writeln!(self.out, "persistent {start:#x} {}", content.len().next_multiple_of(64))?;
-        for (i, word) in content.chunks(8).enumerate() {
-            let mut bytes = [0; 8];
-            bytes[..word.len()].copy_from_slice(word);
-            match u64::from_le_bytes(bytes) {
-                0 => {}
-                value => writeln!(self.out, "initial pm+{:#x} {value:#x}", i * 8)?,
-            }
-        }
-        Ok(())
-    }
-    /// Instructions that the thread executed since its last line.
-    pub fn work(&mut self, thread: u32, instructions: u64) -> io::Result<()> {
-        match instructions {
-            0 => Ok(()),
-            n => writeln!(self.out, "{thread} work {}", n.min(u64::from(u32::MAX))),
-        }
-    }
-    /// An event, and the place in the program.
-    pub fn event(&mut self, thread: u32, event: Event, place: &str) -> io::Result<()> {
-        self.events += 1;
-        let out = &mut self.out;
-        match event {
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
             Event::Store {
+                file,
                 offset,
                 value,
                 bytes,
                 non_temporal,
             } => {
                 let what = if non_temporal { "nt" } else { "store" };
-                write!(out, "{thread} {what} pm+{offset:#x} {value:#x}")?;
-                if bytes < 8 {
-                    write!(out, " w{bytes}")?;
+                write!(f, "{what} f{file}+{offset:#x} {value:#x}")?;
+                match bytes {
+                    8 => Ok(()),
+                    n => write!(f, " w{n}"),
                 }
             }
-            Event::Load { offset } => write!(out, "{thread} load pm+{:#x}", offset & !7)?,
-            Event::Atomic { offset, value } => write!(out, "{thread} rmw pm+{:#x} {value:#x}", offset & !7)?,
-            // The format has 40 bits for volatile addresses.
-            Event::Meet { address, value } => {
-                write!(out, "{thread} rmw {:#x} {value:#x}", address & 0xff_ffff_fff8)?;
-            }
-            Event::Flush(name, offset) => write!(out, "{thread} {name} pm+{:#x}", offset & !63)?,
-            Event::Fence(name) => write!(out, "{thread} {name}")?,
-        }
-        match place {
-            "" => writeln!(out),
-            place => writeln!(out, " @ {place}"),
+            Event::Load(file, offset) => write!(f, "load f{file}+{:#x}", offset & !7),
+            Event::Atomic(file, offset, value) => write!(f, "rmw f{file}+{:#x} {value:#x}", offset & !7),
+            Event::Meet(address, value) => write!(f, "rmw {:#x} {value:#x}", volatile(address)),
+            Event::Keep(address, value) => write!(f, "store {:#x} {value:#x}", volatile(address)),
+            Event::Operation(what, number) => write!(f, "{what} {number}"),
+            Event::Look(address) => write!(f, "load {:#x}", volatile(address)),
+            Event::Flush(name, file, offset) => write!(f, "{name} f{file}+{:#x}", offset & !63),
+            Event::Fence(name) => f.write_str(name),
+            Event::Sync(file, offset, length) => write!(f, "sync f{file}+{offset:#x} {length}"),
         }
     }
-    /// Events written.
-    pub fn events(&self) -> u64 {
-        self.events
-    }
-    /// Hands everything on.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+}
+
+/// The aligned pieces of 1, 2, 4 or 8 bytes of a range: where each begins, and how long it is.
+pub fn pieces(from: u64, length: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = from.saturating_add(length);
+    let mut at = from;
+    std::iter::from_fn(move || {
+        let left = end.checked_sub(at).filter(|left| *left > 0)?;
+        let aligned = if at.is_multiple_of(8) {
+            8
+        } else {
+            1 << at.trailing_zeros()
+        };
+        let most = 1 << left.ilog2().min(3);
+        let piece = (at, u64::min(aligned, most));
+        at += piece.1;
+        Some(piece)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     #[test]
-    fn lines_are_as_the_format_has_them() {
-        let mut log = LogWriter::new(Vec::new()).unwrap();
-        log.persistent(0x1040, &[0, 0, 0, 0, 0, 0, 0, 0, 5]).unwrap();
-        log.work(0, 0).unwrap();
-        log.work(1, 12).unwrap();
+    fn events_are_in_the_words_of_the_format() {
         let store = |bytes, non_temporal| Event::Store {
+            file: 1,
             offset: 0x44,
             value: 9,
             bytes,
             non_temporal,
         };
-        for event in [
+        let events = [
             store(4, false),
             store(8, true),
-            Event::Load { offset: 0x49 },
-            Event::Atomic { offset: 8, value: 1 },
-            Event::Meet {
-                address: 0x7fff_0000_0013,
-                value: 2,
-            },
-            Event::Flush("clwb", 0x7f),
+            Event::Load(0, 0x49),
+            Event::Atomic(0, 8, 1),
+            Event::Meet(0x7fff_0000_0013, 2),
+            Event::Flush("clwb", 2, 0x7f),
             Event::Fence("sfence"),
-        ] {
-            log.event(1, event, "").unwrap();
+            Event::Look(0x1003),
+            Event::Keep(0x1003, 6),
+            Event::Operation("ack", 3),
+            Event::Sync(0, 0, 4096),
+        ];
+        let wanted = "store f1+0x44 0x9 w4
+nt f1+0x44 0x9
+load f0+0x48
+rmw f0+0x8 0x1
+rmw 0xff00000010 0x2
+clwb f2+0x40
+sfence
+load 0x1000
+store 0x1000 0x6
+ack 3
+sync f0+0x0 4096";
+        assert_eq!(events.map(|e| e.to_string()).join("\n"), wanted);
+    }
+    #[test]
+    fn pieces_are_aligned_and_make_the_range() {
+        for from in 0..17u64 {
+            for length in 0..40 {
+                let mut at = from;
+                for (start, bytes) in pieces(from, length) {
+                    assert!(start == at && start % bytes == 0 && bytes.is_power_of_two() && bytes <= 8);
+                    at += bytes;
+                }
+                assert_eq!(at, from + length);
+            }
         }
-        log.event(0, Event::Fence("mfence"), "a.c:7").unwrap();
-        assert_eq!(log.events(), 8);
-        let text = String::from_utf8(log.out).unwrap();
-        let wanted = "fencepost-log 1
-persistent 0x1040 64
-initial pm+0x8 0x5
-1 work 12
-1 store pm+0x44 0x9 w4
-1 nt pm+0x44 0x9
-1 load pm+0x48
-1 rmw pm+0x8 0x1
-1 rmw 0xff00000010 0x2
-1 clwb pm+0x40
-1 sfence
-0 mfence @ a.c:7
-";
-        assert_eq!(text, wanted);
     }
 }

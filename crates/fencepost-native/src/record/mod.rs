@@ -2,14 +2,28 @@
 
 mod calls;
 mod decode;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod effects;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod journal;
 mod log;
 mod ranges;
 mod reads;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod shared;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod turn;
 
 pub use calls::{Call, call, reads_all};
 pub use decode::{Class, Operand, Register, classify};
-pub use log::{Event, LogWriter};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use effects::{Effect, call_name, effect};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use journal::{Journal, read_journal};
+pub use log::{Event, pieces};
 pub use ranges::{Mapping, Mappings};
 pub use reads::{Reads, View};
-pub use turn::Turn;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use shared::{FAILED, MOST_FILES, Shared, SharedFile};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use turn::{Schedule, Turn};

@@ -1,87 +1,126 @@
-//! What is mapped where in the recorded program.
+//! Where persistent files are mapped in the recorded program.
 
 use super::reads::View;
+use std::collections::BTreeMap;
 
-/// A file, or a part of it, in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A part of a persistent file in memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
     pub start: u64,
     /// Length in bytes.
     pub length: u64,
+    /// Which file.
+    pub file: usize,
     /// Offset of the first byte in the file.
     pub offset: u64,
-    /// The file.
-    pub path: String,
-    /// Whether it is the persistent file.
-    pub persistent: bool,
     /// How stores through it relate to those through other mappings.
     pub view: View,
 }
 
-/// Everything mapped.
+/// All mappings of persistent files, by their first addresses.
 #[derive(Clone, Debug, Default)]
-pub struct Mappings(Vec<Mapping>);
+pub struct Mappings(BTreeMap<u64, Mapping>);
 
 impl Mappings {
     /// Nothing.
     pub const fn new() -> Mappings {
-        Mappings(Vec::new())
+        Mappings(BTreeMap::new())
     }
     /// Adds a mapping; what lay there before is gone.
     pub fn add(&mut self, mapping: Mapping) {
         self.remove(mapping.start, mapping.length);
-        self.0.push(mapping);
+        if mapping.length > 0 {
+            self.0.insert(mapping.start, mapping);
+        }
     }
     /// Takes a range away, also out of the middle of mappings.
     pub fn remove(&mut self, start: u64, length: u64) {
         let end = start.saturating_add(length);
-        let parts = self.0.drain(..).flat_map(|m| {
-            let (from, to) = (m.start, m.start + m.length);
-            let piece = |a: u64, b: u64| {
-                (a < b).then(|| Mapping {
-                    start: a,
-                    length: b - a,
-                    offset: m.offset + (a - m.start),
-                    ..m.clone()
-                })
+        for m in self.within(start, length) {
+            self.0.remove(&m.start);
+            let mut keep = |from: u64, to: u64| {
+                if from < to {
+                    let (offset, length) = (m.offset + (from - m.start), to - from);
+                    let start = from;
+                    self.0.insert(
+                        from,
+                        Mapping {
+                            start,
+                            length,
+                            offset,
+                            ..m
+                        },
+                    );
+                }
             };
-            let parts = match start < to && from < end {
-                true => [piece(from, start.max(from).min(to)), piece(end.max(from).min(to), to)],
-                false => [piece(from, to), None],
-            };
-            parts.into_iter().flatten()
-        });
-        self.0 = parts.collect();
+            keep(m.start, start);
+            keep(end, m.start + m.length);
+        }
     }
-    /// The offset in the persistent file of an address that lies in it.
-    pub fn persistent(&self, address: u64) -> Option<u64> {
-        self.find(address)
-            .filter(|m| m.persistent)
-            .map(|m| m.offset + (address - m.start))
+    /// Moves `old` bytes at `from` to `to`, where there are `new` then: what `mremap` does. `keep`: the old place keeps them.
+    pub fn relocate(&mut self, (from, old): (u64, u64), (to, new): (u64, u64), keep: bool) {
+        let found = self.find(from).map(|m| Mapping {
+            start: to,
+            length: new,
+            offset: m.offset + (from - m.start),
+            ..*m
+        });
+        if !keep {
+            self.remove(from, old);
+        }
+        match found {
+            Some(mapping) => self.add(mapping),
+            None => self.remove(to, new),
+        }
+    }
+    /// The parts of mappings that overlap a range, whole.
+    pub fn within(&self, start: u64, length: u64) -> Vec<Mapping> {
+        let end = start.saturating_add(length);
+        let before = self.0.range(..=start).next_back().map(|m| m.0);
+        let mappings = self.0.range(*before.unwrap_or(&start)..).map(|m| *m.1);
+        let mappings = mappings.take_while(|m| m.start < end);
+        mappings.filter(|m| length > 0 && m.start + m.length > start).collect()
+    }
+    /// The pieces of persistent files that a range of addresses shows: file, offset, length.
+    pub fn pieces(&self, start: u64, length: u64) -> Vec<(usize, u64, u64)> {
+        let end = start.saturating_add(length);
+        let piece = |m: Mapping| {
+            let (from, to) = (m.start.max(start), (m.start + m.length).min(end));
+            (m.file, m.offset + (from - m.start), to - from)
+        };
+        self.within(start, length).into_iter().map(piece).collect()
+    }
+    /// File and offset of an address that lies in one.
+    pub fn persistent(&self, address: u64) -> Option<(usize, u64)> {
+        self.find(address).map(|m| (m.file, m.offset + (address - m.start)))
     }
     /// The mapping of an address.
     pub fn find(&self, address: u64) -> Option<&Mapping> {
-        self.0.iter().find(|m| address.wrapping_sub(m.start) < m.length)
+        let mapping = self.0.range(..=address).next_back()?.1;
+        (address - mapping.start < mapping.length).then_some(mapping)
     }
-    /// Lowest and highest address of the persistent file, to look nowhere else for it.
+    /// Lowest and highest address of all, to look nowhere else.
     pub fn span(&self) -> (u64, u64) {
-        let persistent = self.0.iter().filter(|m| m.persistent);
-        persistent.fold((u64::MAX, 0), |(a, b), m| (a.min(m.start), b.max(m.start + m.length)))
+        match (self.0.first_key_value(), self.0.last_key_value()) {
+            (Some(first), Some((_, last))) => (*first.0, last.start + last.length),
+            _ => (u64::MAX, 0),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    fn file(start: u64, length: u64, offset: u64) -> Mapping {
+
+    fn file(start: u64, length: u64, file: usize, offset: u64) -> Mapping {
+        let view = View::Shared;
         Mapping {
             start,
             length,
+            file,
             offset,
-            path: "pool".into(),
-            persistent: true,
-            view: View::Shared,
+            view,
         }
     }
     /// Against an array of one entry an address.
@@ -92,24 +131,49 @@ mod tests {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (x >> 33) % n
         };
-        for _ in 0..300 {
+        for _ in 0..500 {
             let (mut maps, mut array) = (Mappings::new(), [None; 64]);
-            for _ in 0..8 {
-                let (start, length, offset) = (random(60), random(12) + 1, random(100));
+            for _ in 0..10 {
+                let (start, length, offset, which) = (random(60), random(12) + 1, random(100), random(3) as usize);
                 let range = start as usize..(start + length).min(64) as usize;
-                if random(2) == 0 {
-                    maps.add(file(start, range.len() as u64, offset));
-                    for i in range {
-                        array[i] = Some(offset + (i as u64 - start));
+                match random(3) {
+                    0 => {
+                        maps.add(file(start, range.len() as u64, which, offset));
+                        for i in range {
+                            array[i] = Some((which, offset + (i as u64 - start)));
+                        }
                     }
-                } else {
-                    maps.remove(start, length);
-                    array[range].fill(None);
+                    1 => {
+                        maps.remove(start, length);
+                        array[range].fill(None);
+                    }
+                    // As the system does it, a range moves only if one mapping shows all of it, and not onto itself.
+                    _ => {
+                        let (to, new, keep) = (random(48), random(12) + 1, random(4) == 0);
+                        let target = to as usize..(to + new) as usize;
+                        let whole = maps.find(start).filter(|m| start + length <= m.start + m.length);
+                        if whole.is_none() || range.end > target.start && range.start < target.end {
+                            continue;
+                        }
+                        let first = array[range.start];
+                        maps.relocate((start, length), (to, new), keep);
+                        if !keep {
+                            array[range].fill(None);
+                        }
+                        for i in target {
+                            array[i] = first.map(|(f, o)| (f, o + (i as u64 - to)));
+                        }
+                    }
                 }
             }
-            for (at, offset) in array.iter().enumerate() {
-                assert_eq!(maps.persistent(at as u64), *offset, "{at}: {maps:?}");
+            for (at, wanted) in array.iter().enumerate() {
+                assert_eq!(maps.persistent(at as u64), *wanted, "{at}: {maps:?}");
             }
+            let (start, length) = (random(60), random(20));
+            let all = maps.pieces(start, length).into_iter();
+            let all = all.flat_map(|(f, o, n)| (o..o + n).map(move |o| (f, o)));
+            let wanted = array.iter().skip(start as usize).take(length as usize).flatten();
+            assert_eq!(all.collect::<Vec<_>>(), wanted.copied().collect::<Vec<_>>());
         }
     }
 }

@@ -1,84 +1,323 @@
-//! One thread at a time: the order of recorded events is then the order in which they took effect.
+//! One thread at a time, of all processes: the order of recorded events is then the order in which they took effect.
+//!
+//! A thread that ends without giving its turn back is noticed by those that wait.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use super::shared::{SLOTS, Shared, Slot};
+use rustix::process::getpid;
+use rustix::thread::futex::{Flags, Timespec, wait, wake};
+use rustix::thread::gettid;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::time::Duration;
 
-/// A turn that threads take and hand on, first come, first served.
-#[derive(Debug, Default)]
-pub struct Turn {
-    queue: Mutex<Queue>,
-    changed: Condvar,
+/// States of a slot.
+const IDLE: u32 = 0;
+const WAITING: u32 = 1;
+const GRANTED: u32 = 2;
+
+/// Time after which a thread that waits looks whether the holder still lives and works.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Who may go next, and for how long.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// First come, first served.
+    Fair,
+    /// By chance, from this seed.
+    Random(u64),
 }
-#[derive(Debug, Default)]
-struct Queue {
-    /// Number given to the next thread that comes.
-    next: u64,
-    /// Number of the thread whose turn it is, or will be when it comes.
-    now: u64,
+
+/// A thread's place among those that take turns. Not shared between threads.
+#[derive(Debug)]
+pub struct Turn {
+    shared: &'static Shared,
+    schedule: Schedule,
+    progress: fn() -> Option<u64>,
+    slot: Option<usize>,
 }
 
 impl Turn {
-    /// Nobody's turn.
-    pub const fn new() -> Turn {
+    /// A thread without a turn. `progress` is a number that changes whenever a thread of this process works, or `None` while the
+    /// holder of the turn may take its time.
+    pub fn new(shared: &'static Shared, schedule: Schedule, progress: fn() -> Option<u64>) -> Turn {
         Turn {
-            queue: Mutex::new(Queue { next: 0, now: 0 }),
-            changed: Condvar::new(),
+            shared,
+            schedule,
+            progress,
+            slot: None,
         }
     }
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-    /// Waits for the turn.
-    pub fn take(&self) {
-        let mut queue = self.lock();
-        let mine = queue.next;
-        queue.next += 1;
-        while queue.now != mine {
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+    /// Waits for the turn. The ticket that [`Shared::is_turn_of`] knows it by.
+    pub fn take(&mut self) -> u32 {
+        let index = self.slot();
+        let (slot, ticket) = (&self.shared.slots[index], index as u32 + 1);
+        let _guard = Guard::new(self.shared);
+        let holder = self.shared.holder.load(Relaxed);
+        if holder == 0 || holder == ticket {
+            self.shared.holder.store(ticket, Relaxed);
+            return ticket;
         }
+        slot.ticket
+            .store(self.shared.tickets.fetch_add(1, Relaxed) + 1, Relaxed);
+        slot.state.store(WAITING, Release);
+        self.shared.waiting.fetch_add(1, Relaxed);
+        drop(_guard);
+        let mut seen = None;
+        while slot.state.load(Acquire) != GRANTED {
+            if !sleep(&slot.state, WAITING) {
+                let now = (self.progress)();
+                self.relieve(now.is_some() && now == seen);
+                seen = now;
+            }
+        }
+        slot.state.store(IDLE, Relaxed);
+        ticket
     }
-    /// Gives it back.
+    /// Gives it back, if it was not taken away.
     pub fn leave(&self) {
-        self.lock().now += 1;
-        self.changed.notify_all();
+        let _guard = Guard::new(self.shared);
+        if self.slot.is_some_and(|s| self.shared.is_turn_of(s as u32 + 1)) {
+            self.grant();
+        }
     }
     /// Lets the others have it, if anybody waits, and takes it again.
-    pub fn pass(&self) {
-        let waiting = {
-            let queue = self.lock();
-            queue.next > queue.now + 1
-        };
-        if waiting {
+    pub fn pass(&mut self) {
+        if self.shared.waiting.load(Relaxed) > 0 {
             self.leave();
             self.take();
         }
     }
+    /// The thread ends, or becomes another process: it has no turn, and wants none.
+    pub fn forget(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.shared.slots[slot].thread.store(0, Release);
+        }
+    }
+    /// After a fork, in the child: the slot belongs to the parent.
+    pub fn forked(&mut self) {
+        self.slot = None;
+    }
+    /// A number below `n`, from the schedule's seed; for the holder of the turn.
+    pub fn chance(&self, n: u64) -> u64 {
+        let Schedule::Random(seed) = self.schedule else {
+            return 0;
+        };
+        let old = match self.shared.random.load(Relaxed) {
+            0 => seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            x => x,
+        };
+        // Xorshift (Marsaglia, 2003).
+        let mut x = old;
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.shared.random.store(x, Relaxed);
+        (x >> 11) % n.max(1)
+    }
+
+    /// This thread's slot, found at its first turn.
+    fn slot(&mut self) -> usize {
+        if let Some(slot) = self.slot {
+            return slot;
+        }
+        let me = gettid().as_raw_nonzero().get() as u32;
+        loop {
+            let free = |s: &Slot| s.thread.compare_exchange(0, me, AcqRel, Relaxed).is_ok();
+            if let Some(slot) = self.shared.slots.iter().position(free) {
+                self.shared.slots[slot].state.store(IDLE, Relaxed);
+                self.shared.slots[slot]
+                    .process
+                    .store(getpid().as_raw_nonzero().get() as u32, Relaxed);
+                self.slot = Some(slot);
+                return slot;
+            }
+            // More threads than slots: some have ended.
+            for slot in self.shared.slots.iter().filter(|s| !lives(s.thread.load(Relaxed))) {
+                slot.thread.store(0, Release);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    /// Hands the turn to one that waits, or to nobody. Under the lock.
+    fn grant(&self) {
+        let waits = |i: &usize| self.shared.slots[*i].state.load(Relaxed) == WAITING;
+        let mut waiting: Vec<usize> = match self.shared.waiting.load(Relaxed) {
+            0 => Vec::new(),
+            _ => (0..SLOTS).filter(waits).collect(),
+        };
+        let next = match self.schedule {
+            Schedule::Fair => waiting
+                .into_iter()
+                .min_by_key(|i| self.shared.slots[*i].ticket.load(Relaxed)),
+            Schedule::Random(_) if waiting.is_empty() => None,
+            Schedule::Random(_) => Some(waiting.swap_remove(self.chance(waiting.len() as u64) as usize)),
+        };
+        self.shared.holder.store(next.map_or(0, |i| i as u32 + 1), Relaxed);
+        if let Some(slot) = next.map(|i| &self.shared.slots[i]) {
+            self.shared.waiting.fetch_sub(1, Relaxed);
+            slot.state.store(GRANTED, Release);
+            let _ = wake(&slot.state, Flags::empty(), 1);
+        }
+    }
+    /// Takes the turn from a holder that has ended; or that stands still, because something waits for all threads of its process
+    /// to stop, those that wait for their turn among them.
+    fn relieve(&self, still: bool) {
+        let _guard = Guard::new(self.shared);
+        let Some(holder) = (self.shared.holder.load(Relaxed) as usize).checked_sub(1) else {
+            self.grant();
+            return;
+        };
+        let slot = &self.shared.slots[holder];
+        if !lives(slot.thread.load(Relaxed)) {
+            slot.state.store(IDLE, Relaxed);
+            slot.thread.store(0, Release);
+            self.grant();
+        } else if still && slot.process.load(Relaxed) == getpid().as_raw_nonzero().get() as u32 {
+            self.grant();
+        }
+    }
+}
+
+impl Shared {
+    /// A process begins, perhaps in place of another program: what that one's threads held or waited for is gone.
+    /// Its number, from 1.
+    pub fn join(&self) -> u32 {
+        let number = self.processes.fetch_add(1, Relaxed) + 1;
+        let me = getpid().as_raw_nonzero().get() as u32;
+        let guard = Guard::new(self);
+        for (i, slot) in self.slots.iter().enumerate() {
+            if slot.process.load(Relaxed) != me || slot.thread.load(Relaxed) == 0 {
+                continue;
+            }
+            if slot.state.swap(IDLE, Relaxed) == WAITING {
+                self.waiting.fetch_sub(1, Relaxed);
+            }
+            slot.thread.store(0, Release);
+            if self.holder.load(Relaxed) == i as u32 + 1 {
+                self.holder.store(0, Relaxed);
+            }
+        }
+        drop(guard);
+        number
+    }
+    /// Whether it is the turn of the thread with this ticket.
+    pub fn is_turn_of(&self, ticket: u32) -> bool {
+        self.holder.load(Relaxed) == ticket
+    }
+    /// Processes of the program that still live.
+    pub fn living(&self) -> Vec<u32> {
+        let threads = self.slots.iter().filter(|s| s.thread.load(Relaxed) != 0);
+        let mut processes: Vec<u32> = threads.map(|s| s.process.load(Relaxed)).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes.retain(|p| lives(*p));
+        processes
+    }
+}
+
+/// Exclusion for the few instructions that change the turn.
+struct Guard<'s>(&'s AtomicU32);
+
+impl<'s> Guard<'s> {
+    fn new(shared: &'s Shared) -> Guard<'s> {
+        let (lock, me) = (&shared.lock, gettid().as_raw_nonzero().get() as u32);
+        while let Err(owner) = lock.compare_exchange(0, me, Acquire, Relaxed) {
+            if !sleep(lock, owner) && !lives(owner) {
+                let _ = lock.compare_exchange(owner, 0, Release, Relaxed);
+            }
+        }
+        Guard(lock)
+    }
+}
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Release);
+        let _ = wake(self.0, Flags::empty(), 1);
+    }
+}
+
+/// Waits while the word has this value; false if that took long.
+fn sleep(word: &AtomicU32, value: u32) -> bool {
+    let long = Timespec::try_from(LOOK).ok();
+    !matches!(
+        wait(word, Flags::empty(), value, long.as_ref()),
+        Err(rustix::io::Errno::TIMEDOUT)
+    )
+}
+/// Whether a thread, or a process, is there and has not ended.
+fn lives(thread: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|s| !matches!(s, 'Z' | 'X'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicUsize;
 
-    /// Four threads each note their own number while it is their turn; nobody else is ever there.
+    fn shared(name: &str) -> &'static Shared {
+        let path = std::env::temp_dir().join(format!("fencepost-turn-{}-{name}", std::process::id()));
+        let shared = Shared::open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        shared
+    }
+    /// Four threads each note their own number while it is their turn; nobody else is ever there, and all come to an end.
     #[test]
     fn one_thread_at_a_time_and_nobody_starves() {
-        let (turn, inside, notes) = (Turn::new(), AtomicUsize::new(0), Mutex::new(Vec::new()));
-        std::thread::scope(|s| {
-            for t in 0..4 {
-                let (turn, inside, notes) = (&turn, &inside, &notes);
-                s.spawn(move || {
-                    turn.take();
-                    for _ in 0..200 {
-                        assert_eq!(inside.fetch_add(1, Relaxed), 0);
-                        notes.lock().unwrap().push(t);
-                        inside.fetch_sub(1, Relaxed);
-                        turn.pass();
-                    }
-                    turn.leave();
-                });
-            }
-        });
-        let notes = notes.into_inner().unwrap();
-        assert!((0..4).all(|t| notes.iter().filter(|n| **n == t).count() == 200));
+        for schedule in [Schedule::Fair, Schedule::Random(7)] {
+            let shared = shared(&format!("{schedule:?}"));
+            let (inside, notes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+            std::thread::scope(|s| {
+                for t in 0..4 {
+                    let (inside, notes) = (&inside, &notes);
+                    s.spawn(move || {
+                        let mut turn = Turn::new(shared, schedule, || None);
+                        turn.take();
+                        for _ in 0..200 {
+                            assert_eq!(inside.fetch_add(1, Relaxed), 0);
+                            notes.lock().unwrap().push(t);
+                            inside.fetch_sub(1, Relaxed);
+                            turn.pass();
+                        }
+                        turn.leave();
+                        turn.forget();
+                    });
+                }
+            });
+            let notes = notes.into_inner().unwrap();
+            assert!((0..4).all(|t| notes.iter().filter(|n| **n == t).count() == 200));
+            assert_eq!(shared.holder.load(Relaxed), 0);
+        }
+    }
+    /// The holder waits for those that wait for the turn: it loses it, notices, and waits for its next one.
+    #[test]
+    fn a_holder_that_stands_still_is_relieved() {
+        let shared = shared("still");
+        let mut first = Turn::new(shared, Schedule::Fair, || Some(1));
+        let ticket = first.take();
+        std::thread::spawn(|| {
+            let mut second = Turn::new(shared, Schedule::Fair, || Some(1));
+            let ticket = second.take();
+            assert!(shared.is_turn_of(ticket));
+            second.leave();
+        })
+        .join()
+        .unwrap();
+        assert!(!shared.is_turn_of(ticket));
+        first.leave();
+        assert!(first.take() == ticket && shared.is_turn_of(ticket));
+    }
+    #[test]
+    fn a_thread_that_ends_with_the_turn_leaves_it_to_others() {
+        let shared = shared("ended");
+        std::thread::spawn(|| Turn::new(shared, Schedule::Fair, || None).take())
+            .join()
+            .unwrap();
+        let mut turn = Turn::new(shared, Schedule::Fair, || None);
+        turn.take();
+        turn.leave();
+        assert_eq!(shared.holder.load(Relaxed), 0);
     }
 }

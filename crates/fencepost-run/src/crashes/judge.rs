@@ -3,6 +3,7 @@
 use crate::error::{BadInput, LabError};
 use crate::verdict::{self, Verdict};
 use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, recorded, recorded::RecordedLog};
+use fencepost_kernel::{Fence, TraceKind};
 use serde::Serialize;
 use std::path::Path;
 
@@ -30,6 +31,9 @@ pub struct Judged {
     pub musts: u64,
     /// Stores durable while an older store of any thread was not, as the contract permits.
     pub reordered: u64,
+    /// Why the verdict says little.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// What broke, in lines of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -54,6 +58,40 @@ pub fn nothing_to_judge(file: &Path, log: &RecordedLog) -> Result<(), BadInput> 
         file.display()
     );
     Err(BadInput::new(found).hint("declare it with `persistent <address> <length>`, or write pm+<offset>"))
+}
+
+/// Why a contract says little about this log: it is about instructions that the log does not have.
+pub fn unused(kind: ContractKind, log: &RecordedLog) -> Option<String> {
+    let any = |wanted: fn(TraceKind) -> bool| log.trace.events.iter().any(|e| wanted(e.kind));
+    let flushes = any(|k| matches!(k, TraceKind::Flush { .. }));
+    let fences = any(|k| matches!(k, TraceKind::Fence(_) | TraceKind::Sync { .. } | TraceKind::Rmw { .. }));
+    let commands = any(|k| matches!(k, TraceKind::Fence(Fence::Pcommit) | TraceKind::Accepted { .. }));
+    let orders =
+        any(|k| matches!(k, TraceKind::Fence(f) if !matches!(f, Fence::Sfence | Fence::Mfence | Fence::Pcommit)));
+    let commits = any(|k| matches!(k, TraceKind::CommitQueue(_)));
+    let transactions = any(|k| matches!(k, TraceKind::TxBegin(_)));
+    let missing = match kind {
+        ContractKind::None | ContractKind::Eadr => return None,
+        ContractKind::Px86 | ContractKind::Themis if !fences => "fences",
+        ContractKind::Px86Pcommit if !commands => "`pcommit`",
+        ContractKind::Commit if !commits => "`commit-queue`",
+        ContractKind::Loc | ContractKind::Kiln if !transactions => "transactions",
+        ContractKind::Rcbsp | ContractKind::Epoch | ContractKind::Strand if flushes && !orders => {
+            "fences other than those of x86"
+        }
+        ContractKind::StrictTso | ContractKind::StrictSc if flushes => {
+            let name = kind.name();
+            return Some(format!(
+                "the log flushes lines, which contract `{name}` takes no notice of: it was written for another"
+            ));
+        }
+        _ => return None,
+    };
+    let hint = "`crash --log L -d DESIGN` translates it first";
+    let name = kind.name();
+    Some(format!(
+        "the log has no {missing}, and contract `{name}` is about them: it was written for another; {hint}"
+    ))
 }
 
 /// Judges the log in `file`. With `complete`, every store must be durable at its end; `line_order` overrides the contract's
@@ -83,6 +121,7 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
         contract: kind.name().into(),
         verdict: verdict::of_failure(why.is_some()),
         stores: log.persistent_stores() as u64,
+        warning: unused(kind, &log),
         durable_events: log.records.len() as u64,
         persisted: report.persisted,
         coalesced: report.coalesced,

@@ -34,7 +34,7 @@ pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, 
         ));
     }
     let x = &args.external;
-    if x.recover.is_some() || x.image.is_some() {
+    if x.recovery.recover.is_some() || x.image.is_some() {
         let hint = "a program of fencepost brings its own recovery; leave PROGRAM out to explore a recorded log";
         return Err(BadInput::new("--recover and --image belong to recorded logs")
             .hint(hint)

@@ -7,9 +7,11 @@ use crate::external_args::RecordArgs;
 use crate::layout::wrapped;
 use crate::output::Out;
 use crate::witness;
-use fencepost_external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun};
-use fencepost_external::{RecordRequest, Recorded, crash_log, record as lab_record, replay_image, run_log};
+use fencepost_external::{CheckRequest, LoggedCheck, ReadsBy};
+use fencepost_external::{ExternalCrash, ExternalRequest, ExternalWitness, LogRequest, LoggedRun, Target};
+use fencepost_external::{RecordRequest, Recorded, crash_logs, record as lab_record, replay_image, run_log};
 use fencepost_run::replay_key::contract_of_words;
+use fencepost_run::request::Request;
 use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,14 +26,30 @@ fn log_file(log: Option<&String>) -> Result<PathBuf, BadInput> {
 pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
     let x = &args.external;
     let log = log_file(args.common.log.as_ref())?;
-    let Some(contract) = &args.contract else {
-        let hint = "a recorded log has no design of its own; for x86 with flushes and fences: --contract px86";
-        return Err(BadInput::new("name the contract: --contract C").hint(hint).into());
+    let of_words = |name: &str| contract_of_words(name, args.line_order.map(Into::into), args.grain.into());
+    let target = match (&args.contract, &args.design) {
+        (Some(contract), _) => Target::Contract(of_words(contract)?),
+        (None, Some(design)) => Target::Design {
+            request: Request {
+                log: None,
+                ..args.common.request("cq", design, args.ops, 0)
+            },
+            params: of_words("none")?,
+        },
+        (None, None) => {
+            let hint = "a recorded log has no design of its own; for x86 with flushes and fences: --contract px86; \
+                        for any other: -d DESIGN";
+            return Err(
+                BadInput::new("name the contract, or a design: --contract C or -d DESIGN")
+                    .hint(hint)
+                    .into(),
+            );
+        }
     };
-    let found = crash_log(&ExternalRequest {
+    let found = crash_logs(&ExternalRequest {
         log,
         image: x.image.clone(),
-        contract: contract_of_words(contract, args.line_order.map(Into::into), args.grain.into())?,
+        target,
         recover: x.recover()?,
         budget: args.budget.parse().map_err(|e| BadInput::new(format!("{e}")))?,
         jobs: jobs(x.jobs),
@@ -49,9 +67,16 @@ fn text(c: &ExternalCrash) -> String {
     let total = c
         .states_total
         .map_or_else(|| "an unknown number of".into(), |n| n.to_string());
-    let mut t = format!(
+    let mut t: String = c.warnings.iter().map(|w| format!("warning: {w}\n")).collect();
+    let on = c
+        .design
+        .as_ref()
+        .map(|d| format!(" translated for {d}"))
+        .unwrap_or_default();
+    let _ = write!(
+        t,
         "{}: {} of {total} crash states covered{}\n\
-         {}, contract {}, {} threads, {} stores, images of {} bytes, {} crash points\n\
+         {}{on}, contract {}, {} threads, {} stores, images of {} bytes, {} crash points\n\
          {} runs of `{}` in {:.2} s ({:.0} a second), {} states merged, {} verdicts kept from before\n",
         c.verdict,
         c.states_covered,
@@ -69,6 +94,20 @@ fn text(c: &ExternalCrash) -> String {
         c.merged,
         c.kept
     );
+    if c.executions > 1 {
+        let _ = writeln!(t, "{} executions", c.executions);
+    }
+    if c.threads > 1 && c.verdict == fencepost_run::verdict::Verdict::Clean {
+        let _ = writeln!(
+            t,
+            "clean of {}; other interleavings of the threads were not recorded",
+            if c.executions > 1 {
+                "these executions"
+            } else {
+                "this execution"
+            }
+        );
+    }
     let _ = match c.reads.as_str() {
         "unknown" => Ok(()),
         how => writeln!(
@@ -132,22 +171,37 @@ pub fn replay(id: &str, file: Option<&Path>, out: &Out) -> Result<u8, LabError> 
     Ok(if r.why.is_some() { VIOLATION } else { CLEAN })
 }
 
+/// Crash points of a log's run that are examined unless --points says otherwise: each is a run of the recovery command.
+const LOGGED_POINTS: u64 = 1_000;
+
 /// Runs a recorded log on a design.
 pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
+    let check = match (args.check, &args.recovery.recover) {
+        (false, None) => None,
+        (false, Some(_)) => return Err(BadInput::new("--recover belongs to --check").into()),
+        (true, _) => Some(CheckRequest {
+            recover: args.recovery.recover(ReadsBy::Nobody)?,
+            points: args.points.unwrap_or(LOGGED_POINTS),
+        }),
+    };
     let found = run_log(&LogRequest {
+        check,
         log: log_file(args.common.log.as_ref())?,
         image: args.image.clone(),
-        request: fencepost_run::request::Request {
+        request: Request {
             log: None,
             ..args.common.request("cq", &args.design, args.work.ops, 0)
         },
     })?;
     out.document(&found, || wrapped(&run_text(&found)))?;
-    Ok(CLEAN)
+    let violated = found.check.as_ref().is_some_and(LoggedCheck::violated);
+    Ok(if violated { VIOLATION } else { CLEAN })
 }
 
 fn run_text(r: &LoggedRun) -> String {
-    let mut t = format!(
+    let mut t: String = r.warnings.iter().map(|w| format!("warning: {w}\n")).collect();
+    let _ = write!(
+        t,
         "{} on {} ({}, {}), {} threads: {} ps, {} instructions, {} operations\n\
          persistent memory: {} reads, {} writes, {} durable events\nbusy {} ps",
         r.log,
@@ -167,6 +221,27 @@ fn run_text(r: &LoggedRun) -> String {
         let _ = write!(t, ", {cause} {ps} ps");
     }
     let _ = writeln!(t, "\n{}", r.note);
+    if let Some(c) = &r.check {
+        let order = if c.conforms { "as" } else { "NOT as" };
+        let _ = writeln!(
+            t,
+            "crash check: {} of {} crash points, {}; their order is {order} contract `{}` allows",
+            c.points,
+            c.points_total,
+            if c.why.is_some() {
+                "one VIOLATED"
+            } else {
+                "no violation"
+            },
+            c.contract
+        );
+        if let (Some(why), Some(event), Some([begun, acked])) = (&c.why, c.event, &c.crash) {
+            let _ = writeln!(
+                t,
+                "  power fails after durable event {event}, begun {begun:?}, acknowledged {acked:?} operations: {why}"
+            );
+        }
+    }
     t
 }
 
@@ -179,14 +254,37 @@ pub fn record(args: &RecordArgs, out: &Out) -> Result<u8, LabError> {
         emulator: args.emulator.clone(),
         plugin: args.plugin.clone(),
         quantum: args.quantum,
+        region: args.roi.clone(),
+        acknowledge: args.ack_at.clone(),
+        volatile: args.memory == "all",
+        schedules: args.schedules,
+        seed: args.seed,
     })?;
     out.document(&found, || wrapped(&record_text(&found)))?;
     Ok(CLEAN)
 }
 
 fn record_text(r: &Recorded) -> String {
-    format!(
-        "{}: {} events, {} with file and line, in {:.2} s ({:.0} ns an event with the emulator); the program ended with {}\n",
-        r.log, r.events, r.named, r.seconds, r.ns_per_event, r.status
-    )
+    let mut t = format!(
+        "{}: {} events of {} threads, {} with file and line, in {:.2} s ({:.0} ns an event with the emulator); the program ended with {}\n",
+        r.log, r.events, r.threads, r.named, r.seconds, r.ns_per_event, r.status
+    );
+    if r.executions > 1 {
+        let _ = writeln!(t, "{} executions that differ, one log each", r.executions);
+    }
+    if r.programs.len() > 1 {
+        let each: Vec<String> = r.programs.iter().map(|(p, n)| format!("{p} ({n} events)")).collect();
+        let _ = writeln!(t, "programs: {}", each.join(", "));
+    }
+    if !r.left_out.is_empty() {
+        let _ = writeln!(t, "left out, as --pm does not name them: {}", r.left_out.join(", "));
+    }
+    if !r.missing_calls.is_empty() {
+        let calls = r.missing_calls.join(", ");
+        let _ = writeln!(
+            t,
+            "the emulator does not have these system calls, and the program was told so: {calls}"
+        );
+    }
+    t
 }

@@ -16,10 +16,13 @@ pub fn judge(args: &JudgeArgs, out: &Out) -> Result<u8, LabError> {
 }
 
 fn text(j: &Judged) -> String {
-    let head = format!(
+    let mut head = format!(
         "{}: {}, contract {}, {} stores, {} durable events\n",
         j.verdict, j.file, j.contract, j.stores, j.durable_events
     );
+    if let Some(warning) = &j.warning {
+        head += &format!("warning: {warning}\n");
+    }
     match &j.why {
         Some(why) => format!("{head}{why}\n"),
         None => format!(

@@ -1,7 +1,9 @@
 //! Programs in other languages: recorded, explored, recovered. What needs a tool that is not there skips, and says so.
 
+mod designs;
 mod page;
 mod reads;
+mod recording;
 mod servers;
 
 use super::common::{code, fencepost, replay_all};

@@ -6,7 +6,7 @@
 //! real ones did.
 
 use fencepost_contract::recorded::RecordedLog;
-use fencepost_kernel::{Addr, At, Dialect, Fence, HartId, Logging, Mem, Outcome, Rmw, Site, StoreId, TraceKind, Val};
+use fencepost_kernel::{Addr, At, Dialect, HartId, Logging, Mem, Outcome, QueueId, Rmw, Site, StoreId, TraceKind, Val};
 use fencepost_machine::ThreadBody;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -25,26 +25,18 @@ enum Step {
     Atomic(Addr, Option<u64>, Option<u32>),
     /// A load that another thread's store must follow.
     ReadBefore(Addr, u32),
-    Flush(Addr),
-    Fence,
     Work(u32),
-    Begin(u32),
-    End(u32),
-    Ack,
-}
-
-/// Whether the log marks operations.
-pub(super) fn has_operations(log: &RecordedLog) -> bool {
-    log.trace.events.iter().any(|e| matches!(e.kind, TraceKind::OpBegin(_)))
+    /// Anything else, as it is.
+    Other(TraceKind),
 }
 
 /// Instructions of each compute site: the powers of two, of which any number is made.
-pub(super) fn sites() -> Rc<[u32]> {
+pub(crate) fn sites() -> Rc<[u32]> {
     (0..32).map(|bit| 1u32 << bit).collect()
 }
 
 /// One body a thread.
-pub(super) fn bodies(log: &RecordedLog, dialect: Dialect) -> Vec<ThreadBody> {
+pub(crate) fn bodies(log: &RecordedLog, dialect: Dialect) -> Vec<ThreadBody> {
     let done: Rc<[Cell<bool>]> = vec![Cell::new(false); log.trace.events.len()].into();
     let steps = steps(log).into_iter();
     let body = |steps: Vec<Step>| {
@@ -93,14 +85,8 @@ fn steps(log: &RecordedLog) -> Vec<Vec<Step>> {
                 None => Step::Load(addr),
             }),
             TraceKind::Rmw { addr, store, .. } => mine.push(Step::Atomic(addr, store.map(value), number)),
-            TraceKind::Flush { line, .. } => mine.push(Step::Flush(line.base())),
-            TraceKind::Fence(Fence::Pcommit) => {}
-            TraceKind::Fence(_) => mine.push(Step::Fence),
-            TraceKind::OpBegin(k) => mine.push(Step::Begin(k)),
-            TraceKind::OpEnd(k) => mine.push(Step::End(k)),
-            TraceKind::Ack(_) => mine.push(Step::Ack),
-            // The log's own hardware transactions and durable events belong to the machine it was recorded on.
-            _ => {}
+            TraceKind::Accepted { .. } | TraceKind::Durable { .. } => {}
+            other => mine.push(Step::Other(other)),
         }
     }
     for w in work {
@@ -159,37 +145,51 @@ struct Replay {
     dialect: Dialect,
 }
 
+/// Queues of the machine, by those of the log.
+type Queues = FxHashMap<QueueId, QueueId>;
+
 impl Replay {
     fn run<M: Mem>(&self, m: &mut M) {
-        let (mut next, mut begins) = (0, FxHashMap::default());
-        let hardware = self.dialect.logging == Logging::Hardware;
+        let (mut next, mut begins, mut queues) = (0, FxHashMap::default(), Queues::default());
         while let Some(step) = self.steps.get(next) {
             next += 1;
             match *step {
-                Step::Begin(op) => {
+                Step::Other(TraceKind::OpBegin(op)) => {
                     begins.insert(op, next - 1);
                     m.op_begin(op);
-                    if hardware && let Err(rollback) = m.tx_begin() {
+                }
+                Step::Other(TraceKind::TxBegin(_)) => {
+                    if let Err(rollback) = m.tx_begin() {
                         // The hardware undid this thread's newest transactions: it starts again from there.
                         next = begins.get(&rollback.op).copied().unwrap_or(next - 1);
                     }
                 }
-                Step::End(op) => {
-                    if hardware {
-                        m.tx_commit();
-                    }
-                    m.op_end(op, Outcome::default());
-                }
-                Step::Ack => self.durable(m),
-                other => self.access(m, other),
+                Step::Other(kind) => Self::other(m, kind, &mut queues),
+                access => self.access(m, access),
             }
         }
-        self.durable(m);
-    }
-    fn durable<M: Mem>(&self, m: &mut M) {
         self.dialect.durable.iter().for_each(|f| m.fence(*f));
         if self.dialect.logging == Logging::Hardware {
             m.tx_flush();
+        }
+    }
+    fn other<M: Mem>(m: &mut M, kind: TraceKind, queues: &mut Queues) {
+        match kind {
+            TraceKind::Flush { line, kind } => m.flush(At::new(line.base()), kind),
+            TraceKind::Fence(fence) => m.fence(fence),
+            TraceKind::TxCommit(_) => m.tx_commit(),
+            TraceKind::TxAbort(_) => m.tx_abort(),
+            TraceKind::TxFlush => m.tx_flush(),
+            TraceKind::OpEnd(op) => m.op_end(op, Outcome::default()),
+            TraceKind::Ack(op) => m.ack(op),
+            TraceKind::Bind { base, len, queue } => {
+                let bound = m.bind(base, len);
+                queues.insert(queue, bound);
+            }
+            TraceKind::Release { base, len } => m.release(base, len),
+            // What nothing was bound to holds nothing.
+            TraceKind::CommitQueue(queue) => m.commit_queue(queues.get(&queue).copied().unwrap_or(QueueId::DEFAULT)),
+            _ => {}
         }
     }
     fn access<M: Mem>(&self, m: &mut M, step: Step) {
@@ -222,16 +222,10 @@ impl Replay {
                 };
                 self.note(number);
             }
-            Step::Flush(at) => {
-                if let Some(kind) = self.dialect.flush {
-                    m.flush(At::new(at), kind);
-                }
-            }
-            Step::Fence => self.dialect.order.iter().for_each(|f| m.fence(*f)),
             Step::Work(n) => (0..32)
                 .filter(|bit| n >> bit & 1 == 1)
                 .for_each(|bit| m.compute(Site(bit))),
-            Step::Begin(_) | Step::End(_) | Step::Ack => {}
+            Step::Other(_) => {}
         }
     }
     fn note(&self, number: Option<u32>) {

@@ -1,0 +1,142 @@
+//! The crash check of a log's run on a design: what is durable at its crash points, given to the user's recovery.
+
+use crate::log::Loaded;
+use crate::recovery::command::Recover;
+use crate::recovery::deadline::Deadlines;
+use crate::recovery::runner::Runner;
+use crate::recovery::scratch::Scratch;
+use fencepost_contract::{Contract, Demands, conform};
+use fencepost_kernel::{Addr, CrashPoint, Image, TraceKind};
+use fencepost_machine::RunReport;
+use fencepost_machine::seam::{Design, Recovery};
+use fencepost_run::LabError;
+use fencepost_run::config::Resolved;
+use fencepost_run::simulate::{build_design, contract_of};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How a run is checked.
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    /// Recovery and audit.
+    pub recover: Recover,
+    /// Crash points to examine at most, evenly spread.
+    pub points: u64,
+}
+
+/// What recovery says of a run's crash points.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoggedCheck {
+    /// The design's contract.
+    pub contract: String,
+    /// Whether the order in which stores became durable is one that it allows.
+    pub conforms: bool,
+    /// Crash points examined.
+    pub points: u64,
+    /// Crash points of the run: before each durable event, and at the end.
+    pub points_total: u64,
+    /// Why recovery does not survive one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Durable events before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<u64>,
+    /// Operations begun and acknowledged there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crash: Option<[Vec<u32>; 2]>,
+}
+impl LoggedCheck {
+    /// Whether the run is not crash-consistent, or the machine broke its contract.
+    pub fn violated(&self) -> bool {
+        self.why.is_some() || !self.conforms
+    }
+}
+
+/// Checks a recorded run, until a crash point is not survived.
+pub(crate) fn check(
+    request: &CheckRequest,
+    resolved: &Resolved,
+    loaded: &Loaded,
+    report: &RunReport,
+) -> Result<LoggedCheck, LabError> {
+    let trace = report.trace.as_ref();
+    let trace = trace.ok_or_else(|| LabError::Internal("a check needs a recorded run".into()))?;
+    let contract = contract_of(resolved)?;
+    let order = conform(
+        trace,
+        report.log.records(),
+        &Contract::from(contract),
+        Demands::default(),
+    );
+    let records = report.log.records();
+    let total = records.len() as u64 + 1;
+    let design = build_design(resolved)?;
+    let (scratch, watch) = (Scratch::new()?, Deadlines::start());
+    let mut runner = Runner::new(&request.recover, scratch.path(), 0, &loaded.base, &watch.0);
+    let mut found = LoggedCheck {
+        contract: contract.name().into(),
+        conforms: order.is_ok(),
+        points: 0,
+        points_total: total,
+        why: None,
+        event: None,
+        crash: None,
+    };
+    let chosen = |n: u64| total <= request.points || n * request.points / total != (n + 1) * request.points / total;
+    let threads = trace.threads as usize;
+    let mut point = CrashPoint {
+        begun: vec![0; threads],
+        acked: vec![0; threads],
+    };
+    let (mut media, mut done) = (report.initial.clone(), 0u64);
+    let end = std::iter::once(None);
+    for event in trace.events.iter().map(Some).chain(end) {
+        let record = match event.map(|e| (e.kind, e.thread)) {
+            Some((TraceKind::OpBegin(k), Some(t))) => {
+                point.begun[t.index()] = k + 1;
+                continue;
+            }
+            Some((TraceKind::Ack(k), Some(t))) => {
+                point.acked[t.index()] = k + 1;
+                continue;
+            }
+            Some((TraceKind::Durable { index }, _)) => records.get(index as usize),
+            Some(_) => continue,
+            None => None,
+        };
+        if chosen(done) {
+            found.points += 1;
+            let words = recovered(&media, &*design, &report.initial);
+            if let Some(why) = runner.run_state(&words, &point)?.failed {
+                found.why = Some(why);
+                found.event = Some(done);
+                found.crash = Some([point.begun.clone(), point.acked.clone()]);
+                break;
+            }
+        }
+        done += 1;
+        if let Some(record) = record {
+            media.set_line(record.line, &record.data);
+        }
+    }
+    Ok(found)
+}
+
+/// The words in which memory differs from the initial one, once the hardware has recovered.
+fn recovered(media: &Image, design: &dyn Design, initial: &Image) -> Vec<(u64, u64)> {
+    let mut image = media.clone();
+    design.recover(&mut Recovery::new(&mut image));
+    let mut words = BTreeMap::new();
+    for line in image.pm_lines().chain(initial.pm_lines()) {
+        let (now, before) = (image.line_words(line), initial.line_words(line));
+        for (i, (value, _)) in now
+            .iter()
+            .zip(before)
+            .enumerate()
+            .filter(|(_, (now, before))| **now != *before)
+        {
+            words.insert(line.base().0 - Addr::pm(0).0 + i as u64 * 8, *value);
+        }
+    }
+    words.into_iter().collect()
+}

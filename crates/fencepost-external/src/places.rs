@@ -1,0 +1,174 @@
+//! Names of places: lines of the user's program, and what they called.
+
+use crate::recording::Process;
+use addr2line::Loader;
+use object::{Object, ObjectSegment};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Names places of a recording.
+#[derive(Default)]
+pub(crate) struct Places {
+    modules: HashMap<PathBuf, Option<Module>>,
+    known: HashMap<(usize, String), (String, bool)>,
+}
+struct Module {
+    loader: Loader,
+    /// Segments in the file: offset, length, address.
+    segments: Vec<(u64, u64, u64)>,
+}
+/// A place in a program.
+struct Frame {
+    /// `append.c:9`, where that is known.
+    line: Option<String>,
+    function: Option<String>,
+    /// `libc.so.6+0x1234`.
+    raw: String,
+    /// Of the user's own program.
+    own: bool,
+    /// Of a header of the system, within the user's own program.
+    header: bool,
+}
+
+impl Places {
+    /// The name of a place, given by its frames; and whether a line is known.
+    pub(crate) fn name(&mut self, number: usize, process: &Process, place: &str) -> (String, bool) {
+        let key = (number, place.to_owned());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let name = self.find(process, place);
+        self.known.insert(key, name.clone());
+        name
+    }
+    /// The first frame of the user's own code tells; what it called comes second.
+    fn find(&mut self, process: &Process, place: &str) -> (String, bool) {
+        let mut frames = Vec::new();
+        for part in place.split('<') {
+            frames.extend(self.frames(process, part));
+        }
+        let Some(first) = frames.first() else {
+            return (place.to_owned(), false);
+        };
+        let shown = |f: &Frame| f.line.clone().unwrap_or_else(|| f.raw.clone());
+        match frames.iter().position(|f| f.own) {
+            None | Some(0) => (shown(first), first.line.is_some()),
+            Some(at) if frames[..at].iter().all(|f| f.header) => (shown(&frames[at]), frames[at].line.is_some()),
+            Some(at) => {
+                let called = &frames[at - 1];
+                let through = called.function.clone().unwrap_or_else(|| shown(called));
+                (
+                    format!("{} through {through}", shown(&frames[at])),
+                    frames[at].line.is_some(),
+                )
+            }
+        }
+    }
+    /// The frames at one address, those of inlined functions first.
+    fn frames(&mut self, process: &Process, part: &str) -> Vec<Frame> {
+        let found = part.split_once('+').and_then(|(module, offset)| {
+            let path = process.modules.get(module)?;
+            Some((path, crate::recording::hexadecimal(offset)?))
+        });
+        let Some((path, offset)) = found else {
+            return vec![Frame {
+                line: None,
+                function: None,
+                raw: part.to_owned(),
+                own: false,
+                header: false,
+            }];
+        };
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let raw = format!("{file}+{offset:#x}");
+        let own = is_own(path, &process.program);
+        let module = self.modules.entry(path.clone()).or_insert_with(|| Module::load(path));
+        let Some((module, at)) = module.as_ref().and_then(|m| Some((m, m.address(offset)?))) else {
+            return vec![Frame {
+                line: None,
+                function: None,
+                raw,
+                own,
+                header: false,
+            }];
+        };
+        let mut frames = Vec::new();
+        if let Ok(mut inlined) = module.loader.find_frames(at) {
+            while let Ok(Some(frame)) = inlined.next() {
+                let function = frame.function.and_then(|f| f.demangle().map(|n| n.into_owned()).ok());
+                let location = frame
+                    .location
+                    .and_then(|l| Some((l.file?.to_owned(), l.line.filter(|n| *n > 0)?)));
+                let system = location.as_ref().is_some_and(|(file, _)| is_system(Path::new(file)));
+                let runtime = function.as_deref().is_some_and(is_runtime);
+                frames.push(Frame {
+                    line: location.map(|(file, line)| format!("{}:{line}", file.rsplit('/').next().unwrap_or(&file))),
+                    function,
+                    raw: raw.clone(),
+                    own: own && !system && !runtime,
+                    header: own && system,
+                });
+            }
+        }
+        if frames.is_empty() {
+            let function = module.loader.find_symbol(at).map(str::to_owned);
+            frames.push(Frame {
+                line: None,
+                function,
+                raw,
+                own,
+                header: false,
+            });
+        }
+        frames
+    }
+}
+
+impl Module {
+    fn load(path: &Path) -> Option<Module> {
+        let bytes = std::fs::read(path).ok()?;
+        let file = object::File::parse(&*bytes).ok()?;
+        let segments = file
+            .segments()
+            .map(|s| (s.file_range().0, s.file_range().1, s.address()));
+        let segments = segments.collect();
+        let loader = Loader::new(path).ok()?;
+        Some(Module { loader, segments })
+    }
+    /// The address for which the file was linked.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let holds = |s: &&(u64, u64, u64)| offset.wrapping_sub(s.0) < s.1;
+        self.segments.iter().find(holds).map(|s| s.2 + (offset - s.0))
+    }
+}
+
+/// Whether a file with code is the user's: the program, unless it is one of the system that runs another's text, or a library
+/// that does not belong to the system.
+fn is_own(path: &Path, program: &Path) -> bool {
+    path == program || program.canonicalize().is_ok_and(|p| p == path) || !is_system(path)
+}
+fn is_system(path: &Path) -> bool {
+    let folders = [
+        "/usr/include",
+        "/usr/lib",
+        "/usr/lib64",
+        "/lib",
+        "/lib64",
+        "/usr/local/lib",
+        "/usr/local/go/src",
+    ];
+    folders.iter().any(|f| path.starts_with(f))
+}
+/// Functions of Go's run-time system and of its packages for system calls.
+fn is_runtime(function: &str) -> bool {
+    let packages = [
+        "runtime.",
+        "runtime/",
+        "syscall.",
+        "internal/",
+        "golang.org/x/sys/",
+        "sync.",
+        "sync/",
+    ];
+    packages.iter().any(|p| function.starts_with(p))
+}

@@ -1,0 +1,194 @@
+//! The log of a recording: files side by side in persistent memory, lines in order; and whether it makes the files.
+
+use crate::recording::{Noted, Recording, address, hexadecimal};
+use fencepost_run::{BadInput, LabError};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// Files begin on pages.
+const PAGE: u64 = 4096;
+
+/// Where each file lies in persistent memory.
+pub(crate) struct Layout {
+    /// By number: first offset.
+    bases: BTreeMap<usize, u64>,
+}
+
+impl Layout {
+    /// The files that were touched, in the order in which they were named.
+    pub(crate) fn of(recording: &Recording) -> Layout {
+        let mut ends: BTreeMap<usize, u64> = recording.lengths.clone();
+        let stored = recording
+            .events
+            .iter()
+            .filter_map(|e| e.what.split(' ').nth(1).and_then(address));
+        // A mapping shows whole pages of a file that ends within one.
+        for (file, offset) in stored {
+            let end = ends.entry(file).or_default();
+            *end = (*end).max(offset + 8);
+        }
+        let (mut bases, mut next) = (BTreeMap::new(), 0);
+        for (file, end) in ends {
+            bases.insert(file, next);
+            next += end.next_multiple_of(PAGE);
+        }
+        Layout { bases }
+    }
+    fn place(&self, file: usize, offset: u64) -> u64 {
+        self.bases.get(&file).copied().unwrap_or(0) + offset
+    }
+    /// The declarations of a log: files by their names, and what they held.
+    pub(crate) fn head(&self, recording: &Recording, files: &[PathBuf]) -> String {
+        let mut text = String::new();
+        for (file, base) in &self.bases {
+            let name = files.get(*file).and_then(|f| f.file_name()).unwrap_or_default();
+            let length = recording.lengths.get(file).copied().unwrap_or(0);
+            let _ = writeln!(text, "file {base:#x} {length} {}", name.to_string_lossy());
+        }
+        for (file, offset, value) in &recording.initial {
+            let _ = writeln!(text, "initial pm+{:#x} {value:#x}", self.place(*file, *offset));
+        }
+        text
+    }
+    /// An event as the log has it.
+    pub(crate) fn event(&self, event: &Noted) -> String {
+        let mut words = event.what.splitn(3, ' ');
+        let (kind, at, rest) = (words.next().unwrap_or_default(), words.next(), words.next());
+        let at = at.map(|at| match address(at) {
+            Some((file, offset)) => format!(" pm+{:#x}", self.place(file, offset)),
+            None => format!(" {at}"),
+        });
+        let rest = rest.map(|r| format!(" {r}")).unwrap_or_default();
+        format!("{kind}{}{rest}", at.unwrap_or_default())
+    }
+}
+
+/// Whether what was recorded makes the files that are there now, byte for byte.
+///
+/// # Errors
+/// The first place where it does not, in words.
+pub(crate) fn compare(recording: &Recording, files: &[PathBuf]) -> Result<(), LabError> {
+    let mut memory: HashMap<(usize, u64), u64> = HashMap::new();
+    memory.extend(recording.initial.iter().map(|(f, o, v)| ((*f, *o), *v)));
+    for event in &recording.events {
+        apply(&mut memory, &event.what);
+    }
+    for (file, path) in files
+        .iter()
+        .enumerate()
+        .filter(|f| recording.lengths.contains_key(&f.0))
+    {
+        if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) {
+            continue;
+        }
+        let failed = |e| LabError::file("read", path, e);
+        let mut input = std::fs::File::open(path).map_err(failed)?;
+        let (mut at, mut page) = (0u64, vec![0; 1 << 16]);
+        loop {
+            let mut filled = 0;
+            while filled < page.len() {
+                match input.read(&mut page[filled..]).map_err(failed)? {
+                    0 => break,
+                    n => filled += n,
+                }
+            }
+            for (i, word) in page[..filled].chunks(8).enumerate() {
+                let offset = at + i as u64 * 8;
+                let mut bytes = memory.get(&(file, offset)).copied().unwrap_or(0).to_le_bytes();
+                bytes[word.len()..].fill(0);
+                if bytes[..word.len()] != *word {
+                    return Err(differs(path, offset, word, &bytes).into());
+                }
+            }
+            at += filled as u64;
+            if filled < page.len() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+fn differs(path: &std::path::Path, offset: u64, found: &[u8], wanted: &[u8]) -> BadInput {
+    let text = format!(
+        "{}: at offset {offset:#x} the file holds {found:02x?} and the recorded stores make {wanted:02x?}",
+        path.display()
+    );
+    BadInput::new(text)
+        .hint("something wrote to it that was not recorded, such as another program; nothing was written")
+}
+fn apply(memory: &mut HashMap<(usize, u64), u64>, what: &str) {
+    let mut words = what.split(' ');
+    let (Some("store" | "nt" | "rmw"), Some((file, offset)), Some(value)) = (
+        words.next(),
+        words.next().and_then(address),
+        words.next().and_then(hexadecimal),
+    ) else {
+        return;
+    };
+    let bytes = words
+        .next()
+        .and_then(|w| w.strip_prefix('w')?.parse::<u32>().ok())
+        .unwrap_or(8);
+    let word = memory.entry((file, offset / 8 * 8)).or_default();
+    let shift = offset % 8 * 8;
+    let mask = if bytes == 8 {
+        u64::MAX
+    } else {
+        ((1u64 << (bytes * 8)) - 1) << shift
+    };
+    *word = *word & !mask | value << shift & mask;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recording(events: &[&str]) -> Recording {
+        let noted = |(i, what): (usize, &&str)| Noted {
+            number: i as u64,
+            thread: 0,
+            work: 0,
+            what: (*what).to_owned(),
+            process: 0,
+            place: "?".into(),
+        };
+        Recording {
+            events: events.iter().enumerate().map(noted).collect(),
+            lengths: [(0, 100), (1, 16)].into(),
+            initial: vec![(0, 0, 0x1111)],
+            ..Recording::default()
+        }
+    }
+    #[test]
+    fn files_lie_side_by_side() {
+        let recording = recording(&["store f0+0x2000 1", "clwb f1+0x0", "sfence", "rmw 0x1000 5"]);
+        let layout = Layout::of(&recording);
+        let lines: Vec<String> = recording.events.iter().map(|e| layout.event(e)).collect();
+        assert_eq!(lines, ["store pm+0x2000 1", "clwb pm+0x3000", "sfence", "rmw 0x1000 5"]);
+        let head = layout.head(&recording, &["/a/pool".into(), "/a/side".into()]);
+        assert_eq!(head, "file 0x0 100 pool\nfile 0x3000 16 side\ninitial pm+0x0 0x1111\n");
+    }
+    #[test]
+    fn a_byte_that_was_not_recorded_is_found() {
+        let folder = std::env::temp_dir().join(format!("fencepost-relocate-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let files = [folder.join("a"), folder.join("b")];
+        let recording = recording(&["store f0+0x9 0x7 w1", "rmw f1+0x8 0x5"]);
+        let mut first = vec![0u8; 100];
+        (first[0], first[1], first[9]) = (0x11, 0x11, 7);
+        let mut second = vec![0u8; 16];
+        second[8] = 5;
+        std::fs::write(&files[0], &first).unwrap();
+        std::fs::write(&files[1], &second).unwrap();
+        assert!(compare(&recording, &files).is_ok());
+        for at in [0, 50, 99] {
+            let mut other = first.clone();
+            other[at] ^= 1;
+            std::fs::write(&files[0], other).unwrap();
+            assert!(compare(&recording, &files).is_err(), "{at}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,86 @@
+//! One log, or the logs of several executions of one program in a folder.
+
+use crate::search::found::ExternalCrash;
+use crate::search::request::ExternalRequest;
+use crate::search::states::crash_log;
+use fencepost_contract::explore::Budget;
+use fencepost_run::verdict::Verdict;
+use fencepost_run::{BadInput, LabError};
+use std::path::PathBuf;
+
+/// Runs the user's recovery on every crash image that the target allows of a log; of a folder, of all logs in it until one is
+/// violated. A budget is for all of them, and kept verdicts lie in a folder for each.
+///
+/// # Errors
+/// As for each of them; a folder without logs.
+pub fn crash_logs(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
+    if !request.log.is_dir() {
+        return crash_log(request);
+    }
+    let entries = std::fs::read_dir(&request.log).map_err(|e| LabError::file("read", &request.log, e))?;
+    let logs = entries.flatten().map(|e| e.path());
+    let mut logs: Vec<PathBuf> = logs.filter(|p| p.extension().is_some_and(|e| e == "log")).collect();
+    logs.sort_by_key(|p| (p.as_os_str().len(), p.clone()));
+    let mut all: Option<ExternalCrash> = None;
+    for log in &logs {
+        let output = request
+            .output
+            .as_ref()
+            .map(|o| o.join(log.file_stem().unwrap_or_default()));
+        let found = crash_log(&ExternalRequest {
+            log: log.clone(),
+            output,
+            budget: share(request.budget, logs.len() as u32),
+            ..request.clone()
+        })?;
+        let sum = match all {
+            None => found,
+            Some(before) => add(before, found),
+        };
+        if sum.violated() {
+            return Ok(sum);
+        }
+        all = Some(sum);
+    }
+    let mut sum = all.ok_or_else(|| BadInput::new(format!("{}: no logs are in this folder", request.log.display())))?;
+    sum.program = request.log.display().to_string();
+    Ok(sum)
+}
+
+/// What each of `n` searches may cost.
+fn share(budget: Budget, n: u32) -> Budget {
+    match budget {
+        Budget::Unlimited => Budget::Unlimited,
+        Budget::States(states) => Budget::States((states / u64::from(n)).max(1)),
+        Budget::Time(time) => Budget::Time(time / n),
+    }
+}
+/// Two searches as one.
+fn add(before: ExternalCrash, found: ExternalCrash) -> ExternalCrash {
+    let seconds = before.seconds + found.seconds;
+    let recoveries = before.recoveries + found.recoveries;
+    let total = before.states_total.zip(found.states_total);
+    let verdict = match (found.violated(), before.verdict == Verdict::Bounded) {
+        (false, true) => before.verdict,
+        _ => found.verdict,
+    };
+    ExternalCrash {
+        executions: before.executions + found.executions,
+        threads: before.threads.max(found.threads),
+        stores: before.stores + found.stores,
+        crash_points: before.crash_points + found.crash_points,
+        recoveries,
+        kept: before.kept + found.kept,
+        merged: before.merged.saturating_add(found.merged),
+        states_covered: before.states_covered.saturating_add(found.states_covered),
+        states_total: total.and_then(|(a, b)| a.checked_add(b)),
+        complete: before.complete && found.complete,
+        stores_deviating: before.stores_deviating.into_iter().chain(found.stores_deviating).min(),
+        verdict,
+        reads_unknown: before.reads_unknown + found.reads_unknown,
+        reads_unknown_why: before.reads_unknown_why.or_else(|| found.reads_unknown_why.clone()),
+        seconds,
+        images_per_s: recoveries as f64 / seconds.max(1e-9),
+        ..found
+    }
+}

@@ -1,0 +1,391 @@
+//! What the system calls of a recorded program do to its persistent files.
+//!
+//! What is followed becomes events; anything else that reaches a persistent file ends the recording.
+
+use crate::executed;
+use crate::files::{Content, descriptor, position, store};
+use crate::guest::{self, value};
+use crate::recorder::{KEPT, Recorder};
+use crate::threads;
+use fencepost_native::record::{Effect, Event, Mapping, Schedule, View, call_name, effect, pieces};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A system call under way.
+#[derive(Default)]
+pub struct Pending {
+    arguments: [u64; 6],
+    /// Whether the turn was kept: nobody else changes the files meanwhile.
+    kept: bool,
+    /// Ranges that may change, and what they held: file, from, to.
+    before: Vec<(usize, u64, u64, Content)>,
+    /// Whether what is written is durable when the call returns.
+    durable: bool,
+}
+
+thread_local! {
+    static PENDING: RefCell<Pending> = RefCell::default();
+}
+
+const O_APPEND: u64 = 0o2000;
+/// `O_DSYNC`, which is a part of `O_SYNC`.
+const O_DSYNC: u64 = 0o10000;
+const O_TRUNC: u64 = 0o1000;
+const O_ACCMODE: u64 = 3;
+const ENOSYS: i64 = -38;
+const PAGE: u64 = 4096;
+
+/// Whether `clone` and the like start a process, and not a thread.
+fn forks(number: i64, [flags, ..]: [u64; 6]) -> bool {
+    const CLONE: i64 = 56;
+    const VM: u64 = 0x100;
+    // The emulator makes a `vfork` a `fork`.
+    const VFORK: u64 = 0x4000;
+    number != CLONE || flags & VM == 0 || flags & VFORK != 0
+}
+
+impl Recorder {
+    /// Before a system call: others may go on while it lasts, unless it changes a persistent file.
+    pub fn call(&self, vcpu: u32, number: i64, arguments: [u64; 6]) {
+        self.take();
+        let mut pending = Pending {
+            arguments,
+            ..Pending::default()
+        };
+        match effect(number) {
+            Effect::Maps | Effect::Unmaps | Effect::Remaps | Effect::SyncsMemory => pending.kept = true,
+            Effect::Starts => {
+                // Whoever is started waits for its first turn until the call has returned here.
+                pending.kept = true;
+                self.shared.several.store(1, Relaxed);
+            }
+            Effect::Writes { at, pieces } => self.before_write(vcpu, number, &mut pending, at, pieces),
+            Effect::Truncates | Effect::Allocates => {
+                if let Some(k) = self.files.of(arguments[0]) {
+                    self.touch(vcpu, number, k, arguments[0]);
+                    let (from, to) = self.changes(number, arguments, k);
+                    self.keep(vcpu, number, &mut pending, k, from, to);
+                }
+            }
+            Effect::TruncatesPath => {
+                for k in self.files.all_touched().collect::<Vec<_>>() {
+                    self.keep(vcpu, number, &mut pending, k, arguments[1], u64::MAX);
+                }
+            }
+            Effect::SyncsFile => pending.kept = self.files.of(arguments[0]).is_some(),
+            Effect::SyncsAll => pending.kept = true,
+            Effect::Executes => match executed::prepare(&self.options, arguments) {
+                executed::Plan::Emulated(mut command) => {
+                    self.forget(vcpu);
+                    executed::start(&mut command);
+                    self.take();
+                }
+                executed::Plan::Native => {}
+                executed::Plan::Impossible(why) => self.refuse_call(vcpu, number, &why),
+            },
+            Effect::Exits => {
+                self.ends(vcpu, threads::own());
+                self.forget(vcpu);
+            }
+            Effect::Ends => self.ends(vcpu, std::process::id()),
+            _ => {}
+        }
+        match pending.kept {
+            false => self.leave(),
+            // A fork waits until all threads of the process have stopped.
+            true => KEPT.store(effect(number) != Effect::Starts, Relaxed),
+        }
+        PENDING.with(|p| *p.borrow_mut() = pending);
+    }
+    fn before_write(&self, vcpu: u32, number: i64, pending: &mut Pending, at: bool, pieces: bool) {
+        let [fd, buffer, count, offset, _, flags] = pending.arguments;
+        let Some(k) = self.files.of(fd) else {
+            let path = std::fs::read_link(descriptor(fd)).unwrap_or_default();
+            let path = path.to_string_lossy();
+            if self.files.is_beside(&path) {
+                self.tell_once(&format!("beside written {path}\n"));
+            }
+            return;
+        };
+        self.touch(vcpu, number, k, fd);
+        let (position, open) = position(fd).unwrap_or_default();
+        // RWF_DSYNC and RWF_SYNC of `pwritev2`.
+        const SYNC_NOW: u64 = 2 | 4;
+        const PWRITEV2: i64 = 328;
+        pending.durable = open & O_DSYNC != 0 || number == PWRITEV2 && flags & SYNC_NOW != 0;
+        let from = match (open & O_APPEND != 0, at && offset != u64::MAX) {
+            (true, _) => self.files.length_now(k),
+            (false, true) => offset,
+            (false, false) => position,
+        };
+        let length = match pieces {
+            true => guest::pieces(buffer, count).iter().map(|p| p.1).sum(),
+            false => count,
+        };
+        self.keep(vcpu, number, pending, k, from, from.saturating_add(length));
+    }
+    /// The range of a file whose content `ftruncate` or `fallocate` may change.
+    fn changes(&self, number: i64, [_, length, from, count, ..]: [u64; 6], k: usize) -> (u64, u64) {
+        match effect(number) {
+            Effect::Truncates => (length, u64::MAX),
+            _ => {
+                // FALLOC_FL_PUNCH_HOLE and FALLOC_FL_ZERO_RANGE change their range; those that move content, all of it.
+                let (mode, end) = (length, from.saturating_add(count));
+                match mode & !1 {
+                    0 | 0x2 | 0x10 => (from, end),
+                    _ => (0, self.files.length(k)),
+                }
+            }
+        }
+    }
+    fn keep(&self, vcpu: u32, number: i64, pending: &mut Pending, k: usize, from: u64, to: u64) {
+        pending.kept = true;
+        match self.files.content(k, from, to) {
+            Ok(content) => pending.before.push((k, from, to, content)),
+            Err(why) => self.refuse_call(vcpu, number, &why),
+        }
+    }
+    /// From here on everything that happens to a file counts.
+    fn touch(&self, vcpu: u32, number: i64, k: usize, fd: u64) {
+        match self.files.touch(k, fd) {
+            Ok(lines) => self.tell(&lines),
+            Err(why) => self.refuse_call(vcpu, number, &why),
+        }
+    }
+    fn refuse_call(&self, vcpu: u32, number: i64, why: &str) {
+        let place = self.call_place(vcpu);
+        self.refuse(&call_name(number), why, &place);
+    }
+    /// The place of the system call that a thread is in.
+    fn call_place(&self, vcpu: u32) -> String {
+        self.lock().place_of_call(vcpu)
+    }
+
+    /// After a system call.
+    pub fn call_returned(&self, vcpu: u32, number: i64, result: i64) {
+        let pending = PENDING.with(|p| std::mem::take(&mut *p.borrow_mut()));
+        let effect = effect(number);
+        if effect == Effect::Starts && result == 0 && forks(number, pending.arguments) {
+            self.forked();
+            return;
+        }
+        match pending.kept {
+            false => self.vary(),
+            true => KEPT.store(false, Relaxed),
+        }
+        self.take();
+        if result == ENOSYS {
+            self.tell_once(&format!("missing {}\n", call_name(number)));
+        }
+        if !(-4096..0).contains(&result) {
+            self.succeeded(vcpu, number, effect, &pending, result as u64);
+        }
+    }
+    /// Lets others come first after a system call, now and then.
+    fn vary(&self) {
+        if let Schedule::Random(seed) = self.options.schedule
+            && self.shared.several.load(Relaxed) != 0
+        {
+            let mixed = (self.shared.events.load(Relaxed) ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            if mixed >> 62 == 0 {
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+        }
+    }
+    fn succeeded(&self, vcpu: u32, number: i64, effect: Effect, pending: &Pending, result: u64) {
+        let arguments = pending.arguments;
+        let [first, second, third, fourth, fifth, _] = arguments;
+        match effect {
+            Effect::Nothing | Effect::Executes | Effect::Exits | Effect::Ends => {}
+            Effect::Starts => self.started(vcpu, result as u32, arguments),
+            Effect::Maps => self.mapped(vcpu, number, result, arguments),
+            Effect::Unmaps => self.remap(|m| m.remove(first, second.next_multiple_of(PAGE))),
+            Effect::Remaps => self.remapped(arguments, result),
+            Effect::Attaches => self.remap(|m| m.remove(result, PAGE)),
+            Effect::SyncsMemory => self.synced_memory(vcpu, arguments),
+            Effect::SyncsFile => {
+                if let Some(k) = self.files.of(first).filter(|k| self.files.touched(*k)) {
+                    self.synced(vcpu, k);
+                }
+            }
+            Effect::SyncsAll => self
+                .files
+                .all_touched()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|k| self.synced(vcpu, k)),
+            Effect::Writes { .. } => self.written(vcpu, number, pending, Some(result)),
+            Effect::Truncates | Effect::TruncatesPath | Effect::Allocates => {
+                self.written(vcpu, number, pending, None);
+            }
+            Effect::Fills => self.filled(vcpu, &[(second, result)]),
+            Effect::FillsPieces => self.filled(vcpu, &guest::first(&guest::pieces(second, third), result)),
+            Effect::Stores | Effect::Awaits => {
+                if effect == Effect::Awaits && result != 0 {
+                    self.look(vcpu, threads::end_of(result as u32));
+                }
+                let inner = self.lock();
+                let there = arguments.iter().any(|a| inner.mappings.find(*a).is_some());
+                drop(inner);
+                let there = there || guest::message_pieces(number, second).iter().any(|p| self.is_mapped(*p));
+                if there {
+                    self.refuse_call(
+                        vcpu,
+                        number,
+                        "it stores to mapped persistent memory where that is not followed",
+                    );
+                }
+            }
+            Effect::Moves { fd } => {
+                if self.files.of(arguments[fd]).is_some() {
+                    self.refuse_call(
+                        vcpu,
+                        number,
+                        "it writes to a persistent file in a way that is not followed",
+                    );
+                }
+            }
+            Effect::Lends => {
+                if guest::pieces(second, third).iter().any(|p| self.is_mapped(*p)) {
+                    self.refuse_call(vcpu, number, "it hands on memory of a persistent file");
+                }
+            }
+            Effect::Opens => self.opened(vcpu, number, arguments, result),
+            Effect::Names => {
+                if let Some(k) = self.files.displaced() {
+                    let name = self.options.files[k].display();
+                    let why = format!("{name} is renamed, replaced or removed after it was written");
+                    self.refuse_call(vcpu, number, &why);
+                }
+            }
+            Effect::Controls => self.controlled(vcpu, number, arguments),
+            Effect::Advises => {
+                const MADV_REMOVE: u64 = 9;
+                if third == MADV_REMOVE && self.is_mapped((first, second)) {
+                    self.refuse_call(vcpu, number, "it punches a hole into a persistent file");
+                }
+            }
+            Effect::Foreign | Effect::Unknown => {
+                let _ = (fourth, fifth);
+                self.refuse_call(vcpu, number, "what it does to files and memory is not followed");
+            }
+        }
+    }
+    fn is_mapped(&self, (start, length): (u64, u64)) -> bool {
+        !self.lock().mappings.within(start, length).is_empty()
+    }
+    fn mapped(&self, vcpu: u32, number: i64, start: u64, [_, length, access, flags, fd, offset]: [u64; 6]) {
+        const ANONYMOUS: u64 = 0x20;
+        const WRITE: u64 = 2;
+        const SHARED_KINDS: u64 = 3; // MAP_SHARED is 1, MAP_PRIVATE 2, MAP_SHARED_VALIDATE 3
+        let length = length.next_multiple_of(PAGE);
+        self.lock().code.forget();
+        let shared = flags & ANONYMOUS == 0 && flags & SHARED_KINDS != 2;
+        let Some(file) = shared.then(|| self.files.of(fd)).flatten() else {
+            if shared && access & WRITE != 0 {
+                let path = std::fs::read_link(descriptor(fd)).unwrap_or_default();
+                self.tell_once(&format!("beside mapped {}\n", path.display()));
+            }
+            self.remap(|m| m.remove(start, length));
+            return;
+        };
+        self.touch(vcpu, number, file, fd);
+        if std::fs::metadata(descriptor(fd)).is_ok_and(|m| !m.is_file()) {
+            self.tell(&self.files.reaches(file, offset + length));
+        }
+        self.remap(|m| {
+            m.add(Mapping {
+                start,
+                length,
+                file,
+                offset,
+                view: View::Shared,
+            });
+        });
+    }
+    fn remapped(&self, [from, old, new, flags, ..]: [u64; 6], to: u64) {
+        const DONTUNMAP: u64 = 4;
+        let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
+        self.lock().code.forget();
+        // With an old length of 0 the mapping is there twice.
+        self.remap(|m| m.relocate((from, old), (to, new), old == 0 || flags & DONTUNMAP != 0));
+    }
+    fn synced_memory(&self, vcpu: u32, [start, length, flags, ..]: [u64; 6]) {
+        const MS_SYNC: u64 = 4;
+        if flags & MS_SYNC == 0 {
+            return;
+        }
+        let from = start / PAGE * PAGE;
+        let found = self
+            .lock()
+            .mappings
+            .pieces(from, (start - from).saturating_add(length).next_multiple_of(PAGE));
+        let place = self.call_place(vcpu);
+        for (file, offset, length) in found {
+            self.note(vcpu, &Event::Sync(file, offset, length), &place);
+        }
+    }
+    fn synced(&self, vcpu: u32, k: usize) {
+        let length = self.files.length(k).next_multiple_of(PAGE);
+        let place = self.call_place(vcpu);
+        self.note(vcpu, &Event::Sync(k, 0, length), &place);
+    }
+    /// The stores that a call has made to files, and the sync that it may contain.
+    fn written(&self, vcpu: u32, number: i64, pending: &Pending, count: Option<u64>) {
+        let place = self.call_place(vcpu);
+        for (k, from, to, before) in &pending.before {
+            let now = match self.files.content(*k, *from, *to) {
+                Ok(now) => now,
+                Err(why) => return self.refuse_call(vcpu, number, &why),
+            };
+            self.tell(&self.files.measure(*k));
+            for event in now.stores_since(before, *k) {
+                self.note(vcpu, &event, &place);
+            }
+            if let (true, Some(count)) = (pending.durable, count) {
+                self.note(vcpu, &Event::Sync(*k, *from, count), &place);
+            }
+        }
+    }
+    /// The system has stored to these pieces of memory.
+    fn filled(&self, vcpu: u32, memory: &[(u64, u64)]) {
+        for (start, length) in memory {
+            let found = self.lock().mappings.within(*start, *length);
+            for m in found {
+                let (from, to) = (m.start.max(*start), (m.start + m.length).min(start + length));
+                let place = self.call_place(vcpu);
+                for (at, bytes) in pieces(from, to - from) {
+                    let event = store(m.file, m.offset + (at - m.start), value(at, bytes), bytes);
+                    self.note(vcpu, &event, &place);
+                }
+            }
+        }
+    }
+    fn opened(&self, vcpu: u32, number: i64, arguments: [u64; 6], fd: u64) {
+        const CREAT: i64 = 85;
+        const OPEN: i64 = 2;
+        let flags = match number {
+            CREAT => O_TRUNC | 1,
+            OPEN => arguments[1],
+            _ => arguments[2],
+        };
+        let path = std::fs::read_link(descriptor(fd)).unwrap_or_default();
+        let path = path.to_string_lossy();
+        if flags & O_ACCMODE != 0 && path.starts_with("/proc/") && path.ends_with("/mem") {
+            self.refuse_call(vcpu, number, "memory that is written as a file is not followed");
+        }
+        if flags & O_TRUNC != 0 && self.files.of(fd).is_some_and(|k| self.files.touched(k)) {
+            self.refuse_call(vcpu, number, "it empties a persistent file after that was written");
+        }
+    }
+    fn controlled(&self, vcpu: u32, number: i64, [fd, request, argument, ..]: [u64; 6]) {
+        // FIGETBSZ, FS_IOC_GETFLAGS, FS_IOC_FIEMAP, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, FS_IOC_FSGETXATTR ask or set flags.
+        let asks = [2, 0x8008_6601, 0xc020_660b, 0x541b, 0x5421, 0x5451, 0x5450, 0x801c_581f];
+        if self.files.of(fd).is_some() && !asks.contains(&request) {
+            let why = format!("request {request:#x} on a persistent file is not followed");
+            self.refuse_call(vcpu, number, &why);
+        } else if self.is_mapped((argument, 1)) {
+            self.refuse_call(vcpu, number, "its argument lies in mapped persistent memory");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Recording programs that nobody rebuilt: what they do to their files is followed, or the recording ends.
+
+use super::*;
+use std::collections::BTreeMap;
+
+/// A folder with a program of these tests, compiled; `None` where a tool is missing.
+fn compiled(name: &str, programs: &[(&str, &str, &str)]) -> Option<Folder> {
+    if !(have("cc") && have("qemu")) {
+        return None;
+    }
+    let f = Folder::new(name);
+    for (program, source, flags) in programs {
+        f.write(&format!("{program}.c"), source);
+        f.must(&format!(
+            "cc -g -O1 -pthread {flags} -o {program} {program}.c 2> /dev/null"
+        ));
+    }
+    Some(f)
+}
+/// Records a command in the folder.
+fn record(f: &Folder, arguments: &str) -> Output {
+    f.sh(&format!("fencepost record --plugin {} {arguments}", plugin().display()))
+}
+/// The files that a log's stores make of what it says they held.
+fn replayed(log: &str) -> BTreeMap<String, Vec<u8>> {
+    let number = |w: &str| match w.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).expect("a number"),
+        None => w.parse().expect("a number"),
+    };
+    let mut memory = vec![0u8; 1 << 20];
+    let mut files = Vec::new();
+    for line in log.lines() {
+        let line = line.split(" @ ").next().expect("a part");
+        let words: Vec<&str> = line.split(' ').collect();
+        let (at, value, width) = match words.as_slice() {
+            ["file", offset, length, name] => {
+                files.push((*name, number(offset) as usize, number(length) as usize));
+                continue;
+            }
+            ["initial", at, value] => (at, value, 8),
+            [_, "store" | "nt" | "rmw", at, value] => (at, value, 8),
+            [_, "store" | "nt", at, value, width] => (at, value, number(&width[1..]) as usize),
+            _ => continue,
+        };
+        let Some(at) = at.strip_prefix("pm+") else { continue };
+        let at = number(at) as usize;
+        memory[at..at + width].copy_from_slice(&number(value).to_le_bytes()[..width]);
+    }
+    let content = |(name, at, length): (&str, usize, usize)| (name.to_owned(), memory[at..at + length].to_vec());
+    files.into_iter().map(content).collect()
+}
+
+#[test]
+fn everything_that_is_followed_makes_the_files_byte_for_byte() {
+    let programs = [
+        ("files", include_str!("programs/files.c"), ""),
+        ("child", include_str!("programs/child.c"), ""),
+    ];
+    let Some(f) = compiled("followed", &programs) else {
+        return;
+    };
+    let o = record(&f, "--pm one --pm two -o a.log -- sh -c './files one two'");
+    let o = if o.status.success() { o } else { panic!("{}", text(&o)) };
+    let said = text(&o);
+    assert!(said.contains("exit status: 3"), "{said}");
+    assert!(
+        said.contains("child (") && said.contains("files ("),
+        "the programs are named: {said}"
+    );
+    let log = std::fs::read_to_string(f.path("a.log")).expect("the log");
+    for (name, content) in replayed(&log) {
+        let mut file = std::fs::read(f.path(&name)).expect("the file");
+        assert!(file.len() <= content.len(), "{name}");
+        file.resize(content.len(), 0);
+        assert!(file == content, "{name} differs");
+    }
+    // fsync of the first, fdatasync of the second, msync of a page of the second, the write with O_SYNC.
+    let syncs: Vec<&str> = log.lines().filter(|l| l.contains(" sync ")).collect();
+    assert_eq!(syncs.len(), 4, "{syncs:?}");
+    for line in ["files.c:", "child.c:"] {
+        assert!(log.contains(line), "{line}");
+    }
+    let o = fencepost(&["judge", &f.path("a.log"), "--contract", "px86"]);
+    assert!(code(&o) < 2, "{}", text(&o));
+}
+
+#[test]
+fn what_is_not_followed_ends_the_recording() {
+    let Some(f) = compiled("unseen", &[("unseen", include_str!("programs/unseen.c"), "")]) else {
+        return;
+    };
+    for (how, times) in [
+        ("sendfile", 3),
+        ("copy_file_range", 1),
+        ("unlink", 1),
+        ("rename", 1),
+        ("openat", 1),
+        ("splice", 1),
+        ("newfstatat", 1),
+    ] {
+        let o = record(
+            &f,
+            &format!("--pm pool -o bad.log -- ./unseen {how}; c=$?; rm -f pool; exit $c"),
+        );
+        let said = text(&o);
+        assert_eq!(code(&o), 2, "{how}: {said}");
+        assert!(said.contains(&format!("{how} at unseen.c:")), "{how}: {said}");
+        assert!(said.contains(&format!("{times} times")), "{how}: {said}");
+        assert!(!f.0.join("bad.log").exists(), "{how}: nothing is half-written");
+    }
+    let o = record(&f, "--pm pool -o good.log -- ./unseen nothing");
+    assert_eq!(code(&o), 0, "{}", text(&o));
+    assert_eq!(
+        std::fs::read_dir(&f.0)
+            .expect("the folder")
+            .flatten()
+            .filter(|e| e.path().is_dir())
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_sync_of_the_right_file_makes_durable_and_no_other() {
+    if !(have("cc") && have("qemu")) {
+        return;
+    }
+    let f = Folder::new("synced");
+    f.write("synced.c", include_str!("programs/synced.c"));
+    f.write(
+        "audit.sh",
+        "v=$(od -An -tu8 -N8 $1/pool) m=$(od -An -tu8 -N8 $1/mark); test $m -le $v\n",
+    );
+    for (sync, status) in [(0, 1), (1, 0), (2, 0), (3, 1), (4, 1)] {
+        f.must(&format!("rm -f pool mark; cc -g -DSYNC={sync} -o synced synced.c"));
+        let o = record(&f, "--pm pool --pm mark -o s.log -- ./synced");
+        assert_eq!(code(&o), 0, "{}", text(&o));
+        let o = f.sh("fencepost crash --log s.log --contract px86 --recover 'sh audit.sh'");
+        assert_eq!(code(&o), status, "SYNC={sync}: {}", text(&o));
+    }
+    let o = record(&f, "--pm pool -o one.log -- ./synced");
+    assert!(code(&o) == 0 && !text(&o).contains("left out"), "{}", text(&o));
+    let o = record(&f, "--pm nothing -o none.log -- ./synced");
+    assert!(
+        code(&o) == 2 && text(&o).contains("nothing was recorded"),
+        "{}",
+        text(&o)
+    );
+}
+
+/// For everything that is followed: one program that is wrong only because of it, and its right twin. The right one is judged
+/// violated, or the wrong one clean, where it is not.
+#[test]
+fn each_way_to_a_file_is_judged_as_it_is() {
+    let Some(f) = compiled("ways", &[("ways", include_str!("programs/ways.c"), "")]) else {
+        return;
+    };
+    f.write(
+        "audit.py",
+        "import struct, sys\np = open(sys.argv[1] + '/pool', 'rb').read()\nv = struct.unpack_from('<Q', p)[0]\n\
+         w = struct.unpack_from('<Q', p, 4096)[0]\nm = struct.unpack('<Q', open(sys.argv[1] + '/mark', 'rb').read(8))[0]\n\
+         sys.exit(m and not v or m and sys.argv[2] == 'second' and w != 7)\n",
+    );
+    for way in [
+        "file",
+        "fsync",
+        "fdatasync",
+        "sync",
+        "msync",
+        "async",
+        "pwrite",
+        "write",
+        "dsync",
+        "ftruncate",
+        "fallocate",
+        "mremap",
+        "fixed",
+        "replaced",
+        "twice",
+        "fork",
+        "vfork",
+        "spawn",
+        "killed",
+    ] {
+        for (twin, status) in [("wrong", 1), ("right", 0)] {
+            f.must("rm -f pool mark other");
+            let o = record(&f, &format!("--pm pool --pm mark -o w.log -- ./ways {way} {twin}"));
+            assert_eq!(code(&o), 0, "{way} {twin}: {}", text(&o));
+            let second = if matches!(way, "ftruncate" | "fallocate") {
+                "second"
+            } else {
+                "first"
+            };
+            let o = f.sh(&format!(
+                "fencepost crash --log w.log --contract px86 --recover 'python3 audit.py {{}} {second}'"
+            ));
+            assert_eq!(code(&o), status, "{way} {twin}: {}", text(&o));
+        }
+    }
+}
+
+/// Flushed after the unlock: found with the defaults, in a few schedules; the right one is clean in all of them.
+#[test]
+fn a_race_of_unlock_before_flush_is_found() {
+    let programs = [
+        ("race", include_str!("programs/race.c"), ""),
+        ("right", include_str!("programs/race.c"), "-DRIGHT"),
+    ];
+    let Some(f) = compiled("race", &programs) else { return };
+    f.write(
+        "audit.py",
+        "import struct, sys\nd = open(sys.argv[1], 'rb').read()\nv = [struct.unpack_from('<Q', d, i * 64)[0] for i in range(40)]\n\
+         sys.exit(any(v[20 + i] > v[i] for i in range(20)))\n",
+    );
+    for (program, status) in [("race", 1), ("right", 0)] {
+        let o = record(&f, &format!("--schedules 8 --pm pool -o {program}-logs -- ./{program}"));
+        assert_eq!(code(&o), 0, "{}", text(&o));
+        let o = f.sh(&format!(
+            "fencepost crash --log {program}-logs --contract px86 --recover 'python3 audit.py' --budget 400"
+        ));
+        assert_eq!(code(&o), status, "{program}: {}", text(&o));
+    }
+}
+
+/// The log finds no place while the program runs, and none for the reason either.
+#[test]
+fn a_full_disk_ends_the_recording_and_leaves_nothing() {
+    let source = "#include <fcntl.h>\n#include <stdint.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void) {\n\
+        int f = open(\"../pool\", O_RDWR | O_CREAT, 0644);\nif (ftruncate(f, 4096)) return 9;\n\
+        volatile uint64_t *m = mmap(0, 4096, 3, MAP_SHARED, f, 0);\nfor (int i = 0; i < 300000; i++) m[i % 512] = i;\nreturn 0;\n}\n";
+    let Some(f) = compiled("full", &[("full", source, "")]) else {
+        return;
+    };
+    f.must("mkdir small");
+    if !f.sh("unshare -rm mount -t tmpfs none small").status.success() {
+        println!("skipped: no file system can be mounted");
+        return;
+    }
+    let o = f.sh(&format!(
+        "unshare -rm sh -c 'mount -t tmpfs -o size=3m none small && cd small && fencepost record \
+         --plugin {} --pm ../pool -o a.log -- ../full; echo exit $? left $(ls | wc -l)'",
+        plugin().display()
+    ));
+    let said = text(&o);
+    assert!(
+        said.contains("cannot be written") && said.contains("exit 2 left 0"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_the_emulator_cannot_run_is_told_before() {
+    if !have("qemu") {
+        return;
+    }
+    let f = Folder::new("kinds");
+    let mut elf = vec![0u8; 64];
+    elf[..5].copy_from_slice(b"\x7fELF\x01");
+    std::fs::write(f.path("small"), elf).expect("the folder is writable");
+    f.write("empty", "");
+    f.must("mkdir folder");
+    for (arguments, wanted) in [
+        ("--pm pool -o a.log -- ./small", "32-bit"),
+        ("--pm pool -o a.log -- ./empty", "is no program"),
+        ("--pm pool -o a.log -- ./none", "none"),
+        ("--pm folder -o a.log -- true", "is a folder"),
+        ("--pm none/pool -o a.log -- true", "folder is not there"),
+        ("--pm pool --pm folder/pool -o a.log -- true", "one name"),
+        ("--pm pool -o pool -- true", "persistent file"),
+        ("--pm pool -o /dev/full -- true", "no file for a log"),
+    ] {
+        let o = record(&f, arguments);
+        assert!(code(&o) == 2 && text(&o).contains(wanted), "{arguments}: {}", text(&o));
+    }
+    assert!(!f.0.join("a.log").exists());
+}
