@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fencepost-pages", &[]),
     ("fencepost-contract", &["fencepost-kernel"]),
     ("fencepost-litmus", &["fencepost-contract", "fencepost-kernel"]),
+    ("fencepost-reference", &["fencepost-kernel"]),
     ("fencepost-sqlite", &[]),
     ("fencepost-programs", &["fencepost-sqlite", "fencepost-kernel"]),
     ("fencepost-machine", &["fencepost-kernel"]),
@@ -34,6 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "fencepost-run",
         &[
             "fencepost-pages",
+            "fencepost-reference",
             "fencepost-designs",
             "fencepost-litmus",
             "fencepost-harness",

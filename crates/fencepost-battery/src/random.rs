@@ -17,6 +17,7 @@ use fencepost_programs::random::Random;
 use fencepost_programs::{Described, Scheme, Settings};
 use fencepost_run::config::shape_of;
 use fencepost_run::fire::Hardware;
+use fencepost_run::functional::{self, hardware};
 use std::num::NonZeroU64;
 use std::rc::Rc;
 
@@ -80,6 +81,10 @@ impl Case {
             int("lines", 1 + dice.below(6)),
             int("length", 3 + dice.below(5)),
             int("abort_percent", 30),
+            int(
+                "handed_on",
+                8 * u64::from(Stream::new(seed, "battery chains").chance(1, 4)),
+            ),
         ];
         let settings = Settings {
             threads,
@@ -122,6 +127,11 @@ impl Case {
     pub fn environment(&self) -> Environment {
         let accept = self.spec.pm.controller.durable_at(&self.spec.pm.media) == DurableAt::Accept;
         Environment::new(accept, self.spec.core.store_order == StoreOrder::Tso)
+    }
+    /// Whether a parameter of the design has this value by a setting.
+    fn is_set(&self, name: &str, value: &str) -> bool {
+        let last = self.values.iter().rev().find(|v| v.0 == name);
+        last.is_some_and(|v| v.1 == Raw::Text(value.to_owned()))
     }
     fn design(&self) -> Result<Box<dyn Design>, String> {
         (self.info.build)(&self.values, shape_of(&self.spec)).map_err(|e| e.to_string())
@@ -214,6 +224,7 @@ impl Case {
         if let Some(rule) = &report.broken_rule {
             return Err(rule.clone());
         }
+        self.functional(report)?;
         let conform = self.conforms(report)?;
         remote::replica(report, self.seed, self.lines())?;
         self.nothing_lost(report)?;
@@ -228,6 +239,14 @@ impl Case {
             aborted: events.filter(|e| aborts(&e.kind)).count() as u64,
             issued: report.trace.as_ref().map(Issued::of).unwrap_or_default(),
         })
+    }
+    /// What the functional reference says of it.
+    fn functional(&self, report: &RunReport) -> Result<(), String> {
+        let names = self.info.contract_of(self.environment()).kind == ContractKind::Rcbsp;
+        let names = names && !self.is_set("forward", "false");
+        let persists = self.info.promise.persists_every_store;
+        let hardware = hardware(&self.spec, &*self.design()?, persists, names);
+        functional::judge(report, hardware, true).map_err(|breach| breach.to_string())
     }
     /// At the end non-temporal stores are durable, and every store is where the design says so.
     fn nothing_lost(&self, r: &RunReport) -> Result<(), String> {

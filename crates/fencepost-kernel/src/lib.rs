@@ -11,6 +11,7 @@ pub mod fault;
 pub mod honours;
 pub mod image;
 pub mod keyed;
+pub mod ledger;
 pub mod lists;
 pub mod log;
 pub mod mem;

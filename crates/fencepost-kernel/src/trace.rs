@@ -1,5 +1,6 @@
 //! The execution trace: what the program did and what became durable, in one order. The checker's only input.
 
+use crate::ledger::LedgerEvent;
 use crate::ops::{Fence, Flush, QueueId, TxId};
 use crate::program::OpRecord;
 use crate::units::{Addr, HartId, LineAddr, StoreId};
@@ -143,6 +144,8 @@ pub struct Trace {
     pub threads: u32,
     /// Every operation that ended, sorted by stamp.
     pub ops: Vec<OpRecord>,
+    /// What became of every write, of simulated runs.
+    pub ledger: Vec<LedgerEvent>,
 }
 impl Trace {
     /// What is known of a store.

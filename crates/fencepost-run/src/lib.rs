@@ -25,4 +25,6 @@ pub use fencepost_contract::ContractKind;
 pub use fencepost_designs::{DesignInfo, all as designs};
 pub use fencepost_kernel::fault;
 pub(crate) use simulated::replication;
-pub use simulated::{host_memory, kept, outcome, persist_stats, replay_key, result, simulate, sizes, witness};
+pub use simulated::{
+    functional, host_memory, kept, outcome, persist_stats, replay_key, result, simulate, sizes, witness,
+};

@@ -196,3 +196,47 @@ fn steps_of_an_exploration_grow_with_the_operations() {
     let (few, many) = (steps(60), steps(240));
     assert!(many < 6 * few, "{few} and {many} steps");
 }
+
+/// What no contract tells: each of these changes results, and nothing that becomes durable in an order that a contract forbids, or only by
+/// chance. The functional reference names the event.
+#[test]
+fn the_reference_convicts_what_keeps_the_contract() {
+    let slow: &[&str] = &["l1.size=256B", "l1.ways=2", "llc.size=512B", "llc.ways=2"];
+    let (issued, register) = ("whose data has left", "one register");
+    let epochs = "earlier epochs";
+    for (name, program, place, sets, says) in [
+        ("memory.merged-into-issued", "random", ("so-adr", "pwq"), slow, issued),
+        (
+            "memory.merged-into-issued",
+            "random",
+            ("delegated", "pcm"),
+            slow,
+            issued,
+        ),
+        ("memory.epoch-passed", "random", ("delegated", "pcm"), slow, epochs),
+        ("broi.barrier-index-off-by-one", "random", ("broi", "pcm"), slow, epochs),
+        (
+            "ranges.bound-twice",
+            "commitstore",
+            ("per-task-commit", "pcm"),
+            &[],
+            register,
+        ),
+        (
+            "ranges.bound-twice",
+            "random",
+            ("per-task-commit", "pcm"),
+            &[],
+            register,
+        ),
+    ] {
+        let convicts = |seed| {
+            let command = run(program, place, None, seed, sets);
+            assert_eq!(command.outcome(), Outcome::Clean, "{name}: {command}");
+            let (faulty, reached) = fault::with(name, || command.outcome());
+            reached
+                && matches!(faulty, Outcome::Defect(why) if why.contains("functional reference") && why.contains(says))
+        };
+        assert!((1..=40).any(convicts), "{name} by {program}");
+    }
+}

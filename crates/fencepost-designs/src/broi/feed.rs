@@ -68,7 +68,7 @@ impl Broi {
                 break;
             };
             let seq = oldest.seq;
-            self.front.tracker.drop_head(port, None);
+            self.front.drop_head(cx, port, None);
             if is_fence {
                 let durable = self.params.release == Release::Media;
                 self.front.fence_left(cx, port, seq, durable);

@@ -82,7 +82,7 @@ impl Delegated {
                 self.close_epoch(cx, port, (earliest, after_fence), sets)
             }
         };
-        self.front.tracker.drop_head(port, raise);
+        self.front.drop_head(cx, port, raise);
         self.front.fence_left(cx, port, seq, false);
         true
     }

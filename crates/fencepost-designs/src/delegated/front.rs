@@ -1,6 +1,7 @@
 //! The core side of every design with persist buffers: what enters them, what a full one holds up, explicit drains, and whose
 //! turn it is on the path to the controller. What happens to an entry that has its turn is the design's.
 
+use super::buffer::Kind;
 use super::deps::Seq;
 use super::explicit::{ExplicitDrains, Progress};
 use super::params::{Arbitration, DelegatedParams};
@@ -8,6 +9,7 @@ use super::port::{PortId, Ports};
 use super::region::Region;
 use super::tracker::{Stored, Tracker};
 use crate::persist_path::{PersistPath, Waiting};
+use fencepost_kernel::ledger::LedgerKind;
 use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, planted};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, Snoop, SnoopAnswer, Way, Why, WriteId,
@@ -142,7 +144,32 @@ impl Front {
                 cx.count(DEPENDENT, u64::from(self.tracker.newest_depends(port)));
             }
         }
+        if cx.keeps_account() {
+            self.note_newest(cx, port);
+        }
         self.update_block(cx, port);
+    }
+    /// Notes the newest entry of a buffer, and what it waits for.
+    fn note_newest(&self, cx: &mut dyn Cx, port: PortId) {
+        let Some(newest) = self.tracker.ports[port.index()].entries.back() else {
+            return;
+        };
+        let line = match newest.kind {
+            Kind::Persist { line, .. } => Some(line),
+            Kind::Fence { .. } => None,
+        };
+        let (buffer, entry) = (port.0, newest.seq.0);
+        cx.note(LedgerKind::Buffered { buffer, entry, line });
+        for (other, seq) in newest.deps.open(&self.tracker.drained) {
+            let (other, entry) = (other.0, seq.0);
+            cx.note(LedgerKind::WaitsFor { buffer, other, entry });
+        }
+    }
+    /// The oldest entry of a buffer leaves it; see [`Tracker::drop_head`].
+    pub fn drop_head(&mut self, cx: &mut dyn Cx, port: PortId, raise: Option<(Epoch, Epoch)>) {
+        self.tracker.drop_head(port, raise);
+        let (buffer, entry) = (port.0, self.tracker.drained[port.index()]);
+        cx.note(LedgerKind::Left { buffer, entry });
     }
     /// A FENCE enters a buffer, if it has a free entry.
     pub fn fence(&mut self, cx: &mut dyn Cx, port: PortId) -> Result<Seq, Cause> {
@@ -152,6 +179,9 @@ impl Front {
         let seq = self.tracker.fence(port, cx.now()).ok_or(Cause::FenceSlots)?;
         cx.count(FENCES, 1);
         cx.count(DEPENDENT, u64::from(self.tracker.newest_depends(port)));
+        if cx.keeps_account() {
+            self.note_newest(cx, port);
+        }
         self.update_block(cx, port);
         Ok(seq)
     }

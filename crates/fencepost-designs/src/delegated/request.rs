@@ -7,7 +7,7 @@ use super::merge::Merge;
 use super::params::Fault;
 use super::port::PortId;
 use super::tracker::Tracker;
-use fencepost_kernel::LineAddr;
+use fencepost_kernel::{LineAddr, planted};
 use fencepost_machine::seam::Epoch;
 
 impl Tracker {
@@ -126,12 +126,16 @@ impl Tracker {
         if !inherited.sets.conflicts(probe, invalidates) {
             return;
         }
+        let once = planted!(
+            "delegated.handed-on-once",
+            "a received FENCE dependence is handed on by whoever received it from another"
+        );
         found.extend(
             inherited
                 .deps
                 .open(&self.drained)
                 .filter(|d| d.0 != by)
-                .map(|(c, s)| (c, s, true)),
+                .map(|(c, s)| (c, s, !once)),
         );
         let epoch = inherited.deps.earliest;
         self.ports[by.index()].accum.raise(epoch, past(epoch, probe.line()));

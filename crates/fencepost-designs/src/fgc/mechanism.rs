@@ -6,7 +6,7 @@ use super::credits::{Credits, Shared};
 use super::flushes::Flushes;
 use super::params::{CommitFault, PerTaskParams};
 use crate::info::MachineShape;
-use fencepost_kernel::{Bytes, Fence, HartId, LineAddr, LineData, QueueId, Span};
+use fencepost_kernel::{Bytes, Fence, HartId, LineAddr, LineData, QueueId, Span, planted};
 use fencepost_machine::memory::{FlowControl, LineRange, ModuleSpec, RegisterWrite};
 use fencepost_machine::seam::{Bound, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId};
 use std::cell::RefCell;
@@ -140,7 +140,10 @@ fn bind_now(allocations: &mut Allocations, cx: &mut dyn Cx, span: Span, fault: C
         return QueueId::DEFAULT;
     };
     allocations.add(span, queue);
-    cx.write_register(RegisterWrite::Bind(queue, register(span, fault)));
+    let times = 1 + u8::from(planted!("ranges.bound-twice", "a range takes one register"));
+    for _ in 0..times {
+        cx.write_register(RegisterWrite::Bind(queue, register(span, fault)));
+    }
     QueueId(queue)
 }
 

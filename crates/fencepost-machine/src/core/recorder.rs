@@ -2,6 +2,7 @@
 
 use super::program_order::ProgramOrder;
 use crate::frontend::Op;
+use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
 use fencepost_kernel::{Addr, HartId, LineAddr, LineData, OpRecord, Ps, StoreId, StoreInfo, Trace, TraceKind, TxId};
 
 /// A load whose value was changed by another thread between its issue and its performing.
@@ -182,6 +183,12 @@ impl TraceRecorder {
     #[cold]
     pub fn accepted(&mut self, line: LineAddr, data: &LineData) {
         self.trace.push_hardware(TraceKind::Accepted { line, by: data.by });
+    }
+    /// Notes something in the account, behind the trace's events so far.
+    #[cold]
+    pub fn note(&mut self, kind: LedgerKind) {
+        let at = self.trace.next_event();
+        self.trace.ledger.push(LedgerEvent { at, kind });
     }
     /// The persist log's record `index` became durable.
     #[cold]

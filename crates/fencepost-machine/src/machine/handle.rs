@@ -3,10 +3,12 @@
 use super::agenda::Ev;
 use super::system::System;
 use crate::hierarchy::{Hierarchy, Side};
-use crate::memory::{RegisterWrite, WriteRefusal};
+use crate::memory::{LineRange, RegisterWrite, WriteRefusal};
 use crate::network;
 use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
-use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, TxId, WriteCause};
+use fencepost_kernel::ledger::LedgerKind;
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, Span, TxId, WriteCause};
 
 impl System {
     /// Appends a durable event: log, durable image, trace.
@@ -24,6 +26,24 @@ impl System {
             r.durable(index);
         }
         self.log.push(record);
+    }
+}
+
+/// A register write as the account has it.
+fn of_register(write: RegisterWrite) -> LedgerKind {
+    let bytes = |r: LineRange| Span {
+        at: r.first.base(),
+        len: r.count * LINE_BYTES,
+    };
+    match write {
+        RegisterWrite::Bind(queue, range) => LedgerKind::RegisterSet {
+            queue,
+            range: bytes(range),
+        },
+        RegisterWrite::Release(queue, range) => LedgerKind::RegisterCleared {
+            queue,
+            range: bytes(range),
+        },
     }
 }
 
@@ -112,6 +132,9 @@ impl Cx for Handle<'_> {
     fn write_register(&mut self, write: RegisterWrite) -> bool {
         let now = self.sys.now();
         let done = self.sys.pm.controller.write_register(now, write);
+        if done {
+            self.note(of_register(write));
+        }
         self.sys.wake_memory(Side::Pm);
         done
     }
@@ -187,6 +210,14 @@ impl Cx for Handle<'_> {
         self.sys.log_region()
     }
 
+    fn keeps_account(&self) -> bool {
+        self.sys.recorder.is_some()
+    }
+    fn note(&mut self, kind: LedgerKind) {
+        if let Some(r) = &mut self.sys.recorder {
+            r.note(kind);
+        }
+    }
     fn count(&mut self, stat: usize, n: u64) {
         self.sys.design_counts[stat] += n;
     }

@@ -4,6 +4,7 @@ use super::compose::Machine;
 use crate::hierarchy::{Outside as _, Side};
 use crate::memory::MemEvent;
 use crate::seam::{Write, WriteId};
+use fencepost_kernel::ledger::LedgerKind;
 use fencepost_kernel::{PersistRecord, WriteCause};
 
 impl Machine {
@@ -39,6 +40,7 @@ impl Machine {
             }
             MemEvent::Accepted { id, ref write } => self.accepted(side, id, write),
             MemEvent::Issued { id } => {
+                self.note(side, LedgerKind::Issued { id: id.0 });
                 if side == Side::Pm && self.rest.hooks.writes {
                     let (design, mut cx) = self.rest.ask();
                     design.issued(&mut cx, id);
@@ -73,6 +75,21 @@ impl Machine {
             if let Some(r) = self.rest.sys.recorder() {
                 r.accepted(write.line, &write.data);
             }
+            let Write {
+                line,
+                cause,
+                queue,
+                epoch,
+                ..
+            } = *write;
+            let accepted = LedgerKind::Accepted {
+                id: id.0,
+                line,
+                cause,
+                queue,
+                epoch: epoch.map(|e| e.0),
+            };
+            self.note(side, accepted);
             if self.rest.hooks.writes {
                 let (design, mut cx) = self.rest.ask();
                 design.accepted(&mut cx, id, write);
@@ -82,7 +99,15 @@ impl Machine {
         hier.write_arrived(&mut out, side, id, &write.data);
     }
 
+    /// Notes what happens to a write of persistent memory.
+    fn note(&mut self, side: Side, kind: LedgerKind) {
+        if let Some(r) = self.rest.sys.recorder.as_mut().filter(|_| side == Side::Pm) {
+            r.note(kind);
+        }
+    }
+
     fn durable(&mut self, id: WriteId, write: &Write, record: bool) {
+        self.note(Side::Pm, LedgerKind::Durable { id: id.0, record });
         if write.cause == WriteCause::LogPart {
             self.rest.sys.parts.insert(write.line, write.data);
         } else if record {

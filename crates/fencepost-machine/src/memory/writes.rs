@@ -221,7 +221,9 @@ impl Writes {
         let epochs_meet = self.durable_on_accept
             || o.write.epoch == e.write.epoch
             || planted!("memory.merged-across-epochs", "a write is merged only within its epoch");
-        if o.state != State::Queued || o.write.queue != e.write.queue || !epochs_meet {
+        let sent = o.state == State::Issued && planted!("memory.merged-into-issued", "what was sent takes no more");
+        let stays = o.state == State::Queued || sent;
+        if !stays || o.write.queue != e.write.queue || !epochs_meet {
             return false;
         }
         let (write, id) = (e.write, e.id);

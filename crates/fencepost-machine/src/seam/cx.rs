@@ -2,6 +2,7 @@
 
 use super::{Cause, CleanKind, DrainScope, Epoch, Level, Write, WriteId};
 use crate::memory::RegisterWrite;
+use fencepost_kernel::ledger::LedgerKind;
 use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
 
 /// What the machine offers to a design. Every call returns at once; consequences arrive as hooks.
@@ -83,6 +84,12 @@ pub trait Cx {
     /// Reserved region for a hardware log: first byte and length.
     fn log_area(&self) -> (Addr, u64);
 
+    /// Whether this run keeps an account, so that there is a use in noting.
+    fn keeps_account(&self) -> bool {
+        false
+    }
+    /// Notes something in the account of a recorded run, for judges that know no design (`fencepost_kernel::ledger`).
+    fn note(&mut self, _kind: LedgerKind) {}
     /// Adds to the design's counter number `stat` (see `Design::stats`).
     fn count(&mut self, stat: usize, n: u64);
     /// Records a sample of the design's histogram number `histogram`, in picoseconds or as the design declares.

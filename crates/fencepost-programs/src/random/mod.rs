@@ -119,7 +119,9 @@ impl Random {
             Statement::Copy { from, to } => {
                 let read = pm.m.load(At::new(from));
                 pm.m.store(At::new(to), read.map(|_| unique));
-                pm.persist(At::new(to), 8);
+                if to.is_persistent() {
+                    pm.persist(At::new(to), 8);
+                }
             }
             Statement::NtStore(a) => pm.m.nt_store(At::new(a), fresh),
             Statement::Flush(a, pick) => {

@@ -4,7 +4,7 @@ use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, Fence, Flush, Honours, Span, params, rng};
 
 params! {
-    /// Parameters of `random`. The last seven are weights: how often a kind of statement is drawn, relative to the others.
+    /// Parameters of `random`. The last eight are weights: how often a kind of statement is drawn, relative to the others.
     pub struct RandomParams {
         /// Persistent lines that all threads use.
         lines: u32 = 4,
@@ -28,6 +28,8 @@ params! {
         fences: u8 = 5,
         /// Atomics, releases, acquires and critical sections.
         synchronise: u8 = 4,
+        /// Stores to volatile words of a value that depends on a load: they hand on what it is ordered after.
+        handed_on: u8 = 0,
     }
 }
 
@@ -48,7 +50,7 @@ pub enum Statement {
     Store(Addr),
     /// Stores a word and flushes its line.
     Persist(Addr),
-    /// Stores a word with a value that depends on another, and flushes its line.
+    /// Stores a word with a value that depends on another, and flushes its line where it is persistent.
     Copy { from: Addr, to: Addr },
     /// Stores a word past the caches.
     NtStore(Addr),
@@ -123,7 +125,7 @@ pub fn named(value: u64) -> Option<(u32, u32, u8)> {
 }
 
 /// How often each kind of statement is drawn.
-pub fn weights(p: &RandomParams) -> [u64; 7] {
+pub fn weights(p: &RandomParams) -> [u64; 8] {
     [
         p.loads,
         p.stores,
@@ -132,6 +134,7 @@ pub fn weights(p: &RandomParams) -> [u64; 7] {
         p.flushes,
         p.fences,
         p.synchronise,
+        p.handed_on,
     ]
     .map(u64::from)
 }
@@ -230,6 +233,10 @@ impl Plan {
             (2, _) => Statement::Copy {
                 from: self.any_word(dice),
                 to: self.persistent_word(dice),
+            },
+            (7, _) => Statement::Copy {
+                from: self.any_word(dice),
+                to: self.volatile_word(dice),
             },
             (3, _) => self.nt_store(dice),
             (4, n) => self.flush(n as usize, dice),

@@ -1,5 +1,6 @@
 //! A simulated run: the machine put together, what it left behind as a result, failures as results show them, and what is kept on disk.
 
+pub mod functional;
 pub mod host_memory;
 pub mod kept;
 pub mod outcome;

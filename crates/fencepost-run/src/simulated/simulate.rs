@@ -2,6 +2,7 @@
 
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
+use crate::functional::judge_run;
 use crate::host::{Spent, Stopwatch};
 use crate::host_memory::fits_host;
 use fencepost_contract::ContractKind;
@@ -136,6 +137,9 @@ fn ran(
     if record && stale > 0 {
         let why = format!("{stale} reads of memory missed the newest bytes, which nothing held");
         return Err(LabError::Internal(why));
+    }
+    if record {
+        judge_run(resolved, &*build_design(resolved)?, &report)?;
     }
     Ok(Some(Simulated {
         report,

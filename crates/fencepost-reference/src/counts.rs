@@ -1,0 +1,52 @@
+//! Counters that must add up with what happened.
+
+use crate::run::{Breach, Run, must};
+use crate::writes::Writes;
+use fencepost_kernel::{HartId, TraceKind};
+
+/// What the threads did, and what became of the writes.
+pub(crate) fn judge(run: &Run<'_>, writes: &Writes) -> Result<(), Breach> {
+    let Some(c) = &run.counts else { return Ok(()) };
+    must(
+        c.written == writes.issued,
+        "lines written are writes issued",
+        None,
+        || {
+            format!(
+                "{} lines were written, and {} writes were issued",
+                c.written, writes.issued
+            )
+        },
+    )?;
+    let left = writes.accepted.checked_sub(writes.issued + c.merged);
+    let all_out = !run.hardware.durable_on_accept && !run.hardware.volatile_below;
+    let adds_up = left.is_some_and(|left| left == 0 || !all_out);
+    must(adds_up, "writes are issued or merged", None, || {
+        format!(
+            "{} writes were accepted, {} issued and {} merged",
+            writes.accepted, writes.issued, c.merged
+        )
+    })?;
+    let [stores, nt_stores, flushes, fences] = c.threads;
+    let by_thread = |t: Option<HartId>| t.is_some_and(|t| t.index() < run.hardware.threads as usize);
+    let events = || run.trace.events.iter().filter(|e| by_thread(e.thread));
+    let happened = |of: fn(&TraceKind) -> bool| events().filter(|e| of(&e.kind)).count() as u64;
+    let own = run
+        .trace
+        .stores
+        .iter()
+        .filter(|s| s.thread.index() < run.hardware.threads as usize);
+    let (mut plain, mut nt) = (0, 0);
+    own.for_each(|s| *(if s.nt { &mut nt } else { &mut plain }) += 1);
+    for (what, counted, seen) in [
+        ("non-temporal stores", nt_stores, nt),
+        ("flushes", flushes, happened(|k| matches!(k, TraceKind::Flush { .. }))),
+        ("fences", fences, happened(|k| matches!(k, TraceKind::Fence(_)))),
+        ("stores", stores, plain),
+    ] {
+        must(counted == seen, "counters count what happened", None, || {
+            format!("{counted} {what} were counted, and {seen} happened")
+        })?;
+    }
+    Ok(())
+}

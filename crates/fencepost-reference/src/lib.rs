@@ -1,0 +1,35 @@
+//! A second machine for checked runs: what a run did, judged by a functional model.
+//!
+//! The simulator computes times, and everything else on the way. Runs that go wrong in times alone keep every contract: a write that
+//! joins one whose data has left already becomes durable too early, and is in order by luck. This crate has no time. It takes what a run
+//! left behind (its trace, its persist log, the account of its controller, its counters, its memory) and asks of it what must hold of
+//! any machine: memory per word in coherence order (`coherence`), every accepted write durable once and with its own bytes, tables in
+//! step with what programs asked for, counters that add up. It shares no code with the machine, the designs and the checker; it sees the types of
+//! `fencepost-kernel` in which a run is written down, and nothing else.
+//!
+//! A breach is a defect of the simulator, whatever the contract says of the run.
+
+mod buffers;
+mod coherence;
+mod counts;
+mod durable;
+mod registers;
+mod run;
+#[cfg(test)]
+mod tests;
+mod writes;
+
+pub use run::{Breach, Counts, Hardware, Run};
+
+/// Judges a run.
+///
+/// # Errors
+/// The first breach.
+pub fn judge(run: &Run<'_>) -> Result<(), Breach> {
+    coherence::judge(run)?;
+    durable::judge(run)?;
+    let writes = writes::judge(run)?;
+    registers::judge(run)?;
+    buffers::judge(run)?;
+    counts::judge(run, &writes)
+}

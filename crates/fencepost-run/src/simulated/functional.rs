@@ -1,0 +1,65 @@
+//! A recorded run before the functional reference: what must hold of any machine, whatever its contract.
+
+use crate::config::Resolved;
+use crate::error::LabError;
+use fencepost_machine::RunReport;
+use fencepost_machine::seam::Design;
+use fencepost_machine::{MachineSpec, memory::DurableAt};
+use fencepost_reference::{Breach, Counts, Hardware, Run};
+
+/// What the reference must know of a machine with a design.
+pub fn hardware(
+    spec: &MachineSpec,
+    design: &dyn Design,
+    persists_every_store: bool,
+    buffers_name_entries: bool,
+) -> Hardware {
+    let module = design.module(&spec.pm.module);
+    Hardware {
+        durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
+        volatile_below: module.entries > 0 && module.dram_cache.0 > 0,
+        persists_every_store,
+        epochs_in_turn: !design.queue_plan().ordered_issue,
+        buffers_name_entries,
+        ..Hardware::default()
+    }
+}
+
+/// Judges a recorded run; `whole`: its counters are of all of it.
+///
+/// # Errors
+/// The first breach.
+pub fn judge(report: &RunReport, hardware: Hardware, whole: bool) -> Result<(), Breach> {
+    let Some(trace) = &report.trace else { return Ok(()) };
+    let threads = report.harts.len() as u32;
+    let c = &report.counters;
+    let counts = whole.then(|| Counts {
+        threads: [c.stores, c.nt_stores, c.flushes, c.fences],
+        written: report.pm.writes,
+        merged: report.pm.coalesced + report.pm.cache_merges,
+    });
+    fencepost_reference::judge(&Run {
+        initial: &report.initial,
+        coherent: &report.coherent,
+        durable: &report.durable,
+        trace,
+        records: report.log.records(),
+        counts,
+        hardware: Hardware { threads, ..hardware },
+    })
+}
+
+/// Judges the recorded run of a request. A mechanism that was asked to break a rule is left to the checks that convict it.
+pub(crate) fn judge_run(resolved: &Resolved, design: &dyn Design, report: &RunReport) -> Result<(), LabError> {
+    let values = resolved.design_values();
+    let is = |name: &str, value: &str| values.iter().any(|(f, v)| f.name == name && v == value);
+    let broken = values.iter().any(|(f, v)| f.name == "fault" && v != "none");
+    if broken {
+        return Ok(());
+    }
+    let promise = resolved.design.promise;
+    let names = resolved.contract() == "rcbsp" && !is("forward", "false");
+    let hardware = hardware(&resolved.machine.spec, design, promise.persists_every_store, names);
+    let whole = resolved.request.warmup == 0 && resolved.request.cycles.is_none();
+    judge(report, hardware, whole).map_err(|breach| LabError::Internal(breach.to_string()))
+}
