@@ -47,6 +47,8 @@ pub struct Explorer<'s> {
     pub(super) exact_only: bool,
     /// The memory that exists for recovery.
     pub(super) extent: Extent,
+    /// Whether the oldest value of a word is tried first.
+    pub(super) oldest_first: bool,
     /// The contract under which recovery itself is interrupted, if it is.
     pub(super) again: Option<Contract>,
 }
@@ -83,6 +85,7 @@ impl<'s> Explorer<'s> {
             counting: 50_000_000,
             exact_only: false,
             extent: space.history.extent,
+            oldest_first: false,
             again: None,
         }
     }
@@ -104,6 +107,11 @@ impl<'s> Explorer<'s> {
     /// Whether equal continuations are run only once. Without it the exploration is slower and says the same.
     pub fn merge(mut self, merge: bool) -> Self {
         self.rules.merge = merge;
+        self
+    }
+    /// Whether the oldest value of each word is tried first, not the newest. The exploration takes another way and says the same.
+    pub fn oldest_first(mut self, oldest_first: bool) -> Self {
+        self.oldest_first = oldest_first;
         self
     }
     /// Paranoid mode: runs one in `n` merged continuations nevertheless, and reports a violation found there as
@@ -216,6 +224,7 @@ impl<'s> Explorer<'s> {
     pub(super) fn path(&self) -> Path {
         let mut path = Path::new(Known::new(Rc::clone(&self.order)));
         path.watch.extent = self.extent;
+        path.oldest_first = self.oldest_first;
         path
     }
     /// Moves `path` on to the failure point after the one it stands at.

@@ -61,6 +61,7 @@ mod bounded;
 mod check;
 pub(crate) mod count;
 mod cuts;
+mod enumerate;
 mod explorer;
 mod guard;
 pub(crate) mod known;
@@ -85,6 +86,7 @@ mod witness;
 mod work;
 
 pub use check::{BadBudget, CheckError, CrashCheck, ProgramRun, SCHEDULES};
+pub use enumerate::{Enumerated, enumerate};
 pub use explorer::{Explorer, Replayed};
 pub use memory::{CrashMem, ImageMem, SetupMem};
 pub use on_image::AnyOracle;

@@ -70,6 +70,8 @@ pub struct Path {
     pub ends: Option<Ends>,
     /// While minimising: only states of a smaller size than this are of interest.
     pub better_than: Option<u32>,
+    /// Whether the oldest value of a word is tried first; otherwise the newest.
+    pub oldest_first: bool,
     seen: Vec<u32>,
     epoch: u32,
 }
@@ -84,6 +86,7 @@ impl Path {
             watch: Watch::new(),
             ends: None,
             better_than: None,
+            oldest_first: false,
             seen: Vec::new(),
             epoch: 0,
         }
@@ -242,7 +245,11 @@ impl Path {
             return low;
         }
         let left_out = planted!("explorer.choice-left-out", "every value that a word may hold is tried");
-        let versions = high - self.choose(high - low + 1 - u32::from(left_out));
+        let choice = self.choose(high - low + 1 - u32::from(left_out));
+        let versions = match self.oldest_first {
+            true => low + choice,
+            false => high - choice,
+        };
         self.known.narrow(part, versions);
         let (durable, lost) = self.known.decided();
         if self.better_than.is_some_and(|best| size(durable, lost) >= best) {

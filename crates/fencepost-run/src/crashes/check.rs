@@ -1,5 +1,6 @@
 //! The crash check of a run: power failures at its durable events, and its persist order against the contract.
 
+use super::searched_again::{is_due, search_again};
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::fire::Hardware;
@@ -241,8 +242,13 @@ pub fn check(
     let mut flight = None;
     if found.broken.is_none() {
         run.in_flight(|explorer, recovery| {
-            let found = explorer.until(until).explore(recovery);
-            flight = Some(found.map_err(|e| LabError::Internal(e.to_string()))?);
+            let explorer = explorer.until(until);
+            let found = explorer.explore(recovery);
+            let found = found.map_err(|e| LabError::Internal(e.to_string()))?;
+            if is_due(report) {
+                search_again(&explorer, oracle, recovery, &found)?;
+            }
+            flight = Some(found);
             Ok(())
         })?;
     }

@@ -6,4 +6,5 @@ pub mod fire;
 pub mod judge;
 pub mod picture;
 pub mod replay;
+mod searched_again;
 pub mod variants;

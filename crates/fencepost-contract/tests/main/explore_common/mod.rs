@@ -1,11 +1,12 @@
 //! Random executions, a nosy recovery, and brute force over all closed sets: what the explorer is held to.
 #![allow(dead_code)]
 
+pub mod compare;
 pub mod lines;
 pub mod sps;
 
 use fencepost_contract::CrashSpace;
-use fencepost_contract::explore::{CrashMem, ImageMem, Recovery};
+use fencepost_contract::explore::{CrashMem, Enumerated, ImageMem, Recovery, enumerate};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Fence, Flow, Flush, HartId, Image, Mem, OpRecord, Outcome, QueueId, StoreId, StoreInfo,
     Stream, Trace, TraceKind, TxId, Val, Violation,
@@ -197,47 +198,10 @@ impl Recovery for Nosy {
     }
 }
 
-/// What brute force says of one failure point.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Brute {
-    /// Number of closed sets of writing nodes.
-    pub states: u128,
-    /// Fewest nodes by which a broken state deviates from one of the two ends.
-    pub fewest: Option<u32>,
-}
-
-/// Every crash state of every failure point, one by one, from the graph's own definition of a closed set.
-pub fn brute_force(space: &CrashSpace, recovery: &Nosy) -> Vec<Brute> {
-    let graph = &space.graph;
-    let result = space.cuts().map(|(point, cut)| {
-        let free: Vec<_> = cut.free_nodes(graph).filter(|n| !graph.is_barrier(*n)).collect();
-        assert!(free.len() <= 20, "brute force over {} nodes", free.len());
-        let before: Vec<u32> = (free.iter())
-            .map(|b| {
-                (0..free.len())
-                    .filter(|a| graph.is_before(free[*a], *b))
-                    .fold(0, |m, a| m | 1 << a)
-            })
-            .collect();
-        let mut brute = Brute::default();
-        for set in 0..1u32 << free.len() {
-            if (0..free.len()).any(|i| set >> i & 1 == 1 && before[i] & !set != 0) {
-                continue;
-            }
-            brute.states += 1;
-            let durable = |n| match free.binary_search(&n) {
-                Ok(i) => set >> i & 1 == 1,
-                Err(_) => cut.is_in(n),
-            };
-            let image: Image = graph.image_of(durable);
-            if recovery.run(&mut ImageMem::new(&image), &point.crash, false).is_err() {
-                let deviations = set.count_ones().min(free.len() as u32 - set.count_ones());
-                brute.fewest = Some(brute.fewest.map_or(deviations, |f| f.min(deviations)));
-            }
-        }
-        brute
-    });
-    result.collect()
+/// Every crash state of every failure point, one by one.
+pub fn brute_force(space: &CrashSpace, recovery: &Nosy) -> Vec<Enumerated> {
+    let broken = |image: &Image, crash: &CrashPoint| recovery.run(&mut ImageMem::new(image), crash, false).is_err();
+    enumerate(space, u64::MAX, broken).expect("few stores")
 }
 
 /// An operation record, for programs under test.

@@ -1,0 +1,71 @@
+//! `explorer [--programs N] [--seed S]`: the explorer against itself and against brute force, on random programs of every contract:
+//! with and without merging, from the newest value and from the oldest, in both forms of recovery, and state by state from the
+//! graph's own definition of a crash state.
+
+#[path = "../../crates/fencepost-contract/tests/main/explore_common/mod.rs"]
+mod explore_common;
+
+use explore_common::compare::random_program;
+use fencepost_contract::ContractKind;
+use fencepost_kernel::Stream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+/// Programs unless the command says so.
+const PROGRAMS: u64 = 5_000;
+
+/// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.
+pub fn command(args: &[&str]) -> ExitCode {
+    let (programs, seed) = match *args {
+        [] => (Some(PROGRAMS), Some(1)),
+        ["--programs", n] => (n.parse().ok(), Some(1)),
+        ["--seed", s] => (Some(PROGRAMS), s.parse().ok()),
+        ["--programs", n, "--seed", s] => (n.parse().ok(), s.parse().ok()),
+        _ => (None, None),
+    };
+    let (Some(programs), Some(seed)) = (programs, seed) else {
+        eprintln!("usage: cargo run -p xtask -- explorer [--programs N] [--seed S]");
+        return ExitCode::from(2);
+    };
+    match compare(programs, seed) {
+        Ok(broken) => {
+            println!("{programs} programs, {broken} of them broken by some crash state: every search says the same");
+            ExitCode::SUCCESS
+        }
+        Err(program) => {
+            eprintln!("seed {seed}, program {program}: two searches say different things (above)");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// How many programs are broken; or the first of which two searches say different things.
+fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
+    let mut rng = Stream::new(seed, "explorer against itself");
+    let mut broken = 0;
+    for program in 0..programs {
+        let kind = ContractKind::ALL[program as usize % ContractKind::ALL.len()];
+        let same = AssertUnwindSafe(|| random_program(&mut rng, kind, &format!("program {program}")));
+        broken += u64::from(catch_unwind(same).map_err(|_| program)?);
+    }
+    Ok(broken)
+}
+
+/// A search that leaves values out, sees its own stores late, or merges what differs says something else than brute force.
+#[test]
+fn a_broken_search_is_told_from_a_sound_one() {
+    use fencepost_kernel::fault;
+    assert!(compare(130, 3).is_ok_and(|broken| broken > 0));
+    for name in [
+        "explorer.choice-left-out",
+        "explorer.own-store-unseen",
+        "explorer.exclude-not-closed",
+        "explorer.include-not-closed",
+        "explorer.must-forgotten",
+        "explorer.merge-ignores-memory",
+        "explorer.point-counted-not-searched",
+    ] {
+        let (found, reached) = fault::with(name, || compare(400, 3));
+        assert!(reached && found.is_err(), "{name}");
+    }
+}
