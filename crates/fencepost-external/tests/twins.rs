@@ -4,7 +4,7 @@
 use fencepost_contract::explore::{Budget, CrashMem, Explorer, Verdict, plain};
 use fencepost_contract::recorded::{RecordedLog, parse};
 use fencepost_contract::{Contract, ContractKind};
-use fencepost_external::{Emulator, ExternalRequest, ReadsBy, Recover, crash_log};
+use fencepost_external::{Emulator, ExternalRequest, ReadsBy, Recover, Target, crash_logs};
 use fencepost_kernel::{Addr, At, CrashPoint, Mem, Violation};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +56,7 @@ fn by_command(folder: &Path, log: &str, contract: Contract, reads: ReadsBy, serv
     let request = ExternalRequest {
         log: folder.join(log),
         image: None,
-        contract,
+        target: Target::Contract(contract),
         recover: Recover {
             command: folder.join("audit").display().to_string(),
             server,
@@ -68,7 +68,7 @@ fn by_command(folder: &Path, log: &str, contract: Contract, reads: ReadsBy, serv
         jobs: 2,
         output: None,
     };
-    let found = crash_log(&request).expect("a possible search");
+    let found = crash_logs(&request).expect("a possible search");
     Said {
         verdict: found.verdict,
         states: found.witness.is_none().then_some(found.states_covered),
