@@ -237,7 +237,8 @@ impl<'r> Session<'r> {
     /// Whether a recording is one.
     fn judge(&self, recording: &Recording, status: ExitStatus) -> Result<(), LabError> {
         let asked = [&self.request.region, &self.request.acknowledge];
-        for name in asked.into_iter().flatten().filter(|n| !recording.found.contains(*n)) {
+        let mut asked = asked.into_iter().flatten();
+        if let Some(name) = asked.find(|n| !recording.found.contains(*n)) {
             let found = format!("no program that ran has a function `{name}`");
             return Err(BadInput::new(found)
                 .hint("it must be in the symbol table (`nm`), or give an address: 0x1234")

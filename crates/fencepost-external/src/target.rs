@@ -16,7 +16,7 @@ pub enum Target {
     /// The contract of a design, for the log in the instructions of that design.
     Design {
         /// Design, machine, medium and settings; the rest has no effect.
-        request: Request,
+        request: Box<Request>,
         /// Overrides what the contract says about lines and grain; its kind has no effect.
         params: Contract,
     },
@@ -50,7 +50,7 @@ impl Target {
         };
         let resolved = Resolved::resolve(&Request {
             threads: Some(loaded.log.trace.threads),
-            ..request.clone()
+            ..(**request).clone()
         })?;
         let (dialect, design) = (resolved.dialect(), resolved.design.name);
         if resolved.is_replication() {

@@ -99,7 +99,7 @@ impl ImageId {
         };
         let target = match design {
             true => Target::Design {
-                request,
+                request: Box::new(request),
                 params: contract,
             },
             false => Target::Contract(contract),

@@ -23,7 +23,7 @@ pub struct Account {
     pub busy: Ps,
     stalls: [Ps; Cause::COUNT],
     /// Every stall by itself, where somebody draws them.
-    each: Option<Box<Vec<Stalled>>>,
+    each: Option<Vec<Stalled>>,
 }
 impl Default for Account {
     fn default() -> Self {
@@ -38,11 +38,11 @@ impl Default for Account {
 impl Account {
     /// Keeps every stall from now on.
     pub fn keep_each(&mut self) {
-        self.each = Some(Box::default());
+        self.each = Some(Vec::new());
     }
     /// The stalls kept, in order; of one cause without a gap they are one.
     pub fn take_each(&mut self) -> Vec<Stalled> {
-        self.each.take().map_or_else(Vec::new, |each| *each)
+        self.each.take().unwrap_or_default()
     }
     #[cold]
     fn keep(&mut self, from: Ps, to: Ps, cause: Cause) {

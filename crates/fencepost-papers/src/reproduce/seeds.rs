@@ -12,6 +12,7 @@ use crate::experiment::runs::{Cell, Job, Runs};
 use crate::experiment::score::{Found, Row, outcome};
 use crate::experiment::spec::Experiment;
 use fencepost_run::LabError;
+use std::collections::BTreeMap;
 
 /// The label under which the runs of a further seed are kept apart.
 fn label(seed: u64) -> String {
@@ -35,8 +36,10 @@ pub(super) fn jobs(e: &Experiment, o: &Options<'_>) -> Result<Vec<Job>, LabError
 pub(super) fn taken_out(e: &Experiment, o: &Options<'_>, done: &mut Finished) -> Vec<Runs> {
     let of_seed = |seed: u64, done: &mut Finished| {
         let label = label(seed);
-        let mine = done.by_cell.extract_if(.., |c, _| c.choice == label);
-        let found = mine.map(|(c, r)| {
+        let all = std::mem::take(&mut done.by_cell);
+        let (mine, others): (BTreeMap<_, _>, _) = all.into_iter().partition(|(c, _)| c.choice == label);
+        done.by_cell = others;
+        let found = mine.into_iter().map(|(c, r)| {
             let cell = Cell {
                 choice: String::new(),
                 ..c

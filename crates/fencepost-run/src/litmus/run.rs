@@ -17,12 +17,15 @@ use fencepost_machine::{Machine, MachineSpec, RunReport, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+/// A thread's instructions, and the ways through them.
+type Instructions = (Rc<[Op]>, Rc<[Way]>);
+
 /// A test made ready for machines.
 pub struct Prepared<'t> {
     /// The test.
     pub test: &'t Test,
     layout: Layout,
-    threads: Vec<(Rc<[Op]>, Rc<[Way]>)>,
+    threads: Vec<Instructions>,
     widths: BTreeMap<u64, Width>,
 }
 

@@ -196,7 +196,7 @@ fn writes(resolved: &Resolved, report: &RunReport, trace: &Trace) -> io::Result<
     let records = report.log.records();
     let media = &resolved.machine.spec.pm.media;
     let map = AddressMap::new(media);
-    let per_channel = (media.ranks * media.banks) as u16;
+    let per_channel = media.ranks * media.banks;
     let bank = |line| {
         let at = map.locate(line);
         u64::from(at.channel * per_channel + at.bank)
@@ -213,7 +213,7 @@ fn writes(resolved: &Resolved, report: &RunReport, trace: &Trace) -> io::Result<
         line: unsigned(records.iter().map(|r| r.line.0 - base))?,
         base,
         bank: unsigned(records.iter().map(|r| bank(r.line)))?,
-        banks: per_channel * media.channels as u16,
+        banks: per_channel * media.channels,
         cause: unsigned(records.iter().map(|r| cause(r.cause)))?,
         causes: CAUSES.iter().map(|c| c.1).collect(),
     })

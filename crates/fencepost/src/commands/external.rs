@@ -30,10 +30,10 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
     let target = match (&args.contract, &args.design) {
         (Some(contract), _) => Target::Contract(of_words(contract)?),
         (None, Some(design)) => Target::Design {
-            request: Request {
+            request: Box::new(Request {
                 log: None,
                 ..args.common.request("cq", design, args.ops, 0)
-            },
+            }),
             params: of_words("none")?,
         },
         (None, None) => {
