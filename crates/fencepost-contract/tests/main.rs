@@ -36,5 +36,7 @@ mod shapes;
 mod shapes_others;
 #[path = "main/support/mod.rs"]
 mod support;
+#[path = "main/syncs.rs"]
+mod syncs;
 #[path = "main/transactions.rs"]
 mod transactions;

@@ -5,8 +5,9 @@
 use crate::executed;
 use crate::files::{Content, descriptor, position, store};
 use crate::guest::{self, value};
-use crate::recorder::{KEPT, Recorder};
+use crate::recorder::Recorder;
 use crate::threads;
+use crate::work::KEPT;
 use fencepost_native::record::{Effect, Event, Mapping, Schedule, View, call_name, effect, pieces};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;

@@ -27,20 +27,25 @@ mod guest;
 mod marks;
 mod observer;
 mod options;
+mod place;
 mod qemu;
+mod recent;
 mod recorder;
 mod registers;
 mod threads;
 mod unwind;
+mod work;
 
 use fencepost_native::record::{Class, classify};
 use marks::Mark;
 use observer::Observer;
-use recorder::{EXECUTED, Place, Recorder};
+use place::Place;
+use recorder::Recorder;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::sync::OnceLock;
+use work::EXECUTED;
 
 /// Version of the plugin interface.
 #[unsafe(no_mangle)]

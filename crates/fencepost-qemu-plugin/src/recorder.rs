@@ -4,25 +4,16 @@ use crate::code::Code;
 use crate::files::Files;
 use crate::guest::{value, word};
 use crate::options::Options;
+use crate::place::Place;
+use crate::recent::is_new;
 use crate::registers;
+use crate::work::{EXECUTED, KEPT, progress};
 use fencepost_native::record::{Class, Event, FAILED, Journal, Mappings, Operand, Schedule, Shared, Turn, pieces};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-
-/// An instruction that may be recorded.
-pub struct Place {
-    /// Its address.
-    pub at: u64,
-    /// The address after it.
-    pub next: u64,
-    /// What it is.
-    pub class: Class,
-    /// Its name in journals, once it was asked for.
-    pub name: OnceLock<String>,
-}
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A recording in progress.
 pub struct Recorder {
@@ -56,26 +47,12 @@ pub struct Inner {
     process: u32,
 }
 
-/// Instructions executed by whoever has the turn.
-pub static EXECUTED: AtomicU64 = AtomicU64::new(0);
-/// Whether whoever has the turn is in a system call that may last, and nobody else may go on meanwhile.
-pub static KEPT: AtomicBool = AtomicBool::new(false);
-
-/// Changes whenever a thread works.
-fn progress() -> Option<u64> {
-    (!KEPT.load(Relaxed)).then(|| EXECUTED.load(Relaxed))
-}
-
 /// Threads that a log can tell apart.
 const MOST_THREADS: u32 = 256;
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;
-/// Lines of volatile memory of which a thread's next access is not recorded: the nearest cache has them.
-const RECENT: usize = 256;
-
 thread_local! {
-    static LINES: RefCell<[u64; RECENT]> = const { RefCell::new([0; RECENT]) };
     static TURN: RefCell<Option<Turn>> = const { RefCell::new(None) };
     /// The ticket of this thread's turn; 0 without one.
     static MINE: Cell<u32> = const { Cell::new(0) };
@@ -412,12 +389,4 @@ impl Inner {
     fn own(&self, address: u64) -> u64 {
         address ^ u64::from(self.process - 1) << 32
     }
-}
-
-/// Whether a thread accesses a line of volatile memory that it has not accessed lately.
-fn is_new(line: u64) -> bool {
-    LINES.with(|lines| {
-        let known = &mut lines.borrow_mut()[line as usize % RECENT];
-        std::mem::replace(known, line) != line
-    })
 }

@@ -98,8 +98,14 @@ pub enum Command {
     )]
     Infer(InferArgs),
     /// Run a grid of designs, programs, machines, media, parameters and seeds, and keep it in a folder.
+    #[command(
+        after_help = "Examples:\n  fencepost sweep grid.toml\n  fencepost sweep grid.toml --shard 3/8 -o results"
+    )]
     Sweep(SweepArgs),
     /// Run every design with every program on every machine, checked: time and verdict of each in one table.
+    #[command(
+        after_help = "Examples:\n  fencepost matrix\n  fencepost matrix -d so,delegated -p cq,sps -m dpo --format json"
+    )]
     Matrix(MatrixArgs),
     /// Run recovery again on the crash state that a witness names.
     #[command(after_help = "Example:\n  fencepost replay ID     with the id as a witness prints it, in quotes")]

@@ -2,6 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use terminal_size::{Width, terminal_size_of};
+use textwrap::{WordSeparator, WordSplitter};
 
 /// Columns where standard output is no terminal.
 const PLAIN: u16 = 80;
@@ -53,6 +54,8 @@ pub fn entry(indent: usize, name_width: usize, name: &str, about: &str) -> Strin
     let options = textwrap::Options::new(width().into())
         .initial_indent(&left)
         .subsequent_indent(&below)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
         .break_words(false);
     textwrap::fill(about, options) + "\n"
 }
@@ -72,6 +75,8 @@ fn wrapped_line(line: &str, width: u16) -> String {
     let options = textwrap::Options::new(width.into())
         .initial_indent(&here)
         .subsequent_indent(&below)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
         .break_words(false);
     textwrap::fill(line.trim_start(), options)
 }

@@ -1,75 +1,10 @@
 //! Order that no union of crash states shows, because another execution allows the state: checked on the graph of one
 //! execution. And cuts, failure points, grains, transactions and range commits.
 
+use crate::support::script::{Script, V, X, Y, Z};
 use fencepost_contract::graph::Axiom;
-use fencepost_contract::{Contract, ContractKind, ContractParams, CrashSpace, Grain, NodeId};
-use fencepost_kernel::{
-    Addr, Fence, Flush, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId,
-};
-use std::panic::Location;
-
-const X: Addr = Addr::pm(0);
-const Y: Addr = Addr::pm(64);
-const Z: Addr = Addr::pm(128);
-const V: Addr = Addr(4096);
-
-/// Builds a trace event by event.
-#[derive(Default)]
-struct Script {
-    trace: Trace,
-    tx: [Option<TxId>; 4],
-}
-impl Script {
-    fn of(threads: u32) -> Script {
-        Script {
-            trace: Trace {
-                threads,
-                ..Trace::default()
-            },
-            ..Script::default()
-        }
-    }
-    #[track_caller]
-    fn store(&mut self, thread: u8, addr: Addr, value: u64) -> StoreId {
-        let (tx, source) = (self.tx[usize::from(thread)], Location::caller());
-        self.trace.stores.push(StoreInfo {
-            thread: HartId(thread),
-            addr,
-            value,
-            nt: false,
-            tx,
-            source,
-        });
-        let id = StoreId::from_index(self.trace.stores.len() - 1).unwrap();
-        self.event(thread, TraceKind::Store(id));
-        id
-    }
-    fn load(&mut self, thread: u8, addr: Addr, from: Option<StoreId>) {
-        self.event(thread, TraceKind::Load { addr, from });
-    }
-    fn fence(&mut self, thread: u8, fence: Fence) {
-        self.event(thread, TraceKind::Fence(fence));
-    }
-    fn event(&mut self, thread: u8, kind: TraceKind) {
-        match kind {
-            TraceKind::TxBegin(id) => self.tx[usize::from(thread)] = Some(id),
-            TraceKind::TxCommit(_) | TraceKind::TxAbort(_) => self.tx[usize::from(thread)] = None,
-            _ => {}
-        }
-        self.trace.events.push(TraceEvent {
-            thread: Some(HartId(thread)),
-            kind,
-        });
-    }
-    fn space(&self, kind: ContractKind) -> CrashSpace {
-        Contract::from(kind).space(&self.trace, &Image::default())
-    }
-    fn ordered(&self, kind: ContractKind, a: StoreId, b: StoreId) -> bool {
-        let space = self.space(kind);
-        let node = |s: StoreId| space.node_of[s.index()].unwrap();
-        space.graph.is_before(node(a), node(b))
-    }
-}
+use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, NodeId};
+use fencepost_kernel::{Addr, Fence, Flush, Image, QueueId, StoreId, Trace, TraceKind, TxId};
 
 #[test]
 fn a_read_of_the_old_value_orders_what_precedes_it_before_the_new_one() {
@@ -394,56 +329,4 @@ fn a_hundred_thousand_stores_fit_in_a_fraction_of_200_megabytes() {
             space.graph.bytes()
         );
     }
-}
-
-/// A sync of a range covers the stores of every thread to it and to nothing else, under every contract.
-#[test]
-fn a_sync_covers_its_range_whoever_stored_there() {
-    for kind in ContractKind::ALL.into_iter().filter(|k| !k.is_transactional()) {
-        let mut s = Script::of(2);
-        let own = s.store(0, X, 1);
-        let other = s.store(1, Addr(X.0 + 8), 2);
-        let outside = s.store(1, Z, 3);
-        s.event(0, TraceKind::Sync { base: X, len: 128 });
-        let later = s.store(0, Addr(X.0 + 16), 4);
-        let space = s.space(kind);
-        let must: Vec<_> = space.must.iter().map(|m| m.node).collect();
-        let node = |s: StoreId| space.node_of[s.index()].unwrap();
-        let sure = |s| must.iter().any(|m| *m == node(s) || space.graph.is_before(node(s), *m));
-        assert!(sure(own) && sure(other), "{kind:?}");
-        assert!(kind == ContractKind::Eadr || !sure(outside), "{kind:?}");
-        assert!(kind == ContractKind::Eadr || !sure(later), "{kind:?}");
-    }
-}
-/// At byte grain each byte of the range is covered, though the newest store to its word changed other bytes; and so it is with a
-/// flush and a fence.
-#[test]
-fn a_sync_and_a_flush_cover_every_byte() {
-    let (line, kind) = (X.line(), Flush::Clwb);
-    let sync = [TraceKind::Sync { base: X, len: 1 }];
-    let flush = [TraceKind::Flush { line, kind }, TraceKind::Fence(Fence::Sfence)];
-    for events in [&sync[..], &flush[..]] {
-        let mut s = Script::of(1);
-        s.store(0, X, 0x0001);
-        s.store(0, X, 0x0101);
-        events.iter().for_each(|e| s.event(0, *e));
-        let space = bytes_in_no_order().space(&s.trace, &Image::default());
-        let sure = |s: usize| {
-            let node = space.node_of[s].unwrap();
-            space
-                .must
-                .iter()
-                .any(|m| m.node == node || space.graph.is_before(node, m.node))
-        };
-        assert!(sure(0) && sure(1), "{events:?}");
-    }
-}
-fn bytes_in_no_order() -> Contract {
-    let mut contract = Contract::from(ContractKind::Px86);
-    contract.params = ContractParams {
-        grain: Grain::Byte,
-        line_order: Some(fencepost_contract::LineOrder::Unordered),
-        ..contract.params
-    };
-    contract
 }

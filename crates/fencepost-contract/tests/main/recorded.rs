@@ -378,22 +378,6 @@ fn dependences_survive_being_written_and_read() {
 }
 
 #[test]
-fn a_sync_is_a_promise_of_durability() {
-    let text = "fencepost-log 1
-file 0 100 pool
-0 store pm+0 7 @ a.c:3
-0 sync pm+0 64
-";
-    let log = parse(text).unwrap();
-    assert_eq!((log.files[0].name.as_str(), log.persistent_bytes), ("pool", 128));
-    assert_eq!(parse(&log.to_text()).unwrap().to_text(), log.to_text());
-    let refusal = log.conform(&ContractKind::Px86.into(), Demands::default()).unwrap_err();
-    assert!(log.explain(&refusal).contains("a.c:3"), "{}", log.explain(&refusal));
-    let durable = text.replace("0 sync", "durable pm+0 : 0=7\n0 sync");
-    let log = parse(&durable).unwrap();
-    assert!(log.conform(&ContractKind::Px86.into(), Demands::default()).is_ok());
-}
-#[test]
 fn declarations_that_contradict_are_refused() {
     for (line, reason) in [
         ("file 0 64 a\nfile 0 64 b", "overlap"),

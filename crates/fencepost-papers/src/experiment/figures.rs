@@ -1,7 +1,7 @@
 //! `experiments/<paper>/figures.toml`: the figures of a paper that its report draws again.
 
 use super::rule::{Form, Over};
-use super::spec::read;
+use super::spec::{is_folder, read, text};
 use fencepost_run::BadInput;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -77,6 +77,10 @@ struct Figures {
 /// # Errors
 /// There is no such paper; its file is not well-formed.
 pub fn of_paper(paper: &str) -> Result<Vec<Figure>, BadInput> {
+    // An experiment of the user's own needs none.
+    if text(paper, "figures.toml")?.is_none() && is_folder(paper) {
+        return Ok(Vec::new());
+    }
     let mut figures = read::<Figures>(paper, "figures.toml")?.figure;
     figures.sort_by_key(|f| !f.main);
     Ok(figures)

@@ -4,7 +4,7 @@ use super::shared::{is_built, jobs, print_table, write, write_table};
 use crate::args::CompareArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
-use crate::layout::table;
+use crate::layout::{table, wrapped};
 use crate::output::Out;
 use crate::progress::Runs;
 use fencepost_papers::compare::{Comparison, baselines_of_papers, compare as lab_compare};
@@ -64,7 +64,7 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(file) = &args.html {
         write(file, &comparison::page(&result, &base)?)?;
     }
-    let words = || text(&result) + &papers_baseline(&base.machine, &result.baseline);
+    let words = || text(&result) + &wrapped(&papers_baseline(&base.machine, &result.baseline));
     let table = || tables::runs(&result.runs);
     match (args.format, &store) {
         (Some(format), Some(store)) => {

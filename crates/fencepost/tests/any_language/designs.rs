@@ -71,8 +71,13 @@ impl Designs {
         let o = self.f.sh(&format!(
             "fencepost {command} --log {log} -d {design} --server --recover ./marks"
         ));
-        (code(&o), text(&o))
+        (code(&o), unwrapped(&text(&o)))
     }
+}
+
+/// Text as it was before its lines were made to fit.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a missing, late or early flush or fence is on each design follows from what the design orders: x86 and its commits need
@@ -143,7 +148,7 @@ fn what_a_translation_cannot_keep_is_told() {
     let run = |text: &str, command: &str| {
         let log = d.f.write("w.log", text);
         let o = d.f.sh(&format!("fencepost {command} --log {log} --recover true"));
-        (code(&o), super::text(&o))
+        (code(&o), unwrapped(&super::text(&o)))
     };
     let bare: String = log("right")
         .lines()

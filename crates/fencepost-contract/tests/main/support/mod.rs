@@ -10,6 +10,7 @@ pub mod rcbsp_order;
 pub mod relation;
 pub mod relaxed;
 pub mod run;
+pub mod script;
 pub mod states;
 
 use fencepost_kernel::{Addr, Fence, Flush};

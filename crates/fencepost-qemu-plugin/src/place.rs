@@ -1,0 +1,16 @@
+//! Instructions of the program.
+
+use fencepost_native::record::Class;
+use std::sync::OnceLock;
+
+/// An instruction that may be recorded.
+pub struct Place {
+    /// Its address.
+    pub at: u64,
+    /// The address after it.
+    pub next: u64,
+    /// What it is.
+    pub class: Class,
+    /// Its name in journals, once it was asked for.
+    pub name: OnceLock<String>,
+}
