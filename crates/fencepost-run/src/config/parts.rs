@@ -11,6 +11,7 @@ params! {
         /// Bytes reserved for a hardware log, at the top of persistent memory.
         log_area: Bytes = Bytes(32 << 20),
         /// How much later than a multiple of 4 KiB after the thread's before it each thread's software log begins: whole lines.
+        #[range(Bytes(0)..=Bytes(1 << 20))]
         log_stagger: Bytes = Bytes(0),
     }
 }

@@ -1,6 +1,6 @@
 //! Tests on machines: what is shown is allowed, much of it is shown, and broken rules are noticed.
 
-use super::{Prepared, Shown, Sweep, configurations, sweep, switched_off};
+use super::{Shown, Sweep, sweep, switched_off};
 use crate::designs;
 use fencepost_designs::DesignInfo;
 use fencepost_kernel::fault;
@@ -84,7 +84,7 @@ fn a_broken_rule_is_noticed() {
     if !fault::ENABLED {
         return;
     }
-    // By the outcome, and by the watch on program order, which sees it first.
+    // The watch on program order sees it before any outcome tells.
     for (name, text, info) in [
         ("core.load-passes-fence", SB_FENCED, "delegated"),
         ("core.tso-store-passes-store", MP, "themis"),
@@ -94,12 +94,6 @@ fn a_broken_rule_is_noticed() {
         let (swept, _) = fault::with(name, || sweep(&program, design(info), &seeds(100)));
         let noticed = swept.unwrap_err().to_string();
         assert!(noticed.contains("breaks program order"), "{name}: {noticed}");
-        let prepared = Prepared::new(&program);
-        let resolved = &configurations(design(info), &seeds(1)).unwrap()[0];
-        let states = |seed| prepared.run(resolved, seed).unwrap().state;
-        let (shown, _) = fault::with(name, || (0..200).filter_map(states).collect::<BTreeSet<_>>());
-        let sound: BTreeSet<_> = (0..200).filter_map(states).collect();
-        assert!(!shown.is_subset(&sound), "{name}: {shown:?}");
     }
 }
 
