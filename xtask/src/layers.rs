@@ -70,6 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "fencepost-external",
         &[
             "fencepost-run",
+            "fencepost-native",
             "fencepost-contract",
             "fencepost-machine",
             "fencepost-kernel",

@@ -5,7 +5,6 @@ pub mod compare;
 mod dpo;
 pub mod experiment;
 mod fgc;
-pub mod infer;
 pub mod listing;
 mod loc;
 pub mod native;
@@ -13,3 +12,5 @@ pub mod report;
 pub mod reproduce;
 mod statements;
 mod themis;
+
+pub use reproduce::infer;

@@ -1,4 +1,4 @@
-//! What a log declares before its events: its version, ranges of persistent memory, files.
+//! What a log declares before its events: ranges of persistent memory, files.
 
 use super::fields::{Fields, Persistent};
 use super::parse::Parser;
@@ -7,28 +7,6 @@ use fencepost_kernel::Addr;
 
 /// Persistent memory that a log can declare: what lies below the hardware logs of simulated designs.
 const MOST_PERSISTENT: u64 = 1 << 38;
-
-/// Whether the first line is that of this format, in this version.
-pub(super) fn header_of(header: Option<(usize, &str)>) -> Result<(), LogError> {
-    let (line, text) = header.unwrap_or((1, ""));
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let (reason, hint) = match words.as_slice() {
-        ["fencepost-log", "1"] => return Ok(()),
-        ["fencepost-log", version] => (
-            format!("a persist log of version {version}, and only version 1 can be read"),
-            "write or record it again for this version",
-        ),
-        _ => (
-            "not a persist log".to_owned(),
-            "the first line must be `fencepost-log 1`",
-        ),
-    };
-    Err(LogError {
-        line,
-        reason,
-        hint: Some(hint.into()),
-    })
-}
 
 impl Parser {
     pub(super) fn persistent(&mut self, f: &mut Fields<'_>) -> Result<(), LogError> {

@@ -64,6 +64,7 @@
 mod declared;
 mod error;
 mod fields;
+mod header;
 mod lines;
 mod parse;
 mod write;

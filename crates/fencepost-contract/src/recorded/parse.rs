@@ -1,7 +1,7 @@
 //! Reading the text format.
 
-use super::declared::header_of;
 use super::fields::{FENCES, FLUSHES, Fields, Persistent, lookup, nearest};
+use super::header::header_of;
 use super::{LogError, Origin, RecordedLog, Work};
 use fencepost_kernel::{Addr, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width};
 use rustc_hash::FxHashMap;

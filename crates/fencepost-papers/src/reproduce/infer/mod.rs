@@ -15,128 +15,21 @@ mod outcome;
 mod page;
 mod search;
 mod space;
+mod subject;
 
 pub use outcome::{HeldOut, Inference, Joint, Line, NeedLine};
 pub use page::page;
+pub use subject::Options;
 
-use crate::experiment::claims::{self, Claim};
 use crate::experiment::engine::Step;
-use crate::experiment::kinds::Kind;
-use crate::experiment::readings::{Choice, Readings};
-use crate::experiment::rule::Rule;
+use crate::experiment::readings::Choice;
 use crate::experiment::runs::Cell;
-use crate::experiment::spec::{self, Experiment, Scale};
-use crate::experiment::statement::Statements;
-use crate::reproduce::papers;
+use crate::experiment::spec::Scale;
 use archive::{Archive, Judged};
-use fencepost_run::store::Store;
-use fencepost_run::{BadInput, LabError};
-use judge::Simulation;
+use fencepost_run::LabError;
 use search::{Length, Search};
-use space::{Space, Taken};
-use std::collections::HashMap;
-
-/// What to infer from, and how.
-pub struct Options<'a> {
-    /// Short name of the paper.
-    pub paper: &'a str,
-    /// Joint readings to try, about.
-    pub tries: usize,
-    /// Claims that the best joint reading shall meet before others.
-    pub first: &'a [String],
-    /// Joint readings to begin from besides the primaries, each as `INPUT=READING` words. The held-out check never sees them.
-    pub from: &'a [String],
-    /// Splits of the claims for the held-out check.
-    pub splits: usize,
-    /// Whether the primaries and the best joint reading run at full scale as well.
-    pub full: bool,
-    /// Seed of every run and of the search.
-    pub seed: u64,
-    /// Runs at a time.
-    pub jobs: usize,
-    /// Folder of results; a call with the same options goes on where another ended.
-    pub store: &'a Store,
-}
-
-/// How often a claim of `first` counts.
-const FIRST: usize = 4;
-
-/// A paper, prepared: its inputs, and its measured claims about simulated runs.
-struct Subject {
-    experiment: Experiment,
-    readings: Readings,
-    space: Space,
-    /// Claims about the headline experiments, which the search looks at.
-    headline: Vec<Claim>,
-    /// All measured claims about simulated runs, those of the headline first.
-    all: Vec<Claim>,
-    statements: Statements,
-}
-
-impl Subject {
-    fn read(paper: &str) -> Result<Subject, LabError> {
-        let experiment: Experiment = spec::read(paper, "experiment.toml")?;
-        let readings = Readings::of_paper(paper, &experiment)?;
-        if readings.input.is_empty() {
-            return Err(BadInput::new(format!("{paper} has no open inputs")).into());
-        }
-        let simulated = |c: &Claim| c.by.tag().is_some() || matches!(c.by, Rule::Check { .. });
-        let measured = |c: &Claim| c.rests_on == Kind::Measured && simulated(c);
-        let mut all: Vec<Claim> = claims::of_paper(paper)?.into_iter().filter(measured).collect();
-        let of_headline = |c: &Claim| c.by.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t));
-        all.sort_by_key(|r| !of_headline(r));
-        Ok(Subject {
-            space: Space::new(readings.input.iter().map(|i| i.reading.len()).collect()),
-            headline: all.iter().filter(|r| of_headline(r)).cloned().collect(),
-            all,
-            statements: papers::statements(),
-            experiment,
-            readings,
-        })
-    }
-    /// Indices of the headline's claims, those of `first` several times.
-    fn weighted(&self, first: &[String]) -> Result<Vec<usize>, BadInput> {
-        let ids = || self.headline.iter().map(|c| c.id.as_str());
-        let mut rows: Vec<usize> = (0..self.headline.len()).collect();
-        for id in first {
-            let row = ids().position(|i| i == id);
-            let row = row.ok_or_else(|| BadInput::unknown("claim about the headline", id, ids()))?;
-            rows.extend([row; FIRST - 1]);
-        }
-        Ok(rows)
-    }
-    /// The joint reading that words of the form `INPUT=READING` name; inputs without one are primary.
-    fn joint(&self, words: &str) -> Result<Taken, BadInput> {
-        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        Ok(Choice::asked(&self.readings, &words)?.taken)
-    }
-    fn simulation<'a>(
-        &'a self,
-        o: &Options<'a>,
-        (rows, scale): (&'a [Claim], Scale),
-        progress: &'a (dyn Fn(&Cell, Step) + Sync),
-    ) -> Simulation<'a> {
-        let mut experiment = self.experiment.clone();
-        let headline = rows.len() == self.headline.len();
-        experiment
-            .matrix
-            .retain(|m| !m.check && (!headline || self.readings.headline.contains(&m.tag)));
-        Simulation {
-            experiment,
-            readings: &self.readings,
-            rows,
-            statements: &self.statements,
-            scale,
-            seed: o.seed,
-            jobs: o.jobs,
-            store: o.store,
-            progress,
-            known: HashMap::new(),
-            asked: 0,
-            ran: 0,
-        }
-    }
-}
+use space::Taken;
+use subject::Subject;
 
 /// Infers; `told` hears how many joint readings have been tried, and what is looked for.
 pub fn infer(

@@ -1,8 +1,9 @@
 //! What an inference says.
 
 use super::archive::{Archive, Judged};
+use super::findings;
 use super::space::Taken;
-use super::{Options, Subject, findings};
+use super::subject::{Options, Subject};
 use fencepost_run::short;
 use serde::Serialize;
 
