@@ -14,23 +14,14 @@
 #![allow(unsafe_code, reason = "an interface of C")]
 
 mod database;
+mod error;
 mod statement;
+mod store;
 mod vfs;
 
-pub use database::{Database, Session, SqliteError};
-
-/// Bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;
-
-/// Where the bytes of a database lie.
-pub trait Store {
-    /// Bytes that there are: whole pages, never fewer than SQLite has written.
-    fn capacity(&self) -> u64;
-    /// Copies bytes out.
-    fn read(&mut self, at: u64, into: &mut [u8]);
-    /// Overwrites bytes.
-    fn write(&mut self, at: u64, bytes: &[u8]);
-}
+pub use database::{Database, Session};
+pub use error::SqliteError;
+pub use store::{PAGE_BYTES, Store};
 
 /// The version of SQLite that is built in.
 pub fn version() -> &'static str {

@@ -1,6 +1,6 @@
 //! A prepared statement.
 
-use crate::database::SqliteError;
+use crate::error::SqliteError;
 use libsqlite3_sys as ffi;
 use std::ffi::CStr;
 

@@ -1,6 +1,6 @@
 //! What SQLite takes for a file system: one database, whose bytes a [`Store`] holds.
 
-use crate::{PAGE_BYTES, Store};
+use crate::store::{PAGE_BYTES, Store};
 use libsqlite3_sys as ffi;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};

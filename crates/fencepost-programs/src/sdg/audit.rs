@@ -1,6 +1,6 @@
 //! The oracle of `sdg`, and the audit of the lists, a vertex a step.
 
-use super::{DEGREE, NEXT, PREV, Sdg, TARGET, WEIGHT};
+use super::graph::{DEGREE, NEXT, PREV, Sdg, TARGET, WEIGHT};
 use crate::oracle::{Cut, History};
 use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Violation};
 use std::collections::BTreeMap;

@@ -13,8 +13,10 @@
 //! Used by loc (Table II).
 
 mod audit;
+mod graph;
 
 pub use audit::{SdgAudit, SdgModel};
+pub use graph::Sdg;
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
@@ -26,6 +28,7 @@ use crate::small::Small;
 use crate::tx::{Runtime, Tx, recovered_by_logs};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params, rng};
+use graph::{DEGREE, HEADER, LINKS, NEXT, NODE, PREV, TARGET, VERTEX, WEIGHT};
 
 params! {
     /// Parameters of `sdg`.
@@ -48,33 +51,6 @@ params! {
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
-}
-
-/// Links of a node, and of a vertex as the header of its list: an empty list leads back to its header.
-const NEXT: u64 = 0;
-const PREV: u64 = 8;
-const LINKS: u64 = 16;
-/// Number of a vertex's edges.
-const DEGREE: u64 = 16;
-const HEADER: u64 = 24;
-/// Bytes of a vertex; none lies on two lines.
-const VERTEX: u64 = 32;
-/// What a node holds besides its links.
-const TARGET: u64 = 16;
-const WEIGHT: u64 = 24;
-const NODE: u64 = 64;
-
-/// The program.
-#[derive(Clone, Debug)]
-pub struct Sdg {
-    rt: Runtime,
-    /// A key is an edge that may be there.
-    dict: Dict,
-    neighbours: u64,
-    vertices: Rows,
-    planted: Rows,
-    locks: Locks,
-    footprint: Footprint,
 }
 
 /// What one insert or delete is given.

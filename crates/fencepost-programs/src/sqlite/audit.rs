@@ -1,6 +1,6 @@
 //! The oracle of `sqlite`, and its audit: SQLite opens the recovered database, checks it and reads every row.
 
-use super::Sqlite;
+use super::base::Sqlite;
 use super::pages::{Pages, Plainly};
 use super::requests::{self, Kind};
 use crate::oracle::{Builder, Cut, History};

@@ -15,66 +15,31 @@
 //! Used by loc (Table II).
 
 mod audit;
+mod base;
 mod pages;
 mod requests;
 
 pub use audit::{SqliteAudit, SqliteModel};
 pub use requests::{Kind, Request};
 
-use crate::choices::{Coupling, Scheme, Variant};
+use crate::choices::{Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
 use crate::tx::{Runtime, recovered_by_logs};
+pub use base::Sqlite;
+use base::SqliteParams;
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, params, rng};
+use fencepost_kernel::{CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, rng};
 use fencepost_sqlite::{Database, PAGE_BYTES, Session, SqliteError};
 use pages::{File, Pages, Plainly};
-
-params! {
-    /// Parameters of `sqlite`.
-    pub struct SqliteParams {
-        /// Rows in the table before the run; keys are drawn from twice as many.
-        #[range(1..=1 << 20)]
-        rows: u64 = 10_000,
-        /// Bytes of a value.
-        #[range(8..=1000)]
-        value: u32 = 100,
-        /// Requests of one transaction.
-        #[range(1..=64)]
-        batch: u32 = 1,
-        /// Of a hundred requests, those that store the next key in order.
-        #[range(0..=100)]
-        fill: u32 = 30,
-        /// Of a hundred, those that store a key drawn at random.
-        #[range(0..=100)]
-        random: u32 = 30,
-        /// Of a hundred, those that overwrite a row. The rest read.
-        #[range(0..=100)]
-        overwrite: u32 = 30,
-        /// How many undo records share one barrier.
-        coupling: Coupling = Coupling::Auto,
-    }
-}
 
 /// Pages that one request may change: on each level of table and index a page, its two neighbours and a new one; the first page and
 /// the list of free ones.
 const PAGES_CHANGED: u64 = 2 * 4 * 4 + 2;
 const SERVED: u8 = 1;
-
-/// The program.
-#[derive(Clone, Debug)]
-pub struct Sqlite {
-    rt: Runtime,
-    seed: u64,
-    threads: u32,
-    params: SqliteParams,
-    file: File,
-    locks: Locks,
-    footprint: Footprint,
-}
 
 impl Described for Sqlite {
     const NAME: &'static str = "sqlite";

@@ -56,6 +56,7 @@
 
 mod backup;
 mod begin;
+mod block_log;
 mod blocks;
 mod ido;
 mod log_step;

@@ -9,7 +9,11 @@
 //! check, 32 bits over all words before it, tells a whole record from one of which only some 8-byte words arrived.
 
 use fencepost_kernel::planted;
+use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, Flavour, Mem, Val, Width};
+
+/// Offset of the first record.
+pub(crate) const RECORDS: u64 = 2 * LINE_BYTES;
 
 /// Bytes of one allocation unit of the log; a record of one word fills exactly one.
 pub(crate) const UNIT: u64 = 32;

@@ -3,7 +3,7 @@
 //! Recovery is idempotent: a log is truncated only after everything it says has been restored, so recovery cut short
 //! by another failure is simply begun again.
 
-use super::blocks;
+use super::block_log;
 use super::log_step::{LogFlow, LogStep, mark, word};
 use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
@@ -278,10 +278,10 @@ impl Runtime {
     }
     fn replay_block<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, seq: u32, index: u64, count: u64) -> LogFlow {
         let log = self.log(thread);
-        let record = Addr(log.0 + blocks::name_at(index));
-        let fits = blocks::copy_at(index) + LINE_BYTES <= self.log_bytes;
+        let record = Addr(log.0 + block_log::name_at(index));
+        let fits = block_log::copy_at(index) + LINE_BYTES <= self.log_bytes;
         let home = if fits {
-            blocks::named(word(m, record, 0), seq)
+            block_log::named(word(m, record, 0), seq)
         } else {
             None
         };
@@ -292,8 +292,8 @@ impl Runtime {
             return LogFlow::Broken(Violation::at(record, STRAY));
         }
         let stored = word(m, record, 8);
-        blocks::accesses(stored, |offset, width| {
-            let copy = Addr(log.0 + blocks::copy_at(index) + offset);
+        block_log::accesses(stored, |offset, width| {
+            let copy = Addr(log.0 + block_log::copy_at(index) + offset);
             let new = m.load_n(At::new(copy), width);
             m.store_n(At::new(Addr(home.0 + offset)), new, width);
         });

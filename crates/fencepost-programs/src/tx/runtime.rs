@@ -1,6 +1,7 @@
 //! How transactions run, fixed when a program is built.
 
-use super::blocks;
+use super::block_log;
+pub(crate) use super::record::RECORDS;
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::Layout;
 use crate::pool::Pool;
@@ -13,8 +14,6 @@ use fencepost_kernel::{Addr, Mem, Span};
 pub(crate) const COMMIT: u64 = 0;
 /// Offset of the word that truncates a redo log: the last applied sequence number.
 pub(crate) const APPLIED: u64 = LINE_BYTES;
-/// Offset of the first record.
-pub(crate) const RECORDS: u64 = 2 * LINE_BYTES;
 /// Transactions an operation may hold; sequence numbers are `k * TX_PER_OP + part + 1`.
 pub(crate) const TX_PER_OP: u32 = 2;
 /// Logs of threads lie on pages of their own.
@@ -41,7 +40,7 @@ impl Runtime {
     /// that the largest transaction stores, new blocks included; each may take a record of its own.
     pub fn new(layout: &mut Layout, s: &Settings, coupling: Coupling, stores: u64, pool: Pool) -> Runtime {
         let records = match s.scheme {
-            Scheme::RedoBlock => blocks::log_bytes(stores),
+            Scheme::RedoBlock => block_log::log_bytes(stores),
             _ => RECORDS + stores * 64,
         };
         let log_bytes = records.max(PAGE).next_multiple_of(PAGE);

@@ -1,7 +1,7 @@
 //! Arguments of `config`.
 
+use super::common::{Common, Work};
 use super::values::name;
-use super::{Common, Work};
 use clap::{Args, Subcommand};
 
 /// `config`.
