@@ -204,6 +204,8 @@ impl Reproduced {
             paper: &self.paper,
             scale: if self.full { Scale::Full } else { Scale::Quick },
             seed: self.seed,
+            // As the command without --seeds.
+            seeds: if self.full { 5 } else { 1 },
             asked: &self.asked,
             readings: self.readings,
             jobs: self.jobs,
