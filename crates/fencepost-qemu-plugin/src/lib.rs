@@ -5,7 +5,7 @@
 //! qemu-x86_64 -cpu max -plugin libfencepost_qemu_plugin.so,recording=/tmp/folder PROGRAM ARGS
 //! ```
 //!
-//! The folder of a recording holds `options` (see [`options::Options`]); each process of the program leaves a journal in it.
+//! The folder of a recording holds `options` (see `options::Options`); each process of the program leaves a journal in it.
 //! Every store, non-temporal store, atomic, flush and fence that concerns a shared mapping of a persistent file becomes an event,
 //! with the place of the instruction, and so do system calls that write such files or make them durable. Children and the
 //! programs that they execute are recorded, too. One thread of all of them runs at a time and hands on after some memory

@@ -1,8 +1,8 @@
 //! From a paper's published figures, which unstated inputs are consistent with them.
 //!
-//! Every open input of a paper has declared readings. A joint reading takes one of each. A directed search ([`search`]) looks for
-//! those that meet the most measured claims, for every claim on its own, and for pairs of claims together; [`judge`] simulates them,
-//! sharing runs by content; [`findings`] says what the tried ones have in common. What comes out is never a reproduction: the
+//! Every open input of a paper has declared readings. A joint reading takes one of each. A directed search (`search`) looks for
+//! those that meet the most measured claims, for every claim on its own, and for pairs of claims together; `judge` simulates them,
+//! sharing runs by content; `findings` says what the tried ones have in common. What comes out is never a reproduction: the
 //! primaries are that, and their column stands first.
 //!
 //! How far an inference can be trusted is measured too: the claims are cut in two halves (by fixed splits), inputs are inferred from
