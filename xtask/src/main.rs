@@ -3,7 +3,8 @@
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
 //! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `rules` breaks every rule of a
-//! scoreboard by one; `quotes` compares every quoted sentence with the texts of the papers; `circles` shows files that
+//! scoreboard by one; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
+//! paper's runs alone and lists those that move its headline and are not declared; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
 //! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
 
@@ -19,6 +20,7 @@ mod explorer;
 mod faults;
 mod fuzz;
 mod generate;
+mod inputs;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         ["circles"] => circles(),
         ["explorer", ref rest @ ..] => explorer::command(rest),
         ["battery", ref rest @ ..] => battery::command(rest),
+        ["inputs", ref rest @ ..] => inputs::command(rest),
         ["quotes", "--papers", folder] => quotes::command(folder),
         ["rules"] => rules::command(None),
         ["rules", check] => rules::command(Some(check)),
@@ -90,7 +93,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | quotes --papers DIR | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | quotes --papers DIR | inputs PAPER | circles"
             );
             ExitCode::from(2)
         }

@@ -2,6 +2,7 @@
 
 use crate::experiment::engine::{Engine, Step};
 use crate::experiment::figures;
+use crate::experiment::interval::Interval;
 use crate::experiment::measured::{aggregate, ratios};
 use crate::experiment::rule::Over;
 use crate::experiment::runs::{Cell, Job, Runs};
@@ -15,16 +16,37 @@ use std::collections::BTreeMap;
 
 const TAG: &str = "compare";
 
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// What all runs have in common; its seed is the first.
+    pub base: &'a Request,
+    /// Programs.
+    pub programs: &'a [String],
+    /// Designs; the baseline may be among them.
+    pub designs: &'a [String],
+    /// Design that times are relative to.
+    pub baseline: &'a str,
+    /// Seeds, from that of `base`; at least one.
+    pub seeds: u64,
+}
+
 /// Runs and their slowdowns over a baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Design that everything is relative to.
     pub baseline: String,
-    /// Execution time over the baseline's, by program and design.
+    /// Execution time over the baseline's, by program and design; with several seeds the mean over them.
     pub slowdown: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Geometric mean over programs, by design.
+    /// Half of the 95 % interval of each slowdown over the seeds; empty with one seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub spread: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Geometric mean over programs, by design; with several seeds the mean over them.
     pub geomean: BTreeMap<String, f64>,
-    /// Every run.
+    /// Half of the 95 % interval of each geometric mean over the seeds; empty with one seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub geomean_spread: BTreeMap<String, f64>,
+    /// Every run, seed by seed.
     pub runs: Vec<RunResult>,
 }
 
@@ -47,36 +69,15 @@ pub fn baselines_of_papers(machine: &str) -> Vec<(&'static str, String)> {
 
 /// Runs every program on the baseline and every design. With a store, finished runs are kept and not repeated.
 pub fn compare(
-    base: &Request,
-    programs: &[String],
-    designs: &[String],
-    baseline: &str,
+    asked: &Asked<'_>,
     jobs: usize,
     store: Option<&Store>,
     progress: &(dyn Fn(&Cell, Step) + Sync),
 ) -> Result<Comparison, LabError> {
-    let mut points = vec![baseline.to_owned()];
-    points.extend(designs.iter().filter(|d| *d != baseline).cloned());
-    let media = base.media.clone().unwrap_or_default();
-    let job = |program: &String, design: &String| Job {
-        cell: Cell {
-            tag: TAG.into(),
-            program: program.clone(),
-            point: design.clone(),
-            media: media.clone(),
-            choice: String::new(),
-        },
-        request: Request {
-            program: program.clone(),
-            design: design.clone(),
-            ..base.clone()
-        },
-    };
-    let list: Vec<Job> = programs
-        .iter()
-        .flat_map(|p| points.iter().map(move |d| (p, d)))
-        .map(|(p, d)| job(p, d))
-        .collect();
+    let mut points = vec![asked.baseline.to_owned()];
+    points.extend(asked.designs.iter().filter(|d| *d != asked.baseline).cloned());
+    let media = asked.base.media.clone().unwrap_or_default();
+    let list = plan(asked, &points, &media);
     let done = Engine {
         store,
         jobs,
@@ -85,35 +86,97 @@ pub fn compare(
         progress,
     }
     .execute(&list)?;
-    let runs = Runs {
-        by_cell: done.by_cell,
-        programs: programs.to_vec(),
+    let result = |j: &Job| done.by_cell.get(&j.cell).cloned();
+    let mut out = Comparison {
+        baseline: asked.baseline.into(),
+        slowdown: BTreeMap::new(),
+        spread: BTreeMap::new(),
+        geomean: BTreeMap::new(),
+        geomean_spread: BTreeMap::new(),
+        // What a run cost on the host is no part of a comparison: it would differ where runs were found finished.
+        runs: list.iter().filter_map(result).map(RunResult::without_host).collect(),
+    };
+    let by_seed = by_seed(done.by_cell, asked);
+    for design in &points {
+        out.enter(design, &by_seed, (&points[0], &media));
+    }
+    Ok(out)
+}
+
+/// The runs, seed by seed.
+fn plan(asked: &Asked<'_>, points: &[String], media: &str) -> Vec<Job> {
+    let job = |seed: u64, program: &String, design: &String| Job {
+        cell: Cell {
+            tag: TAG.into(),
+            program: program.clone(),
+            point: design.clone(),
+            media: media.into(),
+            choice: label(seed),
+        },
+        request: Request {
+            program: program.clone(),
+            design: design.clone(),
+            seed,
+            ..asked.base.clone()
+        },
+    };
+    let programs = |seed: u64| asked.programs.iter().map(move |p| (seed, p));
+    (seeds(asked).flat_map(programs))
+        .flat_map(|(seed, p)| points.iter().map(move |d| (seed, p, d)))
+        .map(|(seed, p, d)| job(seed, p, d))
+        .collect()
+}
+
+fn seeds(asked: &Asked<'_>) -> impl Iterator<Item = u64> {
+    (0..asked.seeds).map(|n| asked.base.seed.wrapping_add(n))
+}
+
+/// What the runs of a seed are told apart by.
+fn label(seed: u64) -> String {
+    format!("seed-{seed}")
+}
+
+fn by_seed(by_cell: BTreeMap<Cell, RunResult>, asked: &Asked<'_>) -> Vec<Runs> {
+    let mut of: BTreeMap<String, BTreeMap<Cell, RunResult>> = BTreeMap::new();
+    for (mut cell, result) in by_cell {
+        let label = std::mem::take(&mut cell.choice);
+        of.entry(label).or_default().insert(cell, result);
+    }
+    let of_seed = |seed: u64| Runs {
+        by_cell: of.remove(&label(seed)).unwrap_or_default(),
+        programs: asked.programs.to_vec(),
         ..Runs::default()
     };
-    let mut out = Comparison {
-        baseline: baseline.into(),
-        slowdown: BTreeMap::new(),
-        geomean: BTreeMap::new(),
-        runs: Vec::new(),
-    };
-    for design in &points {
-        let values = ratios(&runs, TAG, [design, &points[0]], &media);
-        if let Some(mean) = aggregate(Over::Geomean, &values) {
-            out.geomean.insert(design.clone(), mean);
+    seeds(asked).map(of_seed).collect()
+}
+
+impl Comparison {
+    /// Enters what a design takes relative to the baseline, over all seeds.
+    fn enter(&mut self, design: &String, by_seed: &[Runs], (baseline, media): (&String, &str)) {
+        let ratios: Vec<_> = (by_seed.iter())
+            .map(|runs| ratios(runs, TAG, [design, baseline], media))
+            .collect();
+        let means: Vec<f64> = ratios.iter().filter_map(|r| aggregate(Over::Geomean, r)).collect();
+        if let Some(i) = Interval::of(&means) {
+            self.geomean.insert(design.clone(), i.mean);
+            if means.len() > 1 {
+                self.geomean_spread.insert(design.clone(), i.half);
+            }
         }
-        for (program, value) in values {
-            out.slowdown.entry(program).or_default().insert(design.clone(), value);
+        let mut by_program: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for (program, value) in ratios.into_iter().flatten() {
+            by_program.entry(program).or_default().push(value);
+        }
+        for (program, values) in by_program {
+            let Some(i) = Interval::of(&values) else { continue };
+            if values.len() > 1 {
+                let spread = self.spread.entry(program.clone()).or_default();
+                spread.insert(design.clone(), i.half);
+            }
+            let slowdown = self.slowdown.entry(program).or_default();
+            slowdown.insert(design.clone(), i.mean);
         }
     }
-    // What a run cost on the host is no part of a comparison: it would differ where runs were found finished.
-    let result = |j: &Job| {
-        Some(RunResult {
-            host: None,
-            ..runs.by_cell.get(&j.cell)?.clone()
-        })
-    };
-    out.runs = list.iter().filter_map(result).collect();
-    Ok(out)
 }
 
 #[cfg(test)]

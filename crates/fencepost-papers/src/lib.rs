@@ -8,6 +8,7 @@ mod fgc;
 pub mod listing;
 mod loc;
 pub mod native;
+pub mod repeated;
 pub mod report;
 pub mod reproduce;
 mod statements;

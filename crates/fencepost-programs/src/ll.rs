@@ -1,6 +1,6 @@
 //! `ll`: sorted linked lists, each under its lock. Search a random key; insert it if absent, remove it if found.
 //!
-//! Nodes are one line: key, link, value. The store to the predecessor's link is the commit point. With `batch`, so many keys are
+//! Nodes are one line: key, link, value of one to six words. The store to the predecessor's link is the commit point. With `batch`, so many keys are
 //! toggled in one transaction.
 //!
 //! Raw form: persist the node, then its predecessor's link: two barriers; removal persists the predecessor's link: one.
@@ -40,6 +40,9 @@ params! {
         /// Keys toggled in one transaction.
         #[range(1..=16)]
         batch: u32 = 1,
+        /// Words of a node's value; each store to one is a store of the transaction.
+        #[range(1..=6)]
+        words: u64 = 1,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -56,6 +59,7 @@ pub struct Ll {
     rt: Runtime,
     dict: Dict,
     lists: u64,
+    words: u64,
     /// Pointers to first nodes lie one a line.
     linked: Linked,
     locks: Locks,
@@ -106,12 +110,14 @@ impl Described for Ll {
         let blocks = u64::from(s.ops) * u64::from(p.batch);
         let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
         // A node and its predecessor's link, or one link.
-        let rt = Runtime::new(&mut layout, s, p.coupling, 4 * u64::from(p.batch), pool);
+        let stores = 3 + p.words;
+        let rt = Runtime::new(&mut layout, s, p.coupling, stores * u64::from(p.batch), pool);
         let locks = Locks::new(&mut layout, p.lists);
         Ok(Ll {
             rt,
             dict,
             lists: p.lists,
+            words: p.words,
             linked: Linked {
                 heads,
                 planted,
@@ -177,7 +183,9 @@ impl Ll {
         };
         tx.fresh(new.field(KEY), Val::lit(wanted.key));
         tx.fresh(new.field(NEXT), node.pointer());
-        tx.fresh(new.field(VALUE), Val::lit(value));
+        for word in 0..self.words {
+            tx.fresh(new.field(VALUE + 8 * word), Val::lit(value));
+        }
         Linked::link(tx, link, new);
         (0, Some(new.field(VALUE)))
     }
@@ -203,7 +211,9 @@ impl Ll {
         tx.commit();
         if split && let (Some(at), Some(wanted)) = (last, toggles.last()) {
             let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            tx.update(at, Val::lit(wanted.value));
+            for word in 0..self.words {
+                tx.update(at.field(8 * word), Val::lit(wanted.value));
+            }
             tx.step();
             tx.commit();
         }
@@ -257,6 +267,11 @@ impl Ll {
             return Err(wrong("a linked node is not whole: its key is of no operation"));
         }
         let value = m.load(At::new(Addr(node + VALUE))).v;
+        for word in 1..self.words {
+            if m.load(At::new(Addr(node + VALUE + 8 * word))).v != value {
+                return Err(wrong("the words of a node's value are of different operations"));
+            }
+        }
         // The oracle's 0 means absent.
         if value == 0 || model.history.observe(&mut s.cut, key, value).is_err() {
             return Err(wrong("a node holds the value of no prefix of the operations"));
@@ -282,7 +297,9 @@ impl Program for Ll {
             let first = m.load(head);
             m.store(node.field(KEY), Val::lit(key));
             m.store(node.field(NEXT), first);
-            m.store(node.field(VALUE), Val::lit(value));
+            for word in 0..self.words {
+                m.store(node.field(VALUE + 8 * word), Val::lit(value));
+            }
             m.store(head, node.pointer());
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::table::PyTable;
 use crate::work::without_lock;
+use fencepost_papers::compare::Asked;
 use fencepost_papers::experiment::spec::Scale;
 use fencepost_papers::reproduce::{Options, reproduce as reproduce_paper};
 use fencepost_run::config::{Resolved, document};
@@ -99,8 +100,14 @@ pub fn compare(
         let others = designs.iter().filter(|d| **d != baseline).count();
         told.total(programs.len() * (others + 1));
         let done = |_: &_, _| told.done();
-        let found =
-            fencepost_papers::compare::compare(&base, &programs, &designs, &baseline, jobs, store.as_ref(), &done)?;
+        let asked = Asked {
+            base: &base,
+            programs: &programs,
+            designs: &designs,
+            baseline: &baseline,
+            seeds: 1,
+        };
+        let found = fencepost_papers::compare::compare(&asked, jobs, store.as_ref(), &done)?;
         Ok((json(&found)?, PyTable(tables::runs(&found.runs))))
     })
 }

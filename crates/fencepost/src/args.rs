@@ -13,7 +13,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand};
 use fencepost_table::Format;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use values::{count, name, parallel, points};
 
@@ -197,7 +197,13 @@ pub struct RunArgs {
     /// How often in a row power fails again while the design's hardware recovers. Default: 2.
     #[arg(long, value_name = "DEPTH", requires = "check", value_parser = clap::value_parser!(u32).range(..=8))]
     pub nested: Option<u32>,
-    /// Write result.json and config.toml into this folder.
+    /// Run with so many seeds, from --seed: means, and the half of their 95 % interval.
+    #[arg(long, value_name = "N", conflicts_with = "budget")]
+    pub seeds: Option<NonZeroU64>,
+    /// With --seeds: runs at a time. Default: one per host core.
+    #[arg(long, value_parser = parallel, requires = "seeds")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write result.json and config.toml into this folder; with --seeds seeds.json and every run, which is not repeated.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Print the run as a table; with --output write it there, with its stalls, counters, histograms and, of a checked run, persist log.
@@ -226,6 +232,9 @@ pub struct CompareArgs {
     /// Examine crash states of every run as well.
     #[arg(long)]
     pub check: bool,
+    /// Run with so many seeds, from --seed: means, and the half of their 95 % interval.
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
+    pub seeds: NonZeroU64,
     /// Runs at a time. Default: one per host core.
     #[arg(long, value_parser = parallel)]
     pub jobs: Option<NonZeroUsize>,

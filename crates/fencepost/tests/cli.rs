@@ -207,6 +207,30 @@ fn comparisons_name_their_baseline() {
     assert_eq!(lines.sum::<usize>(), 6, "a run that is repeated is noted again");
 }
 
+/// Several seeds: what is printed is the mean over the runs of each seed alone.
+#[test]
+fn several_seeds_give_means_and_intervals() {
+    let mean = |of: &dyn Fn(&str) -> f64| (of("3") + of("4") + of("5")) / 3.0;
+    let run = |seed: &str| json(&[&["run", "cq", "-d", "so", "--seed", seed][..], &SMALL].concat());
+    let all = json(&[&["run", "cq", "-d", "so", "--seed", "3", "--seeds", "3"][..], &SMALL].concat());
+    let time = mean(&|seed| run(seed)["time_ps"].as_f64().unwrap());
+    assert!((all["time_ps"]["mean"].as_f64().unwrap() - time).abs() < 1.0);
+    assert!(all["time_ps"]["half"].as_f64().unwrap() > 0.0);
+    let compare = |seed: &str| json(&[&["compare", "cq", "-d", "so", "--seed", seed][..], &SMALL].concat());
+    let slowdown = mean(&|seed| compare(seed)["slowdown"]["cq"]["so"].as_f64().unwrap());
+    let all = json(
+        &[
+            &["compare", "cq", "-d", "so", "--seed", "3", "--seeds", "3"][..],
+            &SMALL,
+        ]
+        .concat(),
+    );
+    assert!((all["slowdown"]["cq"]["so"].as_f64().unwrap() - slowdown).abs() < 1e-9);
+    assert!(all["spread"]["cq"]["so"].as_f64().unwrap() > 0.0);
+    assert_eq!(all["runs"].as_array().unwrap().len(), 6);
+    refused(&["run", "cq", "--seeds", "0"], &["--seeds"]);
+}
+
 #[test]
 fn output_folders_hold_the_result_and_its_configuration() {
     let dir = Folder::new("output");

@@ -3,9 +3,10 @@
 use super::claims::Claim;
 use super::score::{Found, Row, Score};
 use fencepost_run::short;
+use serde::Serialize;
 
 /// A mean with half of its 95 % interval.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
     pub mean: f64,

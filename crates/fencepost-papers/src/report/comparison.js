@@ -16,7 +16,7 @@
     button.setAttribute("aria-pressed", "true");
     var plot = make("div", {}), both = data.cells.filter(function (x) { return x.program === c.program && (x.design === c.design || x.design === data.baseline); });
     pair.replaceChildren(
-      make("h3", {}, c.program + " on " + c.design + ": " + short(c.time_us) + " \u00b5s, " + short(c.slowdown) + " times " + data.baseline + (c.check ? ", crash states " + c.check : "")),
+      make("h3", {}, c.program + " on " + c.design + ": " + short(c.time_us) + " \u00b5s, " + short(c.slowdown) + (c.spread ? " \u00b1 " + short(c.spread) : "") + " times " + data.baseline + (c.check ? ", crash states " + c.check : "")),
       fencepost.stallLegend(), plot, make("pre", {}, make("code", {}, c.command))
     );
     plot.append(fencepost.stallPlot("Where the time of " + c.program + " went", both.map(function (x) { return { name: x.design, causes: x.causes }; }), both.map(function (x) { return x.design; }), Math.min(900, pair.clientWidth - 30)));
@@ -35,7 +35,7 @@
     make("caption", {}, "Time over that of " + data.baseline + "; darker is slower" + (data.cells.some(function (c) { return c.check; }) ? "; \u2717: recovery fails" : "")), make("thead", {}, head), make("tbody", {}, rows),
   ])));
 
-  var place = document.getElementById("bars"), means = data.geomean.map(function (g) { return { design: g[0], value: g[1] }; });
+  var place = document.getElementById("bars"), means = data.geomean.map(function (g) { return { design: g[0], value: g[1], half: g[2] }; });
   place.append(make("h2", {}, "Geometric mean over " + programs.length + " program" + (programs.length === 1 ? "" : "s") + ", with the least and the most"));
   var box = make("figure", {});
   place.append(box);
@@ -51,7 +51,7 @@
       marks: [
         Plot.barX(means, { x1: 1, x2: "value", y: "design", fill: "var(--c1)" }),
         Plot.ruleY(means, { x1: "low", x2: "high", y: "design", stroke: "currentColor" }),
-        Plot.text(means, { x: "high", y: "design", text: function (m) { return short(m.value); }, textAnchor: "start", dx: 6, fill: "currentColor" }),
+        Plot.text(means, { x: "high", y: "design", text: function (m) { return short(m.value) + (m.half ? " \u00b1 " + short(m.half) : ""); }, textAnchor: "start", dx: 6, fill: "currentColor" }),
         Plot.ruleX([1], { stroke: "currentColor" }),
       ],
     }));

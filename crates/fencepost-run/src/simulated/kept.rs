@@ -46,10 +46,7 @@ impl Identity {
 /// A result as a file: the JSON record of a run, whose first entry says what wrote it and the digest of all the rest. What the run
 /// cost on the host is not in it, so the same run gives the same bytes on every host.
 pub fn text(result: &RunResult) -> Result<String, LabError> {
-    let result = RunResult {
-        host: None,
-        ..result.clone()
-    };
+    let result = result.clone().without_host();
     let text = serde_json::to_string_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
     let body = text.strip_prefix("{\n").unwrap_or(&text);
     Ok(format!("{{\n{}{body}\n", seal(body)))

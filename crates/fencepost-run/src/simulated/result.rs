@@ -77,6 +77,13 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
 }
+impl RunResult {
+    /// The same without what it cost on the host, which differs from call to call.
+    #[must_use]
+    pub fn without_host(self) -> RunResult {
+        RunResult { host: None, ..self }
+    }
+}
 
 /// Verdict on the crash points of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -17,6 +17,7 @@ mod native;
 mod native_machine;
 mod native_net;
 mod pages;
+mod repeated;
 mod reproduce;
 mod run;
 mod shared;

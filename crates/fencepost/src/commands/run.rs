@@ -41,6 +41,9 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
             .common
             .request(program, &args.design, args.work.ops, args.work.warmup)
     };
+    if let Some(seeds) = args.seeds.filter(|n| n.get() > 1) {
+        return super::repeated::run(args, &request, seeds.get(), out);
+    }
     if let Some(format) = args.format {
         is_built(format)?;
     }

@@ -13,4 +13,4 @@ pub mod spec;
 pub use choice::Choice;
 pub use effects::{Outcome, Spread, spread};
 pub use quote::Quote;
-pub use spec::{Calibration, Input, Reading, Readings};
+pub use spec::{Calibration, Input, Reading, Readings, Settled};

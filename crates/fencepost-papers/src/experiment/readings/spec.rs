@@ -25,6 +25,19 @@ pub struct Readings {
     /// Rows of a paper's characterisation of its workloads, and the inputs that they fixed.
     #[serde(default)]
     pub calibration: Vec<Calibration>,
+    /// Parameters that move the headline and are no input, each with the reason.
+    #[serde(default)]
+    pub settled: Vec<Settled>,
+}
+
+/// A parameter that moves the headline, that the paper does not state, and that has no readings all the same.
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settled {
+    /// Section and key.
+    pub parameter: String,
+    /// Why: our words.
+    pub reason: String,
 }
 
 /// A row of a table that characterises a workload on the plain machine: method, not result. It fixes what the text leaves open

@@ -51,6 +51,20 @@ pub struct Simulation<'a> {
 impl Simulation<'_> {
     /// The claims under joint readings; `None` where a configuration cannot be built.
     pub fn judge(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<Judged>>>, LabError> {
+        let keyed = self.finish(all, length)?;
+        Ok(all
+            .iter()
+            .zip(keyed)
+            .map(|(t, k)| Some(self.measured(t, &k?)))
+            .collect())
+    }
+    /// The runs of one joint reading; `None` where a configuration cannot be built.
+    pub fn runs(&mut self, taken: &Taken, length: Length) -> Result<Option<Runs>, LabError> {
+        let keyed = self.finish(std::slice::from_ref(taken), length)?.pop().flatten();
+        Ok(keyed.map(|keyed| self.runs_of(taken, &keyed)))
+    }
+    /// Runs what these joint readings need and is not known; their jobs with the keys of their results.
+    fn finish(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<(String, Job)>>>, LabError> {
         let plans: Vec<_> = all.iter().map(|t| self.plan(t, length)).collect::<Result<_, _>>()?;
         let keyed: Vec<Option<Vec<(String, Job)>>> = plans.into_iter().map(|p| keyed(&p.1)).collect();
         let mut missing: Vec<Job> = Vec::new();
@@ -76,13 +90,10 @@ impl Simulation<'_> {
         let done = engine.execute(&missing)?;
         self.ran += done.ran;
         self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));
-        Ok(all
-            .iter()
-            .zip(keyed)
-            .map(|(t, k)| Some(self.measured(t, &k?)))
-            .collect())
+        Ok(keyed)
     }
-    fn plan(&self, taken: &Taken, length: Length) -> Result<(Experiment, Vec<Job>), LabError> {
+    /// The experiment under a joint reading, and its jobs.
+    pub(super) fn plan(&self, taken: &Taken, length: Length) -> Result<(Experiment, Vec<Job>), LabError> {
         let choice = Choice {
             label: String::new(),
             taken: taken.clone(),
@@ -97,17 +108,20 @@ impl Simulation<'_> {
         Ok((e, jobs))
     }
     fn measured(&self, taken: &Taken, keyed: &[(String, Job)]) -> Vec<Judged> {
+        let runs = self.runs_of(taken, keyed);
+        self.rows.iter().map(|c| judged(c, self.statements, &runs)).collect()
+    }
+    fn runs_of(&self, taken: &Taken, keyed: &[(String, Job)]) -> Runs {
         let choice = Choice {
             label: String::new(),
             taken: taken.clone(),
         };
         let e = choice.apply(&self.experiment, self.readings);
         let found = |(key, job): &(String, Job)| Some((job.cell.clone(), self.known.get(key)?.clone()));
-        let runs = Runs {
+        Runs {
             by_cell: keyed.iter().filter_map(found).collect(),
             ..runs_of(&e)
-        };
-        self.rows.iter().map(|c| judged(c, self.statements, &runs)).collect()
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! one half alone, by a search that never sees the other, and the other half is predicted with them.
 
 mod archive;
+mod audit;
 mod findings;
 mod judge;
 mod outcome;
@@ -17,6 +18,7 @@ mod search;
 mod space;
 mod subject;
 
+pub use audit::{Moved, Stated, audit};
 pub use outcome::{HeldOut, Inference, Joint, Line, NeedLine};
 pub use page::page;
 pub use subject::Options;
