@@ -254,6 +254,13 @@ fn transactions_of_the_oltp_programs() {
         (8, 8 + 2)
     );
     assert_eq!((update(1, Scheme::Raw).sfences, update(2, Scheme::Raw).sfences), (1, 4));
+    // An insertion into an empty list: each word of the value is one more store with its own record and barrier.
+    let insert = |words| {
+        let params = [("preload", Raw::Int(0)), ("words", Raw::Int(words))];
+        let c = cost("ll", Scheme::UndoArray, ADR, &params);
+        (c.stores, c.sfences)
+    };
+    assert_eq!(insert(6), (insert(1).0 + 5, insert(1).1 + 5));
 }
 
 #[test]
