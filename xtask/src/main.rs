@@ -23,6 +23,7 @@ mod generate;
 mod inputs;
 #[cfg(test)]
 mod layers;
+mod layout;
 #[cfg(test)]
 mod packages;
 mod quotes;
