@@ -7,7 +7,7 @@ use fencepost_contract::ContractKind;
 use fencepost_contract::explore::{CrashCheck, CrashMem, RecordMem, Recorder, Report, plain};
 use fencepost_kernel::{Addr, At, CrashPoint, Fence, Flush, Mem, Val, Violation};
 
-/// The key and the value share a line; the token that vouches for them has its own.
+/// The key and the value share a line; the token that validates them has its own.
 const KEY: Addr = Addr::pm(0);
 const VALUE: Addr = Addr::pm(8);
 const TOKEN: Addr = Addr::pm(64);

@@ -73,7 +73,9 @@ pub mod recorded;
 pub mod replica;
 
 pub use conform::{ConformReport, Demands, Refusal, conform};
-pub use contracts::{Contract, ContractKind, ContractParams, LineOrder};
+pub use contracts::{
+    Consistency, Contract, ContractKind, ContractParams, ContractRow, LineOrder, Rules, SpaceBuilder, Vocabulary,
+};
 pub use graph::{
     Axiom, CrashSpace, Cut, Extent, FailurePoint, Grain, GraphBuilder, GraphError, History, LocationId, Must, NodeId,
     PersistGraph, Version, WhyLost, Write,

@@ -171,7 +171,7 @@ impl Applied {
         self.channels.entry(channel).or_default().0.push(number);
         self.epochs.push(Epoch { id, channel, missing });
     }
-    /// A line became durable: what of it is news must leave every channel a prefix.
+    /// A line became durable: what of it is new must leave every channel a prefix.
     fn durable(&mut self, r: &PersistRecord, initial: &Image) -> Result<(), String> {
         let mut touched: Vec<u32> = Vec::new();
         for (i, value) in (0u64..).zip(r.data.words) {

@@ -32,6 +32,7 @@ use crate::delegated::{
 };
 use crate::info::{DesignInfo, Honours, Promise, configure};
 use crate::so::DPO;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
 
 /// The registry entry.
@@ -41,7 +42,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("delegated_merge.rs"),
     paper: DPO,
     dialect: |environment| dialect("delegated-merge", environment),
-    contract: |_| "rcbsp",
+    contract: |_| ContractKind::Rcbsp,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: true,

@@ -201,8 +201,10 @@ pub struct DesignInfo {
     pub paper: Paper,
     /// What software writes on this design.
     pub dialect: fn(Environment) -> Dialect,
-    /// Name of the contract that a run is held to.
-    pub contract: fn(Environment) -> &'static str,
+    /// The contract that a run is held to.
+    pub contract: fn(Environment) -> ContractKind,
+    /// The contracts for which a program is written in this design's dialect when only the contract is named.
+    pub idiom_of: &'static [ContractKind],
     /// The contract's parameters, and what of it the mechanism covers.
     pub promise: Promise,
     /// Whether the mechanism can keep that contract in this environment. False marks a combination that is run to be
@@ -225,14 +227,9 @@ pub struct DesignInfo {
 }
 
 impl DesignInfo {
-    /// The contract that a run in this environment is held to.
-    ///
-    /// # Panics
-    /// If the design names a contract that does not exist; a test of this crate makes sure that none does.
+    /// The contract that a run in this environment is held to, with its parameters.
     pub fn contract_of(&self, environment: Environment) -> Contract {
-        let name = (self.contract)(environment);
-        let kind: ContractKind = name.parse().expect("designs name contracts that exist");
-        let mut contract = Contract::from(kind);
+        let mut contract = Contract::from((self.contract)(environment));
         contract.params.buffered = self.promise.buffered;
         contract
     }
@@ -242,10 +239,7 @@ impl DesignInfo {
         let dialect = (self.dialect)(environment);
         dialect.logging == Logging::Software
             && !dialect.log_to_data.iter().any(|f| dialect.order.contains(f))
-            && matches!(
-                self.contract_of(environment).kind,
-                ContractKind::Px86 | ContractKind::Px86Pcommit
-            )
+            && [ContractKind::Px86, ContractKind::Px86Pcommit].contains(&(self.contract)(environment))
     }
     /// The page, read from the doc comment of the design's module.
     pub fn page(&self) -> Page {

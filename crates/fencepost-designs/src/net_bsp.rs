@@ -42,6 +42,7 @@ use crate::info::{
     Conviction, CostItem, DesignInfo, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, Scenario,
     Values, configure,
 };
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{Field, ParamError, Params as _};
 use fencepost_machine::network::{NetworkSpec, Protocol};
 use fencepost_machine::seam::Design;
@@ -97,7 +98,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("net_bsp.rs"),
     paper: BROI,
     dialect: |environment| dialect("net-bsp", environment),
-    contract: |_| "rcbsp",
+    contract: |_| ContractKind::Rcbsp,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: true,

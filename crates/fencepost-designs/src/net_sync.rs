@@ -26,6 +26,7 @@
 use crate::delegated::{SMALLEST, dialect};
 use crate::info::{DesignInfo, Honours, Promise};
 use crate::net_bsp::{ACK_BEFORE_DURABLE, APPLIED_TWICE, BROI, SERVERS, cost, fields, server};
+use fencepost_contract::ContractKind;
 use fencepost_machine::network::Protocol;
 
 /// The registry entry.
@@ -35,7 +36,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("net_sync.rs"),
     paper: BROI,
     dialect: |environment| dialect("net-sync", environment),
-    contract: |_| "rcbsp",
+    contract: |_| ContractKind::Rcbsp,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: true,

@@ -2,11 +2,13 @@
 //!
 //! A store to persistent memory is copied into the buffer as it performs; a full buffer makes it wait. Entries go to the controller
 //! oldest first, as soon as the rule lets them. Caches drop what would go from them to persistent memory, because the buffer has it or
-//! memory does, so a read that misses every cache may be answered by the buffer. `dsb` waits until nothing is left to become durable;
+//! memory does, so a read that misses every cache may be answered by the buffer. A fence that drains waits until nothing is left to become durable;
 //! no other fence waits.
 
 use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, WriteCause};
-use fencepost_machine::seam::{Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Way, Why, Write, WriteId};
+use fencepost_machine::seam::{
+    Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, StatInfo, Way, Why, Write, WriteId,
+};
 use std::collections::VecDeque;
 
 /// In which order the entries of a persist buffer become durable.
@@ -19,6 +21,14 @@ pub trait PersistOrder {
     fn epoch(&self, hart: HartId) -> u64;
     /// Whether a write of epoch `next` may go to the controller, which orders nothing, while an older one of epoch `older` is not durable.
     fn may_pass(&self, next: u64, older: u64) -> bool;
+    /// What a fence that drains is counted to wait for.
+    fn drain_cause(&self) -> Cause {
+        Cause::DrainPending
+    }
+    /// Stall causes of the design's own.
+    fn causes(&self) -> &'static [StatInfo] {
+        &[]
+    }
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -97,7 +107,7 @@ impl<R: PersistOrder> PersistBuffer<R> {
 impl<R: PersistOrder> Design for PersistBuffer<R> {
     fn hooks(&self) -> Hooks {
         Hooks {
-            gates: true,
+            gate_stores: true,
             stores: true,
             leaving: true,
             reads: true,
@@ -107,7 +117,9 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
     }
     fn instr(&mut self, _: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         match instr {
-            Instr::Fence(Fence::Dsb) if !self.is_empty() => return Gate::Wait(Cause::DrainPending),
+            Instr::Fence(kind) if kind.properties().drains && !self.is_empty() => {
+                return Gate::Wait(self.rule.drain_cause());
+            }
             Instr::Fence(kind) => self.rule.fence(hart, kind),
             _ => {}
         }
@@ -155,6 +167,9 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
     fn drain(&mut self, cx: &mut dyn Cx) -> bool {
         self.send(cx);
         self.is_empty()
+    }
+    fn causes(&self) -> &'static [StatInfo] {
+        self.rule.causes()
     }
 }
 

@@ -45,7 +45,6 @@ mod tests {
     use super::*;
     use crate::info::{Environment, MachineShape, PlantedFault, raw};
     use crate::page::PAGE_HEADINGS;
-    use fencepost_kernel::Fence;
     use fencepost_kernel::params::{ParamError, Raw};
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,7 +100,7 @@ mod tests {
         for d in all() {
             for environment in Environment::ALL {
                 assert_eq!((d.dialect)(environment).name, d.name);
-                assert_eq!(d.contract_of(environment).kind.name(), (d.contract)(environment));
+                assert_eq!(d.contract_of(environment).kind, (d.contract)(environment));
             }
         }
     }
@@ -148,8 +147,7 @@ mod tests {
         for d in all() {
             let design = (d.build)(&[], MachineShape::default()).expect("it builds with defaults");
             let mut honoured = d.promise.honours.fences.iter();
-            let early = honoured
-                .find(|kind| !matches!(kind, Fence::Pcommit | Fence::NewStrand) && !design.fence(**kind).after_stores);
+            let early = honoured.find(|kind| kind.properties().orders_persists && !design.fence(**kind).after_stores);
             assert_eq!(early, None, "{}", d.name);
         }
     }

@@ -26,8 +26,9 @@
 use crate::info::{DesignInfo, Environment, Honours, Promise, configure};
 use crate::so::{DPO, So, SoFault, SoParams, cost};
 use crate::volatile::lock_fences;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
-use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -36,7 +37,14 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("so_adr.rs"),
     paper: DPO,
     dialect,
-    contract: |_| "px86",
+    contract: |_| ContractKind::Px86,
+    idiom_of: &[
+        ContractKind::None,
+        ContractKind::Px86,
+        ContractKind::StrictTso,
+        ContractKind::StrictSc,
+        ContractKind::Eadr,
+    ],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -78,12 +86,11 @@ fn dialect(environment: Environment) -> Dialect {
         logging: Logging::Software,
         flush: Some(Flush::Clwb),
         order: barrier,
-        log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }

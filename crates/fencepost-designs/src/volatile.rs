@@ -24,8 +24,9 @@
 //! None known.
 
 use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, Promise, no_params};
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::ParamError;
-use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush};
 use fencepost_machine::seam::Design;
 
 /// The registry entry.
@@ -40,7 +41,8 @@ pub const INFO: DesignInfo = DesignInfo {
         bibtex: "",
     },
     dialect,
-    contract: |_| "none",
+    contract: |_| ContractKind::None,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -75,16 +77,9 @@ pub(crate) const fn lock_fences(environment: Environment) -> &'static [Fence] {
 fn dialect(environment: Environment) -> Dialect {
     Dialect {
         name: "volatile",
-        logging: Logging::None,
-        flush: None,
-        order: &[],
-        log_path: LogPath::Temporal,
-        log_to_data: &[],
-        durable: &[],
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
-        order_is_durable: false,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }
 fn build(values: ParamValues<'_>, _: MachineShape) -> Result<Box<dyn Design>, ParamError> {

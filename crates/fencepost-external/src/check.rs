@@ -61,7 +61,7 @@ pub(crate) fn check(
 ) -> Result<LoggedCheck, LabError> {
     let trace = report.trace.as_ref();
     let trace = trace.ok_or_else(|| LabError::Internal("a check needs a recorded run".into()))?;
-    let contract = contract_of(resolved)?;
+    let contract = contract_of(resolved);
     let order = conform(
         trace,
         report.log.records(),

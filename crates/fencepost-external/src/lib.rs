@@ -21,7 +21,7 @@ pub use recovery::command::{ReadsBy, Recover};
 pub use recovery::emulator::{Emulator, check_emulator};
 pub use run::{LogRequest, LoggedRun, run_log};
 pub use search::found::{ExternalCrash, ExternalWitness};
-pub use search::replay::{ReplayedImage, is_image_id, replay_image};
+pub use search::replay_image::{ReplayedImage, is_image_id, replay_image};
 pub use search::request::ExternalRequest;
 pub use search::several::crash_logs;
 pub use target::Target;

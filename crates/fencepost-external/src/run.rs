@@ -5,7 +5,7 @@ use crate::check::{CheckRequest, LoggedCheck, check};
 use crate::log::load;
 use crate::translate::{Marks, translate, warnings};
 use fencepost_contract::recorded::RecordedLog;
-use fencepost_machine::{Machine, Workload};
+use fencepost_machine::{Counters, Machine, Workload};
 use fencepost_run::config::Resolved;
 use fencepost_run::host::{Host, Stopwatch};
 use fencepost_run::judge::nothing_to_judge;
@@ -125,8 +125,8 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
         instructions_between: between,
         busy_ps: report.harts.iter().map(|h| h.account.busy.0).sum(),
         stalls: stalls(&report),
-        pm_reads: report.counters.memory_reads[1],
-        pm_writes: report.counters.memory_writes[1],
+        pm_reads: report.counters.memory_reads[Counters::PM],
+        pm_writes: report.counters.memory_writes[Counters::PM],
         durable_events: report.log.len(),
         note: note(&resolved, log, between),
         warnings,

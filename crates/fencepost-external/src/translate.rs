@@ -180,7 +180,7 @@ impl Translation {
                 to.extend(self.dialect.flush.map(|kind| TraceKind::Flush { line, kind }));
             }
             // Durability by a command to the controller is the business of the dialect's own fences.
-            TraceKind::Fence(Fence::Pcommit | Fence::NewStrand) => {}
+            TraceKind::Fence(fence) if !fence.properties().orders_persists => {}
             TraceKind::Fence(_) => {
                 self.unfenced[thread] = false;
                 self.fences(self.dialect.order, to);
@@ -252,21 +252,16 @@ impl Translation {
 mod tests {
     use super::*;
     use fencepost_contract::recorded::parse;
-    use fencepost_kernel::{Flush, LogPath};
+    use fencepost_kernel::Flush;
 
     fn dialect() -> Dialect {
         Dialect {
             name: "test",
             logging: Logging::Software,
-            flush: None,
             order: &[Fence::Dmb],
-            log_path: LogPath::Temporal,
             log_to_data: &[Fence::Dmb],
             durable: &[Fence::Dsb],
-            lock_acquire: &[],
-            unlock_release: &[],
-            order_is_durable: false,
-            ranges: false,
+            ..Dialect::PLAIN
         }
     }
     const LOG: &str = "fencepost-log 1

@@ -119,16 +119,7 @@ mod tests {
 
     const LOGLESS: Dialect = Dialect {
         name: "structure and locks only",
-        logging: fencepost_kernel::Logging::None,
-        flush: None,
-        order: &[],
-        log_path: fencepost_kernel::LogPath::Temporal,
-        log_to_data: &[],
-        durable: &[],
-        lock_acquire: &[],
-        unlock_release: &[],
-        order_is_durable: false,
-        ranges: false,
+        ..Dialect::PLAIN
     };
     const THREADS: u32 = 3;
 

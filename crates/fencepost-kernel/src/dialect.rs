@@ -2,7 +2,8 @@
 //!
 //! The type lives here so that native runs, the explorer and the simulator share it; the values live with the designs.
 
-use crate::ops::{Fence, Flush};
+use crate::fence::Fence;
+use crate::ops::Flush;
 
 /// Who logs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -50,4 +51,21 @@ pub struct Dialect {
     /// Per-task committing: programs bind their memory to write sub-queues, and after their fences `order`, `durable` and
     /// `log_to_data` commit the queues of the lines persisted since the last time.
     pub ranges: bool,
+}
+
+impl Dialect {
+    /// No flush, no fence, nobody logs: where a design's dialect begins, which names what it has and takes the rest with `..`.
+    pub const PLAIN: Dialect = Dialect {
+        name: "plain",
+        logging: Logging::None,
+        flush: None,
+        order: &[],
+        log_path: LogPath::Temporal,
+        log_to_data: &[],
+        durable: &[],
+        lock_acquire: &[],
+        unlock_release: &[],
+        order_is_durable: false,
+        ranges: false,
+    };
 }

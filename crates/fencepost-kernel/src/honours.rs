@@ -2,7 +2,8 @@
 //!
 //! The type lives here so that programs that are drawn at random can be drawn from it; the values live with the designs.
 
-use crate::ops::{Fence, Flush};
+use crate::fence::Fence;
+use crate::ops::Flush;
 
 /// What software may issue on a design with the meaning that the design's contract gives it. What is not listed executes, but
 /// nobody checks what it promises.

@@ -1,7 +1,8 @@
 //! The memory interface: one program source, many back ends (simulated machine, recorder, crash explorer, real CPU).
 
 use crate::build::Build;
-use crate::ops::{Fence, Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
+use crate::fence::Fence;
+use crate::ops::{Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
 use crate::units::{Addr, LineAddr};
 
 /// A byte address together with the operations its value came from.

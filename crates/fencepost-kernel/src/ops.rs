@@ -13,40 +13,6 @@ pub enum Flush {
     CvAp,
 }
 
-/// Fences and persistence barriers.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Fence {
-    /// x86 `sfence`: orders stores, flushes and non-temporal stores.
-    Sfence,
-    /// x86 `mfence`: orders everything.
-    Mfence,
-    /// Arm full data memory barrier.
-    Dmb,
-    /// Arm store-store barrier.
-    DmbSt,
-    /// Arm data synchronisation barrier: also waits for outstanding cleans; on delegated ordering, drains the persist path.
-    Dsb,
-    /// The withdrawn x86 `pcommit`: asks the persistent-memory controller to make accepted writes durable.
-    Pcommit,
-    /// Persist barrier of epoch persistency.
-    PersistBarrier,
-    /// Start of a new strand (strand persistency).
-    NewStrand,
-}
-impl Fence {
-    /// Every kind, in the order of their discriminants.
-    pub const ALL: [Fence; 8] = [
-        Fence::Sfence,
-        Fence::Mfence,
-        Fence::Dmb,
-        Fence::DmbSt,
-        Fence::Dsb,
-        Fence::Pcommit,
-        Fence::PersistBarrier,
-        Fence::NewStrand,
-    ];
-}
-
 /// Atomic read-modify-write operations; each returns the old value.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Rmw {

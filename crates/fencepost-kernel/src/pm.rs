@@ -1,9 +1,10 @@
 //! The memory interface under a dialect: programs say what they mean, the dialect says which instructions that takes.
 
 use crate::dialect::{Dialect, LogPath, Logging};
+use crate::fence::Fence;
 use crate::lists::Lists;
 use crate::mem::{At, Mem, Val};
-use crate::ops::{Fence, Outcome};
+use crate::ops::Outcome;
 use crate::private::Private;
 use crate::ranges::Ranges;
 use crate::span::Span;

@@ -1,7 +1,8 @@
 //! The execution trace: what the program did and what became durable, in one order. The checker's only input.
 
+use crate::fence::Fence;
 use crate::ledger::LedgerEvent;
-use crate::ops::{Fence, Flush, QueueId, TxId};
+use crate::ops::{Flush, QueueId, TxId};
 use crate::program::OpRecord;
 use crate::units::{Addr, HartId, LineAddr, StoreId};
 use std::panic::Location;

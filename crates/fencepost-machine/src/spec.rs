@@ -2,7 +2,7 @@
 
 use crate::memory::{ControllerSpec, MediaSpec, ModuleSpec};
 use crate::network::NetworkSpec;
-use crate::seam::FenceExecution;
+use crate::seam::{FenceAction, FenceExecution};
 use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
 
 fencepost_kernel::param_enum! {
@@ -38,10 +38,12 @@ fencepost_kernel::param_enum! {
     }
 }
 impl Fences {
-    /// How a fence executes for which the design declares `declared`.
-    pub fn execution(self, declared: FenceExecution) -> FenceExecution {
+    /// How a fence executes for which the design declares `declared`. One that is declared a marker among the stores stays one: it
+    /// makes no thread wait on any machine.
+    pub fn execution(self, declared: FenceAction) -> FenceExecution {
         match self {
-            Fences::Declared => declared,
+            _ if declared == FenceAction::MARKER => FenceExecution::Buffered,
+            Fences::Declared => declared.execution,
             Fences::Retire => FenceExecution::Retire,
             Fences::Serialize => FenceExecution::Serialize,
             Fences::Buffered => FenceExecution::Buffered,

@@ -8,14 +8,14 @@
 
 mod error;
 pub mod litmus;
+mod native_report;
 pub mod record;
-mod report;
 mod wire;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub mod x86;
 
 pub use error::NativeError;
-pub use report::{
+pub use native_report::{
     Calibration, CheckReport, FlushWith, KillReport, Memory, PerOperation, Request, RunReport, Times, Variant,
 };
 pub use wire::{

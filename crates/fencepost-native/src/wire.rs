@@ -2,7 +2,7 @@
 //!
 //! Nothing here judges. The facts are what a checker needs: what the server noted, what it left in its file, what clients believe.
 
-use crate::report::Memory;
+use crate::native_report::Memory;
 use fencepost_kernel::units::PM_BASE;
 use fencepost_kernel::{Addr, EpochId, LineAddr};
 use fencepost_programs::clients::ClientParams;

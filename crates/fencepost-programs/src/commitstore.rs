@@ -1,13 +1,13 @@
-//! `commitstore`: the commit-store idiom. A record is written, then a token that vouches for it.
+//! `commitstore`: the commit-store idiom. A record is written, then a token that validates it.
 //!
 //! Each operation owns a slot: it stores a key and a value there, and then the slot's token; a reader trusts a record
 //! only if its token is set. Key, value and token lie on three different lines, so that no same-line order hides a
 //! mistake.
 //!
 //! Hand-ordered: key and value; token. Two barriers, three flushes. The commonest published ordering bug is its
-//! variant `token-first`: the token durable before the key and value it vouches for.
+//! variant `token-first`: the token durable before the key and value it validates.
 
-use crate::choices::{Coupling, Scheme, Variant};
+use crate::choices::{Coupling, Scheme, Variant, schemes_for};
 use crate::layout::{Footprint, Layout, Rows};
 use crate::oracle::Builder;
 use crate::pool::Pool;
@@ -47,17 +47,8 @@ pub struct CommitStore {
 
 impl Described for CommitStore {
     const NAME: &'static str = "commitstore";
-    const ABOUT: &'static str = "commit store: key and value, then the token that vouches for them";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::Raw,
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-        Scheme::Redo,
-        Scheme::RedoBlock,
-        Scheme::Ido,
-    ];
+    const ABOUT: &'static str = "commit store: key and value, then the token that validates them";
+    const SCHEMES: &'static [Scheme] = schemes_for!(Stores | Regions | Orders, first Raw);
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake, Variant::TokenFirst];
 
     fn fields() -> Vec<Field> {
@@ -133,7 +124,7 @@ impl CommitStore {
             tx.step();
         }
     }
-    /// The mistake of `non-atomic-update`: the token vouches for a record whose value comes in a second transaction.
+    /// The mistake of `non-atomic-update`: the token validates a record whose value comes in a second transaction.
     fn store_split<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, record: &Record) -> Result<(), Rollback> {
         let slot = self.slots.at::<M::Dep>(record.slot);
         let mut tx = self.rt.begin(pm, thread, k)?;
@@ -231,7 +222,7 @@ impl Program for CommitStore {
             let record = self.record(thread as u32, k as u32);
             let whole = m.load(at.field(KEY)).v == record.key && m.load(at.field(VALUE)).v == record.value;
             if token != 0 && !whole {
-                let why = "a token vouches for a record that is not there";
+                let why = "a token validates a record that is not there";
                 return Err(Violation::at(at.field(TOKEN).addr, why));
             }
             Ok((token, at.field(TOKEN).addr))

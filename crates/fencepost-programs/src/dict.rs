@@ -66,7 +66,7 @@ impl Dict {
             _ => None,
         }
     }
-    /// Outcome of an operation from what its toggles found (0: the key was absent), digested if anybody looks.
+    /// Outcome of an operation from what its toggles found (0: the key was absent), digested if an oracle looks.
     #[inline(always)]
     pub fn outcome<M: Mem>(found: &[u64]) -> Outcome {
         Outcome {

@@ -72,6 +72,6 @@ pub mod tpcc;
 pub mod tx;
 pub mod vacation;
 
-pub use choices::{Coupling, Scheme, Variant};
+pub use choices::{Coupling, LogForm, Needs, Scheme, SchemeRow, Variant};
 pub use registry::{About, Visit, clients_beside, footprint, programs, with_program};
 pub use settings::{Described, ProgramError, Settings};

@@ -98,7 +98,7 @@ impl Described for Ll {
         if let Some(why) = dict.refusal(s.ops) {
             return Err(impossible::<Ll>(why));
         }
-        if p.batch > 1 && matches!(s.scheme, Scheme::Raw | Scheme::Ido) {
+        if p.batch > 1 && [Scheme::Raw, Scheme::Ido].contains(&s.scheme) {
             return Err(impossible::<Ll>(format!(
                 "batch = {}: without a log only one link changes atomically",
                 p.batch
@@ -189,7 +189,7 @@ impl Ll {
         Linked::link(tx, link, new);
         (0, Some(new.field(VALUE)))
     }
-    /// The transaction, under its locks: the values found, if anybody looks.
+    /// The transaction, under its locks: the values found, if an oracle looks.
     #[inline(always)]
     fn transact<M: Mem>(
         &self,

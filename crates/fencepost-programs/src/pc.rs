@@ -3,7 +3,7 @@
 //! A chained table whose keys never change. An operation finds a key and overwrites the first `stores` words of its 64-byte value;
 //! with `batch`, so many keys in one transaction, under all their locks. Key and link of an item lie on one line, the value on the next.
 //!
-//! Raw form: values of several words are copied aside, a flag vouches for the copy, the words change, the flag is cleared: four
+//! Raw form: values of several words are copied aside, a flag validates the copy, the words change, the flag is cleared: four
 //! barriers. A single word needs none of that: one store, one barrier.
 //!
 //! The audit reads the entries that operations of the run write, and the chains that lead to them.
@@ -159,7 +159,7 @@ impl Pc {
         }
     }
     #[inline(always)]
-    fn vouch<M: Mem>(&self, tx: &mut Tx<'_, '_, M>) {
+    fn validate<M: Mem>(&self, tx: &mut Tx<'_, '_, M>) {
         if self.params.stores > 1 || self.params.batch > 1 {
             tx.backed_up();
         }
@@ -185,7 +185,7 @@ impl Pc {
         for item in items {
             self.announce(&mut tx, *item);
         }
-        self.vouch(&mut tx);
+        self.validate(&mut tx);
         if tx.has_regions() {
             let pairs = updates
                 .iter()
@@ -204,7 +204,7 @@ impl Pc {
         if split && let (Some((_, value)), Some(item)) = (updates.last(), items.last()) {
             let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
             self.announce(&mut tx, *item);
-            self.vouch(&mut tx);
+            self.validate(&mut tx);
             tx.region(REGION_UPDATE, &[item.pointer(), Val::lit(*value)]);
             self.store(&mut tx, *item, *value, (stores - 1, stores));
             self.done(&mut tx);

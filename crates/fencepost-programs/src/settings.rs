@@ -162,7 +162,7 @@ pub trait Described: Program {
     /// Builds it after checking what is common to all programs.
     fn checked(settings: &Settings) -> Result<Self, ProgramError> {
         let program = Self::NAME;
-        if !Self::SCHEMES.contains(&settings.scheme) {
+        if !settings.scheme.is_served_by(Self::SCHEMES) {
             let known = Self::SCHEMES.iter().map(|s| s.name()).collect();
             return Err(ProgramError::Scheme {
                 program,

@@ -166,7 +166,7 @@ impl Sps {
         }
         (of_a[0].v, of_b[0].v)
     }
-    /// Runs the operation's transaction(s) under its locks; returns a digest of what was read, if anybody looks.
+    /// Runs the operation's transaction(s) under its locks; returns a digest of what was read, if an oracle looks.
     #[inline(always)]
     fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, pairs: &[Pair]) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;

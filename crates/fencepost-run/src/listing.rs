@@ -61,11 +61,11 @@ fn design(d: &fencepost_designs::DesignInfo) -> Entry {
             ("paper", d.paper.short.into()),
             (
                 "contract at device",
-                (d.contract)(Environment::new(false, false)).into(),
+                (d.contract)(Environment::new(false, false)).name().into(),
             ),
             (
                 "contract at controller",
-                (d.contract)(Environment::new(true, false)).into(),
+                (d.contract)(Environment::new(true, false)).name().into(),
             ),
         ],
     }
@@ -99,24 +99,9 @@ fn medium(name: &str) -> Result<Entry, LabError> {
     })
 }
 fn contract(c: ContractKind) -> Entry {
-    let about = match c {
-        ContractKind::None => "no promise: any subset of the lines ever written",
-        ContractKind::Px86 => "x86 with the controller in the persistence domain: flush and fence",
-        ContractKind::Px86Pcommit => "x86 with a volatile controller: flush, fence, pcommit, fence",
-        ContractKind::Themis => "x86, and a non-temporal store before any later store of its thread",
-        ContractKind::Rcbsp => "relaxed consistency, buffered strict persistency",
-        ContractKind::StrictTso => "strict persistency over total store order",
-        ContractKind::StrictSc => "strict persistency over sequential consistency",
-        ContractKind::Epoch => "epoch persistency",
-        ContractKind::Strand => "strand persistency",
-        ContractKind::Eadr => "caches in the persistence domain: every executed store is durable",
-        ContractKind::Loc => "transactions in commit order, durable at an explicit flush",
-        ContractKind::Kiln => "transactions in commit order, durable at commit",
-        ContractKind::Commit => "bound ranges durable at the commit of their queue",
-    };
     Entry {
         name: c.name().into(),
-        about: about.into(),
+        about: c.row().summary.into(),
         more: Vec::new(),
     }
 }

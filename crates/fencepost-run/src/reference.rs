@@ -154,7 +154,11 @@ fn stats() -> String {
         let Ok(mechanism) = (d.build)(&[], fencepost_designs::MachineShape::default()) else {
             continue;
         };
-        for (kind, list) in [("", mechanism.stats()), (" (histogram)", mechanism.histograms())] {
+        for (kind, list) in [
+            ("", mechanism.stats()),
+            (" (histogram)", mechanism.histograms()),
+            (" (stall cause)", mechanism.causes()),
+        ] {
             for s in list {
                 let _ = writeln!(out, "| `{}` | `{}`{kind} | {} | {} |", d.name, s.name, s.unit, s.doc);
             }

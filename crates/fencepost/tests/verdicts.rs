@@ -1,4 +1,4 @@
-//! Verdicts and counters at default sizes: what is right is not accused, and what must be violated is.
+//! Verdicts and counters at default sizes: what is right is not convicted, and what must be violated is.
 
 use crate::common::{code, fencepost};
 use serde_json::Value;

@@ -2,4 +2,5 @@
 
 mod battery;
 mod extending;
+mod own_instructions;
 mod planted;

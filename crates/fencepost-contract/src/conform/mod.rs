@@ -13,15 +13,15 @@
 //! not relaxed or not tested.
 
 mod by_value;
+mod conform_report;
 mod refusal;
-mod report;
 mod state;
 mod token;
 mod transactions;
 
 pub(crate) use by_value::Given;
+pub use conform_report::{ConformReport, Demands, Reordering};
 pub use refusal::{Link, Refusal, StoreAt};
-pub use report::{ConformReport, Demands, Reordering};
 
 use crate::contracts::Contract;
 use crate::graph::{CrashSpace, Grain};

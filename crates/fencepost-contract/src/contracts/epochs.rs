@@ -164,14 +164,14 @@ impl Epochs {
     }
 
     fn fence(&mut self, thread: HartId, fence: Fence, space: &mut SpaceBuilder<'_>) {
-        let everything = matches!(fence, Fence::Dsb | Fence::Pcommit);
-        let drain = self.fences_drain || everything;
-        if everything {
+        let does = fence.properties();
+        let drain = self.fences_drain || does.drains;
+        if does.drains {
             self.drain_strands(thread, space);
         }
         match (fence, self.family) {
             (Fence::NewStrand, Family::Strand) => self.new_strand(thread),
-            (Fence::NewStrand, _) => {}
+            _ if !(does.orders_persists || does.drains) => {}
             (Fence::DmbSt, Family::Rcbsp) => self.barrier(thread, true, false, space),
             _ => self.barrier(thread, false, drain, space),
         }

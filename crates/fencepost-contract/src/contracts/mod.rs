@@ -22,4 +22,4 @@ mod transactions;
 pub use build::{Rules, SpaceBuilder};
 pub use params::{ContractParams, LineOrder};
 pub(crate) use params::{entry, store_of};
-pub use registry::{Contract, ContractKind, UnknownContract};
+pub use registry::{Consistency, Contract, ContractKind, ContractRow, UnknownContract, Vocabulary};

@@ -240,12 +240,12 @@ impl Rules for Px86 {
         match event.kind {
             TraceKind::Load { addr, from } | TraceKind::Rmw { addr, from, .. } => self.read(thread, addr, from, space),
             TraceKind::Flush { line, kind } => self.flush(thread, line, kind, space),
-            TraceKind::Fence(Fence::Sfence | Fence::Mfence | Fence::Dsb) => self.fence(thread, space),
-            TraceKind::Fence(Fence::Dmb) => {
+            TraceKind::Fence(Fence::Pcommit) => self.pcommit(thread),
+            TraceKind::Fence(fence) if fence.properties().completes_flushes => self.fence(thread, space),
+            TraceKind::Fence(fence) if fence.properties().orders_loads => {
                 let view = entry(&mut self.views, thread.index());
                 view.ready = view.ready.max(view.newest);
             }
-            TraceKind::Fence(Fence::Pcommit) => self.pcommit(thread),
             _ => {}
         }
         if let Some(id) = store_of(event.kind) {

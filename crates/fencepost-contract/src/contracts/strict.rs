@@ -6,7 +6,7 @@
 
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
-use fencepost_kernel::{Addr, Fence, HartId, StoreId, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, HartId, StoreId, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 
 /// The consistency model underneath.
@@ -135,16 +135,18 @@ impl Rules for Strict {
                 self.fence(thread, false, space);
                 self.read(thread, addr, from, space);
             }
-            // Store fences order nothing more among loads and stores under TSO, but they wait for persists.
-            TraceKind::Fence(Fence::Sfence | Fence::DmbSt) if self.fences_drain => {
-                if let Some(last) = entry(&mut self.threads, thread.index()).stores {
+            TraceKind::Fence(fence) => {
+                let does = fence.properties();
+                if does.drains || does.orders_loads {
+                    self.fence(thread, self.fences_drain || does.drains, space);
+                } else if let (true, true, Some(last)) = (
+                    does.orders_stores,
+                    self.fences_drain,
+                    entry(&mut self.threads, thread.index()).stores,
+                ) {
+                    // Store fences order nothing more among loads and stores under TSO, but they wait for persists.
                     space.must(last, Axiom::Drain);
                 }
-            }
-            TraceKind::Fence(Fence::Sfence | Fence::DmbSt | Fence::NewStrand | Fence::PersistBarrier) => {}
-            TraceKind::Fence(fence) => {
-                let drain = self.fences_drain || matches!(fence, Fence::Dsb | Fence::Pcommit);
-                self.fence(thread, drain, space);
             }
             _ => {}
         }

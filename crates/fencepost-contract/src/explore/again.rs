@@ -1,10 +1,10 @@
 //! Power that fails while recovery runs: what recovery has stored by then is an execution of its own, with crash states
 //! of its own, from which recovery starts again.
 
+use super::crash_report::{AgainReport, Budget, Report, Verdict};
 use super::explorer::Explorer;
 use super::path::Path;
-use super::replay::{ReplayError, ReplayId};
-use super::report::{AgainReport, Budget, Report, Verdict};
+use super::replay_id::{ReplayError, ReplayId};
 use super::search::{Allowance, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
 use crate::contracts::{Contract, ContractKind};

@@ -1,9 +1,9 @@
 //! From a program to a verdict: record, apply the contract, explore; for several schedules.
 
+use super::crash_report::{Budget, Report, Verdict};
 use super::explorer::{Explorer, Replayed};
 use super::record::{Granularity, Order, RecordError, Recording, Schedule, record_program};
-use super::replay::{ReplayError, ReplayId};
-use super::report::{Budget, Report, Verdict};
+use super::replay_id::{ReplayError, ReplayId};
 use super::search::{ExploreError, Subject};
 use super::{Oracle, steps};
 use crate::contracts::Contract;

@@ -1,10 +1,10 @@
 //! Exploring every failure point of an execution, within a budget.
 
+use super::crash_report::Budget;
 use super::known::{Known, Status};
 use super::order::Order;
 use super::path::Path;
-use super::replay::{Deviation, ReplayError, ReplayId};
-use super::report::Budget;
+use super::replay_id::{Deviation, ReplayError, ReplayId};
 use super::search::{Allowance, Doubt, Rules, Subject, Tally};
 use super::witness::Witness;
 use crate::contracts::Contract;
@@ -23,7 +23,7 @@ use std::time::Instant;
 /// let report = Explorer::new(space).budget(Budget::States(10_000)).explore(&mut plain(|m, _crash| {
 ///     let (flag, data) = (At::new(Addr::pm(0)), At::new(Addr::pm(64)));
 ///     if m.load(flag).v == 1 && m.load(data).v == 0 {
-///         return Err(Violation::at(data.addr, "the flag vouches for data that is not there"));
+///         return Err(Violation::at(data.addr, "the flag validates data that is not there"));
 ///     }
 ///     Ok(())
 /// }))?;

@@ -3,10 +3,10 @@
 mod each;
 
 use super::again;
+use super::crash_report::{AgainReport, Verdict};
 use super::log_points::{candidates, is_chosen, missing, within_node};
 use super::on_image::AnyOracle;
-use super::replay::{ReplayError, ReplayId};
-use super::report::{AgainReport, Verdict};
+use super::replay_id::{ReplayError, ReplayId};
 use super::search::ExploreError;
 use super::watch::Watch;
 use super::witness::Witness;

@@ -1,9 +1,9 @@
 //! The two things that an explorer does: going through the crash states of an execution, and running one of them again.
 
 use super::again;
+use super::crash_report::Report;
 use super::explorer::{Explorer, Replayed};
-use super::replay::{ReplayError, ReplayId};
-use super::report::Report;
+use super::replay_id::{ReplayError, ReplayId};
 use super::search::{ExploreError, Subject};
 use super::witness::Witness;
 use super::work::Work;

@@ -1,6 +1,6 @@
 //! The crash state shown to the user: which stores are durable, which are lost, and where they are in the program.
 
-use super::replay::{Deviation, ReplayId};
+use super::replay_id::{Deviation, ReplayId};
 use crate::graph::{CrashSpace, Grain, NodeId, WhyLost};
 use fencepost_kernel::{Addr, CrashPoint, HartId, StoreId, Violation};
 use std::fmt;

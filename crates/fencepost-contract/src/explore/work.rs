@@ -3,9 +3,9 @@
 use super::again::{self, Explore, Interrupted};
 use super::bounded::Neighbours;
 use super::count::Counter;
+use super::crash_report::{Budget, Report, Verdict};
 use super::explorer::Explorer;
 use super::path::{Ends, Path};
-use super::report::{Budget, Report, Verdict};
 use super::search::{Allowance, Broken, Doubt, Ending, ExploreError, Rules, Subject, Tally};
 use super::witness::Witness;
 use fencepost_kernel::planted;

@@ -41,7 +41,7 @@ pub struct CrashSpace {
     pub graph: PersistGraph,
     /// Nodes that became durable for sure, in the order in which they did.
     pub must: Vec<Must>,
-    /// The moments worth trying, in time order; the last is the end of the execution.
+    /// the moments to try, in time order; the last is the end of the execution.
     pub points: Vec<FailurePoint>,
     /// The node of each store of the execution; `None` for stores to volatile memory that carry no order and for
     /// stores of transactions that never committed. At byte grain: the node after all bytes of the store.

@@ -1,19 +1,8 @@
 //! The fields of one line: words, numbers, addresses, with errors that say what was expected.
 
 use super::error::LogError;
-use fencepost_kernel::{Addr, Fence, Flush, Ps, WriteCause};
+use fencepost_kernel::{Addr, Flush, Ps, WriteCause};
 
-/// Fences by word.
-pub(super) const FENCES: [(&str, Fence); 8] = [
-    ("sfence", Fence::Sfence),
-    ("mfence", Fence::Mfence),
-    ("dmb", Fence::Dmb),
-    ("dmb.st", Fence::DmbSt),
-    ("dsb", Fence::Dsb),
-    ("pcommit", Fence::Pcommit),
-    ("persist-barrier", Fence::PersistBarrier),
-    ("new-strand", Fence::NewStrand),
-];
 /// Flushes by word.
 pub(super) const FLUSHES: [(&str, Flush); 4] = [
     ("clwb", Flush::Clwb),

@@ -1,9 +1,11 @@
 //! Reading the text format.
 
-use super::fields::{FENCES, FLUSHES, Fields, Persistent, lookup, nearest};
+use super::fields::{FLUSHES, Fields, Persistent, lookup, nearest};
 use super::header::header_of;
 use super::{LogError, Origin, RecordedLog, Work};
-use fencepost_kernel::{Addr, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width};
+use fencepost_kernel::{
+    Addr, Fence, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width,
+};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 
@@ -191,7 +193,7 @@ impl Parser {
             "bind" | "release" => self.bind(word, f)?,
             "commit-queue" => TraceKind::CommitQueue(QueueId(f.small("a queue")?)),
             _ => {
-                if let Some(fence) = lookup(&FENCES, word) {
+                if let Ok(fence) = word.parse::<Fence>() {
                     TraceKind::Fence(fence)
                 } else if let Some(kind) = lookup(&FLUSHES, word) {
                     TraceKind::Flush {
@@ -199,9 +201,10 @@ impl Parser {
                         kind,
                     }
                 } else {
-                    let known = FENCES
+                    let fences = Fence::ALL.map(|f| f.to_string());
+                    let known = fences
                         .iter()
-                        .map(|x| x.0)
+                        .map(String::as_str)
                         .chain(FLUSHES.iter().map(|x| x.0))
                         .chain(THREAD_WORDS);
                     return Err(f.hinted(format!("unknown event `{word}`"), nearest(word, known)));

@@ -1,6 +1,6 @@
 //! Writing the text format.
 
-use super::fields::{CAUSES, FENCES, FLUSHES, word_of};
+use super::fields::{CAUSES, FLUSHES, word_of};
 use fencepost_kernel::{Addr, Image, PersistRecord, StoreId, Trace, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -130,7 +130,7 @@ fn event_line(
         } => stored(text, names, "rmw", (s, trace.store(s).value), addr),
         TraceKind::Rmw { addr, store: None, .. } => write!(text, "rmw {addr}"),
         TraceKind::Flush { line, kind } => write!(text, "{} {}", word_of(&FLUSHES, kind), line.base()),
-        TraceKind::Fence(f) => write!(text, "{}", word_of(&FENCES, f)),
+        TraceKind::Fence(f) => write!(text, "{f}"),
         TraceKind::TxBegin(id) => write!(text, "tx-begin {}", id.0),
         TraceKind::TxCommit(id) => write!(text, "tx-commit {}", id.0),
         TraceKind::TxAbort(id) => write!(text, "tx-abort {}", id.0),

@@ -1,4 +1,4 @@
-//! Conformance: legal executions of reference machines are never accused, illegal ones always are.
+//! Conformance: legal executions of reference machines are never convicted, illegal ones always are.
 
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
@@ -97,7 +97,7 @@ fn rcbsp_verdict_on_any_order_equals_the_relations() {
         ..ARM
     };
     let contract = Contract::from(ContractKind::Rcbsp);
-    let (mut accused, mut cleared) = (0, 0);
+    let (mut convicted, mut cleared) = (0, 0);
     for i in 0..4000 {
         let shape = random::shape(&menu, &mut rng);
         let mut run = rcbsp_order::random_run(&shape, &mut rng);
@@ -130,10 +130,13 @@ fn rcbsp_verdict_on_any_order_equals_the_relations() {
         });
         let verdict = run.conform(&contract);
         assert_eq!(verdict.is_ok(), legal, "program {i}: {verdict:?}\n{shape:?}");
-        accused += u32::from(!legal);
+        convicted += u32::from(!legal);
         cleared += u32::from(legal);
     }
-    assert!(accused > 100 && cleared > 100, "{accused} accused, {cleared} cleared");
+    assert!(
+        convicted > 100 && cleared > 100,
+        "{convicted} convicted, {cleared} cleared"
+    );
 }
 
 #[test]
@@ -156,19 +159,19 @@ fn every_contract_accuses_exactly_the_orders_that_leave_its_crash_states() {
     let kinds = ContractKind::ALL.into_iter().filter(|k| !k.is_transactional());
     for kind in kinds {
         let contract = Contract::from(kind);
-        let (mut accused, mut cleared) = (0, 0);
+        let (mut convicted, mut cleared) = (0, 0);
         for i in 0..800 {
             let shape = random::shape(&menu, &mut rng);
             let run = random_order(&shape, &mut rng);
             let legal = every_prefix_is_a_crash_state(&run, &contract);
             let verdict = run.conform(&contract);
             assert_eq!(verdict.is_ok(), legal, "{kind}, program {i}: {verdict:?}\n{shape:?}");
-            accused += u32::from(!legal);
+            convicted += u32::from(!legal);
             cleared += u32::from(legal);
         }
         assert!(
-            accused > 5 && cleared > 5,
-            "{kind}: {accused} accused, {cleared} cleared"
+            convicted > 5 && cleared > 5,
+            "{kind}: {convicted} convicted, {cleared} cleared"
         );
     }
 }

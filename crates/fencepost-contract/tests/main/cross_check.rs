@@ -179,7 +179,7 @@ fn rcbsp_contract_equals_the_relations_with_dependences() {
 
 #[test]
 fn stronger_contracts_allow_fewer_states() {
-    use ContractKind::{Eadr, Epoch, None, Px86, Px86Pcommit, Strand, StrictSc, StrictTso, Themis};
+    use ContractKind as K;
     let mut rng = Stream::new(4, "monotone");
     let menu = Menu {
         nt: true,
@@ -187,15 +187,15 @@ fn stronger_contracts_allow_fewer_states() {
         ..X86
     };
     let weaker_than = [
-        (Px86, None),
-        (Px86, Px86Pcommit),
-        (Px86Pcommit, None),
-        (Themis, Px86),
-        (Eadr, StrictSc),
-        (Eadr, Themis),
-        (StrictSc, StrictTso),
-        (StrictSc, Epoch),
-        (Epoch, Strand),
+        (K::Px86, K::None),
+        (K::Px86, K::Px86Pcommit),
+        (K::Px86Pcommit, K::None),
+        (K::Themis, K::Px86),
+        (K::Eadr, K::StrictSc),
+        (K::Eadr, K::Themis),
+        (K::StrictSc, K::StrictTso),
+        (K::StrictSc, K::Epoch),
+        (K::Epoch, K::Strand),
     ];
     for i in 0..150 {
         let shape = random::shape(&menu, &mut rng);

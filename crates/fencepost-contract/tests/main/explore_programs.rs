@@ -34,18 +34,18 @@ fn verdict(kind: ContractKind, dialect: Dialect, variant: Variant) -> Verdict {
 
 #[test]
 fn mistakes_flip_between_contracts() {
-    use ContractKind::{Eadr, Epoch, None, Px86, Rcbsp, Strand, StrictSc, StrictTso};
+    use ContractKind as K;
     use Variant::{NoCommitFence, NoDataFlush, NoLogFence, NoLogFlush, Right};
     let x86 = [NoLogFlush, NoLogFence, NoDataFlush, NoCommitFence];
     for variant in x86 {
-        assert_eq!(verdict(Px86, X86, variant), Verdict::Violated, "{variant:?}");
+        assert_eq!(verdict(K::Px86, X86, variant), Verdict::Violated, "{variant:?}");
         assert_eq!(
             verdict(ContractKind::Themis, X86, variant),
             Verdict::Violated,
             "{variant:?}"
         );
-        assert_eq!(verdict(None, X86, variant), Verdict::Violated, "{variant:?}");
-        for strong in [Eadr, StrictSc, StrictTso] {
+        assert_eq!(verdict(K::None, X86, variant), Verdict::Violated, "{variant:?}");
+        for strong in [K::Eadr, K::StrictSc, K::StrictTso] {
             assert_eq!(
                 verdict(strong, X86, variant),
                 Verdict::Clean,
@@ -53,11 +53,11 @@ fn mistakes_flip_between_contracts() {
             );
         }
     }
-    for kind in [Px86, ContractKind::Themis, Eadr, StrictSc, StrictTso] {
+    for kind in [K::Px86, ContractKind::Themis, K::Eadr, K::StrictSc, K::StrictTso] {
         assert_eq!(verdict(kind, X86, Right), Verdict::Clean, "{kind}");
     }
     assert_eq!(
-        verdict(None, X86, Right),
+        verdict(K::None, X86, Right),
         Verdict::Violated,
         "no promise convicts every program"
     );
@@ -66,7 +66,7 @@ fn mistakes_flip_between_contracts() {
         Verdict::Violated,
         "clwb and sfence order nothing here"
     );
-    for kind in [Epoch, Strand] {
+    for kind in [K::Epoch, K::Strand] {
         for variant in [Right, NoLogFlush, NoDataFlush] {
             assert_eq!(
                 verdict(kind, BARRIERS, variant),
@@ -90,13 +90,13 @@ fn mistakes_flip_between_contracts() {
     };
     for variant in [Right, NoLogFlush, NoDataFlush] {
         assert_eq!(
-            verdict(Rcbsp, dmb, variant),
+            verdict(K::Rcbsp, dmb, variant),
             Verdict::Clean,
             "{variant:?}: every fence orders persists"
         );
     }
     for variant in [NoLogFence, NoCommitFence] {
-        assert_eq!(verdict(Rcbsp, dmb, variant), Verdict::Violated, "{variant:?}");
+        assert_eq!(verdict(K::Rcbsp, dmb, variant), Verdict::Violated, "{variant:?}");
     }
 }
 

@@ -65,6 +65,7 @@ pub use scheduler::BroiScheduler;
 
 use crate::delegated;
 use crate::info::{DesignInfo, Honours, Paper, PlantedFault, Promise, Scenario, Values, configure};
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
 
 /// The paper.
@@ -83,7 +84,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("mod.rs"),
     paper: PAPER,
     dialect: |environment| delegated::dialect("broi", environment),
-    contract: |_| "rcbsp",
+    contract: |_| ContractKind::Rcbsp,
+    idiom_of: &[],
     promise: PROMISE,
     sound: |_| true,
     params: BroiParams::fields,

@@ -87,8 +87,9 @@ pub use tracker::{Stored, Tracker};
 
 use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, PlantedFault, Promise, Values, configure};
 use crate::so::DPO;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params;
-use fencepost_kernel::{Dialect, Fence, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -97,7 +98,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("mod.rs"),
     paper: DPO,
     dialect: |environment| dialect("delegated", environment),
-    contract: |_| "rcbsp",
+    contract: |_| ContractKind::Rcbsp,
+    idiom_of: &[ContractKind::Rcbsp, ContractKind::Epoch, ContractKind::Strand],
     promise: Promise {
         buffered: None,
         persists_every_store: true,
@@ -180,14 +182,11 @@ pub(crate) fn dialect(name: &'static str, _: Environment) -> Dialect {
     Dialect {
         name,
         logging: Logging::Software,
-        flush: None,
         order: &[Fence::Dmb],
-        log_path: LogPath::Temporal,
         log_to_data: &[Fence::Dmb],
         durable: &[Fence::Dsb],
         lock_acquire: &[Fence::Dmb],
         unlock_release: &[Fence::Dmb],
-        order_is_durable: false,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }

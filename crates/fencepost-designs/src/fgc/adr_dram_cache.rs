@@ -28,8 +28,9 @@ use super::params::CacheParams;
 use super::{FGC, HONOURS};
 use crate::info::{DesignInfo, MachineShape, Promise, configure};
 use crate::volatile::lock_fences;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
-use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, Logging};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::{Cx, Design, Gate, Hooks, Instr, Write, WriteId};
 
@@ -46,16 +47,16 @@ pub const INFO: DesignInfo = DesignInfo {
             logging: Logging::Software,
             flush: Some(Flush::Clflush),
             order: barrier,
-            log_path: LogPath::Temporal,
             log_to_data: barrier,
             durable: barrier,
             lock_acquire: lock_fences(environment),
             unlock_release: lock_fences(environment),
             order_is_durable: true,
-            ranges: false,
+            ..Dialect::PLAIN
         }
     },
-    contract: |_| "px86",
+    contract: |_| ContractKind::Px86,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -109,9 +110,8 @@ impl Design for Adr {
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         match instr {
             Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
-            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb) | Instr::Locked => {
-                self.flushes.fence(hart)
-            }
+            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hart),
+            Instr::Locked => self.flushes.fence(hart),
             _ => Gate::Go,
         }
     }

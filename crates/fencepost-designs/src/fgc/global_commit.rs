@@ -35,8 +35,9 @@ use crate::info::{
 };
 use crate::persist_path::Waiting;
 use crate::volatile::lock_fences;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
-use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, LogPath, Logging, Ps};
+use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, Logging, Ps};
 use fencepost_machine::seam::{Cause, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
 use std::collections::VecDeque;
 
@@ -47,7 +48,14 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("global_commit.rs"),
     paper: FGC,
     dialect,
-    contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    contract: |s| {
+        if s.durable_on_accept {
+            ContractKind::Px86
+        } else {
+            ContractKind::Px86Pcommit
+        }
+    },
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -93,13 +101,12 @@ fn dialect(environment: Environment) -> Dialect {
         logging: Logging::Software,
         flush: Some(Flush::Clflush),
         order: barrier,
-        log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }
 
@@ -243,9 +250,8 @@ impl Design for GlobalCommit {
         match instr {
             Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
             Instr::Fence(Fence::Pcommit) if !cx.durable_on_accept() => self.pcommit(cx, hart),
-            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb) | Instr::Locked => {
-                self.flushes.fence(hart)
-            }
+            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hart),
+            Instr::Locked => self.flushes.fence(hart),
             _ => Gate::Go,
         }
     }

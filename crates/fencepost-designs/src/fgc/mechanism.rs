@@ -6,7 +6,7 @@ use super::credits::{Credits, Shared};
 use super::flushes::Flushes;
 use super::params::{CommitFault, PerTaskParams};
 use crate::info::MachineShape;
-use fencepost_kernel::{Bytes, Fence, HartId, LineAddr, LineData, QueueId, Span, planted};
+use fencepost_kernel::{Bytes, HartId, LineAddr, LineData, QueueId, Span, planted};
 use fencepost_machine::memory::{FlowControl, LineRange, ModuleSpec, RegisterWrite};
 use fencepost_machine::seam::{Bound, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId};
 use std::cell::RefCell;
@@ -181,9 +181,8 @@ impl Design for PerTask {
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         match instr {
             Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
-            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb) | Instr::Locked => {
-                self.flushes.fence(hart)
-            }
+            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hart),
+            Instr::Locked => self.flushes.fence(hart),
             Instr::CommitQueue(queue) if queue.0 <= self.params.queues => self.commit(cx, hart, queue.0),
             Instr::Release(span) => self.release(cx, hart, span),
             _ => Gate::Go,

@@ -45,8 +45,9 @@ use crate::info::{
     Conviction, DesignInfo, Environment, MachineShape, PlantedFault, Promise, Scenario, Values, configure,
 };
 use crate::volatile::lock_fences;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
-use fencepost_kernel::{Bytes, Dialect, Fence, Flush, LogPath, Logging};
+use fencepost_kernel::{Bytes, Dialect, Fence, Flush, Logging};
 use fencepost_machine::seam::Design;
 
 /// The registry entry.
@@ -56,7 +57,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("per_task_commit.rs"),
     paper: FGC,
     dialect: |s| dialect("per-task-commit", s),
-    contract: |_| "commit",
+    contract: |_| ContractKind::Commit,
+    idiom_of: &[ContractKind::Commit],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -200,12 +202,12 @@ pub(super) fn dialect(name: &'static str, environment: Environment) -> Dialect {
         logging: Logging::Software,
         flush: Some(Flush::Clflush),
         order: barrier,
-        log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
         ranges: true,
+        ..Dialect::PLAIN
     }
 }

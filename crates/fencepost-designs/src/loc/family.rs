@@ -6,8 +6,9 @@ use super::engine::Engine;
 use super::store::Store;
 use crate::info::{CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, Promise, configure};
 use crate::volatile;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params};
-use fencepost_kernel::{Dialect, LogPath, Logging};
+use fencepost_kernel::{Dialect, Logging};
 use fencepost_machine::seam::Design;
 
 /// The paper of loose ordering.
@@ -38,7 +39,8 @@ pub trait Choice: Params {
 /// What the registry entries share: a design says the rest.
 pub const TRANSACTIONS: DesignInfo = DesignInfo {
     paper: LOC,
-    contract: |_| "loc",
+    contract: |_| ContractKind::Loc,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -59,15 +61,10 @@ pub fn dialect<P: Choice>(name: &'static str, environment: Environment) -> Diale
     Dialect {
         name,
         logging: Logging::Hardware,
-        flush: None,
-        order: &[],
-        log_path: LogPath::Temporal,
-        log_to_data: &[],
-        durable: &[],
         lock_acquire: locks,
         unlock_release: locks,
         order_is_durable: P::COMMIT_WAITS,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }
 

@@ -20,7 +20,8 @@ fn announced(cause: WriteCause) -> bool {
 impl<S: Store> Design for Engine<S> {
     fn hooks(&self) -> Hooks {
         Hooks {
-            gates: true,
+            gate_loads: true,
+            gate_stores: true,
             stores: true,
             holds: true,
             leaving: true,

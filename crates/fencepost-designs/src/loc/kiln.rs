@@ -33,6 +33,7 @@ use super::config::{Config, NvParams, TxParams};
 use super::family::{Choice, TRANSACTIONS, build, dialect, storage};
 use super::nv::NvCache;
 use crate::info::DesignInfo;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params};
 
 fencepost_kernel::params! {
@@ -61,7 +62,8 @@ pub const INFO: DesignInfo = DesignInfo {
     summary: "non-volatile last level: a commit moves its lines there",
     source: include_str!("kiln.rs"),
     dialect: |s| dialect::<KilnParams>("kiln", s),
-    contract: |_| "kiln",
+    contract: |_| ContractKind::Kiln,
+    idiom_of: &[ContractKind::Kiln],
     params: KilnParams::fields,
     variants: &[&[("abort_every", "3")]],
     smallest: &[("tx_entries", "1")],

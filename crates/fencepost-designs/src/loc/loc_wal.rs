@@ -43,6 +43,7 @@ use super::family::{Choice, REORDERS, TRANSACTIONS, build, dialect, storage};
 use super::faults;
 use super::log::{Committed, LogStore};
 use crate::info::DesignInfo;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::Bytes;
 use fencepost_kernel::params::{ParamError, Params};
 
@@ -77,6 +78,7 @@ impl Choice for LocWalParams {
 pub const INFO: DesignInfo = DesignInfo {
     name: "loc-wal",
     summary: "loose ordering: eager commit and speculative persistence",
+    idiom_of: &[ContractKind::Loc],
     source: include_str!("loc_wal.rs"),
     dialect: |s| dialect::<LocWalParams>("loc-wal", s),
     promise: REORDERS,

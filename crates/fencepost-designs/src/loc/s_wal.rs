@@ -30,8 +30,9 @@
 use super::family::LOC;
 use crate::info::{DesignInfo, Environment, Promise, configure};
 use crate::so::{So, SoParams};
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params;
-use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush, Logging};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -40,7 +41,14 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("s_wal.rs"),
     paper: LOC,
     dialect,
-    contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    contract: |s| {
+        if s.durable_on_accept {
+            ContractKind::Px86
+        } else {
+            ContractKind::Px86Pcommit
+        }
+    },
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -68,12 +76,11 @@ fn dialect(environment: Environment) -> Dialect {
         logging: Logging::Software,
         flush: Some(Flush::Clwb),
         order: barrier,
-        log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
         lock_acquire: locks,
         unlock_release: locks,
         order_is_durable: true,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }

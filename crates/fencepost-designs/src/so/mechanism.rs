@@ -253,9 +253,7 @@ impl Design for So {
         match instr {
             Instr::Flush(line, flush) => self.flush(cx, hart, line, flush),
             Instr::Fence(Fence::Pcommit) => self.pcommit(cx, hart),
-            Instr::Fence(f @ (Fence::Sfence | Fence::Mfence | Fence::Dmb | Fence::DmbSt | Fence::Dsb)) => {
-                self.fence(cx, hart, f)
-            }
+            Instr::Fence(f) if f.properties().orders_stores => self.fence(cx, hart, f),
             Instr::Locked => self.fence(cx, hart, Fence::Mfence),
             _ => Gate::Go,
         }

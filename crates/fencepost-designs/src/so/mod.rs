@@ -47,8 +47,9 @@ use crate::info::{
     CostItem, DesignInfo, Environment, Honours, MachineShape, Paper, ParamValues, PlantedFault, Promise, configure,
 };
 use crate::volatile::lock_fences;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params};
-use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush, Logging};
 
 /// The delegated-ordering paper, which also describes synchronous ordering.
 pub const DPO: Paper = Paper {
@@ -67,7 +68,14 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("mod.rs"),
     paper: DPO,
     dialect,
-    contract: |s| if s.durable_on_accept { "px86" } else { "px86-pcommit" },
+    contract: |s| {
+        if s.durable_on_accept {
+            ContractKind::Px86
+        } else {
+            ContractKind::Px86Pcommit
+        }
+    },
+    idiom_of: &[ContractKind::Px86Pcommit],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -124,13 +132,12 @@ fn dialect(environment: Environment) -> Dialect {
         logging: Logging::Software,
         flush: Some(Flush::Clwb),
         order: barrier,
-        log_path: LogPath::Temporal,
         log_to_data: barrier,
         durable: barrier,
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }
 

@@ -90,7 +90,7 @@ impl Kit {
     /// A fence that is asked for before older stores have performed does not order them; no trace could tell, because there the stores
     /// come after it. Asking memory for durability, and beginning a strand, order nothing that is older.
     fn fence_before_stores(&self, design: &impl Design) -> Option<Mistake> {
-        let orders = |kind: &Fence| !matches!(kind, Fence::Pcommit | Fence::NewStrand);
+        let orders = |kind: &Fence| kind.properties().orders_persists;
         let mut ordering = self.mix.fences.iter().copied().filter(orders);
         let early = ordering.find(|kind| !design.fence(*kind).after_stores)?;
         Some(Mistake::Order(format!("{early:?} does not wait for older stores")))
@@ -140,7 +140,8 @@ fn behaviour<D: Design>(run: &Mini<D>) -> (&[Call], &[TraceEvent], bool) {
 /// Every interest.
 pub const fn everything() -> Hooks {
     Hooks {
-        gates: true,
+        gate_loads: true,
+        gate_stores: true,
         loads: true,
         stores: true,
         snoops: true,
@@ -150,5 +151,6 @@ pub const fn everything() -> Hooks {
         reads: true,
         writes: true,
         remote: true,
+        queued: true,
     }
 }

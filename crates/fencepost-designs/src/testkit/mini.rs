@@ -44,6 +44,8 @@ pub struct Mini<D: Design> {
     loads: Vec<Vec<(usize, u32)>>,
     /// Operations that the design refused: thread and place.
     refused: BTreeSet<(usize, usize)>,
+    /// By thread: the first place in program order of which the design has not heard that it stands in the store queue.
+    queued: Vec<usize>,
     order: Order,
     /// Every fence that waits for stores does so in the store queue, whatever the design declares: the machine's
     /// `core.fence_execution` may say so.
@@ -74,6 +76,7 @@ impl<D: Design> Mini<D> {
                 .collect(),
             loads: vec![Vec::new(); programs.len()],
             refused: BTreeSet::new(),
+            queued: vec![0; programs.len()],
             order,
             buffered_fences: false,
             lines,
@@ -162,6 +165,7 @@ impl<D: Design> Mini<D> {
             return false;
         }
         let hart = HartId(t as u8);
+        self.enter_queue(t, place);
         let done = match op {
             Op::Fence(f) => self.instruct(hart, Instr::Fence(f), TraceKind::Fence(f)),
             Op::Flush(line, kind) => self.instruct(hart, Instr::Flush(line, kind), TraceKind::Flush { line, kind }),
@@ -228,10 +232,30 @@ impl<D: Design> Mini<D> {
         let marker = self.action(older) == FenceAction::MARKER;
         match younger {
             Op::Load(..) => {
-                let orders_loads = matches!(older, Fence::Mfence | Fence::Dmb | Fence::Dsb);
+                let orders_loads = older.properties().orders_loads;
                 !orders_loads && (marker || self.order == Order::Relaxed)
             }
             Op::Fence(_) | Op::Store(..) | Op::NtStore(..) | Op::Flush(..) => false,
+        }
+    }
+    /// The design hears of the flushes and markers of a thread up to a place in program order, each once.
+    fn enter_queue(&mut self, t: usize, place: usize) {
+        if !self.bench.hooks.queued {
+            return;
+        }
+        let new = self.threads[t]
+            .iter()
+            .filter(|(p, _)| (self.queued[t]..=place).contains(p));
+        let instrs = new.filter_map(|(_, op)| match *op {
+            Op::Flush(line, kind) => Some(Instr::Flush(line, kind)),
+            Op::Fence(kind) if self.action(kind) == FenceAction::MARKER => Some(Instr::Fence(kind)),
+            _ => None,
+        });
+        let instrs: Vec<Instr> = instrs.collect();
+        self.queued[t] = self.queued[t].max(place + 1);
+        let bench = &mut self.bench;
+        for instr in instrs {
+            bench.design.queued(&mut bench.cx, HartId(t as u8), instr);
         }
     }
     fn instruct(&mut self, hart: HartId, instr: Instr, event: TraceKind) -> bool {
@@ -249,7 +273,7 @@ impl<D: Design> Mini<D> {
             return false;
         }
         let bench = &mut self.bench;
-        if bench.hooks.gates && bench.design.may_access(&mut bench.cx, hart, line, access) != Gate::Go {
+        if bench.hooks.gates(access) && bench.design.may_access(&mut bench.cx, hart, line, access) != Gate::Go {
             return false;
         }
         if self

@@ -9,18 +9,18 @@
 mod bench;
 mod controller;
 mod hierarchy;
+mod hook_recorder;
 mod kit;
 mod mini;
 mod mock;
 mod outgoing;
 mod programs;
-mod recorder;
 
 pub use bench::{Bench, dram_line, filled, pm_line};
 pub use controller::Scheduled;
 pub use hierarchy::{Hierarchy, NotYet};
+pub use hook_recorder::{Hook, HookRecorder};
 pub use kit::{Kit, Mistake, everything};
 pub use mini::{Mini, Order};
 pub use mock::{Call, CleanRequest, MockCx, MockWrite, WriteState};
 pub use programs::{Mix, Op, random_programs};
-pub use recorder::{Hook, HookRecorder};

@@ -24,7 +24,7 @@
 //!
 //! # Deviations
 //! As `themis`. The tags of all caches are one table of the design, from which a line's satisfied tags are dropped when it
-//! is looked at; the news of a moved headACK reaches the shared cache at once.
+//! is looked at; the new headACK reaches the shared cache at once.
 
 use super::mechanism::{Tag, holding, is_transfer, may_store, paths};
 use super::params::{ThemisFault, ThemisParams, configured};
@@ -32,6 +32,7 @@ use super::parked::{HISTOGRAMS, Parked};
 use super::pointer_cost;
 use crate::info::{CostItem, DesignInfo, Honours, MachineShape, ParamValues, Promise};
 use crate::x86::{Paths, Policy, THEMIS, TwoPaths, dialect, stat};
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{CoreId, HartId, LineAddr};
 use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
@@ -44,7 +45,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("llc.rs"),
     paper: THEMIS,
     dialect: |s| dialect("themis-llc", s, &[]),
-    contract: |_| "themis",
+    contract: |_| ContractKind::Themis,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,

@@ -70,7 +70,8 @@ pub(super) fn paths(params: &ThemisParams, shape: MachineShape) -> Paths {
 /// The hooks of a policy that holds lines back.
 pub(super) fn holding(paths: Hooks) -> Hooks {
     Hooks {
-        gates: true,
+        gate_loads: true,
+        gate_stores: true,
         holds: true,
         leaving: true,
         ..paths

@@ -47,6 +47,7 @@ pub use params::{ThemisFault, ThemisParams};
 
 use crate::info::{CostItem, DesignInfo, Honours, MachineShape, ParamValues, PlantedFault, Promise, Values};
 use crate::x86::{THEMIS, dialect};
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params};
 
 /// The registry entry.
@@ -56,7 +57,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("mod.rs"),
     paper: THEMIS,
     dialect: |s| dialect("themis", s, &[]),
-    contract: |_| "themis",
+    contract: |_| ContractKind::Themis,
+    idiom_of: &[ContractKind::Themis],
     promise: Promise {
         buffered: None,
         persists_every_store: false,

@@ -4,7 +4,7 @@ use super::params::X86Params;
 use super::paths::Paths;
 use super::stat::STATS;
 use crate::info::MachineShape;
-use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, LineData};
+use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
 };
@@ -86,7 +86,8 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         match instr {
             Instr::Flush(line, flush) => self.paths.flush(cx, hart, line, flush),
-            Instr::Fence(Fence::Sfence | Fence::Mfence | Fence::Dsb) | Instr::Locked => self.paths.fence(cx, hart),
+            Instr::Fence(fence) if fence.properties().completes_flushes => self.paths.fence(cx, hart),
+            Instr::Locked => self.paths.fence(cx, hart),
             _ => Gate::Go,
         }
     }

@@ -25,6 +25,7 @@
 
 use super::{THEMIS, X86, X86Params, configured, cost, dialect};
 use crate::info::{DesignInfo, Honours, Promise};
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
 
 /// The registry entry.
@@ -34,7 +35,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("ideal.rs"),
     paper: THEMIS,
     dialect: |s| dialect("x86-ideal", s, &[]),
-    contract: |_| "px86",
+    contract: |_| ContractKind::Px86,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,

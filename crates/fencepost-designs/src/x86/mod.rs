@@ -51,6 +51,7 @@ use crate::info::{
     configure,
 };
 use crate::volatile::lock_fences;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params};
 use fencepost_kernel::{Dialect, Fence, Flush, LogPath, Logging};
 
@@ -69,7 +70,8 @@ pub const INFO: DesignInfo = DesignInfo {
     source: include_str!("mod.rs"),
     paper: THEMIS,
     dialect: |s| dialect("x86-adr", s, &[Fence::Sfence]),
-    contract: |_| "px86",
+    contract: |_| ContractKind::Px86,
+    idiom_of: &[],
     promise: Promise {
         buffered: None,
         persists_every_store: false,
@@ -141,7 +143,7 @@ pub(crate) fn dialect(name: &'static str, environment: Environment, log_to_data:
         lock_acquire: lock_fences(environment),
         unlock_release: lock_fences(environment),
         order_is_durable: true,
-        ranges: false,
+        ..Dialect::PLAIN
     }
 }
 

@@ -130,7 +130,8 @@ impl Design for Buffer {
     fn hooks(&self) -> Hooks {
         let declares = |interest| self.wrong != Wrong::LeavesOut(interest);
         Hooks {
-            gates: declares(Interest::Gates),
+            gate_loads: declares(Interest::Gates),
+            gate_stores: declares(Interest::Gates),
             stores: declares(Interest::Stores),
             leaving: declares(Interest::Leaving),
             reads: declares(Interest::Reads),

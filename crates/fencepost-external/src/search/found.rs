@@ -1,7 +1,7 @@
 //! What a search found, in words.
 
 use crate::log::Loaded;
-use crate::search::replay::ImageId;
+use crate::search::replay_image::ImageId;
 use crate::search::request::ExternalRequest;
 use fencepost_contract::explore::Deviation;
 use fencepost_contract::images::ImageWitness;

@@ -2,7 +2,7 @@
 
 pub(crate) mod found;
 mod kept;
-pub(crate) mod replay;
+pub(crate) mod replay_image;
 pub(crate) mod request;
 pub(crate) mod several;
 pub(crate) mod states;

@@ -100,10 +100,7 @@ impl<'a> Order<'a> {
 
     fn ordered(&self, a: Item, b: Item) -> bool {
         let passes = |fence: Fence, event: usize| {
-            let stores_only = matches!(
-                fence,
-                Fence::Sfence | Fence::DmbSt | Fence::PersistBarrier | Fence::NewStrand
-            );
+            let stores_only = !fence.properties().orders_loads;
             stores_only && self.solution.event(event).1.is_read()
         };
         match (a, b) {

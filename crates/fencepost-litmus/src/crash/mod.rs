@@ -14,7 +14,7 @@ use crate::format::op::Barrier;
 use crate::format::test::Test;
 use crate::paths::path::Path;
 use crate::paths::program::{Program, ProgramError};
-use fencepost_contract::{Contract, ContractKind, ContractParams};
+use fencepost_contract::{Consistency, Contract, ContractKind, ContractParams, Vocabulary};
 use fencepost_kernel::Trace;
 use std::collections::BTreeSet;
 
@@ -61,12 +61,12 @@ impl CrashOutcome {
 
 /// The model whose executions a contract is asked about.
 pub fn base(contract: ContractKind, test: &Test) -> Model {
-    match contract {
-        ContractKind::StrictSc | ContractKind::Epoch | ContractKind::Strand => Model::Sc,
-        ContractKind::Rcbsp => Model::Armv7Mca,
-        _ if test.arch.is_x86() => Model::Tso,
-        ContractKind::StrictTso => Model::Tso,
-        _ => Model::Armv7Mca,
+    match contract.row().consistency {
+        Consistency::Sequential => Model::Sc,
+        Consistency::Relaxed => Model::Armv7Mca,
+        Consistency::TotalStoreOrder => Model::Tso,
+        Consistency::Machine if test.arch.is_x86() => Model::Tso,
+        Consistency::Machine => Model::Armv7Mca,
     }
 }
 
@@ -76,13 +76,13 @@ pub fn base(contract: ContractKind, test: &Test) -> Model {
 /// If there are too many executions, or the contract needs transactions, which tests do not have.
 pub fn crash(program: &Program<'_>, kind: ContractKind) -> Result<CrashOutcome, ProgramError> {
     let layout = Layout::new(program);
-    let states = match kind {
-        ContractKind::Loc | ContractKind::Kiln | ContractKind::Commit => {
+    let states = match kind.row().speaks_of {
+        Vocabulary::Transactions | Vocabulary::QueueCommits => {
             return Err(ProgramError::NoTransactions(kind.name()));
         }
-        ContractKind::Px86 if !program.test.arch.is_x86() => axioms::crash_states(program, &layout)?,
+        _ if kind == ContractKind::Px86 && !program.test.arch.is_x86() => axioms::crash_states(program, &layout)?,
         // Every executed store is durable: what is visible at any time.
-        ContractKind::Eadr => orders::crash_states(program, &layout, base(kind, program.test))?,
+        _ if kind == ContractKind::Eadr => orders::crash_states(program, &layout, base(kind, program.test))?,
         _ => {
             let mut found = BTreeSet::new();
             traces(program, &layout, kind, |trace, contract| {
@@ -119,17 +119,15 @@ pub fn traces(
     kind: ContractKind,
     mut visit: impl FnMut(&Trace, &Contract),
 ) -> Result<(), ProgramError> {
-    match kind {
-        ContractKind::Px86 | ContractKind::Px86Pcommit | ContractKind::Themis => {
-            if !program.test.arch.is_x86() {
-                return Err(ProgramError::OnlyX86(kind.name()));
-            }
-            let contract = Contract::from(kind);
-            let machine = Machine::new(program, layout, contract.line_order()).visible(kind == ContractKind::Themis);
-            machine.traces(|trace| visit(trace, &contract))
-        }
-        _ => ordered(program, layout, kind, visit),
+    if !kind.row().by_flush {
+        return ordered(program, layout, kind, visit);
     }
+    if !program.test.arch.is_x86() {
+        return Err(ProgramError::OnlyX86(kind.name()));
+    }
+    let contract = Contract::from(kind);
+    let machine = Machine::new(program, layout, contract.line_order()).visible(kind == ContractKind::Themis);
+    machine.traces(|trace| visit(trace, &contract))
 }
 
 fn ordered(
@@ -145,7 +143,7 @@ fn ordered(
     };
     let contract = Contract { kind, params };
     let relaxed;
-    let program = if kind == ContractKind::Rcbsp {
+    let program = if kind.row().consistency == Consistency::Relaxed {
         relaxed = without_x86(program);
         &relaxed
     } else {

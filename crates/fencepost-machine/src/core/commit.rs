@@ -4,6 +4,7 @@ use super::entry::Progress;
 use super::outside::{Outside, Turn};
 use super::state::HardwareThread;
 use crate::frontend::{LOG_FENCE, OpKind};
+use crate::seam::Instr;
 use fencepost_kernel::planted;
 use fencepost_kernel::{OpRecord, Ps, TraceKind};
 
@@ -46,6 +47,9 @@ impl HardwareThread {
     fn committed(&mut self, out: &mut impl Outside, kind: OpKind, value: u64, at: Ps) {
         match kind {
             k if k.is_store() => {
+                if out.hooks().queued {
+                    self.tell_queued(out, kind);
+                }
                 self.stores.commit_next(at);
                 if let Some(r) = out.recorder() {
                     r.queued(self.id, at, 0);
@@ -62,6 +66,17 @@ impl HardwareThread {
             OpKind::Ack if out.recorder().is_some() => self.acknowledge(out, value),
             _ => {}
         }
+    }
+
+    /// The design hears of a flush or a marker that takes its place in the store queue.
+    #[cold]
+    fn tell_queued(&mut self, out: &mut impl Outside, kind: OpKind) {
+        let instr = match (kind, self.stores.next_to_commit()) {
+            (OpKind::Flush(kind), Some(s)) => Instr::Flush(s.line(), kind),
+            (OpKind::QueuedFence(kind), _) => Instr::Fence(kind),
+            _ => return,
+        };
+        out.queued(self.id, instr);
     }
 
     /// The program's operation `k` has committed.

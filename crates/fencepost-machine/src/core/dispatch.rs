@@ -8,7 +8,7 @@ use super::state::HardwareThread;
 use super::state::Stopped;
 use crate::frontend::OpKind;
 use crate::seam::Cause;
-use fencepost_kernel::{Fence, TraceKind};
+use fencepost_kernel::TraceKind;
 
 impl OpKind {
     /// Whether the operation waits in the store queue.
@@ -34,7 +34,7 @@ impl OpKind {
     /// Whether younger loads must wait for it at the head of the reorder buffer.
     #[inline]
     pub(crate) fn is_full_fence(self) -> bool {
-        matches!(self, OpKind::Fence(Fence::Mfence | Fence::Dmb | Fence::Dsb))
+        matches!(self, OpKind::Fence(fence) if fence.properties().orders_loads)
     }
     /// Whether it is a fence that waits in the store queue.
     #[inline]
@@ -44,7 +44,7 @@ impl OpKind {
     /// Whether younger loads must wait for it in the store queue.
     #[inline]
     pub(crate) fn is_queued_full_fence(self) -> bool {
-        matches!(self, OpKind::QueuedFence(Fence::Mfence | Fence::Dmb | Fence::Dsb))
+        matches!(self, OpKind::QueuedFence(fence) if fence.properties().orders_loads)
     }
 }
 

@@ -83,7 +83,7 @@ impl HardwareThread {
     pub(super) fn fence_acted(&mut self, out: &mut impl Outside, kind: Fence, id: u32) {
         self.counters.fences += 1;
         let stores = out.shape().after_stores(kind) || out.shape().is_buffered(kind);
-        let loads = matches!(kind, Fence::Mfence | Fence::Dmb | Fence::Dsb);
+        let loads = kind.properties().orders_loads;
         if let Some(r) = out.recorder() {
             r.order.fence(self.id, id, stores, loads);
         }
@@ -230,7 +230,7 @@ impl HardwareThread {
         if let Some(cause) = out.blocked(self.id) {
             return Some(Act::Refused(cause));
         }
-        if out.hooks().gates
+        if out.hooks().gates(access)
             && let Gate::Wait(cause) = out.may_access(self.id, op.addr.line(), access)
         {
             return Some(Act::Refused(cause));

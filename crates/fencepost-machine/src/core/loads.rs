@@ -52,7 +52,7 @@ impl HardwareThread {
             h.blocked_loads.push(position);
             return;
         }
-        if out.hooks().gates
+        if out.hooks().gate_loads
             && let Gate::Wait(cause) = out.may_access(self.id, addr.line(), Access::Load)
         {
             let h = &mut *self;

@@ -18,7 +18,6 @@ mod locks;
 mod operands;
 mod outside;
 mod program_order;
-mod recorder;
 mod retry;
 mod ring;
 mod shape;
@@ -27,13 +26,14 @@ mod store_queue;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod trace_recorder;
 
 pub use account::{Account, Stalled};
 pub(crate) use locks::Locks;
 pub(crate) use outside::{Outside, Turn};
 pub use program_order::Disorder;
-pub use recorder::Race;
-pub(crate) use recorder::TraceRecorder;
 pub(crate) use shape::Shape;
 pub(crate) use state::{CoreCounters, HardwareThread, ThreadProgress};
 pub(crate) use store_queue::StoreState;
+pub use trace_recorder::Race;
+pub(crate) use trace_recorder::TraceRecorder;

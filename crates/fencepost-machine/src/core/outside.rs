@@ -1,8 +1,8 @@
 //! What hardware threads need of the rest of the machine.
 
 use super::locks::Locks;
-use super::recorder::TraceRecorder;
 use super::shape::Shape;
+use super::trace_recorder::TraceRecorder;
 use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Gate, Hooks, Instr, TxStart};
 use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
@@ -62,6 +62,8 @@ pub(crate) trait Outside {
 
     /// See [`crate::seam::Design::instr`].
     fn instr(&mut self, hart: HartId, instr: Instr) -> Gate;
+    /// See [`crate::seam::Design::queued`].
+    fn queued(&mut self, hart: HartId, instr: Instr);
     /// See [`crate::seam::Design::may_access`].
     fn may_access(&mut self, hart: HartId, line: LineAddr, access: Access) -> Gate;
     /// See [`crate::seam::Design::tx_begin`].

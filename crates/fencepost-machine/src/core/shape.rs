@@ -19,7 +19,7 @@ pub(crate) struct Shape {
     /// Entries that instructions streaming through an otherwise idle buffer hold at a time.
     pub streaming: u32,
     /// What each kind of fence does.
-    fences: [FenceAction; Fence::ALL.len()],
+    fences: [FenceAction; Fence::COUNT],
     /// Whether stores perform in program order.
     pub stores_in_order: bool,
     /// Hit latency of the L1.
@@ -56,10 +56,13 @@ impl Shape {
             load_queue,
             store_queue,
             streaming: (rob / 4).max(1),
-            fences: Fence::ALL.map(|kind| {
+            fences: std::array::from_fn(|index| {
+                let kind = Fence::at_index(index).unwrap_or_else(|| unreachable!("an index below the count"));
                 let action = declared(kind);
-                let execution = core.fence_execution.execution(action.execution);
-                FenceAction { execution, ..action }
+                FenceAction {
+                    execution: core.fence_execution.execution(action),
+                    ..action
+                }
             }),
             stores_in_order: core.store_order == StoreOrder::Tso,
             l1_latency: spec.l1.latency,
@@ -75,15 +78,15 @@ impl Shape {
     }
     /// Whether the design is asked about a fence only after older stores have performed.
     pub fn after_stores(&self, kind: Fence) -> bool {
-        self.fences[kind as usize].after_stores
+        self.fences[kind.index()].after_stores
     }
     /// Whether nothing behind a fence is dispatched before it commits.
     pub fn serializes(&self, kind: Fence) -> bool {
-        self.fences[kind as usize].execution == FenceExecution::Serialize
+        self.fences[kind.index()].execution == FenceExecution::Serialize
     }
     /// Whether a fence waits in the store queue. One that does not wait for stores has no place there.
     pub fn is_buffered(&self, kind: Fence) -> bool {
-        self.fences[kind as usize] == FenceAction::MARKER
+        self.fences[kind.index()] == FenceAction::MARKER
     }
     /// Whether one instruction at a time is in flight.
     #[inline]

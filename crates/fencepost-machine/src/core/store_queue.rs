@@ -114,6 +114,10 @@ impl StoreQueue {
         s.state = StoreState::Committed(at);
         self.committed += 1;
     }
+    /// The oldest store that has not committed.
+    pub fn next_to_commit(&self) -> Option<&QueuedStore> {
+        self.entries.get(self.committed)
+    }
     /// Position of the oldest store.
     #[inline]
     pub fn first(&self) -> usize {

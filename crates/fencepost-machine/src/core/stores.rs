@@ -138,7 +138,7 @@ impl HardwareThread {
         if let Some(cause) = out.blocked(self.id) {
             return self.store_refused(i, cause);
         }
-        if out.hooks().gates
+        if out.hooks().gate_stores
             && let Gate::Wait(cause) = out.may_access(self.id, s.line(), Access::Store)
         {
             return self.store_refused(i, cause);

@@ -2,9 +2,9 @@
 
 use super::locks::Locks;
 use super::outside::{Outside, Turn};
-use super::recorder::TraceRecorder;
 use super::shape::Shape;
 use super::state::HardwareThread;
+use super::trace_recorder::TraceRecorder;
 use crate::frontend::{Journal, SimMem, Thread, ThreadBody};
 use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, FenceAction, FenceExecution, Gate, Hooks, Instr, TxStart};
@@ -105,6 +105,7 @@ impl Outside for Fake {
         }
         Gate::Go
     }
+    fn queued(&mut self, _: HartId, _: Instr) {}
     fn may_access(&mut self, _: HartId, _: LineAddr, _: Access) -> Gate {
         Gate::Go
     }

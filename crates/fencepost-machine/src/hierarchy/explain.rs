@@ -1,18 +1,19 @@
 //! What waits in the hierarchy, for a machine that is stuck.
 
 use super::state::Hierarchy;
+use fencepost_kernel::stats::StatInfo;
 use std::fmt::Write as _;
 
 impl Hierarchy {
-    /// One line for each thing that waits.
-    pub fn explain(&self) -> String {
+    /// One line for each thing that waits, on a machine whose design has these stall causes of its own.
+    pub fn explain(&self, own: &'static [StatInfo]) -> String {
         let mut text = String::new();
         for (hart, cause) in self.blocked.iter().enumerate() {
             if let Some(cause) = cause {
                 let _ = writeln!(
                     text,
                     "  hardware thread {hart} is kept from its L1 by the design: {}",
-                    cause.name()
+                    cause.name(own)
                 );
             }
         }
@@ -23,7 +24,7 @@ impl Hierarchy {
                 } else {
                     "waits for the bus"
                 };
-                let (line, since, cause) = (m.line, m.since, m.cause.name());
+                let (line, since, cause) = (m.line, m.since, m.cause.name(own));
                 let _ = writeln!(text, "  core {i} misses {line} since {since}: {state} ({cause})");
             }
             if let Some(d) = c.write_back.front() {

@@ -1,6 +1,6 @@
 //! The machine: what it is made of.
 
-use super::report::Counters;
+use super::run_report::Counters;
 use super::threads::Rest;
 use crate::core::{HardwareThread, ThreadProgress};
 use crate::memory::{MemEvent, MemStats};

@@ -11,8 +11,8 @@ mod handle;
 mod hierarchy;
 mod memory;
 mod network;
-mod report;
 mod run;
+mod run_report;
 mod stuck;
 mod summary;
 mod system;
@@ -21,6 +21,6 @@ mod workload;
 mod world;
 
 pub use compose::Machine;
-pub use report::{Counters, HartReport, RunReport};
+pub use run_report::{Counters, HartReport, RunReport};
 pub use stuck::Stuck;
 pub use workload::{RunError, Workload};

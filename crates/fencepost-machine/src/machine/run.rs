@@ -2,7 +2,7 @@
 
 use super::agenda::Ev;
 use super::compose::Machine;
-use super::report::RunReport;
+use super::run_report::RunReport;
 use super::threads::Rest;
 use super::workload::RunError;
 use crate::core::{HardwareThread, Outside as _, Turn};

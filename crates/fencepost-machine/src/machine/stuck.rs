@@ -25,7 +25,7 @@ impl Machine {
             let _ = writeln!(text, "  {}", self.explain_hart(HartId(i as u8)));
         }
         text.push_str(&self.network.as_ref().map(Network::explain).unwrap_or_default());
-        text.push_str(&self.rest.hier.explain());
+        text.push_str(&self.rest.hier.explain(self.rest.design.causes()));
         for (name, port) in [("dram", &self.rest.sys.dram), ("pm", &self.rest.sys.pm)] {
             if !port.controller.is_empty() {
                 let _ = writeln!(text, "  {name}: {}", port.controller.explain());
@@ -55,14 +55,18 @@ impl Machine {
             None => text.push_str(" nothing in flight"),
         }
         if let Some((cause, since)) = h.head_wait {
-            let _ = write!(text, "; waits for {} since {since}", cause.name());
+            let _ = write!(
+                text,
+                "; waits for {} since {since}",
+                cause.name(self.rest.design.causes())
+            );
         }
         if let Some((lock, holder)) = self.rest.sys.locks.waits_for(hart) {
             let _ = write!(text, "; lock {lock} is held by thread {}", holder.0);
         }
         if let Some(s) = h.stores.get(h.stores.first()) {
             let state = match s.state {
-                StoreState::Refused(cause) => format!("refused: {}", cause.name()),
+                StoreState::Refused(cause) => format!("refused: {}", cause.name(self.rest.design.causes())),
                 other => format!("{other:?}"),
             };
             let _ = write!(

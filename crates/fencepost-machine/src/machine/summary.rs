@@ -1,7 +1,7 @@
 //! What a finished run reports: the end without what precedes the measured part.
 
 use super::compose::{Machine, Start};
-use super::report::{Counters, HartReport, RunReport};
+use super::run_report::{Counters, HartReport, RunReport};
 use super::threads::Rest;
 use crate::core::TraceRecorder;
 use crate::memory::MemStats;
@@ -59,6 +59,8 @@ impl Machine {
                 .zip(&start.design_counts)
                 .map(|(a, b)| a - b)
                 .collect(),
+            design_stats: design.stats(),
+            causes: design.causes(),
             histograms: sys.histograms.iter().zip(&start.histograms).map(since).collect(),
             log_fence_distances,
             log: sys.log,

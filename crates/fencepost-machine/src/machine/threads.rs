@@ -126,6 +126,10 @@ impl Outside for Rest {
         let (design, mut cx) = self.ask();
         design.instr(&mut cx, hart, instr)
     }
+    fn queued(&mut self, hart: HartId, instr: Instr) {
+        let (design, mut cx) = self.ask();
+        design.queued(&mut cx, hart, instr);
+    }
     fn may_access(&mut self, hart: HartId, line: LineAddr, access: Access) -> Gate {
         let (design, mut cx) = self.ask();
         design.may_access(&mut cx, hart, line, access)

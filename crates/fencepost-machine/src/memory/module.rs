@@ -57,7 +57,7 @@ pub struct Module {
     pub(super) used: Vec<u16>,
     pub(super) flow: Box<dyn FlowControl>,
     /// When data that tells of free entries arrives, earliest first.
-    pub(super) news: Timed<()>,
+    pub(super) notices: Timed<()>,
     /// Writes in the controller's queues, in order of arrival.
     pub(super) waiting: Vec<Slot>,
     /// When the link can take the next line, and when to look at `waiting` again (`NEVER`: not before something happens).
@@ -77,7 +77,7 @@ pub struct Module {
 impl Module {
     /// When something can happen.
     pub(super) fn next_event(&self) -> Ps {
-        self.news.first().min(self.crossing.first()).min(self.wake)
+        self.notices.first().min(self.crossing.first()).min(self.wake)
     }
     /// A write arrived in the controller's queue, or what may leave changed.
     pub(super) fn look(&mut self, now: Ps) {

@@ -41,7 +41,7 @@ impl Controller {
             cache_lines: cache_lines as usize,
             used: vec![0; usize::from(queues)],
             flow: Box::new(Entries::new(queues as u8, spec.entries / queues)),
-            news: Timed::with_capacity(16),
+            notices: Timed::with_capacity(16),
             waiting: Vec::with_capacity(64),
             link_free: Ps::ZERO,
             wake: NEVER,
@@ -91,7 +91,7 @@ impl Controller {
                 }
             }
         }
-        self.hear_news(now, out);
+        self.hear_notices(now, out);
         self.send_next(now, out);
         self.query_module(now);
     }
@@ -256,15 +256,15 @@ impl Controller {
     pub(super) fn read_reached_module(&mut self, arrives: Ps) {
         if let Some(m) = &mut self.module {
             m.flow.read_reached(arrives, false);
-            m.news.insert(arrives, ());
+            m.notices.insert(arrives, ());
         }
     }
     /// What reads brought back about free entries.
-    fn hear_news(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
+    fn hear_notices(&mut self, now: Ps, out: &mut Vec<MemEvent>) {
         let Some(m) = &mut self.module else {
             return;
         };
-        while m.news.due(now).is_some() {
+        while m.notices.due(now).is_some() {
             if m.flow.arrived(now) {
                 out.push(MemEvent::FlowChanged);
             }
@@ -279,7 +279,7 @@ impl Controller {
             self.stats.module_queries += 1;
             let (arrives, _) = self.channels.act(0, |channel| channel.query(&self.delays, now));
             m.flow.read_reached(arrives, true);
-            m.news.insert(arrives, ());
+            m.notices.insert(arrives, ());
         }
     }
 }

@@ -55,6 +55,9 @@ pub trait Design {
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         Gate::Go
     }
+    /// A flush, or a fence that is a marker among the stores, has committed and stands in the store queue (`hooks.queued`), where
+    /// [`Design::instr`] will be asked about it. Called in program order, for a design with a queue of its own beside the store queue.
+    fn queued(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) {}
     /// A hardware transaction begins.
     fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
         TxStart::Go(TxId(0))
@@ -63,24 +66,12 @@ pub trait Design {
     fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, range: Span) -> Bound {
         Bound::To(QueueId::DEFAULT)
     }
-    /// A non-temporal store of the words in `mask` (bit per word of the line). Default: written straight to the
-    /// controller's queue. `data` holds the line with the store applied.
+    /// A non-temporal store of the words in `mask` (bit per word of the line). `data` holds the line with the store applied. Default:
+    /// [`straight_to_queue`], which a design that wants it only sometimes calls itself.
     fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
-        let write = Write {
-            line,
-            data: *data,
-            queue: 0,
-            epoch: None,
-            cause: WriteCause::NonTemporal,
-            hart: Some(hart),
-            delay: Ps::ZERO,
-        };
-        match cx.write(write) {
-            Ok(_) => Gate::Go,
-            Err(cause) => Gate::Wait(cause),
-        }
+        straight_to_queue(cx, hart, line, data)
     }
-    /// An access is about to perform in the L1 (`hooks.gates`).
+    /// An access is about to perform in the L1 (`hooks.gate_loads`, `hooks.gate_stores`).
     fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
         Gate::Go
     }
@@ -190,6 +181,10 @@ pub trait Design {
     fn stats(&self) -> &'static [StatInfo] {
         &[]
     }
+    /// Stall causes of the design's own, at most eight: [`super::Cause::own`] names one by its place here.
+    fn causes(&self) -> &'static [StatInfo] {
+        &[]
+    }
     /// Histograms the design keeps with `Cx::sample`, in index order.
     fn histograms(&self) -> &'static [StatInfo] {
         &[]
@@ -202,5 +197,23 @@ pub trait Design {
     /// Who waits for whom, since when: printed when the machine is stuck.
     fn explain(&self, hart: HartId) -> Option<String> {
         None
+    }
+}
+
+/// A non-temporal store is written straight to the controller's queue; while that is full the store waits, and
+/// [`Design::queue_freed`] must have it asked again.
+pub fn straight_to_queue(cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) -> Gate {
+    let write = Write {
+        line,
+        data: *data,
+        queue: 0,
+        epoch: None,
+        cause: WriteCause::NonTemporal,
+        hart: Some(hart),
+        delay: Ps::ZERO,
+    };
+    match cx.write(write) {
+        Ok(_) => Gate::Go,
+        Err(cause) => Gate::Wait(cause),
     }
 }

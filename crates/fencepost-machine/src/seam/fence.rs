@@ -19,7 +19,7 @@ pub struct FenceAction {
     /// Whether older stores and flushes of the thread have left the store queue when the design is asked. A buffered fence
     /// always waits for them, in the store queue.
     pub after_stores: bool,
-    /// How the fence executes. The machine's `core.fence_execution` may say otherwise.
+    /// How the fence executes. The machine's `core.fence_execution` may say otherwise, but of a marker.
     pub execution: FenceExecution,
 }
 impl FenceAction {

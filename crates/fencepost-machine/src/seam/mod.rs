@@ -8,6 +8,7 @@
 //! after [`Cx::kick`]; there is no token to lose. *No recursion*: a
 //! call on `Cx` never calls back into the design; what follows from it arrives later as a hook of its own.
 
+mod cause;
 mod cx;
 mod design;
 mod disturbed;
@@ -16,7 +17,7 @@ mod recovery;
 mod types;
 
 pub use cx::Cx;
-pub use design::Design;
+pub use design::{Design, straight_to_queue};
 pub use disturbed::{Again, Disturbed, Outcome, disturbed, recovered};
 pub use fence::{FenceAction, FenceExecution};
 pub use recovery::Recovery;

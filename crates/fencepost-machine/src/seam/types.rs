@@ -1,71 +1,10 @@
 //! Vocabulary of the seam.
 
+pub use super::cause::{Cause, OwnCause};
 pub use crate::memory::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 pub use fencepost_kernel::stats::StatInfo;
 
 use fencepost_kernel::{CoreId, Fence, Flush, LineAddr, QueueId, Span, TxId};
-
-fencepost_kernel::param_enum! {
-    /// Why a thread could not commit. Busy time and these add up to its finish time.
-    pub enum Cause {
-        /// The head of the reorder buffer is still executing non-memory instructions, or nothing was dispatched yet.
-        Execute = "execute",
-        /// A load waits for a private or shared cache, or for another core's copy.
-        LoadCache = "load-cache",
-        /// A load waits for memory.
-        LoadMemory = "load-memory",
-        /// The store queue is full.
-        StoreQueueFull = "store-queue-full",
-        /// A fence waits for older stores to perform.
-        StoreDrain = "store-drain",
-        /// An atomic operation waits to perform.
-        Atomic = "atomic",
-        /// A lock is held by another thread.
-        LockWait = "lock-wait",
-        /// A fence waits for flushes of this hardware thread.
-        FlushPending = "flush-pending",
-        /// A fence waits for `pcommit`.
-        PcommitPending = "pcommit-pending",
-        /// Another core holds the exclusive right to commit.
-        CommitExclusive = "commit-exclusive",
-        /// The persist buffer has no free entry.
-        PersistBufferFull = "persist-buffer-full",
-        /// The persist buffer has no free FENCE slot.
-        FenceSlots = "fence-slots",
-        /// An explicit drain waits for everything before it to become durable.
-        DrainPending = "drain-pending",
-        /// The L1 is blocked by the design.
-        L1Blocked = "l1-blocked",
-        /// The write-combining buffer is full.
-        WcbFull = "wcb-full",
-        /// The write-combining buffer wrapped and is being drained.
-        WcbWrap = "wcb-wrap",
-        /// A fence waits for acknowledgements of non-temporal stores.
-        WcbPending = "wcb-pending",
-        /// The write-back buffer is full.
-        WbbFull = "wbb-full",
-        /// A write-back or transfer waits until older non-temporal stores are durable.
-        OrderPending = "order-pending",
-        /// The speculation window is full.
-        WindowFull = "window-full",
-        /// A transaction's log writes are not durable yet.
-        LogPending = "log-pending",
-        /// A commit waits for its writes to become durable.
-        CommitPending = "commit-pending",
-        /// No cache way can hold another version.
-        VersionPending = "version-pending",
-        /// The controller's write queue is full.
-        WriteQueueFull = "write-queue-full",
-    }
-}
-impl Cause {
-    /// Number of causes.
-    pub const COUNT: usize = Cause::NAMES.len();
-    /// For indexing arrays that have one entry per cause.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// Answer to "may this happen now?".
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -231,8 +170,12 @@ pub enum CleanKind {
 /// Which hooks the machine must call at all. The volatile baseline sets none and costs nothing.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// `may_access` before loads and stores.
-    pub gates: bool,
+    /// `may_access` before loads.
+    pub gate_loads: bool,
+    /// `may_access` before stores, and the write half of atomics.
+    pub gate_stores: bool,
+    /// `queued`: flushes and fences that wait in the store queue.
+    pub queued: bool,
     /// `performed` for loads.
     pub loads: bool,
     /// `performed` for stores.
@@ -251,4 +194,14 @@ pub struct Hooks {
     pub writes: bool,
     /// `remote_line`, `remote_end`: the design has a port for the network.
     pub remote: bool,
+}
+impl Hooks {
+    /// Whether `may_access` is asked before an access of this kind.
+    #[inline]
+    pub const fn gates(self, access: Access) -> bool {
+        match access {
+            Access::Load => self.gate_loads,
+            Access::Store => self.gate_stores,
+        }
+    }
 }

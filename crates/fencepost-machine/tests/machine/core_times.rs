@@ -102,7 +102,8 @@ struct StoresWait(Ps);
 impl Design for StoresWait {
     fn hooks(&self) -> Hooks {
         Hooks {
-            gates: true,
+            gate_loads: true,
+            gate_stores: true,
             ..Hooks::default()
         }
     }

@@ -4,7 +4,8 @@ use super::common::double::{Calls, VERSIONED, double};
 use super::common::{SITES, body, dram, pm};
 use fencepost_kernel::{Addr, At, Fence, Flush, HartId, Image, LineAddr, Mem, QueueId, Site, Val};
 use fencepost_machine::seam::*;
-use fencepost_machine::{Machine, MachineSpec, RunReport, ThreadBody, Workload};
+use fencepost_machine::{Fences, Machine, MachineSpec, RunReport, ThreadBody, Workload};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 fn threads() -> Vec<ThreadBody> {
@@ -138,7 +139,8 @@ struct Mule;
 impl Design for Mule {
     fn hooks(&self) -> Hooks {
         Hooks {
-            gates: true,
+            gate_loads: true,
+            gate_stores: true,
             ..Hooks::default()
         }
     }
@@ -182,5 +184,79 @@ fn a_stuck_machine_says_who_waits_for_whom() {
         "seam_hooks.rs",
     ] {
         assert!(error.contains(part), "no {part:?} in:\n{error}");
+    }
+}
+
+/// What a design hears of flushes and markers: when they take their places in the store queue, and when it is asked about them.
+#[derive(Clone, Default)]
+struct Beside {
+    heard: Rc<RefCell<Vec<(&'static str, Instr)>>>,
+    gated: Rc<RefCell<Vec<Access>>>,
+}
+impl Design for Beside {
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            queued: true,
+            gate_loads: true,
+            ..Hooks::default()
+        }
+    }
+    fn fence(&self, _: Fence) -> FenceAction {
+        FenceAction::MARKER
+    }
+    fn queued(&mut self, _: &mut dyn Cx, _: HartId, instr: Instr) {
+        self.heard.borrow_mut().push(("queued", instr));
+    }
+    fn instr(&mut self, _: &mut dyn Cx, _: HartId, instr: Instr) -> Gate {
+        self.heard.borrow_mut().push(("asked", instr));
+        Gate::Go
+    }
+    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, _: LineAddr, access: Access) -> Gate {
+        self.gated.borrow_mut().push(access);
+        Gate::Go
+    }
+}
+
+/// Both enter the queue in program order while an older store still misses, and are asked about behind it; the thread runs on whatever the
+/// machine says of fences, because the design declares markers. Loads are gated, stores are not.
+#[test]
+fn a_design_hears_what_enters_the_store_queue_and_gates_loads_apart() {
+    for execution in [Fences::Declared, Fences::Serialize] {
+        let design = Beside::default();
+        let mut spec = tiny();
+        spec.core.fence_execution = execution;
+        let work = Workload {
+            initial: Image::default(),
+            threads: vec![body(|m| {
+                m.store(pm(64), Val::lit(1));
+                m.flush(pm(64), Flush::Clwb);
+                m.fence(Fence::PersistBarrier);
+                m.flush(pm(128), Flush::Clwb);
+                m.load(pm(4096));
+            })],
+            sites: Rc::from(SITES),
+            resident: Vec::new(),
+            warm_up: 0,
+            record: false,
+        };
+        let machine = Machine::new(&spec, Box::new(design.clone()), work).unwrap();
+        machine.run().expect("it does not get stuck");
+        let flush = |at: u64| Instr::Flush(Addr::pm(at).line(), Flush::Clwb);
+        let three = [flush(64), Instr::Fence(Fence::PersistBarrier), flush(128)];
+        let heard = design.heard.borrow();
+        let of = |kind| {
+            heard
+                .iter()
+                .filter(move |h| h.0 == kind)
+                .map(|h| h.1)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((of("queued"), of("asked")), (three.to_vec(), three.to_vec()));
+        assert_eq!(
+            heard[..3].iter().map(|h| h.0).collect::<Vec<_>>(),
+            ["queued"; 3],
+            "{execution:?}"
+        );
+        assert_eq!(*design.gated.borrow(), [Access::Load]);
     }
 }

@@ -8,7 +8,7 @@ use super::memory::Raw;
 use super::pinned::{cpus, pin};
 use super::sample::{Sampler, repeated};
 use crate::error::NativeError;
-use crate::report::{Calibration, FlushWith, Times};
+use crate::native_report::{Calibration, FlushWith, Times};
 use fencepost_kernel::{Addr, Bytes, Rmw, Stream, Width};
 use fencepost_programs::layout::Footprint;
 use std::hint::black_box;

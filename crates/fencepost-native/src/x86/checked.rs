@@ -7,10 +7,10 @@ use super::memory::Raw;
 use super::pinned::{cpus, on_threads, pin};
 use super::progress::Progress;
 use super::recovering::{Expected, recover};
-use super::replay;
+use super::replay_ops;
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
-use crate::report::CheckReport;
+use crate::native_report::CheckReport;
 use fencepost_kernel::{CrashPoint, Pm, Program, run_thread};
 use fencepost_programs::layout::Footprint;
 
@@ -36,7 +36,7 @@ impl<P: Program> Checked<'_, P> {
     /// outcomes recorded, and that file is audited.
     pub fn check(self) -> Result<(CheckReport, Counts), NativeError> {
         if self.threads == 1 {
-            let (history, counts) = replay::alone(self.program, self.size, self.raw, self.ops)?;
+            let (history, counts) = replay_ops::alone(self.program, self.size, self.raw, self.ops)?;
             let why = self.audit(&history)?;
             return Ok((self.report("the timed run", why), counts));
         }

@@ -14,10 +14,8 @@ pub const BASELINE: Dialect = Dialect {
     log_path: LogPath::NonTemporal,
     log_to_data: SFENCE,
     durable: SFENCE,
-    lock_acquire: &[],
-    unlock_release: &[],
     order_is_durable: true,
-    ranges: false,
+    ..Dialect::PLAIN
 };
 /// The same without the fences between log and data (themis II-D).
 pub const IDEAL: Dialect = Dialect {

@@ -1,7 +1,7 @@
 //! What this processor has.
 
 use crate::error::NativeError;
-use crate::report::FlushWith;
+use crate::native_report::FlushWith;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 
 /// Whether cpuid reports it (leaf 7: bits 24 and 23 of ebx; leaf 1: bit 19 of edx).

@@ -2,7 +2,7 @@
 
 use super::scratch::Scratch;
 use crate::error::NativeError;
-use crate::report::Memory;
+use crate::native_report::Memory;
 use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;

@@ -5,7 +5,7 @@
 )]
 
 use super::addresses::OFFSET;
-use crate::report::FlushWith;
+use crate::native_report::FlushWith;
 use fencepost_kernel::Addr;
 use std::arch::asm;
 

@@ -3,7 +3,7 @@
 
 use super::addresses::host;
 use super::instructions::{flush, mfence, movnti, sfence};
-use crate::report::FlushWith;
+use crate::native_report::FlushWith;
 use fencepost_kernel::{Addr, At, Build, Fence, Flush, Mem, Rmw, Val, Width};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,6 +79,7 @@ impl Raw {
     pub fn fence(self, kind: Fence) {
         match kind {
             Fence::Mfence => mfence(),
+            Fence::Own(_) if kind.properties().orders_loads => mfence(),
             _ => sfence(),
         }
     }

@@ -20,7 +20,7 @@ mod patience;
 pub mod pinned;
 mod progress;
 mod recovering;
-mod replay;
+mod replay_ops;
 #[cfg(not(test))]
 mod run;
 mod sample;

@@ -99,7 +99,7 @@ mod tests {
     use super::super::progress::Progress;
     use super::super::watched::Watched;
     use super::*;
-    use crate::report::FlushWith;
+    use crate::native_report::FlushWith;
     use fencepost_kernel::units::PM_BASE;
     use fencepost_kernel::{Addr, Pm, run_thread};
     use fencepost_programs::settings::{Described, Settings};

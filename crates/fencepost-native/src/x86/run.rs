@@ -9,7 +9,7 @@ use super::pinned::cpus;
 use super::timed::{Plan, Round, Timed, times, undisturbed};
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
-use crate::report::{FlushWith, Memory, PerOperation, Request, RunReport, Times, Variant};
+use crate::native_report::{FlushWith, Memory, PerOperation, Request, RunReport, Times, Variant};
 use fencepost_kernel::{Mode, Program};
 use fencepost_programs::{Coupling, Visit, footprint, with_program};
 
@@ -106,7 +106,7 @@ impl Run<'_> {
         self,
         rounds: &[Round],
         memory: Memory,
-        check: crate::report::CheckReport,
+        check: crate::native_report::CheckReport,
         counts: Counts,
         cpus: u32,
     ) -> RunReport {

@@ -1,6 +1,6 @@
 //! Short batches of several sequences in turn, without those during which the thread did not run all the time.
 
-use crate::report::Times;
+use crate::native_report::Times;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;

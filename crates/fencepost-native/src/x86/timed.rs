@@ -4,7 +4,7 @@ use super::choice::{BASELINE, IDEAL, Pair, WithPair};
 use super::memory::Raw;
 use super::pinned::{Meeting, on_threads, pin};
 use super::sample::Switches;
-use crate::report::Times;
+use crate::native_report::Times;
 use fencepost_kernel::{Addr, Mem, Pm, Program, resident, run_batch};
 use std::hint::black_box;
 use std::time::Instant;

@@ -39,7 +39,7 @@ pub struct Watched<'p> {
     pub counts: Counts,
 }
 impl<'p> Watched<'p> {
-    /// The view of `thread`; what operations do goes to `progress`, if anybody looks.
+    /// The view of `thread`; what operations do goes to `progress`, if an oracle looks.
     pub fn new(raw: Raw, progress: Option<&'p Progress>, thread: u32) -> Watched<'p> {
         Watched {
             raw,

@@ -144,7 +144,8 @@ fn remote_place(starvation: Ps) -> Result<usize, String> {
     let mut memory = memory(bank_parallel(&params));
     let remote = (3, Epoch(0));
     let push = |m: &mut fencepost_designs::testkit::Scheduled<_>, id, entry| {
-        m.push(Ps::ZERO, WriteId(id), entry, line(0, id)).map_err(|c| c.name())
+        m.push(Ps::ZERO, WriteId(id), entry, line(0, id))
+            .map_err(|c| c.name(&[]))
     };
     push(&mut memory, 0, remote)?;
     for id in 1..8 {

@@ -65,10 +65,7 @@ impl Paths {
     }
     /// A counter of the design in a report.
     pub fn count(&self, report: &RunReport, name: &str) -> Result<u64, String> {
-        let design = fencepost_run::simulate::build_design(&self.resolved).map_err(|e| e.to_string())?;
-        let at = design.stats().iter().position(|s| s.name == name);
-        at.map(|i| report.design_counts[i])
-            .ok_or_else(|| format!("no counter `{name}`"))
+        report.design_count(name).ok_or_else(|| format!("no counter `{name}`"))
     }
     /// Runs these threads: which of the lines [`FIRST`] and [`SECOND`] was durable first.
     pub fn order(&self, threads: Vec<ThreadBody>) -> Result<Ordering, String> {

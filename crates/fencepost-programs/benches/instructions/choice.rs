@@ -16,10 +16,7 @@ const ADR: Dialect = Dialect {
     log_path: LogPath::NonTemporal,
     log_to_data: SFENCE,
     durable: SFENCE,
-    lock_acquire: &[],
-    unlock_release: &[],
-    order_is_durable: false,
-    ranges: false,
+    ..Dialect::PLAIN
 };
 /// Log through the caches, flushed.
 const TEMPORAL: Dialect = Dialect {

@@ -13,14 +13,7 @@ mod ycsb;
 pub use tpcc::{Tpcc, TpccModel, TpccParams, Transaction};
 pub use ycsb::{Request, Ycsb, YcsbParams};
 
-use crate::choices::Scheme;
+use crate::choices::{Scheme, schemes_for};
 
 /// The engine's own form first.
-const SCHEMES: &[Scheme] = &[
-    Scheme::UndoList,
-    Scheme::UndoArray,
-    Scheme::LibraryArray,
-    Scheme::LibraryList,
-    Scheme::Redo,
-    Scheme::RedoBlock,
-];
+const SCHEMES: &[Scheme] = schemes_for!(Stores, first UndoList);

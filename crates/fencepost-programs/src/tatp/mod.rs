@@ -4,7 +4,7 @@
 //! is written: one store. `mix=standard` runs all seven transactions in the standard's proportions. Numbers and values come from
 //! the client (the input); subscribers are chosen non-uniformly unless `choice=uniform`. Locks are striped over subscribers.
 //!
-//! Raw form: the row is copied aside, a flag vouches for the copy, the row changes, the flag is cleared: four barriers (the lineage's
+//! Raw form: the row is copied aside, a flag validates the copy, the row changes, the flag is cleared: four barriers (the lineage's
 //! physical layout and transaction: a subscriber is 128 B, rows of the other tables 64 B).
 //!
 //! Used by dpo and themis.

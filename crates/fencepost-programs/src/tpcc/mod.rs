@@ -11,7 +11,7 @@
 //! districts of its warehouse; stock-level reads what is committed, a stock row at a time.
 //!
 //! `profile=reduced` is a public variant: no order lines, quantity 7, a quantity of exactly 10 left is refilled. Raw form: district and
-//! stock rows are copied aside, a flag vouches for the copies, rows change and orders are inserted, the flag is cleared: four barriers.
+//! stock rows are copied aside, a flag validates the copies, rows change and orders are inserted, the flag is cleared: four barriers.
 //! Its mistakes `shared-fence` and `flag-never-set` were seen in earlier public versions.
 //!
 //! Used by dpo and themis.
@@ -32,7 +32,7 @@ pub use mix::{Payment, Transaction, Who};
 pub use model::{TpccAudit, TpccModel};
 pub use requests::{Line, Mix, NewOrder};
 
-use crate::choices::{Coupling, Scheme, Variant};
+use crate::choices::{Coupling, Scheme, Variant, schemes_for};
 use crate::layout::{Footprint, Layout, Locks};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
@@ -115,15 +115,7 @@ pub struct Tpcc {
 impl Described for Tpcc {
     const NAME: &'static str = "tpcc";
     const ABOUT: &'static str = "TPC-C: new orders, each of 5 to 15 lines, or all five transactions";
-    const SCHEMES: &'static [Scheme] = &[
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-        Scheme::Redo,
-        Scheme::RedoBlock,
-        Scheme::Raw,
-    ];
+    const SCHEMES: &'static [Scheme] = schemes_for!(Stores | Orders);
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,

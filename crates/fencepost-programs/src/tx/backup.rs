@@ -1,7 +1,7 @@
 //! Backups made by hand: how programs that order their own persists change several words at once.
 //!
-//! Rows are copied to the thread's log area, a word that counts them vouches for them, the rows change in place, the word is cleared:
-//! four barriers. Recovery copies back what the word vouches for. Only raw transactions do any of this.
+//! Rows are copied to the thread's log area, a word that counts them validates them, the rows change in place, the word is cleared:
+//! four barriers. Recovery copies back what the word validates. Only raw transactions do any of this.
 
 use super::log_step::{LogFlow, LogStep, mark, word};
 use super::{COMMIT, Runtime, Tx};
@@ -32,7 +32,7 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.cursor += BACKUP_HEAD + len;
         self.regions += 1;
     }
-    /// Vouches for the backups: from here to [`Tx::drop_backups`] the rows may change.
+    /// Validates the backups: from here to [`Tx::drop_backups`] the rows may change.
     #[track_caller]
     #[inline(always)]
     pub fn backed_up(&mut self) {
@@ -77,7 +77,7 @@ impl<M: Mem> Tx<'_, '_, M> {
 }
 
 impl Runtime {
-    /// Copies one backup that is vouched for back to its row.
+    /// Copies one backup that is valid back to its row.
     pub(super) fn restore_backup<M: Mem<Dep = ()>>(&self, m: &mut M, thread: u32, at: u64, left: u64) -> LogFlow {
         let log = self.log(thread);
         if left == 0 {

@@ -9,10 +9,10 @@ use super::record::{self, UNIT, fold, seal};
 use super::redo::COUNT_BITS;
 use super::region::{self, MAX_INPUTS, SLOT};
 use super::{APPLIED, COMMIT, RECORDS, Region, Runtime};
-use crate::choices::{Scheme, Variant};
+use crate::choices::{LogForm, Variant};
 use fencepost_kernel::planted;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Val, Violation};
+use fencepost_kernel::{Addr, At, Flavour, Flow, Mem, Shape, Val, Violation};
 
 const UNFINISHED: &str = "a transaction is committed before its log is whole";
 const STRAY: &str = "a log record describes an address outside the structure";
@@ -92,9 +92,9 @@ impl Runtime {
     ) -> LogFlow {
         let log = self.log(thread);
         let next = LogFlow::Next(LogStep::Thread(thread + 1));
-        match self.scheme {
-            Scheme::Raw if !self.backups => LogFlow::Finished,
-            Scheme::Raw => match word(m, log, COMMIT) {
+        match self.scheme.form() {
+            LogForm::ByHand if !self.backups => LogFlow::Finished,
+            LogForm::ByHand => match word(m, log, COMMIT) {
                 0 => next,
                 left => LogFlow::Next(LogStep::Backup {
                     thread,
@@ -102,7 +102,7 @@ impl Runtime {
                     left,
                 }),
             },
-            Scheme::UndoArray | Scheme::LibraryArray => {
+            LogForm::Undo(_, Shape::Array) => {
                 let committed = word(m, log, COMMIT) as u32;
                 let stale = planted!(
                     "recover.ended-transaction-undone",
@@ -120,11 +120,11 @@ impl Runtime {
                     _ => next,
                 }
             }
-            Scheme::UndoList | Scheme::LibraryList => match word(m, log, COMMIT) {
+            LogForm::Undo(_, Shape::List) => match word(m, log, COMMIT) {
                 0 => next,
                 node => LogFlow::Next(LogStep::Node { thread, node }),
             },
-            Scheme::Redo | Scheme::RedoBlock => {
+            LogForm::Redo | LogForm::RedoBlock => {
                 let (commit, applied) = (word(m, log, COMMIT), word(m, log, APPLIED) as u32);
                 let (seq, count) = ((commit >> COUNT_BITS) as u32, commit & ((1 << COUNT_BITS) - 1));
                 if seq <= applied {
@@ -141,12 +141,12 @@ impl Runtime {
                     })
                 }
             }
-            Scheme::Ido => self.resume_region(m, thread, resume),
+            LogForm::Regions => self.resume_region(m, thread, resume),
         }
     }
     fn flavour(&self) -> Flavour {
-        match self.scheme {
-            Scheme::LibraryArray | Scheme::LibraryList => Flavour::Library,
+        match self.scheme.form() {
+            LogForm::Undo(flavour, _) => flavour,
             _ => Flavour::Inline,
         }
     }
@@ -252,7 +252,7 @@ impl Runtime {
             mark(m, log, APPLIED, u64::from(seq));
             return LogFlow::Next(LogStep::Thread(thread + 1));
         }
-        if self.scheme == Scheme::RedoBlock {
+        if self.scheme.form() == LogForm::RedoBlock {
             return self.replay_block(m, thread, seq, index, count);
         }
         let at = RECORDS + index * UNIT;

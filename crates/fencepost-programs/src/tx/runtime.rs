@@ -2,7 +2,7 @@
 
 use super::block_log;
 pub(crate) use super::record::RECORDS;
-use crate::choices::{Coupling, Scheme, Variant};
+use crate::choices::{Coupling, LogForm, Scheme, Variant};
 use crate::layout::Layout;
 use crate::pool::Pool;
 use crate::settings::Settings;
@@ -39,8 +39,8 @@ impl Runtime {
     /// Reserves space for records of `stores` stores per thread and takes over the allocation pools. `stores` counts the 8-byte words
     /// that the largest transaction stores, new blocks included; each may take a record of its own.
     pub fn new(layout: &mut Layout, s: &Settings, coupling: Coupling, stores: u64, pool: Pool) -> Runtime {
-        let records = match s.scheme {
-            Scheme::RedoBlock => block_log::log_bytes(stores),
+        let records = match s.scheme.form() {
+            LogForm::RedoBlock => block_log::log_bytes(stores),
             _ => RECORDS + stores * 64,
         };
         let log_bytes = records.max(PAGE).next_multiple_of(PAGE) + s.log_stagger.next_multiple_of(LINE_BYTES);

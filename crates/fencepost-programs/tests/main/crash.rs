@@ -171,7 +171,7 @@ fn audits_notice_corrupted_words() {
             // What is not noticed must be dead: freed blocks, unused slots of wide nodes, free space of pages, and
             // rows copied aside by hand.
             let share = match (about.name, scheme) {
-                (_, Scheme::Raw) => 5,
+                _ if *scheme == Scheme::Raw => 5,
                 ("sqlite", _) => 4,
                 _ => 3,
             };

@@ -2,8 +2,8 @@
 //! wrong everywhere if it is a mistake of program order, atomicity or logic.
 
 use crate::common::*;
-use fencepost_kernel::{Dialect, Program, Violation};
-use fencepost_programs::{Scheme, Variant, Visit, programs, with_program};
+use fencepost_kernel::{Dialect, Program, Shape, Violation};
+use fencepost_programs::{LogForm, Scheme, Variant, Visit, programs, with_program};
 
 #[derive(Copy, Clone, Debug, PartialEq)]
 enum Model {
@@ -41,15 +41,14 @@ impl Visit for Try {
 /// acknowledges nothing until the end. With the
 /// contents of a new item already ordered before, whether that store or a log mark is durable first shows in no crash state.
 fn expected(program: &str, scheme: Scheme, variant: Variant, model: Model) -> bool {
-    use Scheme::{LibraryArray, LibraryList, UndoArray, UndoList};
     use Variant::*;
     let one_store = matches!(
-        (program, scheme, variant),
+        (program, scheme.form(), variant),
         (
             "hash" | "ll" | "redis",
-            UndoArray | LibraryArray,
+            LogForm::Undo(_, Shape::Array),
             MissingFence | MisplacedFence
-        ) | ("hash" | "ll" | "redis", UndoList | LibraryList, MissingLogFence)
+        ) | ("hash" | "ll" | "redis", LogForm::Undo(_, Shape::List), MissingLogFence)
     );
     if one_store && model == Model::Epoch {
         return false;

@@ -126,11 +126,11 @@ impl Resolved {
     }
     /// What software writes in this run.
     pub fn dialect(&self) -> Dialect {
-        (self.design.dialect)(self.environment())
+        self.program.scheme.dialect((self.design.dialect)(self.environment()))
     }
     /// Name of the contract that the run is held to.
     pub fn contract(&self) -> &'static str {
-        (self.design.contract)(self.environment())
+        (self.design.contract)(self.environment()).name()
     }
     /// Whether the design can keep its promise on this machine.
     pub fn sound(&self) -> bool {

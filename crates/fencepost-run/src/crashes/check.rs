@@ -158,7 +158,7 @@ impl Recorded<'_> {
     fn prefix_check(&self, budget: NonZeroU64) -> Result<PrefixCheck<'_>, LabError> {
         let trace = recorded(self.report)?;
         let small = trace.stores.len() <= SMALL;
-        let again = small.then_some(contract_of(self.resolved)?).map(Contract::from);
+        let again = small.then_some(contract_of(self.resolved)).map(Contract::from);
         let check = PrefixCheck::new(self.oracle, &self.report.initial, trace, &self.report.log);
         Ok(check.budget(budget).power_fails_again(again))
     }
@@ -174,7 +174,7 @@ impl Recorded<'_> {
         &self,
         then: impl FnOnce(Explorer<'_>, &mut dyn Subject) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
-        let (trace, kind) = (recorded(self.report)?, contract_of(self.resolved)?);
+        let (trace, kind) = (recorded(self.report)?, contract_of(self.resolved));
         // Hardware transactions are left to their own recovery: which writes of theirs are in flight says nothing by itself.
         let nothing = kind == ContractKind::None;
         if trace.stores.len() > SMALL && !nothing || kind.is_transactional() {
@@ -277,7 +277,7 @@ pub fn check(
 /// # Errors
 /// A run that was not recorded.
 pub(crate) fn judged(resolved: &Resolved, report: &RunReport, failures: Vec<Witness>) -> Result<Check, LabError> {
-    let contract = contract_of(resolved)?;
+    let contract = contract_of(resolved);
     let (trace, log) = (recorded(report)?, report.log.records());
     let order = conform(trace, log, &Contract::from(contract), Demands::default());
     let refusal = order.as_ref().err();

@@ -15,6 +15,7 @@ pub use fencepost_contract::explore::Budget;
 use fencepost_contract::explore::{AgainReport, CheckError, CrashCheck, PrefixReport, ProgramRun, Report};
 use fencepost_contract::{Contract, ContractKind};
 pub use fencepost_contract::{Grain, LineOrder};
+use fencepost_designs::{DesignInfo, Environment};
 use fencepost_harness::AnyProgram;
 use fencepost_machine::RunReport;
 use serde::Serialize;
@@ -142,20 +143,13 @@ impl CrashOutcome {
     }
 }
 
-/// The design whose dialect a program is written in when only a contract is named: the idiom that the contract is about.
-/// `None` while no such design is built.
+/// The design whose dialect a program is written in when only a contract is named: the one that says so
+/// ([`fencepost_designs::DesignInfo::idiom_of`]), or the first that promises the contract. `None` while no such design is built.
 pub fn dialect_for(contract: ContractKind) -> Option<&'static str> {
-    use ContractKind as K;
-    let wanted = match contract {
-        K::Px86 | K::None | K::Eadr | K::StrictTso | K::StrictSc => "so-adr",
-        K::Px86Pcommit => "so",
-        K::Themis => "themis",
-        K::Rcbsp | K::Epoch | K::Strand => "delegated",
-        K::Loc => "loc-wal",
-        K::Kiln => "kiln",
-        K::Commit => "per-task-commit",
-    };
-    fencepost_designs::find(wanted).map(|d| d.name)
+    let designs = fencepost_designs::all();
+    let promises = |d: &DesignInfo| Environment::ALL.into_iter().any(|e| d.contract_of(e).kind == contract);
+    let says = designs.iter().find(|d| d.idiom_of.contains(&contract));
+    says.or_else(|| designs.iter().find(|d| promises(d))).map(|d| d.name)
 }
 
 /// Explores a program's crash states.
@@ -181,7 +175,7 @@ pub fn crash_telling(c: &CrashRequest, progress: &dyn Progress) -> Result<CrashO
     }
     let kind = match contract {
         Some(kind) => kind,
-        None => contract_of(&resolved)?,
+        None => contract_of(&resolved),
     };
     if kind.is_transactional() && resolved.dialect().logging != fencepost_kernel::Logging::Hardware {
         return Err(BadInput::new(format!(

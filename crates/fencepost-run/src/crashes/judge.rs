@@ -2,7 +2,8 @@
 
 use crate::error::{BadInput, LabError};
 use crate::verdict::{self, Verdict};
-use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, recorded, recorded::RecordedLog};
+use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, Vocabulary, recorded, recorded::RecordedLog};
+use fencepost_kernel::fence::Family;
 use fencepost_kernel::{Fence, TraceKind};
 use serde::Serialize;
 use std::path::Path;
@@ -66,20 +67,16 @@ pub fn unused(kind: ContractKind, log: &RecordedLog) -> Option<String> {
     let flushes = any(|k| matches!(k, TraceKind::Flush { .. }));
     let fences = any(|k| matches!(k, TraceKind::Fence(_) | TraceKind::Sync { .. } | TraceKind::Rmw { .. }));
     let commands = any(|k| matches!(k, TraceKind::Fence(Fence::Pcommit) | TraceKind::Accepted { .. }));
-    let orders =
-        any(|k| matches!(k, TraceKind::Fence(f) if !matches!(f, Fence::Sfence | Fence::Mfence | Fence::Pcommit)));
+    let orders = any(|k| matches!(k, TraceKind::Fence(f) if f.properties().family != Family::X86));
     let commits = any(|k| matches!(k, TraceKind::CommitQueue(_)));
     let transactions = any(|k| matches!(k, TraceKind::TxBegin(_)));
-    let missing = match kind {
-        ContractKind::None | ContractKind::Eadr => return None,
-        ContractKind::Px86 | ContractKind::Themis if !fences => "fences",
-        ContractKind::Px86Pcommit if !commands => "`pcommit`",
-        ContractKind::Commit if !commits => "`commit-queue`",
-        ContractKind::Loc | ContractKind::Kiln if !transactions => "transactions",
-        ContractKind::Rcbsp | ContractKind::Epoch | ContractKind::Strand if flushes && !orders => {
-            "fences other than those of x86"
-        }
-        ContractKind::StrictTso | ContractKind::StrictSc if flushes => {
+    let missing = match kind.row().speaks_of {
+        Vocabulary::Fences if !fences => "fences",
+        Vocabulary::Pcommit if !commands => "`pcommit`",
+        Vocabulary::QueueCommits if !commits => "`commit-queue`",
+        Vocabulary::Transactions if !transactions => "transactions",
+        Vocabulary::Barriers if flushes && !orders => "fences other than those of x86",
+        Vocabulary::Stores if flushes => {
             let name = kind.name();
             return Some(format!(
                 "the log flushes lines, which contract `{name}` takes no notice of: it was written for another"

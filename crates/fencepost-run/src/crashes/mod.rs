@@ -5,6 +5,6 @@ pub mod crash;
 pub mod fire;
 pub mod judge;
 pub mod picture;
-pub mod replay;
+pub mod replay_witness;
 mod searched_again;
 pub mod variants;

@@ -19,7 +19,7 @@ pub use run::{Prepared, Ran};
 use crate::config::Resolved;
 use crate::error::LabError;
 use crate::request::Request;
-use fencepost_contract::ContractKind;
+use crate::simulate::contract_of;
 use fencepost_designs::DesignInfo;
 use fencepost_designs::info::Values;
 use fencepost_litmus::{Judge, Model, Outcome, Program, crash};
@@ -121,7 +121,7 @@ pub fn configurations(info: &'static DesignInfo, sweep: &Sweep) -> Result<Vec<Re
 
 /// The machine of a design's paper; for x86 contracts one that keeps the order of stores, which they take for granted.
 fn home(info: &DesignInfo) -> &'static str {
-    let x86 = (info.contract)(fencepost_designs::Environment::new(true, true));
+    let x86 = (info.contract)(fencepost_designs::Environment::new(true, true)).name();
     let papers = crate::config::presets::names(crate::config::presets::Kind::Machine);
     let own = papers.into_iter().find(|m| *m == info.paper.short);
     match own {
@@ -226,11 +226,8 @@ fn allowed(program: &Program<'_>, resolved: &Resolved) -> Result<(Coverage, Opti
     let model = if tso { Model::Tso } else { Model::Armv7Mca };
     let outcome = Outcome::of_program(program, model).map_err(|e| e.to_string())?;
     let visible = Coverage::of(model.name(), outcome.states.into_iter().map(|s| s.0).collect());
-    let kind: ContractKind = resolved.contract().parse().map_err(|e| format!("{e}"))?;
-    let x86 = matches!(
-        kind,
-        ContractKind::Px86 | ContractKind::Px86Pcommit | ContractKind::Themis
-    );
+    let kind = contract_of(resolved);
+    let x86 = kind.row().by_flush;
     let crash = match crash::crash(program, kind) {
         Ok(crash) if tso || !x86 => Some(Coverage::of(Judge::Contract(kind).name(), crash.states)),
         _ => None,

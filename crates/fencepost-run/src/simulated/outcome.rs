@@ -6,6 +6,7 @@ use crate::persist_stats::PersistStats;
 use crate::replication;
 use crate::result::{Check, Histogram, RunResult, SCHEMA};
 use crate::simulate::{Simulated, warning};
+use fencepost_designs::MachineShape;
 use fencepost_kernel::Logging;
 use fencepost_machine::memory::MemStats;
 use fencepost_machine::seam::{Cause, StatInfo};
@@ -36,8 +37,8 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
         ops_per_s: per(ops as f64, seconds),
         busy_ps: report.harts.iter().map(|h| h.account.busy.0).sum(),
         stalls: stalls(report),
-        pm_reads: report.counters.memory_reads[1],
-        pm_writes: report.counters.memory_writes[1],
+        pm_reads: report.counters.memory_reads[Counters::PM],
+        pm_writes: report.counters.memory_writes[Counters::PM],
         durable_events: report.log.len(),
         log_digest: format!("{:016x}", report.log.digest()),
         counters: counters(report, s.stats),
@@ -53,13 +54,22 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
 /// Causes that occurred, summed over threads.
 pub fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
     let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
-    let all = Cause::NAMES.iter().enumerate().map(|(i, w)| ((*w).to_owned(), sum(i)));
+    let all = (0..Cause::COUNT).map(|i| (Cause::named(i, report.causes).to_owned(), sum(i)));
     all.filter(|(_, ps)| *ps > 0).collect()
 }
 
 /// Every cause that a run's stalls may have, clients of a network included.
 pub fn stall_causes() -> Vec<&'static str> {
-    Cause::NAMES.iter().copied().chain(replication::STALLS).collect()
+    let own = fencepost_designs::all()
+        .iter()
+        .filter_map(|d| (d.build)(&[], MachineShape::default()).ok());
+    let own = own.flat_map(|mechanism| mechanism.causes().iter().map(|c| c.name));
+    Cause::NAMES
+        .iter()
+        .copied()
+        .chain(own)
+        .chain(replication::STALLS)
+        .collect()
 }
 
 /// Counters of the machine, of both memory controllers and of the design, by name.
@@ -113,8 +123,8 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
         ("flushes", c.flushes),
         ("fences", c.fences),
         ("versions", c.versions),
-        ("dram_reads", c.memory_reads[0]),
-        ("dram_writes", c.memory_writes[0]),
+        ("dram_reads", c.memory_reads[Counters::DRAM]),
+        ("dram_writes", c.memory_writes[Counters::DRAM]),
         ("races", c.races),
         ("stale_reads", c.stale_reads),
         ("miss_time_ps", c.miss_time.0),

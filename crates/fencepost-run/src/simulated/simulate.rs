@@ -176,10 +176,8 @@ pub fn refuse(e: RunError) -> LabError {
 }
 
 /// The contract that the run is held to.
-pub fn contract_of(resolved: &Resolved) -> Result<ContractKind, LabError> {
-    let name = resolved.contract();
-    name.parse()
-        .map_err(|e| LabError::Internal(format!("design `{}`: {e}", resolved.design.name)))
+pub fn contract_of(resolved: &Resolved) -> ContractKind {
+    (resolved.design.contract)(resolved.environment())
 }
 
 /// Why a crash check of this run may fail without anything being wrong with the simulator.

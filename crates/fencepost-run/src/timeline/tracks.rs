@@ -18,7 +18,7 @@ const QUANTUM: u64 = 100;
 pub struct Tracks {
     quantum_ps: u64,
     /// Names of the causes of stalls.
-    causes: &'static [&'static str],
+    causes: Vec<&'static str>,
     /// Per thread: begin (rising), length, cause of every stall.
     stalls: Vec<[String; 3]>,
     /// Per thread: when it finished.
@@ -117,7 +117,9 @@ pub fn tracks(resolved: &Resolved, report: &RunReport, trace: &Trace) -> io::Res
     let (place, stores, sources) = stores(report, trace)?;
     Ok(Tracks {
         quantum_ps: QUANTUM,
-        causes: Cause::NAMES,
+        causes: (0..Cause::NAMES.len() + report.causes.len())
+            .map(|i| Cause::named(i, report.causes))
+            .collect(),
         stalls: stalls.collect::<io::Result<_>>()?,
         finished: report.harts.iter().map(|h| step(h.finished)).collect(),
         queues: queues.collect::<io::Result<_>>()?,

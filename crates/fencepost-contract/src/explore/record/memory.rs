@@ -132,11 +132,11 @@ impl Mem for RecordMem<'_> {
     }
     fn fence(&mut self, kind: Fence) {
         self.may_switch(Granularity::Access);
-        if matches!(kind, Fence::Mfence | Fence::Dmb | Fence::Dsb) {
+        if kind.properties().orders_loads {
             self.drain();
         }
         self.act(Effect::Fence(kind));
-        if matches!(kind, Fence::Mfence | Fence::Dmb | Fence::Dsb) {
+        if kind.properties().orders_loads {
             self.drain();
         }
     }

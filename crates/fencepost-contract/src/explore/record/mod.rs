@@ -7,14 +7,14 @@
 
 mod buffer;
 mod effects;
+mod execution_recorder;
 mod memory;
-mod recorder;
 mod recording;
 mod schedule;
 mod state;
 
+pub use execution_recorder::Recorder;
 pub use memory::RecordMem;
-pub use recorder::Recorder;
 pub use recording::{RecordError, Recording, Waiter};
 pub use schedule::{Granularity, Order, Schedule};
 

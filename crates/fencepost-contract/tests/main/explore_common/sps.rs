@@ -1,8 +1,8 @@
 //! A program for tests and benches: array swaps under a lock, protected by an undo log whose flag is its commit store.
 
 use fencepost_kernel::{
-    Addr, At, Bytes, CrashPoint, Dialect, Fence, Flow, Flush, Footprint, LogPath, Logging, Mem, OpRecord, Outcome, Pm,
-    Program, Rollback, Val, Violation, rng,
+    Addr, At, Bytes, CrashPoint, Dialect, Fence, Flow, Flush, Footprint, Logging, Mem, OpRecord, Outcome, Pm, Program,
+    Rollback, Val, Violation, rng,
 };
 
 /// x86 with flush and fence, memory controller inside the persistence domain.
@@ -11,13 +11,10 @@ pub const X86: Dialect = Dialect {
     logging: Logging::Software,
     flush: Some(Flush::Clwb),
     order: &[Fence::Sfence],
-    log_path: LogPath::Temporal,
     log_to_data: &[Fence::Sfence],
     durable: &[Fence::Sfence],
-    lock_acquire: &[],
-    unlock_release: &[],
     order_is_durable: true,
-    ranges: false,
+    ..Dialect::PLAIN
 };
 /// Persist barriers only.
 pub const BARRIERS: Dialect = Dialect {

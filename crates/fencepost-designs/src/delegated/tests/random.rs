@@ -1,4 +1,4 @@
-//! Random multi-threaded programs on the mock: never accused, never stuck, sometimes reordered; every planted fault is
+//! Random multi-threaded programs on the mock: never convicted, never stuck, sometimes reordered; every planted fault is
 //! convicted.
 
 use super::oracle::first_violation;
@@ -53,7 +53,7 @@ impl Setup {
         mini.run(&mut dice).then_some(mini)
     }
     /// Whether a run breaks the contract in the eyes of either judge.
-    fn accused(&self, seed: u64, ops: usize) -> bool {
+    fn convicted(&self, seed: u64, ops: usize) -> bool {
         let mini = self.run(seed, ops);
         let by_relations = first_violation(&mini.trace, &mini.records, self.order != Order::Relaxed).is_some();
         by_relations || judge(&mini).is_err()
@@ -162,7 +162,7 @@ fn a_chain_through_volatile_lines_needs_forwarding() {
         vec![Op::Load(b, 0), Op::Store(y, 0)],
     ];
     for merge in [false, true] {
-        let accused = |forward: bool| {
+        let convicted = |forward: bool| {
             let params = DelegatedParams { forward, ..slow() };
             (0..3000).any(|seed| {
                 let bench = Bench::new(build(&params, 3, 1, merge), 3, 1, 64);
@@ -171,8 +171,8 @@ fn a_chain_through_volatile_lines_needs_forwarding() {
                 first_violation(&mini.trace, &mini.records, true).is_some()
             })
         };
-        assert!(!accused(true), "merge: {merge}");
-        assert!(accused(false), "merge: {merge}");
+        assert!(!convicted(true), "merge: {merge}");
+        assert!(convicted(false), "merge: {merge}");
     }
 }
 
@@ -183,7 +183,7 @@ fn every_structure_at_size_one() {
         let mut s = Setup::new(Fault::None, seed % 2 == 0);
         (s.params.entries, s.params.fences, s.params.filter_bytes, s.queue) = (1, 1, 8, 1);
         s.params.path_slot = Ps(if seed % 3 == 0 { 0 } else { 10_000 });
-        assert!(!s.accused(seed, 15));
+        assert!(!s.convicted(seed, 15));
     }
 }
 

@@ -26,7 +26,7 @@ pub fn has(design: &str, name: &str) -> bool {
 }
 /// Name of the contract of a design.
 pub fn contract(name: &str) -> &'static str {
-    (find(name).expect("registered").contract)(Environment::new(false, true))
+    (find(name).expect("registered").contract)(Environment::new(false, true)).name()
 }
 /// Whether a design's commits are durable when they complete.
 pub fn commit_is_durable(name: &str) -> bool {
@@ -364,14 +364,8 @@ pub fn conforms(report: &RunReport, contract: &str) -> Result<(), Wrong> {
     checked.map(|_| ()).map_err(|e| e.to_string())
 }
 /// A counter of the design.
-pub fn stat(report: &RunReport, of: &str, name: &str) -> u64 {
-    let d = design(of, &[], 1);
-    let i = d
-        .stats()
-        .iter()
-        .position(|s| s.name == name)
-        .expect("the counter exists");
-    report.design_counts[i]
+pub fn stat(report: &RunReport, name: &str) -> u64 {
+    report.design_count(name).expect("the counter exists")
 }
 /// A store of a constant.
 pub fn put(m: &mut SimMem<'_>, offset: u64, v: u64) {

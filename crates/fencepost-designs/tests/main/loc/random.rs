@@ -127,7 +127,7 @@ fn every_setting_keeps_its_promise() {
             match std::panic::catch_unwind(|| judge(&spec, design, &set, shape(seed)).1) {
                 Ok(report) => {
                     let counters = SEEN.iter().filter(|s| s.0 == design).flat_map(|s| s.1);
-                    counters.for_each(|c| *seen.entry((design, c)).or_default() += stat(&report, design, c));
+                    counters.for_each(|c| *seen.entry((design, c)).or_default() += stat(&report, c));
                 }
                 Err(e) => {
                     let why = e.downcast_ref::<String>().map_or("?", String::as_str);

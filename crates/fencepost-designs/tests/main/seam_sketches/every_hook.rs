@@ -20,6 +20,7 @@ fn the_recording_double_sees_every_hook() {
     };
     let l1 = Level::L1(CoreId(0));
     assert_eq!(b.instr(0, Instr::Fence(Fence::Sfence)), Gate::Go);
+    b.design.queued(&mut b.cx, HartId(0), Instr::Fence(Fence::Sfence));
     b.design.tx_begin(&mut b.cx, HartId(0));
     b.design.bind(&mut b.cx, HartId(0), Span { at: Addr(0), len: 64 });
     assert_eq!(

@@ -77,7 +77,8 @@ impl Double {
 impl Design for Double {
     fn hooks(&self) -> Hooks {
         Hooks {
-            gates: true,
+            gate_loads: true,
+            gate_stores: true,
             loads: true,
             stores: true,
             snoops: true,
@@ -87,6 +88,7 @@ impl Design for Double {
             reads: true,
             writes: true,
             remote: true,
+            queued: true,
         }
     }
     fn queue_plan(&self) -> QueuePlan {

@@ -10,7 +10,7 @@ use super::super::memory::Raw;
 use super::board::{Board, next_of, next_word};
 use super::frames::Block;
 use crate::error::NativeError;
-use crate::report::FlushWith;
+use crate::native_report::FlushWith;
 use crate::wire::{Next, Noted, ServerPlan, WireRequest};
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, Bytes, Fence, LineAddr, Width, planted};

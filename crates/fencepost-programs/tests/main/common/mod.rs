@@ -20,13 +20,10 @@ pub const SO: Dialect = Dialect {
     logging: Logging::Software,
     flush: Some(Flush::Clwb),
     order: SYNC,
-    log_path: LogPath::Temporal,
     log_to_data: SYNC,
     durable: SYNC,
-    lock_acquire: &[],
-    unlock_release: &[],
     order_is_durable: true,
-    ranges: false,
+    ..Dialect::PLAIN
 };
 /// x86 with a durable controller queue and non-temporal logs.
 pub const ADR: Dialect = Dialect {

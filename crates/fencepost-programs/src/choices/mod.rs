@@ -1,40 +1,11 @@
 //! What a user chooses a run by: logging scheme, coupling of log and data, and the deliberate mistakes.
 
-use fencepost_kernel::{Dialect, Flavour, LogPath, Logging, Mode, Shape, param_enum};
+mod scheme;
 
-param_enum! {
-    /// How the software transaction runtime makes an update atomic.
-    pub enum Scheme {
-        /// Undo log in an array, written where the store stands: one sequential record per update, then the update in place.
-        UndoArray = "undo-array",
-        /// Undo log in a linked list, written where the store stands: a node per update, spliced in before the update.
-        UndoList = "undo-list",
-        /// Undo log in an array, as a library writes it: a call, checks and an entry of six fields per store.
-        LibraryArray = "library-array",
-        /// Undo log in a linked list, as a library writes it (the older form).
-        LibraryList = "library-list",
-        /// Redo log: new values logged, commit record, then in-place writes.
-        Redo = "redo",
-        /// The same by cache block: a copy of each block that a transaction updates, logged once.
-        RedoBlock = "redo-block",
-        /// iDO: the inputs of each idempotent region are logged; recovery re-executes the interrupted region.
-        Ido = "ido",
-        /// No log: the program orders its own persists by hand. Only programs that have such a form.
-        Raw = "raw",
-    }
-}
+pub(crate) use scheme::schemes_for;
+pub use scheme::{Coupling, LogForm, Needs, Scheme, SchemeRow};
 
-param_enum! {
-    /// How many undo records share one log-to-data barrier.
-    pub enum Coupling {
-        /// `grouped` where log records take the temporal path, `per-store` where they are non-temporal.
-        Auto = "auto",
-        /// Objects are logged whole and ahead of their writes; one barrier covers every record written so far.
-        Grouped = "grouped",
-        /// Coupled logging: each store logs its own old value and has its own barrier.
-        PerStore = "per-store",
-    }
-}
+use fencepost_kernel::param_enum;
 
 param_enum! {
     /// The correct program, or one deliberate mistake. Every variant differs from `correct` in the named way only.
@@ -69,78 +40,12 @@ param_enum! {
         UnflushedLink = "unflushed-link",
         /// The unlinking store is followed by a barrier but its line is never flushed (hash table).
         UnflushedUnlink = "unflushed-unlink",
-        /// The token that vouches for a record is made durable before the record (commit store).
+        /// The token that validates a record is made durable before the record (commit store).
         TokenFirst = "token-first",
-        /// Backups made by hand: rows, the flag that vouches for them and the stores in place share one group of flushes (TPC-C).
+        /// Backups made by hand: rows, the flag that validates them and the stores in place share one group of flushes (TPC-C).
         SharedFence = "shared-fence",
-        /// Backups made by hand: the flag that vouches for them is only ever cleared (TPC-C).
+        /// Backups made by hand: the flag that validates them is only ever cleared (TPC-C).
         FlagNeverSet = "flag-never-set",
-    }
-}
-
-impl Scheme {
-    /// The schemes that need nothing of a program but that it announces its stores.
-    pub const LOGGED: &'static [Scheme] = &[
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-        Scheme::Redo,
-        Scheme::RedoBlock,
-    ];
-    /// Every scheme but `raw`: for programs that name the inputs of their idempotent regions too.
-    pub const WITH_REGIONS: &'static [Scheme] = &[
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-        Scheme::Redo,
-        Scheme::RedoBlock,
-        Scheme::Ido,
-    ];
-    /// Every scheme: for programs that order their persists by hand besides.
-    pub const ALL: &'static [Scheme] = &[
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-        Scheme::Redo,
-        Scheme::RedoBlock,
-        Scheme::Ido,
-        Scheme::Raw,
-    ];
-    /// The same as [`Scheme::LOGGED`], redo first: for programs of transactional memory that publishes its stores at commit.
-    pub const REDO_FIRST: &'static [Scheme] = &[
-        Scheme::Redo,
-        Scheme::RedoBlock,
-        Scheme::UndoArray,
-        Scheme::UndoList,
-        Scheme::LibraryArray,
-        Scheme::LibraryList,
-    ];
-    /// How transactions run under this scheme and a dialect.
-    pub fn mode(self, coupling: Coupling, dialect: &Dialect) -> Mode {
-        let grouped = match coupling {
-            Coupling::Auto => dialect.log_path == LogPath::Temporal,
-            c => c == Coupling::Grouped,
-        };
-        let undo = |flavour, shape| Mode::Undo {
-            flavour,
-            shape,
-            grouped,
-        };
-        match (dialect.logging, self) {
-            (Logging::None, _) => Mode::Plain,
-            (Logging::Hardware, _) => Mode::Hardware,
-            (Logging::Software, Scheme::UndoArray) => undo(Flavour::Inline, Shape::Array),
-            (Logging::Software, Scheme::UndoList) => undo(Flavour::Inline, Shape::List),
-            (Logging::Software, Scheme::LibraryArray) => undo(Flavour::Library, Shape::Array),
-            (Logging::Software, Scheme::LibraryList) => undo(Flavour::Library, Shape::List),
-            (Logging::Software, Scheme::Redo) => Mode::Redo,
-            (Logging::Software, Scheme::RedoBlock) => Mode::RedoBlock,
-            (Logging::Software, Scheme::Ido) => Mode::Ido,
-            (Logging::Software, Scheme::Raw) => Mode::Raw,
-        }
     }
 }
 
@@ -159,12 +64,12 @@ impl Variant {
         Variant::RecoveryEndsLogFirst,
     ];
     /// Whether the mistake can be made under `scheme`: redo and raw have no barrier between log and data, and a token that
-    /// is written inside a logged transaction vouches for nothing until commit.
+    /// is written inside a logged transaction validates nothing until commit.
     pub fn applies(self, scheme: Scheme) -> bool {
         match self {
-            Variant::MissingLogFence => !matches!(scheme, Scheme::Redo | Scheme::RedoBlock | Scheme::Raw),
-            Variant::RecoveryEndsLogFirst => matches!(scheme, Scheme::Redo | Scheme::RedoBlock),
-            Variant::TokenFirst | Variant::SharedFence | Variant::FlagNeverSet => scheme == Scheme::Raw,
+            Variant::MissingLogFence => matches!(scheme.form(), LogForm::Undo(..) | LogForm::Regions),
+            Variant::RecoveryEndsLogFirst => matches!(scheme.form(), LogForm::Redo | LogForm::RedoBlock),
+            Variant::TokenFirst | Variant::SharedFence | Variant::FlagNeverSet => scheme.form() == LogForm::ByHand,
             _ => true,
         }
     }
@@ -200,8 +105,8 @@ impl Variant {
             Variant::UnflushedLink => "the old tail's link is never flushed",
             Variant::UnflushedUnlink => "the unlinking store is never flushed",
             Variant::TokenFirst => "the token is durable before its key and value",
-            Variant::SharedFence => "backups, the flag that vouches for them and the stores in place share one fence",
-            Variant::FlagNeverSet => "the flag that vouches for backups is only ever cleared",
+            Variant::SharedFence => "backups, the flag that validates them and the stores in place share one fence",
+            Variant::FlagNeverSet => "the flag that validates backups is only ever cleared",
         }
     }
 }

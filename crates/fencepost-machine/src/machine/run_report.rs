@@ -4,6 +4,7 @@ use crate::core::{Account, CoreCounters, Disorder, Race, Stalled};
 use crate::hierarchy::{HierarchyCounters, StaleBytes};
 use crate::memory::MemStats;
 use crate::network::NetworkReport;
+use fencepost_kernel::stats::StatInfo;
 use fencepost_kernel::{Image, PersistLog, Ps, Trace};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Index of the volatile memory in counters of both memories.
+    pub const DRAM: usize = 0;
+    /// Index of the persistent memory.
+    pub const PM: usize = 1;
+
     /// The counters of the threads and of the hierarchy.
     pub(crate) fn new<'a>(threads: impl Iterator<Item = &'a CoreCounters>, h: &HierarchyCounters) -> Counters {
         let mut sum = Counters {
@@ -130,6 +136,10 @@ pub struct RunReport {
     pub pm: MemStats,
     /// The design's counters, in the order it declares them (measured part).
     pub design_counts: Vec<u64>,
+    /// What those counters are ([`crate::seam::Design::stats`]).
+    pub design_stats: &'static [StatInfo],
+    /// Stall causes of the design's own ([`crate::seam::Design::causes`]).
+    pub causes: &'static [StatInfo],
     /// The design's histograms: value, occurrences (measured part).
     pub histograms: Vec<BTreeMap<u64, u64>>,
     /// Instructions between consecutive fences of a thread that stand between log entries and data: value, occurrences
@@ -177,6 +187,11 @@ impl RunReport {
     /// Instructions of every thread.
     pub fn instructions(&self) -> u64 {
         self.harts.iter().map(|h| h.instructions).sum()
+    }
+    /// The design's counter with this name, if it has one.
+    pub fn design_count(&self, name: &str) -> Option<u64> {
+        let at = self.design_stats.iter().position(|s| s.name == name)?;
+        self.design_counts.get(at).copied()
     }
     /// Memory operations of every thread.
     pub fn memory_ops(&self) -> u64 {

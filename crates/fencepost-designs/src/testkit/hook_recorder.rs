@@ -25,6 +25,8 @@ hooks! {
     Hooks,
     /// `queue_plan`
     QueuePlan,
+    /// `queued`
+    Queued,
     /// `instr`
     Instr,
     /// `tx_begin`
@@ -102,7 +104,8 @@ impl<D: Design> Design for HookRecorder<D> {
     fn hooks(&self) -> Hooks {
         self.saw(Hook::Hooks);
         Hooks {
-            gates: true,
+            gate_loads: true,
+            gate_stores: true,
             loads: true,
             stores: true,
             snoops: true,
@@ -112,6 +115,7 @@ impl<D: Design> Design for HookRecorder<D> {
             reads: true,
             writes: true,
             remote: true,
+            queued: true,
         }
     }
     fn queue_plan(&self) -> QueuePlan {
@@ -133,6 +137,10 @@ impl<D: Design> Design for HookRecorder<D> {
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
         self.saw(Hook::Instr);
         self.inner.instr(cx, hart, instr)
+    }
+    fn queued(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) {
+        self.saw(Hook::Queued);
+        self.inner.queued(cx, hart, instr);
     }
     fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
         self.saw(Hook::TxBegin);
@@ -230,6 +238,9 @@ impl<D: Design> Design for HookRecorder<D> {
     fn stats(&self) -> &'static [StatInfo] {
         self.saw(Hook::Stats);
         self.inner.stats()
+    }
+    fn causes(&self) -> &'static [StatInfo] {
+        self.inner.causes()
     }
     fn histograms(&self) -> &'static [StatInfo] {
         self.saw(Hook::Histograms);

@@ -79,7 +79,7 @@ pub fn completed<P: Program>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::FlushWith;
+    use crate::native_report::FlushWith;
     use fencepost_programs::cq::Cq;
     use fencepost_programs::settings::{Described, Settings};
 
