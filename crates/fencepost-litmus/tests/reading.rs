@@ -21,6 +21,10 @@ fn one_thread_computes_what_its_instructions_say() {
         "X86_64 f\n{ uint64_t x; 0:RBX=0x202020202020202; }\nP0;\nMOVQ %RBX,(x);\nlocations [x;]\nforall [x] = 0x202020202020202",
         "X86 g\n{ x=3; }\nP0;\nMOV EAX,$2;\nLOCK XADD [x],EAX;\nMOV EBX,$7;\nCMPXCHG [x],EBX;\nINC [x];\nforall (0:EAX=5 /\\ [x]=6)",
         "ARM h\n{ %x0=x; x=4; }\nP0;\nLDR R0,[%x0];\nCMP R0,#4;\nMOVEQ R1,#8;\nMOVNE R2,#8;\nRSB R3,R0,#1;\nforall (0:R1=8 /\\ 0:R2=0 /\\ 0:R3=-3)",
+        "AArch64 j\n{ 0:X1=0x80ff; 0:X9=3; }\nP0;\nMOVN W0,#0;\nSXTB W2,W1;\nUBFX W3,W1,#8,#8;\nSBFX W4,W1,#8,#8;\nMADD W5,W9,W9,W1;\nCMP W9,#3;\nCNEG W6,W9,EQ;\nPRFM PLDL1KEEP,[X8];\nRET;\nMOV W7,#1;\nforall (0:X0=0xffffffff /\\ 0:X2=0xffffffff /\\ 0:X3=0x80 /\\ 0:X4=0xffffff80 /\\ 0:X5=0x8108 /\\ 0:X6=0xfffffffd /\\ 0:X7=0)",
+        "ARM k\n{}\nP0;\nMOVW R0,#1;\nMOVT R0,#2;\nUXTB R1,R0;\nBX LR;\nMOV R2,#1;\nforall (0:R0=0x20001 /\\ 0:R1=1 /\\ 0:R2=0)",
+        "PPC l\n{ 0:r1=5; }\nP0;\nnor r3,r1,r1;\nblr;\nli r4,1;\nforall (0:r3=-6 /\\ 0:r4=0)",
+        "X86_64 m\n{ }\nP0;\nmovl $1,%eax;\nret;\nmovl $2,%eax;\nforall (0:eax=1)",
         "PPC i\n{ 0:r2=x; x=7; }\nP0;\nlwz r1,0(r2);\nxor. r3,r1,r1;\nbeq L;\nli r4,1;\nL:;\nsubf r5,r1,r3;\nforall (0:r3=0 /\\ 0:r4=0 /\\ 0:r5=-7)",
     ];
     for text in programs {
@@ -47,6 +51,57 @@ fn atomics_and_exclusives() {
     assert_eq!(observation(&listed, Model::Ppc).1, 4);
 }
 
+/// What the result of a compare and swap needs: of one that fails what it read, of one that succeeds either that or the register that
+/// it compared, whose choice by the read orders stores only.
+#[test]
+fn the_result_of_a_compare_and_swap_needs_what_it_came_from() {
+    let mp = |expected: u8, end: &str| {
+        format!(
+            "AArch64 MP\n{{ 0:X0=x; 0:X1=y; 1:X0=x; 1:X1=y; 1:X2={expected}; 1:X5=2; }}\nP0|P1;\n\
+             MOV W2,#1|CAS W2,W5,[X0];\nSTR W2,[X1]|EOR W3,W2,W2;\nSTLR W2,[X0]|LDR W4,[X1,W3,SXTW];\n\
+             exists (1:X2=1 /\\ 1:X4=0 {end})"
+        )
+    };
+    assert_eq!(observation(&mp(1, "/\\ [x]=2"), Model::Aarch64).0, "Sometimes");
+    assert_eq!(observation(&mp(0, ""), Model::Aarch64).0, "Never");
+    let lb = |expected: u8| {
+        format!(
+            "AArch64 LB\n{{ 0:X0=x; 0:X1=y; 1:X0=x; 1:X1=y; 1:X2={expected}; 1:X5=2; 1:X6=1; }}\nP0|P1;\n\
+             LDR W4,[X1]|CAS W2,W5,[X0];\nMOV W2,#1|EOR W3,W2,W2;\nSTLR W2,[X0]|STR W6,[X1,W3,SXTW];\n\
+             exists (1:X2=1 /\\ 0:X4=1)"
+        )
+    };
+    assert_eq!(observation(&lb(1), Model::Aarch64).0, "Never");
+    assert_eq!(observation(&lb(0), Model::Aarch64).0, "Never");
+    // The address is computed from the register compared, which an earlier load gave: of a failure it needs memory alone.
+    let compared = |first: u8, end: &str| {
+        format!(
+            "AArch64 MP2\n{{ 0:X0=x; 0:X1=y; 1:X0=x; 1:X1=y; 1:X7=z; z={first}; 1:X5=2; }}\nP0|P1;\n\
+             MOV W2,#1|LDR W2,[X0];\nSTR W2,[X1]|CAS W2,W5,[X7];\nSTLR W2,[X0]|EOR W3,W2,W2;\n\
+             |LDR W4,[X1,W3,SXTW];\nexists (1:X4=0 {end})"
+        )
+    };
+    assert_eq!(
+        observation(&compared(1, "/\\ [z]=2 /\\ 1:X2=1"), Model::Aarch64).0,
+        "Sometimes"
+    );
+}
+
+/// A value that was chosen, stored and loaded again by the thread hands its choice on to what is stored of it.
+#[test]
+fn a_choice_goes_through_memory_of_the_own_thread() {
+    let lb = |second: &str| {
+        format!(
+            "AArch64 LB\n{{ 0:X0=x; 0:X1=y; 1:X0=x; 1:X1=y; 1:X7=z; 1:X3=1; 1:X4=1; }}\nP0|P1;\n\
+             LDR W4,[X1]|LDR W0,[X0];\nMOV W2,#1|CMP W0,#1;\nSTLR W2,[X0]|CSEL W2,W3,W4,EQ;\n\
+             |STR W2,[X7];\n|LDR W5,[X7];\n|{second};\nexists (0:X4=1 /\\ 1:X0=1)"
+        )
+    };
+    assert_eq!(observation(&lb("STR W5,[X1]"), Model::Aarch64).0, "Never");
+    // The constant has nothing to do with it.
+    assert_eq!(observation(&lb("STR W3,[X1]"), Model::Aarch64).0, "Sometimes");
+}
+
 #[test]
 fn conditions_filters_and_comments() {
     let sb = |end: &str| {
@@ -54,6 +109,9 @@ fn conditions_filters_and_comments() {
             "X86 SB (* a (* nested *) comment *)\n\"{{ a brace }}\"\n{{ x=0; }}\nP0|P1;\nMOV [x],$1|MOV [y],$1;\nMOV EAX,[y]|MOV EAX,[x];\n{end}"
         )
     };
+    // Blanks and a last semicolon are as in published tests.
+    let loose = "AArch64 loose\n{\n0: X0 = x; 1: X0 = x;\nuint64_t 1: X3;\n}\nP0 | P1 ;\n\nMOV W2, #1 | LDR W2, [X0] ;\nSTR W2, [X0] | ;\n\nlocations [ 1: X2 ; x ; ]\nexists 1: X2 = 1 /\\ x = 1;\n";
+    assert_eq!(observation(loose, Model::Aarch64), ("Sometimes", 2));
     for (end, observed, states) in [
         ("exists (0:EAX=0 /\\ 1:EAX=0)", "Sometimes", 4),
         ("~exists (0:EAX=0 /\\ 1:EAX=0)", "Sometimes", 4),

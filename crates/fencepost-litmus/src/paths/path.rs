@@ -1,5 +1,7 @@
 //! The ways through one thread: its accesses, fences and dependences for every choice of what its reads return.
 
+mod atomics;
+mod state;
 mod walk;
 
 use crate::format::op::{Barrier, FlushKind, Order, Width};

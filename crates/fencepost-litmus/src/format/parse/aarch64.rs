@@ -5,7 +5,7 @@ mod operand;
 
 use super::code::Reader;
 use super::error::{Read, syntax};
-use crate::format::op::{Alu, Barrier, Cond, FlushKind, Op, Operand, Width};
+use crate::format::op::{Alu, Barrier, Cond, FlushKind, Op, Operand, Reg, Width};
 use operand::{operand, target};
 
 /// A condition by its suffix.
@@ -104,12 +104,55 @@ pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bo
         || memory::instruction(r, mnemonic, args)?)
 }
 
+/// Bits of a value from `first` on, extended by zeros or by their sign.
+fn field(r: &mut Reader<'_>, to: Reg, value: Operand, (first, bits): (u64, u64), (signed, width): (bool, Width)) {
+    let all = 8 * u64::from(width.0);
+    let right = if signed { Alu::ShiftRightSigned } else { Alu::ShiftRight };
+    r.alu(Alu::ShiftLeft, to, value, Operand::Imm(all - first - bits), width);
+    r.alu(right, to, Operand::Reg(to), Operand::Imm(all - bits), width);
+}
+
 fn moves(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     let [to_name, from @ ..] = args else { return Ok(false) };
     if from.is_empty() {
         return Ok(false);
     }
     match mnemonic {
+        "MOVN" => {
+            let (to, width) = target(r, to_name)?;
+            let value = shifted(r, from, width)?;
+            r.alu(Alu::OrNot, to, Operand::Imm(0), value, width);
+        }
+        "SXTB" | "SXTH" => {
+            let (to, width) = target(r, to_name)?;
+            let value = operand(r, from[0])?;
+            field(
+                r,
+                to,
+                value,
+                (0, if mnemonic == "SXTB" { 8 } else { 16 }),
+                (true, width),
+            );
+        }
+        "UBFX" | "SBFX" => {
+            let (to, width) = target(r, to_name)?;
+            let [value, first, bits] = from else { return Ok(false) };
+            let value = operand(r, value)?;
+            let (first, bits) = (r.constant(first)?, r.constant(bits)?);
+            if bits == 0 || first.saturating_add(bits) > 8 * u64::from(width.0) {
+                return syntax(format!("`{mnemonic}`: no bits {first}, {bits}"));
+            }
+            field(r, to, value, (first, bits), (mnemonic == "SBFX", width));
+        }
+        "MADD" | "MSUB" => {
+            let (to, width) = target(r, to_name)?;
+            let [a, b, c] = from else { return Ok(false) };
+            let (a, b, c) = (operand(r, a)?, operand(r, b)?, operand(r, c)?);
+            let product = r.scratch("product")?;
+            r.alu(Alu::Multiply, product, a, b, width);
+            let alu = if mnemonic == "MADD" { Alu::Add } else { Alu::Sub };
+            r.alu(alu, to, c, Operand::Reg(product), width);
+        }
         "MOV" | "MOVZ" | "UXTW" | "UXTB" | "UXTH" | "SXTW" | "MVN" | "NEG" => {
             let (to, width) = target(r, to_name)?;
             let value = shifted(r, from, width)?;
@@ -161,7 +204,9 @@ fn selects(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     let (Some(to), Some(last)) = (args.first(), args.last()) else {
         return Ok(false);
     };
-    let known = ["CSEL", "CSINC", "CSINV", "CSNEG", "CSET", "CSETM", "CINC"];
+    let known = [
+        "CSEL", "CSINC", "CSINV", "CSNEG", "CSET", "CSETM", "CINC", "CINV", "CNEG",
+    ];
     if !known.contains(&mnemonic) {
         return Ok(false);
     }
@@ -171,11 +216,11 @@ fn selects(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     let (to, width) = target(r, to)?;
     let (a, b) = match (mnemonic, args) {
         ("CSET" | "CSETM", _) => (Operand::Imm(0), Operand::Imm(0)),
-        ("CINC", [_, n, _]) => (operand(r, n)?, operand(r, n)?),
+        ("CINC" | "CINV" | "CNEG", [_, n, _]) => (operand(r, n)?, operand(r, n)?),
         (_, [_, n, m, _]) => (operand(r, n)?, operand(r, m)?),
         _ => return Ok(false),
     };
-    if matches!(mnemonic, "CSET" | "CSETM" | "CINC") {
+    if matches!(mnemonic, "CSET" | "CSETM" | "CINC" | "CINV" | "CNEG") {
         cond = cond.opposite();
     }
     r.push(Op::Select {
@@ -183,8 +228,8 @@ fn selects(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
         to,
         a,
         b,
-        else_add: u64::from(matches!(mnemonic, "CSINC" | "CSET" | "CINC" | "CSNEG")),
-        else_not: matches!(mnemonic, "CSINV" | "CSNEG" | "CSETM"),
+        else_add: u64::from(matches!(mnemonic, "CSINC" | "CSET" | "CINC" | "CSNEG" | "CNEG")),
+        else_not: matches!(mnemonic, "CSINV" | "CSNEG" | "CSETM" | "CINV" | "CNEG"),
         width,
     });
     Ok(true)
@@ -193,6 +238,7 @@ fn selects(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
 fn jumps(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
     let target = 0;
     match (mnemonic, args) {
+        ("RET", []) => r.leave(),
         ("B", [label]) => r.jump(Op::Jump { target }, label),
         ("CBZ" | "CBNZ", [reg, label]) => {
             let (reg, width) = r.reg(reg)?;
@@ -252,7 +298,8 @@ fn barriers(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
         ("DSB", 1) => Barrier::LoadSync,
         ("DSB", _) => Barrier::StoreSync,
         ("ISB", _) => Barrier::Isync,
-        ("NOP", _) => {
+        // A hint has no effect that is seen.
+        ("NOP" | "PRFM" | "YIELD", _) => {
             r.push(Op::Nop);
             return Ok(true);
         }

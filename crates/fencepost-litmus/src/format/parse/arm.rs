@@ -102,9 +102,9 @@ pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bo
 }
 
 fn known(name: &str) -> bool {
-    const OTHERS: [&str; 24] = [
-        "MOV", "MVN", "MOVW", "CMP", "TST", "LDR", "STR", "LDRB", "STRB", "LDRH", "STRH", "LDREX", "STREX", "LDA",
-        "STL", "LDAEX", "STLEX", "ANDS", "SUBS", "ADDS", "EORS", "ORRS", "MOVS", "BICS",
+    const OTHERS: [&str; 27] = [
+        "MOVT", "UXTB", "UXTH", "MOV", "MVN", "MOVW", "CMP", "TST", "LDR", "STR", "LDRB", "STRB", "LDRH", "STRH",
+        "LDREX", "STREX", "LDA", "STL", "LDAEX", "STLEX", "ANDS", "SUBS", "ADDS", "EORS", "ORRS", "MOVS", "BICS",
     ];
     arithmetic(name).is_some() || OTHERS.contains(&name)
 }
@@ -114,6 +114,7 @@ fn jump(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> bool {
     let target = 0;
     match (mnemonic, args) {
         ("B", [_]) => r.jump(Op::Jump { target }, label),
+        ("BX", ["LR" | "lr"]) => r.leave(),
         ("CBZ" | "CBNZ", [reg, _]) => {
             let Ok((reg, _)) = r.reg(reg) else { return false };
             let zero = mnemonic == "CBZ";
@@ -185,6 +186,18 @@ fn plain(r: &mut Reader<'_>, name: &str, args: &[&str]) -> Read<bool> {
                 width,
                 flags,
             });
+        }
+        ("MOVT", [to, from]) => {
+            let (to, _) = r.reg(to)?;
+            let high = r.constant(from)? << 16;
+            r.alu(Alu::And, to, Operand::Reg(to), Operand::Imm(0xffff), width);
+            r.alu(Alu::Or, to, Operand::Reg(to), Operand::Imm(high), width);
+        }
+        ("UXTB" | "UXTH", [to, from]) => {
+            let (to, _) = r.reg(to)?;
+            let value = operand(r, from)?;
+            let bits = if base == "UXTB" { Width::BYTE } else { Width::HALF };
+            r.alu(Alu::Move, to, Operand::Imm(0), value, bits);
         }
         ("CMP" | "TST", [a, b]) => {
             let (a, b) = (operand(r, a)?, operand(r, b)?);

@@ -20,6 +20,9 @@ pub struct Reader<'l> {
     jumps: Vec<(usize, String)>,
 }
 
+/// A label behind the last instruction, which no program can name.
+const END: &str = "$end";
+
 /// Splits at commas outside brackets.
 pub fn operands(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut out) = (0i32, 0, Vec::new());
@@ -91,6 +94,10 @@ impl<'l> Reader<'l> {
         self.jumps.push((self.code.len(), label.trim().to_owned()));
         self.push(op);
     }
+    /// Emits a jump behind the last instruction: a return.
+    pub fn leave(&mut self) {
+        self.jump(Op::Jump { target: 0 }, END);
+    }
     /// The number of the next operation.
     pub fn next(&self) -> usize {
         self.code.len()
@@ -136,6 +143,7 @@ impl<'l> Reader<'l> {
 
     /// The finished thread.
     pub fn thread(mut self, id: usize, text: Vec<String>, initial: Vec<(Reg, u64)>) -> Read<Thread> {
+        self.label(END);
         for (at, label) in std::mem::take(&mut self.jumps) {
             let Some(goal) = self.labels.iter().find(|(l, _)| *l == label).map(|(_, goal)| *goal) else {
                 return syntax(format!("label `{label}` is not defined"));

@@ -2,7 +2,7 @@
 
 use super::error::{Read, syntax, unsupported};
 use super::init::value;
-use super::names::register;
+use super::names::{register, tight};
 use crate::format::condition::{Atom, CrashCondition, Prop, Quantifier};
 use crate::format::test::{Arch, Locations, Thread};
 
@@ -111,7 +111,7 @@ impl Reader<'_> {
 
     /// A condition without quantifier.
     pub fn prop(&mut self, text: &str) -> Read<Prop> {
-        let tokens = tokens(text)?;
+        let tokens = tokens(&tight(text))?;
         let mut cursor = Cursor {
             tokens: &tokens,
             at: 0,
@@ -242,7 +242,7 @@ impl Reader<'_> {
     /// `x; 0:EAX; ...`.
     pub fn listed(&mut self, text: &str) -> Read<Vec<Atom>> {
         let mut atoms = Vec::new();
-        for entry in text.split(';').map(str::trim).filter(|t| !t.is_empty()) {
+        for entry in tight(text).split(';').map(str::trim).filter(|t| !t.is_empty()) {
             let atom = self.atom(entry.split_whitespace().next().unwrap_or_default())?;
             match atom {
                 Atom::Memory(at) if self.locations.length(at) > 1 && !entry.contains('[') => {

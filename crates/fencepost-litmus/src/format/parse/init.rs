@@ -2,7 +2,7 @@
 
 use super::code::Reader;
 use super::error::{Read, syntax, unsupported};
-use super::names::register;
+use super::names::{register, tight};
 use super::number::number;
 use crate::format::op::Reg;
 use crate::format::test::{Arch, Locations, Thread};
@@ -78,7 +78,12 @@ fn split_entries(text: &str) -> Vec<&str> {
 /// Reads the initial state.
 pub fn read(arch: Arch, text: &str, locations: &mut Locations) -> Read<Init> {
     let mut init = Init { registers: Vec::new() };
-    for entry in split_entries(text).into_iter().map(str::trim).filter(|e| !e.is_empty()) {
+    let text = tight(text);
+    for entry in split_entries(&text)
+        .into_iter()
+        .map(str::trim)
+        .filter(|e| !e.is_empty())
+    {
         let (left, right) = match entry.split_once('=') {
             Some((l, r)) => (l.trim(), Some(r.trim())),
             None => (entry, None),

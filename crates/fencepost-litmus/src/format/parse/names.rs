@@ -2,6 +2,17 @@
 
 use crate::format::test::Arch;
 
+/// Without blanks around colons: `1: X0` is the register `1:X0`.
+pub fn tight(text: &str) -> String {
+    let parts: Vec<&str> = text.split(':').collect();
+    let last = parts.len() - 1;
+    let trimmed = parts.iter().enumerate().map(|(i, part)| {
+        let part = if i > 0 { part.trim_start() } else { part };
+        if i < last { part.trim_end() } else { part }
+    });
+    trimmed.collect::<Vec<_>>().join(":")
+}
+
 /// The canonical name of a register and the bytes that its written name covers; `None`: not a register.
 pub fn register(arch: Arch, name: &str) -> Option<(String, u8)> {
     if let Some(rest) = name.strip_prefix('%')

@@ -107,6 +107,12 @@ fn registers(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
                 flags,
             });
         }
+        ("NOR", [to, a, b]) if !flags => {
+            let (to, _) = r.reg(to)?;
+            let (a, b) = (operand(r, a)?, operand(r, b)?);
+            r.alu(Alu::Or, to, a, b, word);
+            r.alu(Alu::OrNot, to, Operand::Imm(0), Operand::Reg(to), word);
+        }
         ("NEG", [to, value]) => {
             let (to, _) = r.reg(to)?;
             let b = operand(r, value)?;
@@ -152,7 +158,12 @@ fn registers(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
 }
 
 fn jump(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> bool {
-    let Some(label) = args.last() else { return false };
+    let Some(label) = args.last() else {
+        if mnemonic == "BLR" {
+            r.leave();
+        }
+        return mnemonic == "BLR";
+    };
     if args.len() == 2 && args[0] != "cr0" || args.len() > 2 {
         return false;
     }

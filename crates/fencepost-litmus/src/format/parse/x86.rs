@@ -112,6 +112,10 @@ fn simple(r: &mut Reader<'_>, mnemonic: &str, rest: &str) -> Read<bool> {
             r.push(Op::Nop);
             return Ok(true);
         }
+        "RET" => {
+            r.leave();
+            return Ok(true);
+        }
         "JMP" => {
             r.jump(Op::Jump { target: 0 }, rest);
             return Ok(true);

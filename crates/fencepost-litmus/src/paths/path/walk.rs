@@ -1,30 +1,11 @@
 //! The walk through a thread's code that lists its paths.
 
-use super::{Domain, Event, Kind, Needs, Path, PathError, Set};
+use super::atomics::{compare_swap, modify};
+use super::state::{State, event};
+use super::{Domain, Kind, Path, PathError};
 use crate::format::op::{Barrier, Op, Order, Success, Width, flags_of};
 use crate::format::test::{FLAGS, Locations, Thread};
-use crate::paths::exec::{Cell, Registers, Unrolled};
-
-#[derive(Clone)]
-struct State {
-    at: usize,
-    regs: Registers,
-    path: Path,
-    /// Reads that branches so far were decided by.
-    ctrl: Set,
-    /// The same through a choice.
-    ctrl_pick: Set,
-    /// Reads that addresses so far needed.
-    addr_po: Set,
-    /// The same through a choice.
-    addr_pick: Set,
-    isync_ctrl: Set,
-    isync_addr: Set,
-    isync_pick: Set,
-    /// Address and event of the newest load-exclusive.
-    reservation: Option<(u64, u8)>,
-    back: Unrolled,
-}
+use crate::paths::exec::Cell;
 
 const MAX_PATHS: usize = 1 << 16;
 
@@ -48,67 +29,10 @@ pub fn paths<D: Domain>(thread: &Thread, locations: &Locations, domain: &D) -> R
         paths: Vec::new(),
         error: None,
     };
-    walk.run(State {
-        at: 0,
-        regs: Registers::initial(thread),
-        path: Path::default(),
-        ctrl: 0,
-        ctrl_pick: 0,
-        addr_po: 0,
-        addr_pick: 0,
-        isync_ctrl: 0,
-        isync_addr: 0,
-        isync_pick: 0,
-        reservation: None,
-        back: Unrolled::default(),
-    });
+    walk.run(State::initial(thread));
     match walk.error {
         Some(error) => Err(error),
         None => Ok(walk.paths),
-    }
-}
-
-impl State {
-    fn isync(&mut self) {
-        self.isync_ctrl |= self.ctrl;
-        self.isync_addr |= self.addr_po;
-        self.isync_pick |= self.ctrl_pick | self.addr_pick;
-    }
-    /// The event number of an access to `at`; notes what its address needs.
-    fn access(&mut self, event: Event, at: Cell) -> u8 {
-        let number = self.path.events.len() as u8;
-        let needs = Needs {
-            addr: at.needs,
-            ctrl: self.ctrl,
-            isync_ctrl: self.isync_ctrl,
-            isync_addr: self.isync_addr,
-            pick: event.needs.pick | at.pick | self.ctrl_pick,
-            isync_pick: self.isync_pick,
-            pick_addr_po: self.addr_pick,
-            ..event.needs
-        };
-        self.path.events.push(Event { needs, ..event });
-        self.addr_po |= at.needs;
-        self.addr_pick |= at.pick;
-        number
-    }
-}
-
-/// An event with nothing special.
-fn event(kind: Kind, at: Cell, value: u64, width: Width, order: Order, op: usize) -> Event {
-    Event {
-        kind,
-        addr: at.value,
-        value: width.cut(value),
-        width,
-        order,
-        exclusive: false,
-        atomic: false,
-        no_return: false,
-        nt: false,
-        needs: Needs::default(),
-        rmw: None,
-        op: op as u16,
     }
 }
 
@@ -218,7 +142,7 @@ impl<D: Domain> Walk<'_, D> {
                     } else {
                         width.cut(*value)
                     };
-                    s.regs.set(to, Cell::read(result, number));
+                    s.regs.set(to, s.read(result, number));
                     if exclusive {
                         s.reservation = Some((at.value, number));
                     }
@@ -233,9 +157,12 @@ impl<D: Domain> Walk<'_, D> {
                 }
                 for value in domain.values(at.value) {
                     let mut s = s.clone();
-                    match op {
-                        Op::Rmw { .. } => modify(&mut s, op, at, *value, here),
-                        _ => compare_swap(&mut s, op, at, *value, here),
+                    if let Op::Rmw { .. } = op {
+                        modify(&mut s, op, at, *value, here);
+                    } else if let Some((reg, own)) = compare_swap(&mut s, op, at, *value, here) {
+                        let mut other = s.clone();
+                        other.regs.set(reg, own);
+                        self.run(other);
                     }
                     self.run(s);
                 }
@@ -276,99 +203,4 @@ impl<D: Domain> Walk<'_, D> {
             self.run(s);
         }
     }
-}
-
-fn modify(s: &mut State, op: Op, at: Cell, old: u64, here: usize) {
-    let Op::Rmw {
-        alu,
-        to,
-        value,
-        width,
-        order,
-        atomic,
-        flags,
-        ..
-    } = op
-    else {
-        return;
-    };
-    let value = s.regs.operand(value);
-    let acquire = Order {
-        release: false,
-        ..order
-    };
-    let mut e = event(Kind::Read, at, old, width, acquire, here);
-    (e.atomic, e.no_return) = (atomic, to.is_none());
-    let number = s.access(e, at);
-    let new = alu.of(old, value.value, width);
-    let release = Order {
-        release: order.release,
-        ..Order::default()
-    };
-    let mut e = event(Kind::Write, at, new, width, release, here);
-    e.atomic = atomic;
-    e.rmw = atomic.then_some(number);
-    let from_old = if alu == crate::format::op::Alu::Move {
-        0
-    } else {
-        1 << number
-    };
-    (e.needs.data, e.needs.pick) = (value.needs | from_old, value.pick);
-    s.access(e, at);
-    if flags {
-        let compared = Cell {
-            value: flags_of(new, 0, width),
-            needs: value.needs | from_old,
-            pick: value.pick,
-        };
-        s.regs.set(FLAGS, compared);
-    }
-    if let Some(to) = to {
-        s.regs.set(to, Cell::read(width.cut(old), number));
-    }
-}
-
-fn compare_swap(s: &mut State, op: Op, at: Cell, old: u64, here: usize) {
-    let Op::CompareSwap {
-        expected,
-        new,
-        width,
-        order,
-        atomic,
-        flags,
-        ..
-    } = op
-    else {
-        return;
-    };
-    let (wanted, new) = (s.regs.get(expected), s.regs.operand(new));
-    let acquire = Order {
-        release: false,
-        ..order
-    };
-    let mut e = event(Kind::Read, at, old, width, acquire, here);
-    e.atomic = atomic;
-    let number = s.access(e, at);
-    let equal = width.cut(old) == width.cut(wanted.value);
-    if equal {
-        let release = Order {
-            release: order.release,
-            ..Order::default()
-        };
-        let mut e = event(Kind::Write, at, new.value, width, release, here);
-        e.atomic = atomic;
-        e.rmw = atomic.then_some(number);
-        e.needs.data = new.needs;
-        e.needs.pick = new.pick | wanted.needs | wanted.pick | 1 << number;
-        s.access(e, at);
-    }
-    if flags {
-        let compared = Cell {
-            value: flags_of(wanted.value, old, width),
-            needs: wanted.needs | 1 << number,
-            pick: wanted.pick,
-        };
-        s.regs.set(FLAGS, compared);
-    }
-    s.regs.set(expected, Cell::read(width.cut(old), number));
 }
