@@ -130,6 +130,27 @@ fn tests_that_tell_contracts_apart_come_with_pictures() {
 }
 
 #[test]
+fn the_pictures_in_the_documentation_are_drawn_by_the_command() {
+    let folder = folder("documented");
+    let (exit, _) = run(&["litmus", "--between", "px86,rcbsp", "-o", folder.to_str().unwrap()]);
+    assert_eq!(exit, 0);
+    let page = std::fs::read_to_string("../../docs/litmus.md").unwrap();
+    let mut shown = 0;
+    for entry in std::fs::read_dir("../../docs/between").unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let kept = std::fs::read_to_string(format!("../../docs/between/{name}")).unwrap();
+        let drawn = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
+        assert_eq!(
+            kept, drawn,
+            "{name}: `fencepost litmus --between px86,rcbsp -o docs/between` writes it anew"
+        );
+        shown += usize::from(page.contains(&format!("(between/{name})")));
+    }
+    // The page shows each of the five tests, and as both contracts see it.
+    assert_eq!(shown, 15);
+}
+
+#[test]
 fn tests_run_on_machines_and_on_this_cpu() {
     let folder = folder("machines");
     let file = folder.join("SB.litmus");

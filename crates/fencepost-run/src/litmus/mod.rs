@@ -5,12 +5,14 @@
 //! crash states ones of the design's contract. What is allowed and was never shown is counted and listed: hardware that shows
 //! nothing would pass otherwise.
 
+pub mod files;
 mod lower;
 mod rules;
 mod run;
 #[cfg(test)]
 mod tests;
 mod thread;
+pub mod verdicts;
 mod way;
 
 pub use rules::{Rule, switched_off};

@@ -1,10 +1,10 @@
 //! `litmus --design`: tests on the simulated machine.
 
-use super::litmus_files::{self, LARGEST, each};
 use crate::args::LitmusArgs;
 use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
 use fencepost_litmus::{Program, parse};
+use fencepost_run::litmus::files::{self, LARGEST, each};
 use fencepost_run::litmus::{Coverage, Refused, Rule, Shown, Sweep, sweep, switched_off};
 use fencepost_run::{BadInput, DesignInfo, LabError, designs, input};
 use serde::Serialize;
@@ -31,7 +31,7 @@ struct Record {
 /// Runs every test on every design.
 pub fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     let infos = chosen(&args.design)?;
-    let files = litmus_files::tests(&args.files)?;
+    let files = files::tests(&args.files)?;
     let tried = Sweep {
         seeds: args.seeds,
         machine: args.machine.clone(),

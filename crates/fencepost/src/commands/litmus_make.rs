@@ -1,12 +1,12 @@
 //! `litmus`: making tests, what they expect, and pictures.
 
-use super::litmus_files::{self, LARGEST};
 use crate::args::LitmusArgs;
 use crate::exit::CLEAN;
 use crate::output::{Out, print};
 use fencepost_litmus::generate::{Size, between, crash_suite, suite};
 use fencepost_litmus::picture::{crash_witness, witness};
 use fencepost_litmus::{Arch, Judge, Model, Program, parse, promote};
+use fencepost_run::litmus::files::{self, LARGEST};
 use fencepost_run::{BadInput, ContractKind, LabError, input};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn generate(folder: &Path, args: &LitmusArgs, out: &Out) -> Result<u8, LabEr
 /// Rewrites what tests expect.
 pub fn promote_all(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
     let (mut changed, mut skipped) = (0, 0);
-    for file in litmus_files::tests(&args.files)? {
+    for file in files::tests(&args.files)? {
         let old = input::read(&file, LARGEST)?;
         match promote(&old) {
             Ok(new) if new != old => {
@@ -117,7 +117,7 @@ fn draw_crash(folder: &Path, name: &str, text: &str, contract: ContractKind) -> 
 
 /// Draws, for each test and model, an execution in which its condition holds.
 pub fn draw(args: &LitmusArgs, target: &Path, out: &Out) -> Result<u8, LabError> {
-    let files = litmus_files::tests(&args.files)?;
+    let files = files::tests(&args.files)?;
     let svg = target.extension().is_some_and(|e| e == "svg");
     let dot = target.extension().is_some_and(|e| e == "dot");
     let [file] = &files[..] else {

@@ -1,6 +1,5 @@
 //! `litmus --native`: x86 tests on the CPU of this host; what it shows must be among what x86 allows.
 
-use super::litmus_files::{self, LARGEST};
 use super::litmus_translate::native;
 use crate::args::LitmusArgs;
 use crate::exit::{CLEAN, VIOLATION};
@@ -11,6 +10,7 @@ use fencepost_litmus::op::Width;
 use fencepost_litmus::{Model, Outcome, Program, Test, parse};
 use fencepost_papers::native::litmus::Left;
 use fencepost_papers::native::run_litmus;
+use fencepost_run::litmus::files::{self, LARGEST};
 use fencepost_run::{BadInput, LabError, input};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ struct Shown {
 
 /// Runs every test on this CPU, one after the other: they need all of its cores.
 pub fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
-    let files = litmus_files::tests(&args.files)?;
+    let files = files::tests(&args.files)?;
     let records: Vec<Record> = files.iter().map(|f| of_file(f, args.rounds)).collect();
     out.document(&records, || text(&records))?;
     if let [Record { skipped: Some(why), .. }] = &records[..] {

@@ -8,7 +8,6 @@ mod infer;
 mod judge;
 mod lists;
 mod litmus;
-mod litmus_files;
 mod litmus_machine;
 mod litmus_make;
 mod litmus_native;

@@ -1,6 +1,6 @@
-//! Which files `litmus` reads.
+//! Which files hold tests.
 
-use fencepost_run::{BadInput, LabError, input};
+use crate::{BadInput, LabError, input};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
