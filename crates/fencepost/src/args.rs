@@ -209,6 +209,9 @@ pub struct RunArgs {
     /// Print the run as a table; with --output write it there, with its stalls, counters, histograms and, of a checked run, persist log.
     #[arg(long)]
     pub format: Option<Format>,
+    /// Write everything that happens in the run: FILE.perfetto-trace for Perfetto, FILE.kanata for the pipeline viewer Konata.
+    #[arg(long, value_name = "FILE", requires = "program", conflicts_with = "seeds")]
+    pub trace: Option<PathBuf>,
 }
 
 /// `compare`.

@@ -3,9 +3,18 @@
 #[cfg(test)]
 mod browser_tests;
 mod crashes;
+mod events;
+mod export;
+#[cfg(test)]
+mod export_tests;
+mod konata;
+mod lanes;
 mod page;
+mod perfetto;
+mod proto;
 mod tracks;
 
+pub use export::TraceFile;
 pub use page::{Opened, render};
 
 use crate::check::Recorded;
@@ -73,16 +82,17 @@ pub fn timeline(request: &Request, at: Option<u64>, progress: &dyn Progress) -> 
         report: &report,
     };
     let stalls: usize = report.stalls.iter().map(Vec::len).sum();
+    let happened = events::Events::of(&resolved, &report, trace);
     Ok(Timeline {
         program: request.program.clone(),
         design: request.design.clone(),
         contract: resolved.contract().to_owned(),
         threads: resolved.threads,
         finished_ps: report.harts.iter().map(|h| h.finished.0).max().unwrap_or(0),
-        end_ps: tracks::end(&report),
+        end_ps: happened.end.0,
         events: trace.events.len() + stalls,
         warning: warning(&resolved),
-        tracks: tracks::tracks(&resolved, &report, trace).map_err(|e| LabError::Internal(e.to_string()))?,
+        tracks: tracks::tracks(&happened).map_err(|e| LabError::Internal(e.to_string()))?,
         crashes: crashes::crashes(&run, at, progress)?,
     })
 }

@@ -18,6 +18,7 @@ use fencepost_run::request::Request;
 use fencepost_run::result::{Check, Histogram, RunResult};
 use fencepost_run::short;
 use fencepost_run::store::{Of, Store};
+use fencepost_run::timeline::TraceFile;
 use fencepost_run::{BadInput, LabError};
 use fencepost_sweep::keep;
 use fencepost_sweep::tables::{self, PersistLog};
@@ -47,6 +48,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     if let Some(format) = args.format {
         is_built(format)?;
     }
+    let trace = args.trace.as_deref().map(TraceFile::at).transpose()?;
     let (resolved, design) = Resolved::built(&request)?;
     let store = args.output.as_deref().map(Store::open).transpose()?;
     let identity = Identity::of(&resolved);
@@ -89,6 +91,9 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
             ..result.clone()
         };
         store.write("result.json", kept::text(&kept)?.as_bytes())?;
+    }
+    if let Some(file) = trace {
+        file.write(&request)?;
     }
     match (args.format, &store) {
         (Some(format), Some(store)) => {
