@@ -49,6 +49,7 @@ fn moved(paper: &str, folder: &str) -> Result<Vec<Moved>, LabError> {
         seed: 1,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         store: &store,
+        ahead: &|_| Ok(()),
     };
     audit(&options, &|path| eprintln!("{path}"), &|_, _| {})
 }

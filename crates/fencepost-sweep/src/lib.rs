@@ -3,5 +3,6 @@
 pub mod engine;
 pub mod grid;
 pub mod keep;
+pub mod matrix;
 pub mod sweep;
 pub mod tables;

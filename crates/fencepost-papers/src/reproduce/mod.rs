@@ -1,6 +1,7 @@
 //! Reproduces a paper: runs its experiments, measures its claims, scores them, writes scoreboard and report.
 
 mod evidence;
+pub mod grid;
 pub mod infer;
 mod options;
 pub mod papers;

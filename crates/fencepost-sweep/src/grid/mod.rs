@@ -19,5 +19,5 @@ mod node;
 mod plan;
 mod request;
 
-pub use node::{Node, Scalar};
+pub use node::{Kind, Node, Scalar};
 pub use plan::{Cell, MOST, Plan};

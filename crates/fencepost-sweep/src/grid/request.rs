@@ -11,9 +11,14 @@ const OF_RUN: [&str; 14] = [
     "check", "points",
 ];
 
+/// A column that only says where a cell belongs: `label.NAME`.
+fn is_label(name: &str) -> bool {
+    name.strip_prefix("label.").is_some_and(|rest| !rest.is_empty())
+}
+
 /// Whether an axis of this name exists; names of parameters are `section.key`, as `config show` prints them.
 pub fn check_name(node: &Node, name: &str) -> Result<(), BadInput> {
-    if OF_RUN.contains(&name) {
+    if OF_RUN.contains(&name) || is_label(name) {
         return Ok(());
     }
     let settable = settable();
@@ -109,6 +114,7 @@ pub fn set(request: &mut Request, name: &str, value: &Scalar) -> Result<(), BadI
         }
         "check" => request.check = yes()?,
         "points" => request.budget = Some(number()?),
+        label if is_label(label) => {}
         path => request.sets.push(format!("{path}={}", quoted(value))),
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
-use fencepost_papers::infer::{Inference, Joint, Options, infer as lab_infer, page};
+use fencepost_papers::infer::{Inference, Joint, Options, infer as lab_infer, write};
 use fencepost_run::LabError;
 use fencepost_run::store::Store;
 use std::fmt::Write as _;
@@ -28,6 +28,7 @@ pub fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
         seed: args.seed,
         jobs: jobs(args.jobs),
         store: &store,
+        ahead: &|_| Ok(()),
     };
     interrupt::will_say(format!(
         "finished runs are in {}; the same command goes on from there",
@@ -38,9 +39,7 @@ pub fn infer(args: &InferArgs, out: &Out) -> Result<u8, LabError> {
     let result = lab_infer(&options, &|tried, what| progress.at(tried, what), &|_, _| {});
     drop(progress);
     let result = result?;
-    let json = serde_json::to_vec_pretty(&result).map_err(|e| LabError::Internal(e.to_string()))?;
-    store.write("infer.json", &json)?;
-    store.write("infer.md", page(&result).as_bytes())?;
+    write(&result, &store)?;
     out.document(&result, || text(&result))?;
     Ok(CLEAN)
 }

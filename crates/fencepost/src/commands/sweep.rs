@@ -6,14 +6,13 @@ use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
-use fencepost_run::config::clients::protocol_of;
-use fencepost_run::config::find_design;
+use fencepost_papers::reproduce::grid::expanded;
 use fencepost_run::kept::{VERSION, hex};
-use fencepost_run::listing::entries;
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError, input};
 use fencepost_sweep::engine::{Engine, Tally, default_bound};
 use fencepost_sweep::grid::{Node, Plan};
+use fencepost_sweep::matrix::Matrix;
 use fencepost_sweep::sweep::{Ended, Swept, exit_code, find_in, sweep as run_all, table as rows};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -45,7 +44,7 @@ pub fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
     super::shared::is_built(args.how.format)?;
     let text = input::read(&args.grid, input::CONFIGURATION)?;
     let grid = Node::from_toml(&args.grid.to_string_lossy(), &text)?;
-    let plan = Plan::read(&grid, args.most_cells)?;
+    let plan = Plan::read(&expanded(&grid)?, args.most_cells)?;
     let stem = args.grid.file_stem().unwrap_or_default().to_string_lossy();
     go(plan, &stem, &args.how, out)
 }
@@ -53,25 +52,17 @@ pub fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
 /// Runs designs with programs on machines, all of them where nothing is named.
 pub fn matrix(args: &MatrixArgs, out: &Out) -> Result<u8, LabError> {
     super::shared::is_built(args.how.format)?;
-    let named = |asked: &[String], kind: &str| match asked.is_empty() {
-        false => Ok(asked.to_vec()),
-        true => Ok::<_, LabError>(entries(kind)?.into_iter().map(|e| e.name).collect()),
-    };
-    let designs = named(&args.designs, "designs")?;
-    // What designs of network persistence run are the workloads of clients, not these programs.
-    let remote = |d: &String| find_design(d).is_ok_and(|d| protocol_of(d).is_some());
-    let designs: Vec<String> = designs
-        .into_iter()
-        .filter(|d| !args.designs.is_empty() || !remote(d))
-        .collect();
-    let grid = serde_json::json!({
-        "base": { "ops": args.ops, "warmup": args.warmup, "seed": args.seed, "threads": args.threads, "check": true, "points": args.points },
-        "product": [{
-            "machine": named(&args.machines, "machines")?,
-            "program": named(&args.programs, "programs")?,
-            "design": designs,
-        }],
-    });
+    let grid = Matrix {
+        designs: args.designs.clone(),
+        programs: args.programs.clone(),
+        machines: args.machines.clone(),
+        ops: args.ops,
+        warmup: args.warmup,
+        threads: args.threads,
+        seed: args.seed,
+        points: args.points,
+    }
+    .grid()?;
     let plan = Plan::read(&Node::from_json(&grid)?, u64::MAX)?;
     go(plan, "matrix", &args.how, out)
 }

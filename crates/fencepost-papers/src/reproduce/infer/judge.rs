@@ -13,12 +13,16 @@ use crate::experiment::spec::{Experiment, Scale};
 use crate::experiment::statement::Statements;
 use crate::reproduce::{plan_registered, runs_of};
 use fencepost_run::LabError;
+use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
 use fencepost_run::store::Store;
 use std::collections::HashMap;
 
 /// A run that is tried in part does this share of its operations.
 const PART: u32 = 5;
+
+/// Runs elsewhere what is asked for, and keeps it in the folder.
+pub type Ahead<'a> = &'a dyn Fn(&[Request]) -> Result<(), LabError>;
 
 /// Judges joint readings of a paper.
 pub struct Simulation<'a> {
@@ -38,6 +42,8 @@ pub struct Simulation<'a> {
     pub jobs: usize,
     /// Where results are kept.
     pub store: &'a Store,
+    /// Told of the runs that come next.
+    pub ahead: Ahead<'a>,
     /// Told of every run.
     pub progress: &'a (dyn Fn(&Cell, Step) + Sync),
     /// Results by the key of their configuration.
@@ -87,6 +93,8 @@ impl Simulation<'_> {
             run: &fencepost_run::run::run_resolved,
             progress: self.progress,
         };
+        let requests: Vec<Request> = missing.iter().map(|j| j.request.clone()).collect();
+        (self.ahead)(&requests)?;
         let done = engine.execute(&missing)?;
         self.ran += done.ran;
         self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));

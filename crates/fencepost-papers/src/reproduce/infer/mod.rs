@@ -19,6 +19,7 @@ mod space;
 mod subject;
 
 pub use audit::{Moved, Stated, audit};
+pub use judge::Ahead;
 pub use outcome::{HeldOut, Inference, Joint, Line, NeedLine};
 pub use page::page;
 pub use subject::Options;
@@ -29,6 +30,7 @@ use crate::experiment::runs::Cell;
 use crate::experiment::spec::Scale;
 use archive::{Archive, Judged};
 use fencepost_run::LabError;
+use fencepost_run::store::Store;
 use search::{Length, Search};
 use space::Taken;
 use subject::Subject;
@@ -88,6 +90,16 @@ pub fn infer(
         held_out,
         counts,
     ))
+}
+
+/// Writes `infer.json` and `infer.md` into its folder.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write(inference: &Inference, store: &Store) -> Result<(), LabError> {
+    let json = serde_json::to_vec_pretty(inference).map_err(|e| LabError::Internal(e.to_string()))?;
+    store.write("infer.json", &json)?;
+    store.write("infer.md", page(inference).as_bytes())
 }
 
 /// What is tried whatever comes of it: the primaries, every other reading alone, and a sample, of which the better part runs whole.

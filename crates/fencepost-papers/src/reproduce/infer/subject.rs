@@ -1,6 +1,6 @@
 //! What is inferred from, and how.
 
-use super::judge::Simulation;
+use super::judge::{Ahead, Simulation};
 use super::space::{Space, Taken};
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::engine::Step;
@@ -35,6 +35,8 @@ pub struct Options<'a> {
     pub jobs: usize,
     /// Folder of results; a call with the same options goes on where another ended.
     pub store: &'a Store,
+    /// Told of the runs that are asked for next, before they run here: what it finishes and keeps in the folder is not run again.
+    pub ahead: Ahead<'a>,
 }
 
 /// How often a claim of `first` counts.
@@ -109,6 +111,7 @@ impl Subject {
             seed: o.seed,
             jobs: o.jobs,
             store: o.store,
+            ahead: o.ahead,
             progress,
             known: HashMap::new(),
             asked: 0,
