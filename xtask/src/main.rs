@@ -28,6 +28,7 @@ mod layout;
 mod packages;
 mod quotes;
 mod rules;
+mod schemas;
 #[cfg(test)]
 mod size;
 mod source_text;

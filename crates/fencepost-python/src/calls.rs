@@ -3,15 +3,15 @@
 use crate::table::PyTable;
 use crate::work::without_lock;
 use fencepost_papers::compare::Asked;
-use fencepost_papers::experiment::spec::Scale;
-use fencepost_papers::reproduce::{Options, reproduce as reproduce_paper};
 use fencepost_run::config::{Resolved, document};
 use fencepost_run::crash::{CrashRequest, Grain, LineOrder, crash as explore};
 use fencepost_run::kept::VERSION;
+use fencepost_run::litmus::{files, verdicts};
 use fencepost_run::progress::Progress;
 use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
 use fencepost_run::store::Store;
+use fencepost_run::timeline::TraceFile;
 use fencepost_run::{BadInput, LabError};
 use fencepost_sweep::tables;
 use pyo3::prelude::*;
@@ -41,17 +41,23 @@ pub fn names(py: Python<'_>, kind: String) -> PyResult<String> {
     })
 }
 
-/// Runs a request: its result as JSON, and its tables by name.
+/// Runs a request: its result as JSON, and its tables by name. What happened goes to the file `trace`.
 #[pyfunction]
-#[pyo3(signature = (request, progress=None))]
+#[pyo3(signature = (request, trace=None, progress=None))]
 pub fn run(
     py: Python<'_>,
     request: String,
+    trace: Option<PathBuf>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<(&'static str, PyTable)>)> {
     without_lock(py, progress.as_ref(), move |told| {
-        let (resolved, design) = Resolved::built(&read(&request)?)?;
+        let request: Request = read(&request)?;
+        let trace = trace.as_deref().map(TraceFile::at).transpose()?;
+        let (resolved, design) = Resolved::built(&request)?;
         let (result, log) = fencepost_run::run::run_logged(&resolved, design, None, &Points(told))?;
+        if let Some(file) = trace {
+            file.write(&request)?;
+        }
         let mut tables = of_run(&result);
         tables.push(("persist_log", PyTable(tables::persist_log(&log))));
         Ok((json(&result)?, tables))
@@ -191,53 +197,25 @@ pub fn config(py: Python<'_>, request: String) -> PyResult<String> {
     })
 }
 
-/// What to reproduce.
+/// What tests to judge, and by whom.
 #[derive(Deserialize)]
-struct Reproduced {
-    paper: String,
-    full: bool,
-    seed: u64,
-    asked: Vec<String>,
-    readings: bool,
-    jobs: usize,
-    folder: PathBuf,
+struct Litmus {
+    files: Vec<PathBuf>,
+    /// A test itself, instead of files.
+    text: Option<String>,
+    models: Vec<String>,
+    states: bool,
 }
 
-impl Reproduced {
-    /// Does something with its options and its folder.
-    fn with<T>(&self, work: impl FnOnce(&Options<'_>) -> Result<T, LabError>) -> Result<T, LabError> {
-        let store = Store::open(&self.folder)?;
-        work(&Options {
-            paper: &self.paper,
-            scale: if self.full { Scale::Full } else { Scale::Quick },
-            seed: self.seed,
-            // As the command without --seeds.
-            seeds: if self.full { 5 } else { 1 },
-            asked: &self.asked,
-            readings: self.readings,
-            jobs: self.jobs,
-            store: &store,
-        })
-    }
-}
-
-/// Reproduces a paper, or an experiment in a folder; the outcome as JSON.
+/// Judges litmus tests; a record for each test and model, as JSON.
 #[pyfunction]
-#[pyo3(signature = (request, progress=None))]
-pub fn reproduce(py: Python<'_>, request: String, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
-    without_lock(py, progress.as_ref(), move |told| {
-        let asked: Reproduced = read(&request)?;
-        let found = asked.with(|o| reproduce_paper(o, &|n| told.total(n), &|_, _| told.done()))?;
-        json(&found)
-    })
-}
-
-/// Every run that a reproduction needs, each as JSON.
-#[pyfunction]
-pub fn planned(py: Python<'_>, request: String) -> PyResult<Vec<String>> {
+pub fn litmus(py: Python<'_>, request: String) -> PyResult<String> {
     without_lock(py, None, move |_| {
-        let asked: Reproduced = read(&request)?;
-        let runs = asked.with(fencepost_papers::reproduce::planned)?;
-        runs.iter().map(json).collect()
+        let x: Litmus = read(&request)?;
+        let judges = verdicts::judges(&x.models)?;
+        json(&match x.text {
+            Some(text) => verdicts::of_text("", &text, &judges, x.states),
+            None => verdicts::of_files(&files::tests(&x.files)?, &judges, x.states),
+        })
     })
 }

@@ -4,6 +4,7 @@
 
 mod calls;
 mod errors;
+mod papers;
 mod sweeps;
 mod table;
 mod work;
@@ -14,9 +15,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::calls::{compare, config, cost, crash, judge, names, planned, reproduce, run, version};
+    use crate::calls::{compare, config, cost, crash, judge, litmus, names, run, version};
     #[pymodule_export]
-    use crate::sweeps::{Folder, Plan, simulate};
+    use crate::papers::{infer_readings, planned, reproduce};
+    #[pymodule_export]
+    use crate::sweeps::{Folder, Plan, matrix, simulate};
     #[pymodule_export]
     use crate::table::PyTable;
+    #[pymodule_export]
+    use crate::work::stopped;
 }

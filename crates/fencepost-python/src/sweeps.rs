@@ -4,6 +4,7 @@ use crate::calls::{json, of_run, read};
 use crate::errors::raised;
 use crate::table::PyTable;
 use crate::work::without_lock;
+use fencepost_papers::reproduce::grid::expanded;
 use fencepost_run::host::Host;
 use fencepost_run::kept::{self, Identity, VERSION, hex};
 use fencepost_run::request::Request;
@@ -14,6 +15,7 @@ use fencepost_run::{BadInput, LabError};
 use fencepost_sweep::engine::{Engine, default_bound};
 use fencepost_sweep::grid::{Node, Plan as Grid};
 use fencepost_sweep::keep;
+use fencepost_sweep::matrix::Matrix;
 use fencepost_sweep::sweep::{Ended, Failure, find_in, sweep, table};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -33,7 +35,7 @@ impl Plan {
                 Some(name) => Node::from_toml(name, &text)?,
                 None => Node::from_json(&read(&text)?)?,
             };
-            Ok(Plan(Grid::read(&grid, most)?))
+            Ok(Plan(Grid::read(&expanded(&grid)?, most)?))
         })
     }
     /// Every `of`-th cell from the `part`-th on, counted from 1.
@@ -94,6 +96,12 @@ impl Plan {
             Ok(PyTable(table(&self.0, &ended, &|key| find_in(&folder.0, key))?))
         })
     }
+}
+
+/// Designs with programs on machines, as a grid in JSON.
+#[pyfunction]
+pub fn matrix(py: Python<'_>, asked: String) -> PyResult<String> {
+    without_lock(py, None, move |_| json(&read::<Matrix>(&asked)?.grid()?))
 }
 
 /// How many cells came to which end.

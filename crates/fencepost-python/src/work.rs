@@ -10,6 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+/// Whether the work that this thread does was asked to stop. What is done through the interpreter has to look for itself.
+#[pyfunction]
+pub fn stopped() -> bool {
+    stop::current().load(Ordering::Relaxed)
+}
+
 /// How often signals are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -183,3 +184,87 @@ def test_a_paper_on_an_executor(tmp_path: Path) -> None:
     assert (there.ran, there.resumed, here.ran) == (0, 4, 4)
     assert runs(tmp_path / "there") == runs(tmp_path / "here")
     assert (tmp_path / "there/report.html").read_bytes() == (tmp_path / "here/report.html").read_bytes()
+
+
+def experiment(folder: Path) -> Path:
+    """An experiment with two inputs that are open, and one claim."""
+    mine = folder / "mine"
+    mine.mkdir()
+    (mine / "experiment.toml").write_text(
+        'paper = "mine"\nabout = "x"\nmachine = "dpo"\n[points.volatile]\ndesign = "volatile"\n[points.so]\ndesign = "so"\n'
+        "[scale.quick]\nops = 20\nwarmup = 2\n[scale.full]\nops = 200\nwarmup = 20\n"
+        '[[matrix]]\ntag = "M1"\nprograms = ["cq", "sps"]\npoints = ["volatile", "so"]\nmedia = ["pcm"]\nthreads = 2\n'
+    )
+    one = 'about = "x"\nrule = 4\nsilent = "everything"\nconclusion = "the simplest"\ndoubt = "the other"\n'
+    (mine / "readings.toml").write_text(
+        f'headline = ["M1"]\nsamples = 4\n[[input]]\nname = "window"\n{one}primary = "large"\n'
+        'reading = [{ name = "large", reason = "x" }, { name = "small", reason = "x", set = ["core.rob=16"] }]\n'
+        f'[[input]]\nname = "log"\n{one}primary = "own"\n'
+        'reading = [{ name = "own", reason = "x" }, { name = "list", reason = "x", logs = { sps = "undo-list" } }]\n'
+    )
+    (mine / "claims.toml").write_text(
+        '[[claim]]\nid = "M-1"\nsection = "I"\nclaim = "x"\nconfig = "M1"\nmetric = "x"\nvalue = "3.0"\nunit = "x"\n'
+        'kind = "number"\nrests_on = "measured"\n[claim.by]\nrule = "slowdown"\ntag = "M1"\npoint = "so"\nbase = "volatile"\n'
+        'media = ["pcm"]\nover = "geomean"\n'
+    )
+    return mine
+
+
+def test_readings_are_an_axis(tmp_path: Path) -> None:
+    mine = str(experiment(tmp_path))
+    grid = {"experiment": [{"paper": mine, "reading": ["primary", "each", "window=small,log=list"], "seed": [1, 2]}]}
+    s = fencepost.sweep(grid, folder=tmp_path / "out")
+    rows = list(s.table.rows())
+    assert (s.cells, s.failed) == (4 * 4 * 2, 0)
+    readings = ["primary", "window=small", "log=list", "window=small,log=list"]
+    assert sorted({r["label.reading"] for r in rows}) == sorted(readings)
+    time = {(r["label.reading"], r["label.point"], r["program"], r["seed"]): r["time_ps"] for r in rows}
+    assert time["primary", "so", "sps", 1] != time["window=small", "so", "sps", 1]
+    # Only the log of sps is another one, so the runs of cq are the same runs.
+    assert time["primary", "so", "cq", 1] == time["log=list", "so", "cq", 1]
+    assert s.shared > 0
+    # The primaries are the runs of a reproduction.
+    r = fencepost.reproduce(mine, folder=tmp_path / "out")
+    assert (r.ran, r.resumed) == (0, 4)
+
+
+def test_an_inference_on_an_executor(tmp_path: Path) -> None:
+    """A search whose steps run on an executor comes to the same end as here."""
+    mine = str(experiment(tmp_path))
+    with ThreadPoolExecutor(2) as executor:
+        there = fencepost.infer(mine, tries=8, splits=1, folder=tmp_path / "there", executor=executor)
+    here = fencepost.infer(mine, tries=8, splits=1, folder=tmp_path / "here")
+    assert there.ran == 0 and here.ran > 4
+    assert runs(tmp_path / "there") == runs(tmp_path / "here")
+    assert (there.best, there.rows) == (here.best, here.rows)
+    assert (tmp_path / "here/infer.md").exists() and here.rows[0]["id"] == "M-1"
+
+    class Refusing:
+        def submit(self, fn: Any, /, *args: Any) -> Future[Any]:
+            raise RuntimeError("no more")
+
+    with pytest.raises(fencepost.InternalError, match="takes no cell: RuntimeError: no more"):
+        fencepost.infer(mine, tries=8, splits=1, folder=tmp_path / "none", executor=Refusing())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_papers_and_the_matrix_from_a_shell_on_a_scheduler(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    mine = str(experiment(tmp_path))
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+    ) as cluster:
+
+        def says(*args: str) -> Any:
+            call = [sys.executable, "-m", "fencepost", *args, "--executor", cluster.scheduler_address]
+            said = subprocess.run(call, capture_output=True, text=True, timeout=300)
+            assert said.returncode == 0, said.stderr
+            return json.loads(said.stdout)
+
+        done = says("reproduce", mine, "-o", str(tmp_path / "reproduced"))
+        assert (done["ran"], done["resumed"]) == (0, 4)
+        found = says("infer", mine, "--tries", "4", "--splits", "1", "-o", str(tmp_path / "inferred"))
+        assert found["ran"] == 0 and found["rows"][0]["id"] == "M-1"
+        which = ("--designs", "so,delegated", "--programs", "cq", "--machines", "dpo", "--ops", "4")
+        matrix = says("matrix", *which, "-o", str(tmp_path / "matrix"))
+        assert (matrix["cells"], matrix["ran"], matrix["failed"]) == (2, 2, 0)

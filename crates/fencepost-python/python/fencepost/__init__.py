@@ -15,6 +15,7 @@ from ._calls import (
     crash,
     designs,
     judge,
+    litmus,
     machines,
     media,
     programs,
@@ -22,9 +23,21 @@ from ._calls import (
     run,
 )
 from ._errors import Convicted, FencepostError, FileError, InputError, InternalError
-from ._reproduce import reproduce
-from ._results import Comparison, Config, Crash, Judged, Reproduction, Run, StorageCost, Sweep, Table
-from ._sweep import run_of, sweep
+from ._reproduce import infer, reproduce
+from ._results import (
+    Comparison,
+    Config,
+    Crash,
+    Inference,
+    Judged,
+    Litmus,
+    Reproduction,
+    Run,
+    StorageCost,
+    Sweep,
+    Table,
+)
+from ._sweep import matrix, run_of, sweep
 
 #: Version, with a digest of the sources that decide results.
 __version__: str = _core.version()
@@ -36,9 +49,11 @@ __all__ = [
     "Crash",
     "FencepostError",
     "FileError",
+    "Inference",
     "InputError",
     "InternalError",
     "Judged",
+    "Litmus",
     "Reproduction",
     "Run",
     "StorageCost",
@@ -51,8 +66,11 @@ __all__ = [
     "cost",
     "crash",
     "designs",
+    "infer",
     "judge",
+    "litmus",
     "machines",
+    "matrix",
     "media",
     "programs",
     "reproduce",

@@ -10,7 +10,7 @@ from typing import Any
 from . import _core
 from ._errors import InputError
 from ._progress import Progress, shown
-from ._results import Comparison, Config, Crash, Judged, Run, StorageCost, Table, build
+from ._results import Comparison, Config, Crash, Judged, Litmus, Run, StorageCost, Table, build
 
 Setting = str | int | float | bool
 Path = str | os.PathLike[str]
@@ -70,10 +70,20 @@ def request(
     }
 
 
-def run(program: str, design: str = "volatile", *, progress: bool | Progress | None = None, **how: Any) -> Run:
-    """Runs one program on one design. Further arguments are those of :func:`request`; times are in picoseconds."""
+def run(
+    program: str,
+    design: str = "volatile",
+    *,
+    trace: Path | None = None,
+    progress: bool | Progress | None = None,
+    **how: Any,
+) -> Run:
+    """Runs one program on one design. Further arguments are those of :func:`request`; times are in picoseconds.
+
+    ``trace`` is a file for everything that happens: ``out.perfetto-trace`` for Perfetto, ``out.kanata`` for Konata.
+    """
     with shown(f"{program} on {design}", progress) as told:
-        document, tables = _core.run(json.dumps(request(program, design, **how)), told)
+        document, tables = _core.run(json.dumps(request(program, design, **how)), trace, told)
     return build(Run, json.loads(document), tables={name: Table(t) for name, t in tables})
 
 
@@ -136,6 +146,29 @@ def judge(log: Path, contract: str, *, complete: bool = False, line_order: str |
     return build(Judged, json.loads(_core.judge(log, contract, complete, line_order)))
 
 
+def litmus(
+    tests: str | os.PathLike[str] | Sequence[Path],
+    models: str | Sequence[str] = (),
+    *,
+    states: bool = False,
+) -> tuple[Litmus, ...]:
+    """Judges litmus tests by consistency models and crash contracts; an answer for each test and model.
+
+    ``tests`` is the text of a test, or files, folders and lists (``@FILE``) of tests, as the command takes them. Without ``models`` a test
+    is judged by what its headers name, else by the model of its instruction set. ``states`` lists all states. A test that cannot be
+    read, or asks for what is not modelled, is answered with the reason in ``skipped``, and the others go on.
+    """
+    text = tests if isinstance(tests, str) and "\n" in tests else None
+    files = [tests] if isinstance(tests, (str, os.PathLike)) else list(tests)
+    asked = {
+        "files": [] if text else [os.fspath(f) for f in files],
+        "text": text,
+        "models": [models] if isinstance(models, str) else list(models),
+        "states": states,
+    }
+    return tuple(build(Litmus, d) for d in json.loads(_core.litmus(json.dumps(asked))))
+
+
 def cost(
     design: str | None = None, *, machine: str = "dpo", set: Mapping[str, Setting] | None = None
 ) -> tuple[StorageCost, ...]:
@@ -186,6 +219,7 @@ __all__ = [
     "crash",
     "designs",
     "judge",
+    "litmus",
     "machines",
     "media",
     "programs",

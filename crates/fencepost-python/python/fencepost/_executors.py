@@ -14,6 +14,8 @@ from ._progress import Progress
 
 #: Times that a cell is handed out again when its worker died.
 AGAIN = 3
+#: Seconds between looks at whether the work was stopped.
+LOOK = 0.2
 
 
 class Executor(Protocol):
@@ -82,7 +84,7 @@ def on(
     waiting: dict[Any, tuple[str, int]] = {}
     try:
         for key, (_, request) in list(cells.open.items()):
-            waiting[executor.submit(simulate, request)] = (key, 0)
+            waiting[_submit(executor, request)] = (key, 0)
         while waiting:
             for future in _first(waiting):
                 key, tries = waiting.pop(future)
@@ -95,21 +97,52 @@ def on(
                     if tries >= AGAIN:
                         raise InternalError(
                             f"the executor failed {tries + 1} times on one cell: {type(e).__name__}: {e}",
-                            "what is finished is kept; the same call goes on from there",
+                            GOES_ON,
                         ) from e
-                    waiting[executor.submit(simulate, cells.open[key][1])] = (key, tries + 1)
+                    waiting[_submit(executor, cells.open[key][1])] = (key, tries + 1)
+    except BaseException:
+        _rescue(waiting, cells)
+        raise
     finally:
         for future in waiting:
             future.cancel()
     return {"cells": cells.ends, "tally": cells.tally}
 
 
+#: What to do after a failure of the executor.
+GOES_ON = "what is finished is kept; the same call goes on from there"
+
+
+def _submit(executor: Executor, request: str) -> Any:
+    try:
+        return executor.submit(simulate, request)
+    except Exception as e:
+        raise InternalError(f"the executor takes no cell: {type(e).__name__}: {e}", GOES_ON) from e
+
+
+def _rescue(waiting: Mapping[Any, tuple[str, int]], cells: _Cells) -> None:
+    """Keeps what is done before the work ends early."""
+    for future, (key, _) in waiting.items():
+        try:
+            if future.done():
+                cells.came_back(key, json.loads(future.result()))
+        except Exception:
+            # What is not kept runs again; the failure that ended the work is the one to tell.
+            continue
+
+
 def _first(waiting: Mapping[Any, Any]) -> list[Any]:
     """Those that are done, at least one of them."""
-    if all(isinstance(f, Future) for f in waiting):
-        return list(wait(waiting, return_when=FIRST_COMPLETED).done)
+    standard = all(isinstance(f, Future) for f in waiting)
     while True:
-        done = [f for f in waiting if f.done()]
+        if standard:
+            done = list(wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED).done)
+        else:
+            done = [f for f in waiting if f.done()]
         if done:
             return done
-        time.sleep(0.01)
+        # Off the main thread nobody raises what a signal asked for.
+        if _core.stopped():
+            raise KeyboardInterrupt
+        if not standard:
+            time.sleep(0.01)

@@ -178,6 +178,30 @@ class Judged(Result):
 
 
 @dataclass(frozen=True)
+class Litmus(Result):
+    """What a model or a contract says of a litmus test, or why it was not run."""
+
+    file: str
+    name: str | None
+    model: str | None
+    """The consistency model or crash contract."""
+    observation: str | None
+    """``Never``, ``Sometimes`` or ``Always``: executions in which the final condition holds."""
+    verdict: str | None
+    """``Ok`` or ``No``: whether that is what the quantifier wants."""
+    states: int | None
+    """Number of final states."""
+    final_states: tuple[str, ...] | None
+    """The final states, if they were asked for."""
+    crash: Mapping[str, Any] | None
+    """Crash states under a contract: ``condition``, ``observation``, ``states``, and ``crash_states`` if asked for."""
+    expected: str | None
+    """What the test's header expects of this model."""
+    skipped: str | None
+    """Why the test was not run."""
+
+
+@dataclass(frozen=True)
 class StorageCost(Result):
     """Storage that a design adds to a machine."""
 
@@ -205,6 +229,27 @@ class Reproduction(Result):
     """The scoreboard."""
     unexpected: tuple[str, ...]
     """Violations that must not be, and convictions that had to be and are missing."""
+
+
+@dataclass(frozen=True)
+class Inference(Result):
+    """What a paper's published figures say of what it leaves open. Never a reproduction."""
+
+    paper: str
+    seed: int
+    tried: int
+    """Joint readings that were tried at whole length."""
+    ran: int
+    """Runs of this process; others were finished before, or by an executor."""
+    by_text: Mapping[str, Any]
+    """The primaries: ``readings`` and the measured rows that they ``met``."""
+    best: Mapping[str, Any]
+    """The joint reading that meets most."""
+    rows: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """The claims: by the text, under the best joint reading, and over everything tried."""
+    unreached: tuple[str, ...]
+    """Claims that nothing of what was tried meets."""
+    folder: str
 
 
 @dataclass(frozen=True)

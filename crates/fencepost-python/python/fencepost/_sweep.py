@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _core
@@ -71,6 +71,29 @@ def sweep(
         "table": f"{name}.parquet",
     }
     return build(Sweep, document, table=Table(table))
+
+
+def matrix(
+    designs: Sequence[str] = (),
+    programs: Sequence[str] = (),
+    machines: Sequence[str] = (),
+    *,
+    ops: int = 16,
+    warmup: int = 2,
+    threads: int = 2,
+    seed: int = 1,
+    points: int = 100,
+    folder: Path = os.path.join("runs", "matrix"),
+    **how: Any,
+) -> Sweep:
+    """Runs designs with programs on machines, everything of a kind where nothing is named, each with a crash check.
+
+    ``ops`` and ``warmup`` are operations per thread, ``points`` crash points examined at most in each run; further arguments are those
+    of :func:`sweep`. Which design wins where is a query on the table (docs/sweeps.md).
+    """
+    asked = {"designs": designs, "programs": programs, "machines": machines, "ops": ops, "warmup": warmup}
+    asked |= {"threads": threads, "seed": seed, "points": points}
+    return sweep(json.loads(_core.matrix(json.dumps(asked))), folder=folder, **how)
 
 
 def run_of(sweep_folder: Path, key: str) -> Run | None:
