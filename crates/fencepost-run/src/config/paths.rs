@@ -4,6 +4,7 @@ use super::layer::{EXAMPLE, Setting};
 use super::parts;
 use crate::error::{BadInput, nearest};
 use fencepost_kernel::params::Field;
+use std::sync::LazyLock;
 
 /// Places listed at most.
 const SHOWN: usize = 6;
@@ -21,16 +22,19 @@ pub fn every_section() -> Vec<(String, Vec<Field>)> {
     sections
 }
 
+/// The same, put into words once: a sweep asks for every value of every cell.
+static DECLARED: LazyLock<Vec<(String, Vec<Field>)>> = LazyLock::new(every_section);
+
 /// Every path that could be set, as a section and a key.
 fn all() -> Vec<(String, &'static str)> {
-    let keys = |(section, fields): (String, Vec<Field>)| fields.into_iter().map(move |f| (section.clone(), f.name));
-    every_section().into_iter().flat_map(keys).collect()
+    let keys = |(section, fields): &'static (String, Vec<Field>)| fields.iter().map(move |f| (section.clone(), f.name));
+    DECLARED.iter().flat_map(keys).collect()
 }
 
 /// What is declared of `section`.`key`: kind of value, range, one sentence.
-pub fn declared(section: &str, key: &str) -> Option<Field> {
-    let fields = every_section().into_iter().find(|s| s.0 == section)?.1;
-    fields.into_iter().find(|f| f.name == key)
+pub fn declared(section: &str, key: &str) -> Option<&'static Field> {
+    let fields = &DECLARED.iter().find(|s| s.0 == section)?.1;
+    fields.iter().find(|f| f.name == key)
 }
 
 /// Every path that `--set` takes, as `config show` prints it.

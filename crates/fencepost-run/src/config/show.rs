@@ -109,8 +109,8 @@ pub fn one_value(r: &Resolved, path: &str) -> Result<OneValue, BadInput> {
         origin,
         about: field.doc.into(),
         kind: field.kind,
-        range: field.range,
-        default: field.default,
+        range: field.range.clone(),
+        default: field.default.clone(),
     })
 }
 
