@@ -151,7 +151,9 @@ fn a_comparison_shows_its_numbers_and_where_the_time_of_a_run_went() {
     let comparison = crate::compare::Comparison {
         baseline: "volatile".into(),
         slowdown: [("cq".to_owned(), of(2.0)), ("sps".to_owned(), of(8.0))].into(),
+        spread: Default::default(),
         geomean: of(4.0),
+        geomean_spread: Default::default(),
         runs: vec![
             run("cq", "volatile", 100),
             run("cq", "so", 200),
