@@ -4,9 +4,13 @@ pub use fencepost_kernel::PersistLog;
 use fencepost_run::outcome::stall_causes;
 use fencepost_run::result::RunResult;
 use fencepost_table::{Builder, Field, Row, Table};
+use std::sync::LazyLock;
 
 /// Version of the schemas below.
 pub const VERSION: u32 = 1;
+
+/// Gathered once: every design is asked.
+static STALL_CAUSES: LazyLock<Vec<&'static str>> = LazyLock::new(stall_causes);
 
 /// A field with its unit and what it is.
 pub(crate) const fn field<'a>(name: &'a str, unit: &'static str, about: &'a str) -> Field<'a> {
@@ -46,7 +50,7 @@ pub(crate) fn run(row: &mut Row<'_>, r: Option<&RunResult>) {
         field("log_digest", "", "digest of the persist log"),
         text(|r| &r.log_digest),
     );
-    for cause in stall_causes() {
+    for cause in STALL_CAUSES.iter().copied() {
         let name = format!("stall_{}_ps", cause.replace('-', "_"));
         let about = format!("time in which threads could not commit because of {cause}, summed over threads");
         let ps = r.map(|r| r.stalls.get(cause).copied().unwrap_or(0));
