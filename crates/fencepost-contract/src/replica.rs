@@ -5,9 +5,11 @@
 //! *No false belief*: what a client was told is durable, is. Bytes decide: every word that became durable is compared with what the client
 //! sent, so stored values must differ from epoch to epoch.
 
+mod acknowledged;
 mod crashed;
 mod violation;
 
+pub use acknowledged::lost_as_declared;
 pub use crashed::holds_prefix;
 use fencepost_kernel::{Addr, EpochId, Image, PersistRecord, ReplicaEvent, Transactions};
 use rustc_hash::FxHashMap;
@@ -77,7 +79,7 @@ pub fn audit(
     let mut applied = Applied::new(journal, transactions)?;
     let mut beliefs = journal.iter().filter_map(|e| match e {
         ReplicaEvent::Believed { id, durable_events } => Some((*id, *durable_events)),
-        ReplicaEvent::Applied { .. } => None,
+        _ => None,
     });
     let mut belief = beliefs.next();
     let mut report = ReplicaReport {
@@ -120,6 +122,7 @@ struct Open {
 
 impl Applied {
     fn new(journal: &[ReplicaEvent], transactions: &Transactions) -> Result<Applied, ReplicaViolation> {
+        acknowledged::judge(journal)?;
         let mut applied = Applied::default();
         let mut last: BTreeMap<u8, (EpochId, bool)> = BTreeMap::new();
         let mut open: BTreeMap<u8, Open> = BTreeMap::new();

@@ -76,4 +76,16 @@ pub enum ReplicaEvent {
         /// Durable events of the replica up to then.
         durable_events: u64,
     },
+    /// The replica sent the ACK of an epoch.
+    AckSent {
+        /// The epoch.
+        id: EpochId,
+        /// Whether the network loses it.
+        lost: bool,
+    },
+    /// An ACK arrived at the client, whether the client still waited for it or not.
+    AckArrived {
+        /// The epoch.
+        id: EpochId,
+    },
 }

@@ -51,5 +51,5 @@ mod spec;
 pub use core::{Account, Disorder, Race, Stalled};
 pub use frontend::{SimMem, ThreadBody};
 pub use hierarchy::StaleBytes;
-pub use machine::{Counters, HartReport, Machine, RunError, RunReport, Stuck, Workload};
+pub use machine::{Before, Counters, HartReport, Machine, RunError, RunReport, Stuck, Workload};
 pub use spec::{BusSpec, CacheSpec, CoreSpec, Fences, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};

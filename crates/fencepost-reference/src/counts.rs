@@ -1,6 +1,6 @@
 //! Counters that must add up with what happened.
 
-use crate::run::{Breach, Run, must};
+use crate::run::{Breach, Counts, Run, must};
 use crate::writes::Writes;
 use fencepost_kernel::{HartId, TraceKind};
 
@@ -46,6 +46,29 @@ pub(crate) fn judge(run: &Run<'_>, writes: &Writes) -> Result<(), Breach> {
     ] {
         must(counted == seen, "counters count what happened", None, || {
             format!("{counted} {what} were counted, and {seen} happened")
+        })?;
+    }
+    before(run, c)
+}
+
+/// When the measured part began, the counters were those of the events so far.
+fn before(run: &Run<'_>, c: &Counts) -> Result<(), Breach> {
+    let by_program = |t: Option<HartId>| t.is_some_and(|t| t.index() < run.hardware.threads as usize);
+    let mut seen = [0; 4];
+    for event in run.trace.events.iter().take(c.events_before) {
+        let kind = match event.kind {
+            _ if !by_program(event.thread) => None,
+            TraceKind::Store(id) | TraceKind::Rmw { store: Some(id), .. } => Some(usize::from(run.trace.store(id).nt)),
+            TraceKind::Flush { .. } => Some(2),
+            TraceKind::Fence(_) => Some(3),
+            _ => None,
+        };
+        kind.into_iter().for_each(|k| seen[k] += 1);
+    }
+    let what = ["stores", "non-temporal stores", "flushes", "fences"];
+    for ((what, counted), seen) in what.into_iter().zip(c.threads_before).zip(seen) {
+        must(counted == seen, "the warm-up is counted apart", None, || {
+            format!("{counted} {what} were counted before the measured part, and {seen} happened")
         })?;
     }
     Ok(())

@@ -25,6 +25,10 @@ pub struct Run<'a> {
 /// Counters of a whole run.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Events of the trace before the measured part.
+    pub events_before: usize,
+    /// Of those, stores, non-temporal stores, flushes and fences, as they were counted when the measured part began.
+    pub threads_before: [u64; 4],
     /// Stores, non-temporal stores, flushes and fences that took effect.
     pub threads: [u64; 4],
     /// Lines that the medium of persistent memory wrote.

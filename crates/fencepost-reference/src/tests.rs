@@ -271,6 +271,12 @@ fn counters_add_up() {
     r.counted().merged = 0;
     assert_eq!(r.breaks(), "writes are issued or merged");
     let mut r = sound();
+    r.counted().events_before = 2;
+    r.counted().threads_before = [2, 0, 0, 0];
+    assert_eq!(r.judge(), Ok(()), "two stores come first");
+    r.counted().threads_before = [1, 0, 0, 0];
+    assert_eq!(r.breaks(), "the warm-up is counted apart");
+    let mut r = sound();
     r.counted().threads = [4, 0, 0, 1];
     assert_eq!(r.breaks(), "counters count what happened");
 }

@@ -44,6 +44,10 @@ pub struct TraceRecorder {
     queues: Vec<[Vec<Ps>; 2]>,
 }
 impl TraceRecorder {
+    /// Events recorded so far.
+    pub fn events(&self) -> usize {
+        self.trace.events.len()
+    }
     /// A recorder for `threads` threads.
     pub fn new(threads: u32) -> TraceRecorder {
         TraceRecorder {

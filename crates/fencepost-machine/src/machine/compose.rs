@@ -2,7 +2,7 @@
 
 use super::run_report::Counters;
 use super::threads::Rest;
-use crate::core::{HardwareThread, ThreadProgress};
+use crate::core::{HardwareThread, ThreadProgress, TraceRecorder};
 use crate::memory::{MemEvent, MemStats};
 use crate::network::{Network, NetworkReport};
 use fencepost_kernel::{HartId, Image, Ps};
@@ -34,6 +34,7 @@ pub(super) struct Start {
     pub design_counts: Vec<u64>,
     pub histograms: Vec<BTreeMap<u64, u64>>,
     pub log: u64,
+    pub events: usize,
 }
 
 impl Machine {
@@ -98,6 +99,7 @@ impl Machine {
             design_counts: self.rest.sys.design_counts.clone(),
             histograms: self.rest.sys.histograms.clone(),
             log: self.rest.sys.log.len(),
+            events: self.rest.sys.recorder.as_ref().map_or(0, TraceRecorder::events),
         });
     }
 }

@@ -119,6 +119,17 @@ pub struct HartReport {
     pub ops: u64,
 }
 
+/// What was counted before the measured part, and left out of the report's counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Machine counters.
+    pub counters: Counters,
+    /// Counters of the persistent memory's controller.
+    pub pm: MemStats,
+    /// Events of the trace by then (recorded runs only).
+    pub events: usize,
+}
+
 /// The result of a run.
 #[derive(Debug)]
 pub struct RunReport {
@@ -128,6 +139,8 @@ pub struct RunReport {
     pub drain_time: Ps,
     /// Per hardware thread.
     pub harts: Vec<HartReport>,
+    /// What precedes the measured part.
+    pub before: Before,
     /// Machine counters of the measured part.
     pub counters: Counters,
     /// Counters of the volatile memory's controller (measured part).

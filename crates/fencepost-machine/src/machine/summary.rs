@@ -1,7 +1,7 @@
 //! What a finished run reports: the end without what precedes the measured part.
 
 use super::compose::{Machine, Start};
-use super::run_report::{Counters, HartReport, RunReport};
+use super::run_report::{Before, Counters, HartReport, RunReport};
 use super::threads::Rest;
 use crate::core::TraceRecorder;
 use crate::memory::MemStats;
@@ -20,6 +20,7 @@ impl Machine {
             design_counts: vec![0; self.rest.sys.design_counts.len()],
             histograms: vec![BTreeMap::new(); self.rest.sys.histograms.len()],
             log: 0,
+            events: 0,
         });
         let mut log_fence_distances = BTreeMap::new();
         let harts = self.threads.iter().zip(&start.threads).map(|(t, before)| {
@@ -50,6 +51,11 @@ impl Machine {
             time: end.saturating_sub(start.time),
             drain_time: sys.now().saturating_sub(end),
             harts,
+            before: Before {
+                counters: start.counters,
+                pm: start.pm.clone(),
+                events: start.events,
+            },
             counters,
             dram: sys.dram.controller.stats().since(&start.dram),
             pm: sys.pm.controller.stats().since(&start.pm),

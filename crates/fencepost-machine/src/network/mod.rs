@@ -148,6 +148,12 @@ impl Network {
         }
     }
 
+    fn note(&mut self, event: ReplicaEvent) {
+        if self.record {
+            self.report.journal.push(event);
+        }
+    }
+
     // ---- clients
 
     fn compute(&mut self, out: &mut impl Outside, client: u8) {
@@ -211,14 +217,13 @@ impl Network {
         let (id, at_server) = self.acks[usize::from(client)]
             .pop_front()
             .expect("an ACK is on its way");
+        self.note(ReplicaEvent::AckArrived { id });
         let c = &mut self.clients[usize::from(client)];
         let Ok(next) = c.acknowledged(id, at_server, out.now()) else {
             return;
         };
-        if self.record {
-            let durable_events = out.durable_events();
-            self.report.journal.push(ReplicaEvent::Believed { id, durable_events });
-        }
+        let durable_events = out.durable_events();
+        self.note(ReplicaEvent::Believed { id, durable_events });
         match next {
             Some(epoch) => self.send_from(out, client, epoch),
             None => self.finish_transaction(out, client),
@@ -257,7 +262,9 @@ impl Network {
     }
     fn send_ack(&mut self, out: &mut impl Outside, channel: u8, id: EpochId, arrived: Ps) {
         let lost = self.spec.lost_acks > 0 && self.dice.chance(self.spec.lost_acks.into(), 1000);
-        if lost || self.server.channels[usize::from(channel)].broken {
+        let lost = lost || self.server.channels[usize::from(channel)].broken;
+        self.note(ReplicaEvent::AckSent { id, lost });
+        if lost {
             self.report.lost += 1;
             return;
         }

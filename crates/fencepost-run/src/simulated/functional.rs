@@ -2,8 +2,9 @@
 
 use crate::config::Resolved;
 use crate::error::LabError;
-use fencepost_machine::RunReport;
+use fencepost_machine::memory::MemStats;
 use fencepost_machine::seam::Design;
+use fencepost_machine::{Counters, RunReport};
 use fencepost_machine::{MachineSpec, memory::DurableAt};
 use fencepost_reference::{Breach, Counts, Hardware, Run};
 
@@ -25,18 +26,23 @@ pub fn hardware(
     }
 }
 
-/// Judges a recorded run; `whole`: its counters are of all of it.
+/// Judges a recorded run; `whole`: it ran to its end, so that its counters and those of its warm-up are of all of it.
 ///
 /// # Errors
 /// The first breach.
 pub fn judge(report: &RunReport, hardware: Hardware, whole: bool) -> Result<(), Breach> {
     let Some(trace) = &report.trace else { return Ok(()) };
     let threads = report.harts.len() as u32;
-    let c = &report.counters;
+    let before = &report.before;
+    let of = |c: &Counters| [c.stores, c.nt_stores, c.flushes, c.fences];
+    let (threads_before, measured) = (of(&before.counters), of(&report.counters));
+    let all = |f: fn(&MemStats) -> u64| f(&before.pm) + f(&report.pm);
     let counts = whole.then(|| Counts {
-        threads: [c.stores, c.nt_stores, c.flushes, c.fences],
-        written: report.pm.writes,
-        merged: report.pm.coalesced + report.pm.cache_merges,
+        events_before: before.events,
+        threads_before,
+        threads: std::array::from_fn(|i| threads_before[i] + measured[i]),
+        written: all(|pm| pm.writes),
+        merged: all(|pm| pm.coalesced + pm.cache_merges),
     });
     fencepost_reference::judge(&Run {
         initial: &report.initial,
@@ -60,6 +66,6 @@ pub(crate) fn judge_run(resolved: &Resolved, design: &dyn Design, report: &RunRe
     let promise = resolved.design.promise;
     let names = resolved.contract() == "rcbsp" && !is("forward", "false");
     let hardware = hardware(&resolved.machine.spec, design, promise.persists_every_store, names);
-    let whole = resolved.request.warmup == 0 && resolved.request.cycles.is_none();
+    let whole = resolved.request.cycles.is_none();
     judge(report, hardware, whole).map_err(|breach| LabError::Internal(breach.to_string()))
 }

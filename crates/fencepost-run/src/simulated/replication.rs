@@ -14,7 +14,10 @@ pub fn audit(resolved: &Resolved, report: &RunReport) -> Option<ReplicaViolation
     let (network, transactions) = (report.network.as_ref()?, resolved.clients()?);
     let memory = (&report.initial, report.log.records());
     let complete = resolved.design.promise.persists_every_store;
-    replica::audit(&network.journal, &transactions, memory, complete).err()
+    let spec = &resolved.machine.spec.network;
+    let lost = replica::lost_as_declared(&network.journal, spec.lost_acks, spec.broken > 0);
+    let audited = replica::audit(&network.journal, &transactions, memory, complete);
+    lost.err().or(audited.err())
 }
 
 /// A violation of the replica, as checks show it.
