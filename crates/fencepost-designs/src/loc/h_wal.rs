@@ -17,7 +17,7 @@
 //! The commit: when TxCommit completes, the record is durable.
 //!
 //! # Contract
-//! `loc`: the state after the first k transactions in commit order, k at least the number reported durable.
+//! `kiln`: the state after the first k transactions in commit order, k the number of commits completed or one that is completing.
 //!
 //! # Hardware cost
 //! Tags of 9 bits (12 in the last level), a table of 48 bits for each of 128 transactions, 32 MB of log in memory.
@@ -36,6 +36,7 @@ use super::family::{Choice, TRANSACTIONS, build, dialect, storage};
 use super::faults;
 use super::log::{Committed, LogStore};
 use crate::info::DesignInfo;
+use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params};
 
 fencepost_kernel::params! {
@@ -67,6 +68,7 @@ pub const INFO: DesignInfo = DesignInfo {
     summary: "hardware write-ahead log: log, commit record, in place, truncate",
     source: include_str!("h_wal.rs"),
     dialect: |s| dialect::<HWalParams>("h-wal", s),
+    contract: |_| ContractKind::Kiln,
     params: HWalParams::fields,
     variants: &[
         &[("in_place", "lazy")],
