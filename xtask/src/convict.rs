@@ -74,7 +74,7 @@ fn convicts(t: &&Tried) -> bool {
 }
 
 /// A program that the same build puts beside this one.
-fn beside(name: &str) -> PathBuf {
+pub fn beside(name: &str) -> PathBuf {
     let me = std::env::current_exe().unwrap_or_default();
     me.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

@@ -40,7 +40,7 @@ pub fn command(args: &[&str]) -> ExitCode {
 }
 
 /// How many programs are broken; or the first of which two searches say different things.
-fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
+pub fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
     let mut rng = Stream::new(seed, "explorer against itself");
     let mut broken = 0;
     for program in 0..programs {

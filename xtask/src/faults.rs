@@ -57,6 +57,21 @@ pub fn names_file() -> (String, String) {
     )
 }
 
+/// The file from which a build knows the names of all decisions (`decision!("name", condition)`), and its text: one name a line.
+pub fn decisions_file() -> (String, String) {
+    let mut names = std::collections::BTreeSet::new();
+    for (file, text) in of_crates() {
+        if !file.contains("fencepost-kernel/src/fault") {
+            let found = text
+                .match_indices("decision!(")
+                .filter_map(|(at, _)| literal(&text[at..]));
+            names.extend(found.map(|(name, _)| format!("{name}\n")));
+        }
+    }
+    let text = names.into_iter().collect();
+    ("crates/fencepost-kernel/src/fault/decisions.txt".into(), text)
+}
+
 #[test]
 fn names_are_dotted_and_mean_one_rule() {
     let all = all();
@@ -136,7 +151,10 @@ fn commands_of_the_pages_build_the_faults_that_they_plant() {
             .map(|rest| rest.split('`').next().unwrap_or_default())
         {
             let (build, task) = command.split_once(" -- ").unwrap_or_default();
-            if ["battery", "faults --run", "rules"].iter().any(|t| task.starts_with(t)) {
+            if ["battery", "faults --run", "rules", "net"]
+                .iter()
+                .any(|t| task.starts_with(t))
+            {
                 let release = build.contains("--release") || build.contains("--profile quick");
                 assert!(
                     !release || build.contains("--features faults"),

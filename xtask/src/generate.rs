@@ -2,12 +2,14 @@
 
 pub use fencepost_run::reference::explored_pages;
 
-/// Generated files by name: the reference pages, the columns of tables, the names of the planted faults, and the picture of the crates.
+/// Generated files by name: the reference pages, the columns of tables, the names of planted faults and of decisions, and the picture of the
+/// crates.
 pub fn pages() -> Vec<(String, String)> {
     let mut pages = fencepost_run::reference::pages();
     pages.push(crate::faults::names_file());
     pages.push(crate::layout::picture());
     pages.push(crate::schemas::page());
+    pages.push(crate::faults::decisions_file());
     pages
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
-//! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `rules` breaks every rule of a
-//! scoreboard by one; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
+//! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `net` makes checked runs for as long
+//! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
 //! paper's runs alone and lists those that move its headline and are not declared; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
 //! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
@@ -24,6 +24,8 @@ mod inputs;
 #[cfg(test)]
 mod layers;
 mod layout;
+mod mutants;
+mod net;
 #[cfg(test)]
 mod packages;
 mod quotes;
@@ -33,6 +35,7 @@ mod schemas;
 mod size;
 mod source_text;
 mod sources;
+mod user_commands;
 
 use sources::root;
 use std::process::ExitCode;
@@ -80,6 +83,8 @@ fn main() -> ExitCode {
         },
         ["circles"] => circles(),
         ["explorer", ref rest @ ..] => explorer::command(rest),
+        ["mutants", ref rest @ ..] => mutants::command(rest),
+        ["net", ref rest @ ..] => net::command(rest),
         ["battery", ref rest @ ..] => battery::command(rest),
         ["inputs", ref rest @ ..] => inputs::command(rest),
         ["quotes", "--papers", folder] => quotes::command(folder),
@@ -95,7 +100,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | quotes --papers DIR | inputs PAPER | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | circles"
             );
             ExitCode::from(2)
         }

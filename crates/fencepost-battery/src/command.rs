@@ -12,6 +12,8 @@ use fencepost_run::replay::replay;
 use fencepost_run::request::Request;
 use fencepost_run::result::Check;
 use fencepost_run::run::run_resolved;
+use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -50,6 +52,26 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// What a checked run examined.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Examined {
+    /// Crash points that were examined.
+    pub points: u64,
+    /// Those that there are.
+    pub points_total: u64,
+    /// Whether the program's violations are expected there, and the hardware kept its contract.
+    pub expected: bool,
+}
+impl Examined {
+    fn of(c: &Check) -> Examined {
+        Examined {
+            points: c.points,
+            points_total: c.points_total,
+            expected: c.expected_violations && c.conforms == Some(true),
+        }
+    }
+}
+
 /// A command of a user.
 #[derive(Clone)]
 pub enum Command {
@@ -62,7 +84,7 @@ pub enum Command {
     /// `reproduce` of the paper that claims the rule with this check: no rule of the mechanism may miss.
     Rule(&'static str),
     /// A command that starts processes of its own, by its arguments: the program `fencepost` at this path.
-    Process(PathBuf, Vec<&'static str>),
+    Process(PathBuf, Vec<String>),
 }
 impl Command {
     /// Whether the planted lines that it reaches are known: those of other processes are not.
@@ -71,7 +93,15 @@ impl Command {
     }
     /// Runs it in this thread, with the faults of this thread.
     pub fn outcome(&self) -> Outcome {
-        match catch_unwind(AssertUnwindSafe(|| self.run())) {
+        self.examined().0
+    }
+    /// The same, and of a checked run what was examined.
+    pub fn examined(&self) -> (Outcome, Option<Examined>) {
+        let examined = Cell::new(None);
+        (self.caught(&examined), examined.get())
+    }
+    fn caught(&self, examined: &Cell<Option<Examined>>) -> Outcome {
+        match catch_unwind(AssertUnwindSafe(|| self.run(examined))) {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(e @ (LabError::Internal(_) | LabError::Convicted { .. }))) => Outcome::Defect(e.to_string()),
             Ok(Err(e)) => Outcome::Refused(e.to_string()),
@@ -82,11 +112,12 @@ impl Command {
             }
         }
     }
-    fn run(&self) -> Result<Outcome, LabError> {
+    fn run(&self, examined: &Cell<Option<Examined>>) -> Result<Outcome, LabError> {
         match self {
             Command::Run(info, request) => {
-                let check = Resolved::with_design(request, info).and_then(|r| run_resolved(&r));
-                check.map(|r| r.check.map_or(Outcome::Clean, |c| of_check(&c)))
+                let result = Resolved::with_design(request, info).and_then(|r| run_resolved(&r))?;
+                examined.set(result.check.as_ref().map(Examined::of));
+                Ok(result.check.map_or(Outcome::Clean, |c| of_check(&c)))
             }
             Command::Crash(request) => crash(request).map(|c| verdict(c.violated())),
             Command::Replay(request) => crash(request).and_then(|c| {
@@ -113,7 +144,7 @@ impl Command {
     }
 }
 /// The exit code of a command with these faults.
-fn in_process(program: &Path, args: &[&str], faults: &str) -> Result<Option<i32>, LabError> {
+fn in_process(program: &Path, args: &[impl AsRef<OsStr>], faults: &str) -> Result<Option<i32>, LabError> {
     let mut child = std::process::Command::new(program);
     child.args(args).env(fault::VARIABLE, faults);
     child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

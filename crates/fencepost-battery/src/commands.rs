@@ -175,14 +175,62 @@ fn clients(d: usize, round: usize) -> Option<Command> {
     Some(Command::Run(info, request))
 }
 
-/// Processes that serve clients over TCP and are killed; `program` is the command, if it is built, and with faults.
+/// Commands that start processes: logs of programs in any language and the shell's recovery of them, a litmus test, and servers of clients
+/// over TCP that are killed. `program` is the command, if it is built, and with faults.
 fn processes(program: &Path) -> Vec<Command> {
-    let kinds = ["hashmap", "ctree", "ycsb"];
-    let args = |kind| vec!["native", "net", kind, "--kill", "2", "--seed", "5"];
-    match takes_faults(program) {
-        true => kinds.map(|k| Command::Process(program.to_owned(), args(k))).to_vec(),
-        false => Vec::new(),
+    if !takes_faults(program) {
+        return Vec::new();
     }
+    let logs = concat!(env!("CARGO_MANIFEST_DIR"), "/logs");
+    let log = |name: &str| format!("{logs}/{name}.log");
+    let crash = |name: &str, reads: &[&str]| {
+        let script = if name == "pattern" { "pattern" } else { "audit" };
+        let recover = format!("sh {logs}/{script}.sh");
+        let args = [
+            "crash",
+            "--log",
+            &log(name),
+            "--contract",
+            "px86",
+            "--recover",
+            &recover,
+        ];
+        [&args, reads].concat().into_iter().map(str::to_owned).collect()
+    };
+    let judge = |name: &str, how: &[&str]| {
+        let args = ["judge", &log(name), "--contract"];
+        [&args, how].concat().into_iter().map(str::to_owned).collect()
+    };
+    let net = |kind: &str| {
+        ["native", "net", kind, "--kill", "2", "--seed", "5"]
+            .map(str::to_owned)
+            .to_vec()
+    };
+    let read = ["--reads", "report"];
+    let test = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../litmus/persistency-arm/handed_on.litmus"
+    );
+    let slow = "design.path_slot=5us";
+    let handed_on = ["litmus", test, "--design", "delegated", "--set", slow, "--seeds", "40"];
+    let all: Vec<Vec<String>> = vec![
+        crash("good", &[]),
+        crash("bad", &[]),
+        crash("unflushed", &[]),
+        crash("good", &read),
+        crash("bad", &read),
+        crash("unflushed", &read),
+        crash("pattern", &read),
+        judge("early", &["px86", "--complete"]),
+        judge("early", &["strict-tso"]),
+        judge("late", &["px86"]),
+        net("hashmap"),
+        net("ctree"),
+        net("ycsb"),
+        handed_on.map(str::to_owned).to_vec(),
+    ];
+    let process = |args| Command::Process(program.to_owned(), args);
+    all.into_iter().map(process).collect()
 }
 
 /// Every command; families take turns, so that each comes early. `program` is where the command that starts processes of its own is
@@ -259,7 +307,7 @@ fn long_explorations() -> Vec<Command> {
 }
 
 /// The same list in another order, so that neighbours have little in common: each follows the one at a good third of the list before it.
-fn scattered<T>(list: Vec<T>) -> Vec<T> {
+pub(super) fn scattered<T>(list: Vec<T>) -> Vec<T> {
     let n = list.len();
     let coprime = |step: &usize| (2..=*step).all(|f| !(n.is_multiple_of(f) && step.is_multiple_of(f)));
     let step = (n * 3 / 8 + 1..).find(coprime).unwrap_or(1);

@@ -4,7 +4,8 @@
 //! ([`random`]); its faults are convicted and so is a memory on which it cannot keep its promise ([`faults`]); every program of
 //! the registry recovers on every machine and medium ([`product`]); and what it declares is complete ([`declared`]). Nothing
 //! here names a design. The test suite runs a [sample](Extent::sample) in which every design meets every program, every
-//! machine and every medium; `cargo run -p xtask -- battery --full` runs the whole product.
+//! machine and every medium; `cargo run -p xtask -- battery --full` runs the whole product. [`net`] goes on from there for as long as it is
+//! given: programs in the sizes of users, and random programs that are steered to what no run has decided yet.
 
 pub mod command;
 pub mod commands;
@@ -12,6 +13,7 @@ pub mod declared;
 pub mod faults;
 mod found;
 mod issued;
+pub mod net;
 pub mod planted;
 pub mod product;
 pub mod random;

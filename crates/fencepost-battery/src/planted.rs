@@ -39,8 +39,10 @@ pub const PARTS: [(&str, &[&str]); 4] = [
     ("hierarchy", &["hierarchy"]),
     ("controller and core", &["memory", "core"]),
     (
-        "explorer, runtimes, recovery",
-        &["explorer", "contract", "conform", "tx", "recover", "oracle"],
+        "explorer, runtimes, recovery, logs",
+        &[
+            "explorer", "contract", "conform", "tx", "recover", "oracle", "external", "judge",
+        ],
     ),
     ("designs", &[]),
 ];

@@ -24,11 +24,18 @@
 //! command refuses names that do not exist ([`check`]) and any in a build without faults, and says which never acted ([`idle`]). A
 //! thread pool hands the faults of the caller on: take [`current`] before the threads start, and [`Faults::enter`] it in each.
 //!
+//! **Decisions.** Where the code decides something that only some rare state brings about, `decision!("place.what", condition)` is
+//! that condition under a name. [`counted`] says how often each was taken and how often not, and how often each planted line was
+//! reached: a net that never takes a decision proves nothing about what follows it. Like planted lines decisions cost nothing in
+//! releases.
+//!
 //! What a user may choose stays a parameter: a design whose semantic claims are checked in releases by breaking a rule keeps
 //! its `fault` parameter, and declares both in its list of faults.
 
+mod counted;
 mod requested;
 
+pub use counted::{Sides, decisions};
 pub use requested::{ENABLED, Refused, VARIABLE, names};
 use requested::{Requested, from_environment};
 use std::cell::RefCell;
@@ -92,6 +99,7 @@ pub fn on(name: &'static str, breaks: &'static str) -> bool {
 #[cold]
 fn look(name: &'static str, breaks: &'static str) -> bool {
     ASKED.with_borrow_mut(|asked| asked.as_mut().map(|a| a.insert(name, breaks)));
+    counted::count(name, true);
     let everywhere = PROCESS.iter().find(|r| r.name == name);
     everywhere.inspect(|r| r.acts());
     THREAD.with_borrow_mut(|faults| {
@@ -181,11 +189,41 @@ pub fn rules_asked<R>(f: impl FnOnce() -> R) -> (R, BTreeMap<&'static str, &'sta
     (result, names.unwrap_or_default())
 }
 
+/// Counts a decision; use [`decision!`](crate::decision!).
+#[inline]
+pub fn decided(name: &'static str, taken: bool) -> bool {
+    if ACTIVE.load(Ordering::Relaxed) != 0 {
+        counted::count(name, taken);
+    }
+    taken
+}
+
+/// Runs `f`, and says what this thread decided meanwhile.
+pub fn counted<R>(f: impl FnOnce() -> R) -> (R, BTreeMap<&'static str, Sides>) {
+    // Without a name, but it makes every planted line and every decision look.
+    let guard = Faults::default().enter();
+    let before = counted::exchange(Some(BTreeMap::new()));
+    let result = f();
+    drop(guard);
+    let counts = counted::exchange(before);
+    (result, counts.unwrap_or_default())
+}
+
 /// Whether the fault with this name is on: `planted!("place.what-goes-wrong", "the rule that it breaks")`. See [`mod@crate::fault`].
 #[macro_export]
 macro_rules! planted {
     ($name:literal, $breaks:literal $(,)?) => {
         $crate::fault::ENABLED && $crate::fault::on($name, $breaks)
+    };
+}
+
+/// The condition, which a run may count: `decision!("place.what", condition)`. See [`mod@crate::fault`].
+#[macro_export]
+macro_rules! decision {
+    ($name:literal, $condition:expr $(,)?) => {
+        match $condition {
+            taken => ($crate::fault::ENABLED && $crate::fault::decided($name, taken)) || taken,
+        }
     };
 }
 
@@ -218,6 +256,17 @@ mod tests {
         let ((), names) = asked(|| assert!(!broken()));
         assert_eq!(Vec::from_iter(names), ["kernel.example"]);
         assert!(asked(|| ()).1.is_empty());
+    }
+
+    #[test]
+    fn both_sides_of_a_decision_are_counted_while_somebody_counts() {
+        let positive = |n: i32| crate::decision!("kernel.example-decision", n > 0);
+        assert!(positive(1) && !positive(0));
+        let (taken, counts) = counted(|| [1, 2, -1].map(positive));
+        assert_eq!(taken, [true, true, false]);
+        assert_eq!(counts["kernel.example-decision"], [1, 2]);
+        assert_eq!(counted(broken).1["kernel.example"], [0, 1]);
+        assert!(counted(|| ()).1.is_empty());
     }
 
     #[test]

@@ -236,3 +236,55 @@ fn a_recorded_log_is_judged_and_a_malformed_one_refused_with_its_line() {
         let _ = std::fs::remove_file(f);
     }
 }
+
+/// Faults of the search through a recorded log and of the reading of logs change what these commands say.
+#[test]
+fn faults_of_searches_and_logs_are_convicted() {
+    if !fencepost_run::fault::ENABLED {
+        return;
+    }
+    let logs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fencepost-battery/logs");
+    let log = |name: &str| logs.join(name).display().to_string();
+    let crash = |name: &str| {
+        let script = if name == "pattern.log" {
+            "pattern.sh"
+        } else {
+            "audit.sh"
+        };
+        let recover = format!("sh {}", log(script));
+        [
+            "crash",
+            "--log",
+            &log(name),
+            "--contract",
+            "px86",
+            "--recover",
+            &recover,
+        ]
+        .map(str::to_owned)
+    };
+    let judge = |name: &str| ["judge", &log(name), "--contract", "px86", "--complete", "-q"].map(str::to_owned);
+    let reads = ["--reads", "report"].map(str::to_owned);
+    let code = |args: &[String], fault: &str| {
+        let mut c = std::process::Command::new(env!("CARGO_BIN_EXE_fencepost"));
+        c.args(args).env("FENCEPOST_FAULT", fault);
+        c.output().expect("the command starts").status.code()
+    };
+    for (fault, args, sound, broken) in [
+        ("external.failure-ignored", crash("bad.log").to_vec(), 1, 0),
+        ("external.word-left-out", crash("good.log").to_vec(), 0, 1),
+        ("external.acked-too-few", crash("unflushed.log").to_vec(), 1, 0),
+        (
+            "external.read-forgotten",
+            [&crash("pattern.log")[..], &reads].concat(),
+            1,
+            0,
+        ),
+        ("judge.ack-not-read", crash("unflushed.log").to_vec(), 1, 0),
+        ("judge.flush-of-next-line", crash("good.log").to_vec(), 0, 1),
+        ("judge.durable-left-out", judge("early.log").to_vec(), 0, 1),
+    ] {
+        assert_eq!(code(&args, ""), Some(sound), "{args:?}");
+        assert_eq!(code(&args, fault), Some(broken), "{fault}: {args:?}");
+    }
+}

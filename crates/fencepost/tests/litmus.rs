@@ -179,3 +179,22 @@ fn tests_run_on_machines_and_on_this_cpu() {
         .sum();
     assert_eq!(rounds, 2000);
 }
+
+/// Four threads hand on what the first fences, while its buffer drains slowly: no random program brings that about.
+#[test]
+fn what_is_handed_on_once_is_convicted_by_a_litmus_test() {
+    let test = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../litmus/persistency-arm/handed_on.litmus"
+    );
+    let run = |fault: &str| {
+        let mut c = std::process::Command::new(env!("CARGO_BIN_EXE_fencepost"));
+        c.args(["litmus", test, "--design", "delegated", "--seeds", "40"]);
+        c.args(["--set", "design.path_slot=5us"]).env("FENCEPOST_FAULT", fault);
+        c.output().expect("the command starts").status.code()
+    };
+    assert_eq!(run(""), Some(0));
+    if fencepost_run::fault::ENABLED {
+        assert_eq!(run("delegated.handed-on-once"), Some(1));
+    }
+}

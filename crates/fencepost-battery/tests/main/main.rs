@@ -1,6 +1,7 @@
-//! The battery of every design, the toy design of `docs/extending.md`, and planted faults.
+//! The battery of every design, a piece of the net, the toy design of `docs/extending.md`, and planted faults.
 
 mod battery;
 mod extending;
+mod net;
 mod own_instructions;
 mod planted;

@@ -115,6 +115,9 @@ fn what_once_escaped_is_convicted() {
         ("core.store-passes-fence", ("delegated", "pwq"), buffered),
         ("memory.free-read-entry-not-told", ("delegated", "pwq"), reads),
         ("hierarchy.read-misses-log", ("loc-wal", "pwq"), logged),
+        ("hierarchy.store-hits-shared", ("delegated", "pcm"), caches),
+        ("broi.barrier-left-out", ("broi", "pcm"), caches),
+        ("broi.barriers-stay", ("broi", "pcm"), caches),
     ] {
         let convicts = |seed| {
             let command = run("random", place, None, seed, sets);

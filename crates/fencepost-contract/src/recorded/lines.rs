@@ -3,7 +3,7 @@
 use super::LogError;
 use super::fields::{CAUSES, Fields, lookup, nearest};
 use super::parse::Parser;
-use fencepost_kernel::{Addr, LineAddr, PersistRecord, Ps, StoreId, TraceKind, WriteCause};
+use fencepost_kernel::{Addr, LineAddr, PersistRecord, Ps, StoreId, TraceKind, WriteCause, planted};
 
 /// What one word of a line is said to hold.
 pub(super) enum Content {
@@ -40,6 +40,9 @@ impl Parser {
                 }
                 (_, content) => self.resolve(f, line, i, content)?,
             };
+        }
+        if planted!("judge.durable-left-out", "every durable line of a log is judged") {
+            return Ok(());
         }
         self.media.set_line(line, &data);
         self.log.named.push(named);

@@ -4,7 +4,8 @@ use super::fields::{FLUSHES, Fields, Persistent, lookup, nearest};
 use super::header::header_of;
 use super::{LogError, Origin, RecordedLog, Work};
 use fencepost_kernel::{
-    Addr, Fence, HartId, Image, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width,
+    Addr, Fence, HartId, Image, LineAddr, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width,
+    planted,
 };
 use rustc_hash::FxHashMap;
 use std::panic::Location;
@@ -183,7 +184,13 @@ impl Parser {
             }
             "begin" => TraceKind::OpBegin(f.small("an operation")?),
             "end" => TraceKind::OpEnd(f.small("an operation")?),
-            "ack" => TraceKind::Ack(f.small("an operation")?),
+            "ack" => match (
+                f.small("an operation")?,
+                planted!("judge.ack-not-read", "an acknowledgement of a log is one"),
+            ) {
+                (op, false) => TraceKind::Ack(op),
+                (op, true) => TraceKind::OpEnd(op),
+            },
             "tx-begin" | "tx-commit" | "tx-abort" => self.transaction(thread, word, f)?,
             "tx-flush" => TraceKind::TxFlush,
             "sync" => {
@@ -196,8 +203,9 @@ impl Parser {
                 if let Ok(fence) = word.parse::<Fence>() {
                     TraceKind::Fence(fence)
                 } else if let Some(kind) = lookup(&FLUSHES, word) {
+                    let next = planted!("judge.flush-of-next-line", "a flush names the line of its address");
                     TraceKind::Flush {
-                        line: f.address(&self.ranges)?.line(),
+                        line: LineAddr(f.address(&self.ranges)?.line().0 + u64::from(next)),
                         kind,
                     }
                 } else {

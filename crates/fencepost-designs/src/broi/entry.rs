@@ -2,7 +2,7 @@
 
 use super::banks::BankSet;
 use super::params::BroiFault;
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Ps, decision, planted};
 use fencepost_machine::seam::{Epoch, WriteId};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -112,7 +112,13 @@ impl BroiEntry {
         let behind_barrier = set > self.newest;
         self.newest = self.newest.max(set);
         let alone = self.units.is_empty();
-        if behind_barrier && !alone {
+        let waits = behind_barrier
+            && !alone
+            && !planted!(
+                "broi.barrier-left-out",
+                "a request of a later set than all before it lies behind a barrier"
+            );
+        if decision!("broi.behind-barrier", waits) {
             self.barriers.push_back(self.units.len() as u8);
         }
         self.units.push(Unit {
@@ -140,12 +146,13 @@ impl BroiEntry {
             return Change::Same;
         };
         self.units.remove(at);
-        for barrier in self.barriers.iter_mut().filter(|b| usize::from(**b) > at) {
+        let stay = planted!("broi.barriers-stay", "barriers move up with the units behind them");
+        for barrier in self.barriers.iter_mut().filter(|b| usize::from(**b) > at && !stay) {
             *barrier -= 1;
         }
         let early = self.fault == BroiFault::SetReadyTooEarly;
         let passed = self.barriers.front().is_some_and(|b| *b == 0 || early);
-        if passed {
+        if decision!("broi.barrier-passed", passed) {
             self.barriers.pop_front();
         }
         self.look(now);

@@ -4,6 +4,7 @@ use super::entry::Change;
 use super::params::{BarrierScope, BroiParams};
 use super::priority::Priorities;
 use super::queues::{BroiQueues, Tally};
+use fencepost_kernel::decision;
 use fencepost_kernel::{Ps, planted};
 use fencepost_machine::memory::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Waiting};
 use fencepost_machine::seam::{Write, WriteId};
@@ -113,7 +114,7 @@ impl Scheduler for BroiScheduler {
                 continue;
             }
             let candidate = (request.handle, request.row, request.order);
-            if request.begun {
+            if decision!("broi.request-begun", request.begun) {
                 begun = Some(candidate);
             }
             let Some(class) = class(entry) else { continue };
@@ -123,7 +124,7 @@ impl Scheduler for BroiScheduler {
                 best = Some((class, priority));
                 candidates.clear();
             }
-            if best == Some((class, priority)) {
+            if decision!("broi.equal-priority", best == Some((class, priority))) {
                 candidates.push(candidate);
             }
         }

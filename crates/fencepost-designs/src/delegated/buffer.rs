@@ -4,6 +4,7 @@ use super::deps::{Deps, Seq};
 use super::filter::{AccessSets, Probe};
 use super::port::PortId;
 use super::summary::low;
+use fencepost_kernel::decision;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
@@ -147,7 +148,7 @@ impl PersistBuffer {
     }
     /// The newest entry, if it is a persist of `line` with its Youngest bit set and was not sent: the only one a store may join.
     pub fn joinable(&mut self, line: LineAddr) -> Option<(&mut LineData, &mut Option<HartId>)> {
-        if self.sent == self.entries.len() {
+        if decision!("delegated.newest-entry-sent", self.sent == self.entries.len()) {
             return None;
         }
         match &mut self.entries.back_mut()?.kind {

@@ -2,6 +2,7 @@
 
 use super::filter::{AccessSets, Probe};
 use super::port::PortId;
+use fencepost_kernel::decision;
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
 
@@ -52,7 +53,7 @@ impl Merge {
         let list = &mut self.lingering[owner.index()];
         list.retain(|(e, _)| *e > active);
         list.push_back((pointer, sets.clone()));
-        while list.len() > self.slots {
+        while decision!("delegated.lingering-sets-full", list.len() > self.slots) {
             // Full: the two oldest become one, with the later epoch.
             if let (Some((_, oldest)), Some((_, next))) = (list.pop_front(), list.front_mut()) {
                 next.absorb(&oldest);
@@ -71,7 +72,7 @@ impl Merge {
     /// still kept.
     pub fn record(&mut self, owner: PortId, line: Probe, is_store: bool, active: Epoch) -> Option<&AccessSets> {
         let (epoch, sets) = self.lingering[owner.index()].back_mut()?;
-        if *epoch <= active {
+        if decision!("delegated.newest-fence-active", *epoch <= active) {
             return None;
         }
         sets.record(line, is_store);

@@ -7,6 +7,7 @@ use super::merge::Merge;
 use super::params::Fault;
 use super::port::PortId;
 use super::tracker::Tracker;
+use fencepost_kernel::decision;
 use fencepost_kernel::{LineAddr, planted};
 use fencepost_machine::seam::Epoch;
 
@@ -40,7 +41,10 @@ impl Tracker {
     pub fn request(&mut self, by: PortId, line: LineAddr, invalidates: bool, active: Epoch) -> bool {
         let supplied = self.collect(by, line, invalidates, active);
         self.unwatch(by, line);
-        if !invalidates && self.known_elsewhere(by, line, active) {
+        if decision!(
+            "delegated.read-known-elsewhere",
+            !invalidates && self.known_elsewhere(by, line, active)
+        ) {
             self.watch(by, line);
         }
         supplied
@@ -50,7 +54,10 @@ impl Tracker {
         let mut found = std::mem::take(&mut self.scratch);
         for o in self.others(by, probe) {
             supplied |= self.ask_buffer(o, by, probe, invalidates, &mut found);
-            if self.forward && self.passes_on(o, active) {
+            if decision!(
+                "delegated.asked-for-inherited",
+                self.forward && self.passes_on(o, active)
+            ) {
                 self.ask_inherited(o, by, probe, invalidates, &mut found);
             }
             let conflict = |m: &Merge| m.conflict(o, probe, invalidates, active.max(self.known_epoch(by, line)));
@@ -63,7 +70,7 @@ impl Tracker {
             self.received += 1;
             self.ports[by.index()].names |= 1 << owner.0;
             self.ports[by.index()].accum.add(owner, seq);
-            if is_fence && self.forward {
+            if decision!("delegated.fence-named", is_fence && self.forward) {
                 self.start_inheriting(by, active);
                 self.ports[by.index()].inherited.deps.add(owner, seq);
             }
@@ -123,7 +130,10 @@ impl Tracker {
         found: &mut Vec<(PortId, Seq, bool)>,
     ) {
         let inherited = &self.ports[at.index()].inherited;
-        if !inherited.sets.conflicts(probe, invalidates) {
+        if decision!(
+            "delegated.inherited-without-conflict",
+            !inherited.sets.conflicts(probe, invalidates)
+        ) {
             return;
         }
         let once = planted!(
@@ -150,7 +160,7 @@ impl Tracker {
     fn start_inheriting(&mut self, by: PortId, active: Epoch) {
         let live = self.passes_on(by, active);
         let inherited = &mut self.ports[by.index()].inherited;
-        if !live {
+        if decision!("delegated.inherits-anew", !live) {
             inherited.deps.reset();
             inherited.sets.clear();
         }

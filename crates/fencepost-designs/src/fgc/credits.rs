@@ -9,6 +9,7 @@
 
 use super::params::CommitFault;
 use fencepost_kernel::Ps;
+use fencepost_kernel::decision;
 use fencepost_machine::memory::FlowControl;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -137,7 +138,7 @@ impl FlowControl for Shared {
     }
     fn sent(&mut self, queue: u8) {
         let mut c = self.0.borrow_mut();
-        if c.queue(queue).copy == 0 {
+        if decision!("commit.no-credit", c.queue(queue).copy == 0) {
             let why = format!("a write of queue {queue} was issued at credit 0");
             c.broken.get_or_insert(why);
         }
@@ -181,7 +182,7 @@ impl FlowControl for Shared {
         while let Some((_, queue, n)) = c.returning.front().copied().filter(|r| r.0 <= now) {
             c.returning.pop_front();
             let copy = c.queue(queue).copy + n;
-            if copy > c.full {
+            if decision!("commit.credit-beyond-full", copy > c.full) {
                 let why = format!("queue {queue} has more credits than the maximum of {}", c.full);
                 c.broken.get_or_insert(why);
             }

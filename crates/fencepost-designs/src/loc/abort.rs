@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::stats;
 use super::store::Store;
 use super::txs::Key;
+use fencepost_kernel::decision;
 use fencepost_kernel::{HartId, LineAddr, TxId};
 use fencepost_machine::seam::{Cx, Gate};
 
@@ -24,7 +25,7 @@ impl<S: Store> Engine<S> {
         let one_in = self.tables.cfg.tx.abort_every;
         let tx = self.tables.txs.tx(key);
         let hart = tx.hart;
-        if tx.doomed {
+        if decision!("loc.abort-of-doomed", tx.doomed) {
             return true;
         }
         let first = !std::mem::replace(&mut tx.judged, true);
@@ -46,12 +47,12 @@ impl<S: Store> Engine<S> {
         for line in lines {
             let newest = self.tables.newest(line);
             newest.owners.retain(|k| *k != key);
-            if newest.owners.is_empty() {
+            if decision!("loc.abort-frees-version", newest.owners.is_empty()) {
                 self.unwrite(cx, line);
             } else {
                 let taken = newest.captured.is_some();
                 self.settle(cx, line);
-                if taken {
+                if decision!("loc.aborted-line-taken", taken) {
                     self.recapture(cx, line);
                 }
             }

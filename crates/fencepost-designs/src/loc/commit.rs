@@ -6,6 +6,7 @@ use super::stats;
 use super::store::Store;
 use super::tables::Phase;
 use super::txs::Key;
+use fencepost_kernel::decision;
 use fencepost_kernel::{HartId, LineAddr, TxId, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level};
 
@@ -18,7 +19,7 @@ impl<S: Store> Engine<S> {
         let Some(key) = self.tables.running(hart, id) else {
             return Gate::Go;
         };
-        if self.tables.txs.tx(key).lines.is_empty() {
+        if decision!("loc.empty-transaction", self.tables.txs.tx(key).lines.is_empty()) {
             // It stands behind everything that it may have read: a TxFlush after it makes that durable too.
             self.last_commit[hart.index()] = self.tables.txs.next_order() - 1;
             cx.retire(hart, id);

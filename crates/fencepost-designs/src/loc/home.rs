@@ -10,6 +10,7 @@ use super::lines::{Moving, Version};
 use super::stats;
 use super::store::Store;
 use super::tables::Phase;
+use fencepost_kernel::decision;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{CleanKind, Cx, Write};
 use std::collections::BTreeSet;
@@ -172,7 +173,7 @@ impl<S: Store> Engine<S> {
             }
             self.checkpoint.queue.pop_front();
             self.tables.set_moving(line, Moving::No);
-            if still {
+            if decision!("loc.checkpoint-still-newest", still) {
                 cx.count(stats::HOME, 1);
                 self.tables.lines.entry(line).or_default().homing.push_back(Some(order));
             } else {

@@ -33,6 +33,7 @@ use super::pointer_cost;
 use crate::info::{CostItem, DesignInfo, Honours, MachineShape, ParamValues, Promise};
 use crate::x86::{Paths, Policy, THEMIS, TwoPaths, dialect, stat};
 use fencepost_contract::ContractKind;
+use fencepost_kernel::decision;
 use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{CoreId, HartId, LineAddr};
 use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
@@ -112,7 +113,7 @@ impl AtLlc {
         let forgets = |core| fault == ThemisFault::OverflowForgetsWbb && paths.wcb(core).wrapping();
         tags.retain(|t| !t.1.satisfied(paths, t.0) && !forgets(t.0));
         let none = tags.is_empty();
-        if none {
+        if decision!("themis.tag-list-empty", none) {
             self.tags.remove(&line);
         }
         none

@@ -6,6 +6,7 @@ use super::stat;
 use super::wcb::{Acked, Placed, Wcb};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
+use fencepost_kernel::decision;
 use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, Write, WriteId};
 use std::collections::VecDeque;
@@ -165,7 +166,10 @@ impl Paths {
             cx.kick(Some(hart));
         } else {
             h.flushes -= 1;
-            if h.flushes == 0 && h.fence == Some(Awaited::Flushes) {
+            if decision!(
+                "x86.last-flush-of-fence",
+                h.flushes == 0 && h.fence == Some(Awaited::Flushes)
+            ) {
                 cx.kick(Some(hart));
             }
         }

@@ -1,5 +1,6 @@
 //! The write-combining buffer of one core.
 
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{Cause, WriteId};
@@ -148,7 +149,10 @@ impl Wcb {
             e.hart = hart;
             return Ok(Placed::Coalesced);
         }
-        if self.tail - self.head_ack == self.ring.len() as Pointer {
+        if decision!(
+            "x86.buffer-full",
+            self.tail - self.head_ack == self.ring.len() as Pointer
+        ) {
             return Err(Cause::WcbFull);
         }
         let slot = self.slot(self.tail);
@@ -182,13 +186,13 @@ impl Wcb {
         let at = (self.head_ack..self.head).find(|at| here(&self.ring[self.slot(*at)]))?;
         let slot = self.slot(at);
         self.ring[slot].acked = true;
-        if at != self.head_ack {
+        if decision!("x86.acknowledged-out-of-order", at != self.head_ack) {
             return Some(Acked::OutOfOrder);
         }
         while self.head_ack < self.head && self.ring[self.slot(self.head_ack)].acked {
             self.head_ack += 1;
         }
-        if !(self.wrapping() && self.is_empty()) {
+        if decision!("x86.pointers-kept", !(self.wrapping() && self.is_empty())) {
             return Some(Acked::Advanced);
         }
         self.base += u64::from(self.tail);

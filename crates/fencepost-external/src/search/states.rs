@@ -13,6 +13,7 @@ use crate::target::Aimed;
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::Budget;
 use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
+use fencepost_kernel::planted;
 use fencepost_run::judge::nothing_to_judge;
 use fencepost_run::replay_key::contract_text;
 use fencepost_run::verdict::Verdict;
@@ -176,7 +177,11 @@ impl Search<'_> {
                     answer.reads = all.map(|pieces| self.images.stored_to(pieces));
                     self.note(&job, &answer)?;
                     self.kept.add(&job, &answer);
-                    if let Some(why) = answer.failed {
+                    let believed = planted!(
+                        "external.failure-ignored",
+                        "an image that recovery does not survive is a violation"
+                    );
+                    if let Some(why) = answer.failed.filter(|_| !believed) {
                         failed = failed.or(Some((job, why)));
                     }
                 }

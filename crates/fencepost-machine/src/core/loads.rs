@@ -6,6 +6,7 @@ use super::state::{Refused, Stopped};
 use crate::frontend::{Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate};
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 use fencepost_kernel::{LineAddr, Ps, TraceKind, Width};
 
@@ -118,7 +119,10 @@ impl HardwareThread {
     /// A load takes its value from a queued store: where both access a whole word, that is the value it was given at issue.
     fn check_forwarded(&mut self, out: &mut impl Outside, op: &Op, store: &Op) {
         let whole = op.width == Width::B8 && store.width == Width::B8 && store.kind != OpKind::Unlock;
-        if whole && store.value != op.value && !self.rolled_back() {
+        if decision!(
+            "core.forward-differs",
+            whole && store.value != op.value && !self.rolled_back()
+        ) {
             self.counters.races += 1;
             if let Some(r) = out.recorder() {
                 r.raced(self.id, op);

@@ -9,6 +9,7 @@ use crate::frontend::OpKind;
 use crate::hierarchy::{Lookup, Waiter, WayRef};
 use crate::seam::{Access, Cause, Gate, Instr};
 use fencepost_kernel::TraceKind;
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 
 /// What became of a try.
@@ -192,7 +193,7 @@ impl HardwareThread {
 
     fn try_nt_store(&mut self, out: &mut impl Outside, i: usize, s: &QueuedStore) -> Tried {
         let line = s.line();
-        if out.held(line) {
+        if decision!("core.store-to-held-line", out.held(line)) {
             out.drop_copies(line, Waiter::Store(self.id, s.id));
             self.stores.set_state(i, StoreState::Fetching);
             return Tried::Waits;
@@ -222,7 +223,7 @@ impl HardwareThread {
             return;
         }
         let mut journal = self.journal.borrow_mut();
-        if journal.in_transaction(self.id) {
+        if decision!("core.store-in-transaction", journal.in_transaction(self.id)) {
             let (old, by) = (out.word(word), out.writer(word));
             journal.perform(self.id, word, old, by);
         }

@@ -6,6 +6,7 @@ use super::private::Waiter;
 use super::state::{Arrived, Hierarchy};
 use super::tags::{Spot, State, Tags, WayRef};
 use crate::seam::{Cause, Level};
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, LineAddr};
 use std::collections::VecDeque;
@@ -78,7 +79,7 @@ impl Hierarchy {
     /// The waiters of a miss have acted: the next request for the line goes on.
     pub fn served(&mut self, out: &mut impl Outside, arrived: Arrived) {
         self.acting.clear();
-        if !arrived.freed {
+        if decision!("hierarchy.fill-waits", !arrived.freed) {
             self.line_free(out, arrived.at);
         }
     }

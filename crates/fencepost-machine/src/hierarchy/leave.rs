@@ -8,13 +8,14 @@ use super::state::{Hierarchy, Side};
 use super::tags::{Evicted, Spot, State};
 use super::versions::level_key;
 use crate::seam::{Exit, Gate, Level, Way, Why, Write};
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, LineAddr, LineData, WriteCause};
 
 impl Hierarchy {
     /// A victim of an L1. The caller has checked that the write-back buffer has a free entry.
     pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
-        if gone.frozen {
+        if decision!("hierarchy.frozen-victim", gone.frozen) {
             self.version_overflow(out, Level::L1(core), gone);
         } else if gone.dirty
             && !planted!(

@@ -6,7 +6,7 @@ use super::private::{Miss, Waiter};
 use super::state::{Hierarchy, Lookup, Step};
 use super::tags::{State, Tags};
 use crate::seam::Cause;
-use fencepost_kernel::{CoreId, LineAddr, Ps};
+use fencepost_kernel::{CoreId, LineAddr, Ps, decision, planted};
 
 impl Hierarchy {
     /// The L1 of a core.
@@ -35,7 +35,12 @@ impl Hierarchy {
         // Most of these are misses, and of most the bus knows; a miss needs its entry anyway.
         if self.bus.lines.may_hold(at, core)
             && let Some(way) = l1.find(line)
-            && (!exclusive || l1.state(way).writable())
+            && (!exclusive
+                || l1.state(way).writable()
+                || planted!(
+                    "hierarchy.store-hits-shared",
+                    "a store hits only a line that its core may write"
+                ))
         {
             l1.touch(way);
             self.counters.l1_hits += 1;
@@ -66,7 +71,7 @@ impl Hierarchy {
         let c = &mut self.cores[core.index()];
         if let Some(m) = c.misses.of(line) {
             // A store that joins a read finds a shared line at the fill and asks again.
-            if exclusive && !m.granted {
+            if decision!("hierarchy.store-joins-read-miss", exclusive && !m.granted) {
                 m.exclusive = true;
             }
             m.waiters.push(waiter);

@@ -7,6 +7,7 @@ use super::private::Departure;
 use super::state::Hierarchy;
 use super::tags::State;
 use crate::seam::{Cause, Exit, Gate, Level, Snoop, Way, Why};
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, LineAddr};
 
@@ -124,7 +125,7 @@ impl Hierarchy {
         {
             return;
         }
-        if state.writable() {
+        if decision!("hierarchy.owner-answers", state.writable()) {
             taken.supplied = true;
             if self.keeps_bytes() {
                 taken.words = self.private_words(p, line).map(Box::new);

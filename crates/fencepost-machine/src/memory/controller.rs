@@ -15,6 +15,7 @@ use super::timing::{Delays, Direction};
 use super::watermarks::Watermarks;
 use super::writes::{Slot, WriteRefusal, Writes};
 use super::{CommandRecord, ReadId};
+use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 use fencepost_kernel::{Image, LineAddr, LineData, Ps};
 
@@ -169,7 +170,7 @@ impl Controller {
             self.queue_due_by(at);
             return Ok(());
         }
-        if self.reads_in_use >= self.spec.read_queue {
+        if decision!("memory.read-queue-full", self.reads_in_use >= self.spec.read_queue) {
             self.read_refused = true;
             self.stats.refused += 1;
             return Err(ReadQueueFull);
@@ -220,7 +221,7 @@ impl Controller {
     }
     fn refuse(&mut self, queue: u8, refusal: WriteRefusal) -> WriteRefusal {
         self.write_refused[usize::from(queue)] = true;
-        if refusal == WriteRefusal::SameLine {
+        if decision!("memory.refused-for-line", refusal == WriteRefusal::SameLine) {
             self.line_refused[usize::from(queue)] = true;
             self.any_line_refused = true;
         }

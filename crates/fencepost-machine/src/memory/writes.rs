@@ -10,8 +10,7 @@ use super::epochs::Queue;
 use super::newest::Newest;
 pub use super::newest::Slot;
 use super::request::{Epoch, QueuePlan, Write, WriteId};
-use fencepost_kernel::planted;
-use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
+use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause, decision, planted};
 
 /// Why a write was not taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -164,7 +163,7 @@ impl Writes {
                 true => e.write.epoch > Some(epoch),
                 false => e.state != State::Issued,
             };
-            if e.in_epoch && waits {
+            if decision!("memory.same-line-waits", e.in_epoch && waits) {
                 return true;
             }
             older = e.older;
@@ -206,7 +205,7 @@ impl Writes {
         if self.durable_on_accept {
             self.leave_epoch(slot, true);
         }
-        if self.try_merge(slot) {
+        if decision!("memory.write-merged", self.try_merge(slot)) {
             return Arrival::Merged;
         }
         self.queues[queue].arrived += 1;
@@ -223,7 +222,8 @@ impl Writes {
             || planted!("memory.merged-across-epochs", "a write is merged only within its epoch");
         let sent = o.state == State::Issued && planted!("memory.merged-into-issued", "what was sent takes no more");
         let stays = o.state == State::Queued || sent;
-        if !stays || o.write.queue != e.write.queue || !epochs_meet {
+        let refused = !stays || o.write.queue != e.write.queue || !epochs_meet;
+        if decision!("memory.merge-refused", refused) {
             return false;
         }
         let (write, id) = (e.write, e.id);

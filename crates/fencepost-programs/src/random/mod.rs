@@ -32,7 +32,7 @@ use fencepost_kernel::{
     Transactions, Val,
 };
 pub use statements::RandomParams;
-use statements::{LOCKS, Plan, Statement, VOLATILE_LINES, value};
+use statements::{LOCKS, Plan, Statement, value};
 
 /// The program.
 #[derive(Clone, Debug)]
@@ -70,6 +70,8 @@ impl Described for Random {
         let p = &params;
         let wrong = match p {
             _ if p.lines == 0 || p.lines > 1 << 16 => "lines is not within 1..=65536",
+            _ if p.volatile_lines == 0 || p.volatile_lines > 1 << 16 => "volatile_lines is not within 1..=65536",
+            _ if p.released_early > 100 => "released_early exceeds 100",
             _ if p.words == 0 || p.words > 8 => "words is not within 1..=8",
             _ if p.length == 0 || p.length > 100 => "length is not within 1..=100",
             _ if p.abort_percent > 100 => "abort_percent exceeds 100",
@@ -82,7 +84,7 @@ impl Described for Random {
         let mut layout = Layout::default();
         let groups = u64::from(s.threads.div_ceil(statements::OWN_WORDS));
         let persistent = layout.pm(u64::from(p.lines) * groups * LINE_BYTES);
-        let volatile = layout.dram(VOLATILE_LINES * LINE_BYTES);
+        let volatile = layout.dram(u64::from(p.volatile_lines) * LINE_BYTES);
         let locks = Locks::new(&mut layout, LOCKS);
         let attempts = layout.dram(u64::from(s.threads) * LINE_BYTES);
         Ok(Random {
@@ -175,10 +177,17 @@ impl Random {
             pm.bind(range);
         }
         let mut lines = Vec::new();
+        let early = self.plan.released_early(thread, k);
         for i in 0..self.plan.params.length {
+            if let Some((_, range)) = early.filter(|(after, _)| *after == i) {
+                pm.release(range);
+            }
             let statement = self.plan.statement(thread, k, i);
             self.execute(pm, statement, value(thread, k, i));
             lines.extend(statement.stores_to().filter(|a| a.is_persistent()).map(|a| a.line()));
+        }
+        if let Some((_, range)) = early {
+            pm.bind(range);
         }
         if lines.is_empty() || !self.plan.seals(thread, k) {
             return Outcome::default();

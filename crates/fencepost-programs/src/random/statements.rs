@@ -4,7 +4,7 @@ use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, Fence, Flush, Honours, Span, params, rng};
 
 params! {
-    /// Parameters of `random`. The last eight are weights: how often a kind of statement is drawn, relative to the others.
+    /// Parameters of `random`. Eight are weights: how often a kind of statement is drawn, relative to the others.
     pub struct RandomParams {
         /// Persistent lines that all threads use.
         lines: u32 = 4,
@@ -30,11 +30,14 @@ params! {
         synchronise: u8 = 4,
         /// Stores to volatile words of a value that depends on a load: they hand on what it is ordered after.
         handed_on: u8 = 0,
+        /// Volatile lines that all threads use.
+        volatile_lines: u32 = 2,
+        /// Percentage of operations that release a range in their middle and bind it after the last statement, where ranges are bound.
+        released_early: u8 = 0,
     }
 }
 
-/// Volatile lines that take part, and locks.
-pub const VOLATILE_LINES: u64 = 2;
+/// Locks.
 pub const LOCKS: u64 = 2;
 
 /// Words of a line that belong to one thread each under transactions; the last word is everybody's.
@@ -171,9 +174,9 @@ impl Plan {
             drawn: 0,
         }
     }
-    /// Whether operation `k` ends with all its stores flushed and fenced.
+    /// Whether operation `k` ends with all its stores flushed and fenced. No commit covers what some thread has just taken out of its range.
     pub fn seals(&self, thread: u32, k: u32) -> bool {
-        self.dice(thread, k, 1000).below(2) == 0
+        self.params.released_early == 0 && self.dice(thread, k, 1000).below(2) == 0
     }
     fn persistent_word(&self, dice: &mut Dice) -> Addr {
         let (line, word) = (
@@ -183,7 +186,10 @@ impl Plan {
         Addr(self.persistent.0 + line * LINE_BYTES + word * 8)
     }
     fn volatile_word(&self, dice: &mut Dice) -> Addr {
-        let (line, word) = (dice.below(VOLATILE_LINES), dice.below(u64::from(self.params.words)));
+        let (line, word) = (
+            dice.below(u64::from(self.params.volatile_lines)),
+            dice.below(u64::from(self.params.words)),
+        );
         Addr(self.volatile.0 + line * LINE_BYTES + word * 8)
     }
     /// Volatile words stand for a quarter of them.
@@ -212,6 +218,14 @@ impl Plan {
         let ranges = self.ranges();
         let i = dice.below(4 * ranges.len() as u64);
         ranges.get(i as usize).copied()
+    }
+    /// A range that the thread releases in the middle of operation `k`, and after how many statements, if it does.
+    pub fn released_early(&self, thread: u32, k: u32) -> Option<(u8, Span)> {
+        let mut dice = self.dice(thread, k, 4000);
+        let ranges = self.ranges();
+        let does = dice.below(100) < u64::from(self.params.released_early) && !ranges.is_empty();
+        let after = dice.below(u64::from(self.params.length)) as u8;
+        does.then(|| (after, ranges[dice.below(ranges.len() as u64) as usize]))
     }
     /// Statement `i` of operation `k` where no transactions are.
     pub fn statement(&self, thread: u32, k: u32, i: u8) -> Statement {

@@ -6,6 +6,7 @@ use crate::loc::lines::Captured;
 use crate::loc::tables::{Phase, Tables};
 use crate::loc::txs::{Carrier, Key};
 use fencepost_kernel::LineAddr;
+use fencepost_kernel::decision;
 use fencepost_machine::seam::Cx;
 use std::collections::VecDeque;
 
@@ -44,7 +45,7 @@ impl Closing {
             let tx = tables.txs.tx(key);
             let count = tx.blocks + own.len() as u32 + tx.merged();
             tx.count = Some(count);
-            if record || own.is_empty() || count > MAX_TAG_COUNT {
+            if decision!("loc.commit-record", record || own.is_empty() || count > MAX_TAG_COUNT) {
                 tx.carrier = Carrier::Record;
             }
             let tagged = tx.carrier == Carrier::Tag;
@@ -77,13 +78,13 @@ impl Closing {
     }
 
     /// The next group of records; they are put together when they are `due`.
-    pub fn next_records(&mut self, tables: &Tables, due: bool) -> Option<Vec<Record>> {
+    pub fn next_records(&mut self, tables: &Tables, due: bool, first_name: u32) -> Option<Vec<Record>> {
         if tables.phase == Phase::Logging && !self.records_out {
             if !due {
                 return None;
             }
             self.records_out = true;
-            let records = records(tables);
+            let records = records(tables, first_name);
             self.records = records.chunks(GROUP_RECORDS).map(<[Record]>::to_vec).collect();
             self.records_left = self.records.len() as u32;
         }
@@ -124,8 +125,8 @@ fn take(tables: &mut Tables, cx: &mut dyn Cx, todo: Todo) -> Option<Block> {
 }
 
 /// Every record of the window.
-fn records(tables: &Tables) -> Vec<Record> {
-    let low = |key: Key| match tables.txs.order(key).map(Name::order) {
+fn records(tables: &Tables, first_name: u32) -> Vec<Record> {
+    let low = |key: Key| match tables.txs.order(key).map(|o| Name::order(o, first_name)) {
         Some(Name::Order(low)) => low,
         _ => 0,
     };
@@ -138,7 +139,7 @@ fn records(tables: &Tables) -> Vec<Record> {
             let n = tx.count.unwrap_or(0);
             records.push(Record::Count { x, n });
         }
-        if let (true, Name::Early(early)) = (tx.early > 0, Name::early(tx.id.0)) {
+        if let (true, Name::Early(early)) = (tx.early > 0, Name::early(tx.id.0, first_name)) {
             let hart = tx.hart;
             records.push(Record::Early { x, hart, early });
         }

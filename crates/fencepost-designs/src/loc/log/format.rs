@@ -40,13 +40,13 @@ pub enum Name {
     Early(u16),
 }
 impl Name {
-    /// The name of the transaction at this position.
-    pub fn order(order: u64) -> Name {
-        Name::Order((order % NAMES) as u16)
+    /// The name of the transaction at this position, where names start at `start`.
+    pub fn order(order: u64, start: u32) -> Name {
+        Name::Order(((order + u64::from(start)) % NAMES) as u16)
     }
     /// The name of a transaction that has not committed.
-    pub fn early(id: u32) -> Name {
-        Name::Early((u64::from(id) % NAMES) as u16)
+    pub fn early(id: u32, start: u32) -> Name {
+        Name::Early(((u64::from(id) + u64::from(start)) % NAMES) as u16)
     }
     fn pack(self) -> u64 {
         match self {
@@ -63,8 +63,8 @@ impl Name {
         }
     }
     /// The position, given the first live one (fewer than 2^15 are live).
-    pub fn position(low: u16, first: u64) -> u64 {
-        first + (u64::from(low).wrapping_sub(first) % NAMES)
+    pub fn position(low: u16, first: u64, start: u32) -> u64 {
+        first + (u64::from(low).wrapping_sub(first + u64::from(start)) % NAMES)
     }
 }
 
@@ -297,8 +297,8 @@ mod tests {
     }
     fn random(r: &mut Stream) -> Content {
         let name = |r: &mut Stream| match r.chance(1, 2) {
-            true => Name::order(r.next_u64() >> 20),
-            false => Name::early(r.next_u64() as u32),
+            true => Name::order(r.next_u64() >> 20, 0),
+            false => Name::early(r.next_u64() as u32, 0),
         };
         let low = |r: &mut Stream| (r.next_u64() % NAMES) as u16;
         if r.chance(1, 2) {
@@ -356,10 +356,12 @@ mod tests {
     fn a_position_is_found_from_its_low_bits_anywhere_in_the_window() {
         for first in [1, 77, NAMES - 3, 5 * NAMES + 9] {
             for ahead in [0, 1, 128, NAMES - 1] {
-                let Name::Order(low) = Name::order(first + ahead) else {
-                    panic!()
-                };
-                assert_eq!(Name::position(low, first), first + ahead);
+                for start in [0, 7, NAMES as u32 - 2] {
+                    let Name::Order(low) = Name::order(first + ahead, start) else {
+                        panic!()
+                    };
+                    assert_eq!(Name::position(low, first, start), first + ahead);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::format::{Area, BlkTag, Content, DATA_BLOCKS, Head, Name, Record, encode};
 use crate::loc::txs::Key;
+use fencepost_kernel::decision;
 use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cx, Write, WriteId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -189,7 +190,7 @@ impl MemLog {
             }
             false => {
                 let (held, slot) = self.free.pop_front().expect("there is space");
-                if held >= self.durable_start {
+                if decision!("loc.log-wraps-on-held", held >= self.durable_start) {
                     let start = self.durable_start;
                     let why = || format!("group {sid} overwrites group {held}, and the durable head begins at {start}");
                     self.broken.get_or_insert_with(why);
@@ -283,7 +284,7 @@ impl MemLog {
             false => self.over.extend(over),
         }
         let start = self.groups.front().map_or(self.next, |g| g.sid);
-        if start > self.head.start {
+        if decision!("loc.log-head-moves", start > self.head.start) {
             self.head = Head { start, first };
             self.head_stale = true;
         }

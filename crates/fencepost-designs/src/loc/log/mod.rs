@@ -21,6 +21,7 @@ use super::tables::{Phase, Tables};
 use super::txs::{Carrier, Key};
 use crate::info::CostItem;
 use closing::Closing;
+use fencepost_kernel::decision;
 use fencepost_kernel::params::ParamError;
 use fencepost_kernel::{LineAddr, LineData, planted};
 use fencepost_machine::seam::{Cx, Recovery, WriteId};
@@ -97,7 +98,7 @@ impl LogStore {
         let enough = self.group_worth_writing(tables);
         let waiting = &mut self.log(cx).waiting;
         let n = waiting.len().min(DATA_BLOCKS);
-        if n < enough && self.closing.todo.is_empty() {
+        if decision!("loc.group-waits-for-more", n < enough && self.closing.todo.is_empty()) {
             return false;
         }
         let mut blocks: Vec<Block> = self.log(cx).waiting.drain(..n).collect();
@@ -105,11 +106,12 @@ impl LogStore {
         if blocks.is_empty() {
             return false;
         }
+        let first = self.params.first_name;
         for b in &mut blocks {
             let tx = tables.txs.tx(b.key);
             b.name = match tx.order {
-                Some(order) => Name::order(order),
-                None => Name::early(tx.id.0),
+                Some(order) => Name::order(order, first),
+                None => Name::early(tx.id.0, first),
             };
             tx.early += u32::from(tx.order.is_none());
         }
@@ -126,7 +128,10 @@ impl LogStore {
     fn put_records(&mut self, tables: &Tables, cx: &mut dyn Cx) -> bool {
         let blocks_out = self.closing.todo.is_empty() && self.log(cx).waiting.is_empty();
         let due = blocks_out && (self.committed == Committed::ByCount || tables.window_durable());
-        let Some(records) = self.closing.next_records(tables, due || self.pairs_first) else {
+        let Some(records) = self
+            .closing
+            .next_records(tables, due || self.pairs_first, self.params.first_name)
+        else {
             return false;
         };
         let of = tables.window.clone();
@@ -283,7 +288,7 @@ impl Store for LogStore {
         self.log.as_ref().is_none_or(MemLog::idle)
     }
     fn recover(&self, memory: &mut Recovery<'_>) {
-        recover::recover(memory, self.fault);
+        recover::recover(memory, self.fault, self.params.first_name);
     }
     fn cost(&self, degree: u32, pairs: u32) -> Vec<CostItem> {
         let mut items = Vec::new();

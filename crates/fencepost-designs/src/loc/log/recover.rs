@@ -25,9 +25,9 @@ pub struct Logged {
 }
 
 /// Everything the log of an image says about transactions from the head's first on, by position in commit order.
-pub fn transactions(image: &Image) -> BTreeMap<u64, Logged> {
+pub fn transactions(image: &Image, first_name: u32) -> BTreeMap<u64, Logged> {
     let first = Head::read(image).first;
-    let at = |low: u16| Name::position(low, first);
+    let at = |low: u16| Name::position(low, first, first_name);
     let found = groups(image);
     let mut txs: BTreeMap<u64, Logged> = BTreeMap::new();
     let mut names: BTreeMap<(HartId, u16), u64> = BTreeMap::new();
@@ -128,12 +128,12 @@ pub fn last_committed(txs: &BTreeMap<u64, Logged>, first: u64, count: Pairs) -> 
 const SHORT: u64 = 2;
 
 /// Brings memory to the state after the last committed transaction and empties the log.
-pub fn recover(memory: &mut Recovery<'_>, fault: LocFault) {
+pub fn recover(memory: &mut Recovery<'_>, fault: LocFault, first_name: u32) {
     let image = memory.image();
     let Some(newest) = groups(image).last().map(|g| g.sid) else {
         return;
     };
-    let (head, txs) = (Head::read(image), transactions(image));
+    let (head, txs) = (Head::read(image), transactions(image, first_name));
     let count = match fault {
         LocFault::PairFirst => Pairs::All,
         LocFault::PairOrder => Pairs::HeadFirst,

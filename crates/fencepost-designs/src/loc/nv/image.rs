@@ -7,6 +7,7 @@
 
 use crate::loc::config::LocFault;
 use crate::loc::txs::Key;
+use fencepost_kernel::decision;
 use fencepost_kernel::units::LOG_BASE;
 use fencepost_kernel::{Image, LineAddr, LineData};
 use fencepost_machine::seam::{Cx, Recovery};
@@ -69,7 +70,7 @@ impl Array {
     /// The entry whose bytes lie at `at` is over.
     pub fn clear(&mut self, cx: &mut dyn Cx, at: LineAddr) {
         let slot = (at.0 - data_line(0).0) / 2;
-        if self.entries.remove(&slot).is_some() {
+        if decision!("kiln.slot-freed", self.entries.remove(&slot).is_some()) {
             self.free.insert(slot);
             self.early.retain(|s| *s != slot);
             cx.durable_together(&[(tag_line(slot), plain([0; 8]))]);

@@ -1,0 +1,239 @@
+//! The net: checked runs for as long as it is given. None may be anything but clean.
+//!
+//! Every program in the sizes of users runs on every design that accepts it ([`whole`]); between them random programs run whose machines,
+//! programs and designs are drawn so that lines, queues and counters collide ([`shape`]). What a run decided is counted ([`decisions`]), and
+//! alternatives that brought rare decisions about are drawn more often.
+
+pub mod decisions;
+pub mod shape;
+pub mod whole;
+
+use super::command::{Command, Outcome};
+use super::commands::on_design;
+use decisions::Coverage;
+use fencepost_designs::{DesignInfo, all as designs};
+use fencepost_kernel::{Stream, fault};
+use fencepost_run::config::machine::MachineConfig;
+use shape::{Choice, OF_DESIGNS, RESPECTS, Steering};
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Random runs between two in the sizes of users.
+const BETWEEN: u64 = 12;
+/// Threads and operations of random runs.
+const THREADS: [u32; 4] = [2, 3, 4, 8];
+const OPS: [u32; 4] = [6, 12, 30, 60];
+
+/// How long the net runs, and what it is drawn from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The time after which no run is started.
+    pub time: Option<Duration>,
+    /// Random runs at most; a fixed number, one at a time, makes the net the same on every host.
+    pub runs: u64,
+    /// Whether programs run in the sizes of users.
+    pub whole: bool,
+    /// What everything is drawn from.
+    pub seed: u64,
+    /// Runs at a time.
+    pub jobs: usize,
+    /// Whether the first run that is not clean ends it.
+    pub until_wrong: bool,
+}
+
+/// What the net found.
+#[derive(Clone, Debug, Default)]
+pub struct Caught {
+    /// Random runs, and runs in the sizes of users.
+    pub runs: [u64; 2],
+    /// Runs in the sizes of users that were left when the time was over.
+    pub left: u64,
+    /// Of how many crash points of a run fewer were examined than there are.
+    pub capped: Vec<String>,
+    /// Random runs that were not possible as drawn.
+    pub refused: u64,
+    /// Runs that are not clean: the command, and what it says.
+    pub wrong: Vec<String>,
+    /// What the runs decided.
+    pub coverage: Coverage,
+}
+impl Caught {
+    fn join(&mut self, other: Caught) {
+        (0..2).for_each(|i| self.runs[i] += other.runs[i]);
+        self.refused += other.refused;
+        self.capped.extend(other.capped);
+        self.wrong.extend(other.wrong);
+        self.coverage.join(&other.coverage);
+    }
+    /// Adds a run; whether it decided what is rare.
+    fn add(&mut self, command: &Command, kind: usize) -> bool {
+        let ((outcome, examined), decided) = fault::counted(|| command.examined());
+        let news = self.coverage.add(&decided);
+        let violated = matches!(outcome, Outcome::Violated(_));
+        let expected = violated && examined.is_some_and(|e| e.expected);
+        match outcome {
+            Outcome::Refused(_) if kind == 0 => self.refused += 1,
+            _ if outcome == Outcome::Clean || expected => {
+                self.runs[kind] += 1;
+                let short = examined.filter(|e| kind == 1 && e.points < e.points_total);
+                let line = short.map(|e| format!("{command}: {} of {} crash points", e.points, e.points_total));
+                self.capped.extend(line);
+            }
+            wrong => self.wrong.push(format!("{command}\n        {wrong}")),
+        }
+        news
+    }
+}
+impl fmt::Display for Caught {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [sides, taken, lines, reached] = self.coverage.counts();
+        for run in &self.capped {
+            writeln!(f, "capped  {run}")?;
+        }
+        for never in self.coverage.never() {
+            writeln!(f, "{never}")?;
+        }
+        for wrong in &self.wrong {
+            writeln!(f, "WRONG   {wrong}")?;
+        }
+        let [random, whole] = self.runs;
+        write!(
+            f,
+            "{random} random runs ({} not possible as drawn), {whole} in the sizes of users ({} capped, {} left): {} wrong; \
+             {taken} of {sides} sides of decisions taken, {reached} of {lines} planted lines reached",
+            self.refused,
+            self.capped.len(),
+            self.left,
+            self.wrong.len()
+        )
+    }
+}
+
+/// What all workers share.
+struct Shared {
+    next: u64,
+    whole: std::vec::IntoIter<Command>,
+    steering: Steering,
+}
+
+/// Runs it.
+pub fn cast(budget: Budget) -> Caught {
+    let mut whole = if budget.whole { whole::runs() } else { Vec::new() };
+    let turn = budget.seed as usize % whole.len().max(1);
+    whole.rotate_left(turn);
+    let shared = Mutex::new(Shared {
+        next: 0,
+        whole: whole.into_iter(),
+        steering: Steering::default(),
+    });
+    let begun = Instant::now();
+    let stop = AtomicBool::new(false);
+    let over = || stop.load(Ordering::Relaxed) || budget.time.is_some_and(|t| begun.elapsed() > t);
+    let faults = fault::current();
+    let work = || {
+        let _planted = faults.enter();
+        let mut caught = Caught::default();
+        while !over() {
+            let Some((choice, command, kind)) = next(&shared, budget) else {
+                break;
+            };
+            let Some(command) = command else {
+                caught.refused += 1;
+                continue;
+            };
+            let news = caught.add(&command, kind);
+            stop.fetch_or(budget.until_wrong && !caught.wrong.is_empty(), Ordering::Relaxed);
+            if let Some(choice) = choice {
+                shared.lock().expect("no panic").steering.learn(&choice, news);
+            }
+        }
+        caught
+    };
+    let mut all = Caught::default();
+    std::thread::scope(|s| {
+        let threads: Vec<_> = (0..budget.jobs.max(1)).map(|_| s.spawn(work)).collect();
+        for t in threads {
+            all.join(t.join().expect("panics are caught within a run"));
+        }
+    });
+    all.left = shared.into_inner().expect("no panic").whole.count() as u64;
+    all
+}
+
+/// The next run; the choice that a random one is made of, and which kind it is.
+fn next(shared: &Mutex<Shared>, budget: Budget) -> Option<(Option<Choice>, Option<Command>, usize)> {
+    let mut shared = shared.lock().expect("no panic");
+    let number = shared.next;
+    shared.next += 1;
+    if number % (BETWEEN + 1) == BETWEEN
+        && let Some(command) = shared.whole.next()
+    {
+        return Some((None, Some(command), 1));
+    }
+    let random = number - number / (BETWEEN + 1);
+    if random >= budget.runs {
+        return shared.whole.next().map(|c| (None, Some(c), 1));
+    }
+    let mut dice = Stream::new(budget.seed, &format!("net {number}"));
+    let choice = shared.steering.draw(&mut dice);
+    drop(shared);
+    let command = drawn(&choice, number, &mut dice);
+    Some((Some(choice), command, 0))
+}
+
+/// A random run of this choice, if there is one: every design takes its turn.
+fn drawn(choice: &[usize], number: u64, dice: &mut Stream) -> Option<Command> {
+    let d = number as usize % designs().len();
+    let Command::Run(info, mut request) = on_design(d, "random", dice.below(60) as usize, true)? else {
+        return None;
+    };
+    let l2 = MachineConfig::load(&request.machine, None).is_ok_and(|m| m.spec.l2.is_some());
+    let threads = THREADS[dice.below(THREADS.len() as u64) as usize];
+    request.sets = vec![format!("core.cores={}", threads.max(4))];
+    let respects = RESPECTS.iter().zip(choice);
+    respects.for_each(|((_, list), at)| request.sets.extend(list[*at].iter().map(|s| (*s).to_owned())));
+    if l2 {
+        request.sets.extend(["l2.size=256B", "l2.ways=4"].map(str::to_owned));
+    }
+    request.sets.extend(of_design(info, choice[RESPECTS.len()]));
+    request.seed = 1 + dice.below(1 << 40);
+    request.threads = Some(threads);
+    request.ops = OPS[dice.below(OPS.len() as u64) as usize];
+    request.ack_every = dice.chance(1, 4);
+    Some(Command::Run(info, request))
+}
+
+/// Settings of a design: those of the list that it has parameters for, its smallest sizes, one of its variants, or none.
+fn of_design(info: &DesignInfo, at: usize) -> Vec<String> {
+    let text = |(name, value): &(&str, &str)| format!("design.{name}={value}");
+    match OF_DESIGNS.get(at) {
+        Some(list) => {
+            let fields = (info.params)();
+            let known = |s: &&&str| fields.iter().any(|f| s.split('=').next() == Some(f.name));
+            list.iter().filter(known).map(|s| format!("design.{s}")).collect()
+        }
+        None if at == OF_DESIGNS.len() => info.smallest.iter().map(text).collect(),
+        None if at == OF_DESIGNS.len() + 1 && !info.variants.is_empty() => info.variants[0].iter().map(text).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Every alternative is one that the machine, the program and some design take.
+#[test]
+fn every_alternative_is_possible() {
+    let base = Steering::default().draw(&mut Stream::new(1, "alternatives"));
+    for respect in 0..base.len() {
+        let many = RESPECTS.get(respect).map_or(OF_DESIGNS.len() + 3, |r| r.1.len());
+        for at in 0..many {
+            let mut choice = vec![0; base.len()];
+            choice[respect] = at;
+            let possible = (0..designs().len() as u64).any(|n| {
+                let command = drawn(&choice, n, &mut Stream::new(n, "one"));
+                command.is_some_and(|c| !matches!(c.outcome(), Outcome::Refused(_)))
+            });
+            assert!(possible, "alternative {at} of respect {respect}");
+        }
+    }
+}

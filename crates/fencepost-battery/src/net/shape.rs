@@ -1,0 +1,183 @@
+//! What a random run of the net looks like: a choice in each of some respects, weighted by what it brought to light so far.
+//!
+//! A respect is a list of alternatives, each a list of settings. Their sizes are meant to collide: caches of a few lines, queues of one,
+//! lines that threads share by single words, names that start just below where they wrap.
+
+use fencepost_kernel::Stream;
+
+/// One alternative: the settings that make it.
+pub type Settings = &'static [&'static str];
+
+/// Everything that is drawn beside design, machine and medium.
+pub const RESPECTS: [(&str, &[Settings]); 9] = [
+    (
+        "caches",
+        &[
+            &["l1.size=256B", "l1.ways=2", "llc.size=512B", "llc.ways=2"],
+            &["l1.size=128B", "l1.ways=1", "llc.size=256B", "llc.ways=1"],
+            &["l1.size=1KiB", "llc.size=4KiB"],
+            &["l1.size=256B", "l1.ways=4", "llc.size=2KiB", "llc.ways=4"],
+        ],
+    ),
+    (
+        "queues",
+        &[
+            &[],
+            &[
+                "core.rob=2",
+                "core.load_queue=1",
+                "core.store_queue=1",
+                "l1.mshrs=1",
+                "l1.writeback_buffer=1",
+                "llc.mshrs=1",
+                "llc.writeback_buffer=1",
+                "pm.controller.write_queue=1",
+                "pm.controller.read_queue=1",
+                "dram.controller.write_queue=1",
+                "dram.controller.read_queue=1",
+            ],
+            &["l1.mshrs=1", "llc.mshrs=1", "pm.controller.read_queue=1"],
+            &["pm.controller.write_queue=2", "l1.writeback_buffer=1"],
+            &["core.store_queue=2", "llc.writeback_buffer=1"],
+        ],
+    ),
+    ("log", &[&[], &["machine.log_area=1KiB"], &["machine.log_area=5KiB"]]),
+    (
+        "order",
+        &[
+            &[],
+            &["core.fence_execution=buffered"],
+            &["core.fence_execution=serialize"],
+            &["core.pipeline=in-order"],
+        ],
+    ),
+    (
+        "memory",
+        &[
+            &[],
+            &["pm.media.mapping=row-column-bank"],
+            &["pm.media.channels=2"],
+            &["pm.controller.coalesce=false"],
+            &["pm.controller.drain_high=1", "pm.controller.drain_low=0"],
+        ],
+    ),
+    (
+        "lines",
+        &[
+            &["program.random.lines=1", "program.random.words=8"],
+            &["program.random.lines=2", "program.random.words=8"],
+            &["program.random.lines=3"],
+            &["program.random.lines=6", "program.random.words=4"],
+            &["program.random.lines=24"],
+        ],
+    ),
+    (
+        "volatile lines",
+        &[
+            &[],
+            &["program.random.volatile_lines=3", "program.random.handed_on=8"],
+            &[
+                "program.random.volatile_lines=4",
+                "program.random.handed_on=12",
+                "program.random.dependent=8",
+                "program.random.fences=8",
+                "program.random.stores=4",
+            ],
+            &[
+                "program.random.volatile_lines=24",
+                "program.random.handed_on=10",
+                "program.random.synchronise=8",
+            ],
+        ],
+    ),
+    (
+        "statements",
+        &[
+            &[],
+            &["program.random.nt_stores=10"],
+            &["program.random.flushes=10", "program.random.fences=2"],
+            &["program.random.synchronise=12"],
+            &["program.random.loads=16"],
+            &["program.random.fences=0", "program.random.length=12"],
+        ],
+    ),
+    (
+        "leaving",
+        &[
+            &[],
+            &["program.random.abort_percent=70"],
+            &["program.random.released_early=40"],
+        ],
+    ),
+];
+
+/// What is set where the design has the parameter: names that wrap soon, aborts of the hardware's own.
+pub const OF_DESIGNS: [Settings; 4] = [
+    &["first_name=32762", "abort_every=3"],
+    &["first_name=32765"],
+    &["abort_every=2", "tx_entries=3"],
+    &["pointer_bits=1", "wcb_entries=2"],
+];
+
+/// How a share of runs brought something new.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct Tried {
+    runs: u64,
+    news: u64,
+}
+
+/// Alternatives of every respect with what they brought.
+#[derive(Clone, Debug)]
+pub struct Steering(Vec<Vec<Tried>>);
+
+/// A choice in each respect; the last one is of [`OF_DESIGNS`], or beyond it for the design's defaults.
+pub type Choice = Vec<usize>;
+
+impl Default for Steering {
+    fn default() -> Steering {
+        let lists = RESPECTS.iter().map(|r| vec![Tried::default(); r.1.len()]);
+        let own = vec![Tried::default(); OF_DESIGNS.len() + 3];
+        Steering(lists.chain([own]).collect())
+    }
+}
+impl Steering {
+    /// Draws an alternative of each respect. What brought news is drawn up to eight times as often as what brings none.
+    pub fn draw(&self, dice: &mut Stream) -> Choice {
+        let weight = |t: &Tried| 8 + 56 * (1 + t.news) / (1 + t.runs);
+        let pick = |list: &Vec<Tried>| {
+            let mut left = dice.below(list.iter().map(weight).sum());
+            let at = list.iter().position(|t| match left.checked_sub(weight(t)) {
+                None => true,
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+            });
+            at.unwrap_or(0)
+        };
+        self.0.iter().map(pick).collect()
+    }
+    /// A run of this choice brought something new, or nothing.
+    pub fn learn(&mut self, choice: &[usize], news: bool) {
+        for (list, at) in self.0.iter_mut().zip(choice) {
+            list[*at].runs += 1;
+            list[*at].news += u64::from(news);
+        }
+    }
+}
+
+#[test]
+fn what_brings_news_is_drawn_more_often() {
+    let mut steering = Steering::default();
+    let mut dice = Stream::new(1, "steering");
+    for _ in 0..400 {
+        let choice = steering.draw(&mut dice);
+        let news = choice[0] == 2;
+        steering.learn(&choice, news);
+    }
+    let drawn = (0..1000).map(|_| steering.draw(&mut dice)[0]);
+    let mut counts = [0; 4];
+    drawn.for_each(|at| counts[at] += 1);
+    assert!(counts[2] > 500, "{counts:?}");
+    assert!(counts.iter().all(|n| *n > 30), "nothing is given up: {counts:?}");
+}

@@ -1,0 +1,182 @@
+//! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--again] [--build]`: small changes of a crate drawn by lot, and who catches which.
+//!
+//! `cargo mutants` names every mutant; the draw is planted behind switches in a copy of the workspace, which is built once, and each mutant
+//! then runs by itself: the list of user commands first, then the crate's own tests, then a piece of the net, until one of them catches it.
+//! What was tried is kept in `target/mutants`; the same call goes on where it was stopped, `--again` tries once more what was missed, and `--build` only builds.
+//! The report is by file. Mutants of which [`mutant_report::equivalents`] argues that nobody can tell them from the original count by themselves.
+
+mod lot;
+mod mutant_report;
+mod nets;
+mod store;
+mod switch;
+mod tree;
+
+use nets::Check;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use store::{Fate, Store};
+use tree::Tree;
+
+/// Some mutants cannot be switched at run time, so more are drawn than asked for.
+const SPARE: usize = 2;
+
+struct Options {
+    krates: Vec<String>,
+    sample: usize,
+    seed: u64,
+    jobs: usize,
+    again: bool,
+    build: bool,
+}
+impl Options {
+    fn read(args: &[&str]) -> Option<Options> {
+        let (mut krates, mut sample, mut seed, mut jobs) = (Vec::new(), None, None, 2);
+        let (mut again, mut build) = (false, false);
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            match *arg {
+                "--crate" => krates.extend(rest.next()?.split(',').map(package)),
+                "--sample" => sample = Some(rest.next()?.parse().ok()?),
+                "--seed" => seed = Some(rest.next()?.parse().ok()?),
+                "--jobs" => jobs = rest.next()?.parse().ok()?,
+                "--again" => again = true,
+                "--build" => build = true,
+                _ => return None,
+            }
+        }
+        (!krates.is_empty()).then_some(())?;
+        Some(Options {
+            krates,
+            sample: sample?,
+            seed: seed?,
+            jobs,
+            again,
+            build,
+        })
+    }
+}
+fn package(name: &str) -> String {
+    let short = name.strip_prefix("fencepost-").unwrap_or(name);
+    format!("fencepost-{short}")
+}
+
+/// Runs it; 1 if a mutant was missed that is not argued to be equivalent, 2 if it cannot be tried.
+pub fn command(args: &[&str]) -> ExitCode {
+    let Some(options) = Options::read(args) else {
+        eprintln!(
+            "usage: cargo run -p xtask -- mutants --crate C[,C] --sample N --seed S [--jobs J] [--again] [--build]"
+        );
+        return ExitCode::from(2);
+    };
+    match draw(&options) {
+        Ok(missed) => ExitCode::from(u8::from(missed > 0)),
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// How many were missed.
+fn draw(options: &Options) -> Result<usize, String> {
+    let (mut drawn, mut totals) = (Vec::new(), Vec::new());
+    for krate in &options.krates {
+        let all = lot::all(krate)?;
+        totals.push(all.len());
+        drawn.extend(
+            lot::shuffled(all, options.seed)
+                .into_iter()
+                .take(options.sample * SPARE),
+        );
+    }
+    let mut store = Store::open(options.seed)?;
+    let keys = store::keys(&drawn)?;
+    let known = (0..drawn.len()).filter_map(|i| match store.fate(&keys[i]) {
+        Some(Fate::NotSwitched(why)) => Some((i, why.clone())),
+        _ => None,
+    });
+    let tree = Tree::new(&drawn)?;
+    let out = tree.plant(&options.krates, &drawn, known.collect())?;
+    for (i, why) in &out {
+        store.add(&keys[*i], Fate::NotSwitched(why.clone()))?;
+    }
+    let built = tree.build(&options.krates)?;
+    if options.build {
+        return Ok(0);
+    }
+    let folder = crate::sources::root();
+    let (commands, _) = nets::timed(nets::commands(&built, &folder)?)?;
+    let (net, _) = nets::timed(nets::net(&built, &folder))?;
+    let (store, mut missed) = (Mutex::new(store), 0);
+    for (krate, total) in options.krates.iter().zip(totals) {
+        let (tests, left_out) = nets::timed(nets::tests(&built, krate))?;
+        left_out
+            .iter()
+            .for_each(|t| println!("left out, it takes too long: {t}"));
+        let own = |i: &usize| drawn[*i].krate == *krate && !out.contains_key(i);
+        let chosen: Vec<usize> = (0..drawn.len()).filter(own).take(options.sample).collect();
+        let nets = [&commands, &tests, &net];
+        each(&chosen, options.jobs, |i| {
+            let known = store.lock().map_err(|e| e.to_string())?.fate(&keys[i]).cloned();
+            match known {
+                Some(Fate::Caught { .. }) => return Ok(()),
+                Some(Fate::Missed) if !options.again => return Ok(()),
+                _ => {}
+            }
+            let fate = fate(nets.into_iter().flatten(), i)?;
+            println!("{fate}  {}", keys[i]);
+            store.lock().map_err(|e| e.to_string())?.add(&keys[i], fate)
+        })?;
+        let store = store.lock().map_err(|e| e.to_string())?;
+        let fates = chosen
+            .iter()
+            .filter_map(|i| Some((keys[*i].as_str(), store.fate(&keys[*i])?)));
+        let of_crate = out.keys().filter(|i| drawn[**i].krate == *krate).count();
+        let (text, count) = mutant_report::of((krate, options.seed), total, of_crate, fates);
+        print!("{text}");
+        missed += count;
+    }
+    Ok(missed)
+}
+
+fn fate<'a>(nets: impl Iterator<Item = &'a Check>, mutant: usize) -> Result<Fate, String> {
+    for check in nets {
+        if let Some(how) = check.catches(mutant).map_err(|e| e.to_string())? {
+            return Ok(Fate::Caught {
+                by: check.name.clone(),
+                how,
+            });
+        }
+    }
+    Ok(Fate::Missed)
+}
+
+/// Does a piece of work for each of a list, some at a time, up to the first that fails.
+fn each(list: &[usize], jobs: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        while let Some(i) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(*i)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|s| {
+        let threads: Vec<_> = (0..jobs.max(1)).map(|_| s.spawn(worker)).collect();
+        threads
+            .into_iter()
+            .try_for_each(|t| t.join().expect("no panic in a worker"))
+    })
+}
+
+/// Each line has its four parts, and its file has such a line.
+#[test]
+fn arguments_are_about_lines_that_there_are() {
+    for line in mutant_report::equivalents() {
+        let parts: Vec<&str> = line.splitn(4, " | ").collect();
+        assert!(parts.len() == 4 && parts[3].len() > 20, "{line}");
+        let text = std::fs::read_to_string(crate::sources::root().join(parts[0])).expect("a source");
+        assert!(text.lines().any(|l| l.trim() == parts[2]), "{line}");
+    }
+}

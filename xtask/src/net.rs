@@ -1,0 +1,111 @@
+//! `net [--minutes M | --seconds S | --runs N] [--seed S] [--jobs J]`: the net. It needs a build with faults, whose lines count decisions.
+//!
+//! First the list of user commands, by the command that is built beside it, and the explorer against brute force; then runs until the time is
+//! over. With `--runs` random runs alone, as many, and the same on every host.
+
+use crate::convict::beside;
+use crate::{explorer, user_commands};
+use fencepost_battery::net::{Budget, cast};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Minutes unless the command says so: the whole net on two quiet cores.
+const MINUTES: u64 = 30;
+
+fn read(args: &[&str]) -> Option<Budget> {
+    let mut budget = Budget {
+        time: Some(Duration::from_secs(60 * MINUTES)),
+        runs: u64::MAX,
+        whole: true,
+        seed: 1,
+        jobs: 2,
+        until_wrong: false,
+    };
+    for pair in args.chunks(2) {
+        let [name, value] = pair else { return None };
+        let number: u64 = value.parse().ok()?;
+        match *name {
+            "--minutes" => budget.time = Some(Duration::from_secs(60 * number)),
+            "--seconds" => budget.time = Some(Duration::from_secs(number)),
+            // The same on every host.
+            "--runs" => (budget.time, budget.runs, budget.whole, budget.jobs) = (None, number, false, 1),
+            "--seed" => budget.seed = number,
+            "--jobs" => budget.jobs = number as usize,
+            _ => return None,
+        }
+    }
+    Some(budget)
+}
+
+/// Random programs on which the explorer is held to brute force.
+const EXPLORED: u64 = 1_000;
+
+/// What is wrong with the commands of the list and with the explorer.
+fn listed(budget: Budget) -> Result<Vec<String>, String> {
+    let (program, list) = (beside("fencepost"), user_commands::all()?);
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    if !program.is_file() {
+        println!("the list of user commands is left out: build the command beside this one (-p fencepost)");
+        next.store(list.len(), Ordering::Relaxed);
+    }
+    let work = || {
+        while let Some(command) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let said = command.wrong(&program).unwrap_or_else(|e| Some(e.to_string()));
+            wrong.lock().expect("no panic").extend(said);
+        }
+    };
+    std::thread::scope(|s| (0..budget.jobs.max(1)).for_each(|_| drop(s.spawn(work))));
+    let mut wrong = wrong.into_inner().expect("no panic");
+    if let Err(program) = explorer::compare(EXPLORED, budget.seed) {
+        wrong.push(format!(
+            "explorer --programs {EXPLORED} --seed {}: program {program}",
+            budget.seed
+        ));
+    }
+    println!(
+        "{} user commands and {EXPLORED} explored programs: {} wrong",
+        list.len(),
+        wrong.len()
+    );
+    Ok(wrong)
+}
+
+/// Runs it; 1 if a run is anything but clean, 2 for other arguments and in builds without faults.
+pub fn command(args: &[&str]) -> ExitCode {
+    let Some(budget) = read(args) else {
+        eprintln!("usage: cargo run -p xtask -- net [--minutes M | --seconds S | --runs N] [--seed S] [--jobs J]");
+        return ExitCode::from(2);
+    };
+    if crate::faults::lacking("net") {
+        return ExitCode::from(2);
+    }
+    // What panics is told with the run.
+    std::panic::set_hook(Box::new(|_| {}));
+    let listed = if budget.whole { listed(budget) } else { Ok(Vec::new()) };
+    let listed = match listed {
+        Ok(wrong) => wrong,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::from(2);
+        }
+    };
+    let caught = cast(budget);
+    listed.iter().for_each(|wrong| println!("WRONG   {wrong}"));
+    println!("{caught}");
+    ExitCode::from(u8::from(!caught.wrong.is_empty() || !listed.is_empty()))
+}
+
+#[test]
+fn arguments_are_pairs() {
+    assert_eq!(
+        read(&["--minutes", "2"]).and_then(|b| b.time),
+        Some(Duration::from_secs(120))
+    );
+    assert_eq!(
+        read(&["--runs", "9"]).map(|b| (b.time, b.runs, b.whole)),
+        Some((None, 9, false))
+    );
+    assert!(read(&["--minutes"]).is_none() && read(&["--minutes", "x"]).is_none() && read(&["--x", "1"]).is_none());
+}

@@ -1,0 +1,79 @@
+//! A fixed list of user commands, each with the exit code that it must end with.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The list: exit code, then the arguments of `fencepost`.
+const LIST: &str = include_str!("../mutants/commands.txt");
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserCommand {
+    /// The arguments.
+    pub args: Vec<String>,
+    /// How it must end.
+    pub code: i32,
+}
+
+/// All of the list.
+///
+/// # Errors
+/// A line is not understood.
+pub fn all() -> Result<Vec<UserCommand>, String> {
+    let lines = LIST
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !l.starts_with('#'));
+    lines
+        .map(|l| read(l).ok_or_else(|| format!("not understood: {l}")))
+        .collect()
+}
+
+/// Words apart by blanks; those between double quotes are one.
+fn read(line: &str) -> Option<UserCommand> {
+    let (code, rest) = line.split_once(' ')?;
+    let mut args = Vec::new();
+    for (i, piece) in rest.split('"').enumerate() {
+        match i % 2 {
+            0 => args.extend(piece.split_whitespace().map(str::to_owned)),
+            _ => args.push(piece.to_owned()),
+        }
+    }
+    let code = code.parse().ok()?;
+    Some(UserCommand { args, code })
+}
+
+impl UserCommand {
+    /// What is wrong with how it ends, if anything is; `program` is the command `fencepost`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn wrong(&self, program: &Path) -> std::io::Result<Option<String>> {
+        let mut command = Command::new(program);
+        command.args(&self.args).current_dir(crate::sources::root());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let status = command.status()?;
+        let ends = status
+            .code()
+            .map_or("a signal".to_owned(), |c| format!("exit code {c}"));
+        let said = || {
+            format!(
+                "fencepost {}: ends with {ends}, and should with {}",
+                self.args.join(" "),
+                self.code
+            )
+        };
+        Ok((status.code() != Some(self.code)).then(said))
+    }
+}
+
+#[test]
+fn the_list_is_understood() {
+    assert!(all().expect("a list").len() > 150);
+    let quoted = read("1 crash --log a.log --recover \"sh audit.sh\" -q").expect("a command");
+    assert_eq!(
+        quoted.args,
+        ["crash", "--log", "a.log", "--recover", "sh audit.sh", "-q"]
+    );
+    assert_eq!(quoted.code, 1);
+}
