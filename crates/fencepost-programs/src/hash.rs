@@ -63,7 +63,7 @@ pub struct Hash {
 impl Described for Hash {
     const NAME: &'static str = "hash";
     const ABOUT: &'static str = "chained hash table: search, insert if absent, remove if found";
-    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,

@@ -69,7 +69,7 @@ pub struct Ll {
 impl Described for Ll {
     const NAME: &'static str = "ll";
     const ABOUT: &'static str = "sorted linked list: insert if absent, remove if found";
-    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,

@@ -71,7 +71,7 @@ pub struct Pc {
 impl Described for Pc {
     const NAME: &'static str = "pc";
     const ABOUT: &'static str = "hash table: update of an existing entry under its bucket's lock";
-    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,

@@ -240,7 +240,8 @@ mod tests {
             for mode in [Mode::None, Mode::Hardware] {
                 assert!(has(p.name, first, mode), "{} {}", p.name, mode.name());
             }
-            for s in p.schemes {
+            // SQLite's own journals have not been counted: their runs say so.
+            for s in p.schemes.iter().filter(|s| !s.of_library()) {
                 for mode in [Mode::Grouped, Mode::Ordered, Mode::PerStore] {
                     assert!(has(p.name, s.name(), mode), "{} {} {}", p.name, s.name(), mode.name());
                     assert_eq!(costs(p.name, *s, mode).len(), NAMES.len());

@@ -1,22 +1,53 @@
 //! A connection, and what is done with it.
 
 use crate::error::SqliteError;
+use crate::index::WalIndex;
 use crate::statement::Statement;
 use crate::store::{PAGE_BYTES, Store};
 use crate::vfs::{self, Context};
 use libsqlite3_sys as ffi;
 use std::ffi::CStr;
+use std::ffi::CString;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
-/// How the connection is used before anything else: no journal, no waiting for a disk, no temporary files, and no page of an unfinished
-/// transaction written early.
-const SETTINGS: &CStr =
-    c"PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=4096;
-     PRAGMA cache_spill=OFF; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0;";
+/// What makes a transaction's page writes atomic.
+#[derive(Clone)]
+pub enum Journal {
+    /// Whoever calls.
+    Off,
+    /// SQLite's rollback journal: what pages were, until the journal's header is overwritten (`journal_mode=PERSIST`).
+    Rollback,
+    /// SQLite's write-ahead log: what pages become (`journal_mode=WAL`). The first connection switches it on, under a rollback journal.
+    Wal {
+        /// Pages in the log from which on a commit copies them to the database.
+        checkpoint: u32,
+        /// The log's index, one for all connections.
+        index: Arc<WalIndex>,
+    },
+}
+impl Journal {
+    /// How a connection is used before anything else: no temporary files, and no page of an unfinished transaction written early.
+    fn settings(&self, syncs: bool) -> String {
+        let syncs = if syncs { "FULL" } else { "OFF" };
+        let journal = match self {
+            Journal::Off => "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;".to_owned(),
+            Journal::Rollback => format!("PRAGMA journal_mode=PERSIST; PRAGMA synchronous={syncs};"),
+            Journal::Wal { checkpoint, .. } => {
+                format!("PRAGMA synchronous={syncs}; PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint={checkpoint};")
+            }
+        };
+        format!(
+            "PRAGMA page_size=4096; {journal} PRAGMA cache_size=4096; PRAGMA cache_spill=OFF; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0;"
+        )
+    }
+}
 
 /// A connection to a database.
 pub struct Database {
     db: *mut ffi::sqlite3,
+    journal: Journal,
+    syncs: bool,
     context: *mut Context,
     statements: Vec<(&'static CStr, Statement)>,
     set_up: bool,
@@ -26,16 +57,27 @@ pub struct Database {
 
 impl Database {
     /// A connection that has not been opened yet: the first call opens it, which reads the database's header.
-    #[allow(clippy::new_without_default, reason = "it allocates outside of Rust")]
-    pub fn new() -> Database {
+    pub fn new(journal: Journal) -> Database {
         vfs::register();
+        let index = match &journal {
+            Journal::Wal { index, .. } => Arc::clone(index),
+            _ => Arc::default(),
+        };
         Database {
             db: std::ptr::null_mut(),
-            context: Box::into_raw(Box::<Context>::default()),
+            journal,
+            syncs: true,
+            context: Box::into_raw(Box::new(Context::new(index))),
             statements: Vec::new(),
             set_up: false,
             broken: false,
         }
+    }
+    /// Never syncs (`synchronous=OFF`): power failures may then corrupt the database.
+    pub fn without_syncs(self) -> Database {
+        let mut this = self;
+        this.syncs = false;
+        this
     }
     fn open(&mut self) -> Result<(), SqliteError> {
         let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
@@ -43,6 +85,10 @@ impl Database {
         unsafe {
             let name = (*self.context).file_name();
             let code = ffi::sqlite3_open_v2(name.as_ptr().cast(), &raw mut self.db, flags, vfs::NAME.as_ptr());
+            SqliteError::check(self.db, code)?;
+            // Whoever closes a connection has no store at hand.
+            let off = ffi::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            let code = ffi::sqlite3_db_config(self.db, off, 1, std::ptr::null_mut::<i32>());
             SqliteError::check(self.db, code)
         }
     }
@@ -62,7 +108,8 @@ impl Database {
         let result = Context::with_store(context, store, || {
             if !self.set_up {
                 self.open()?;
-                Session { of: self }.run_all(SETTINGS)?;
+                let settings = CString::new(self.journal.settings(self.syncs)).unwrap_or_default();
+                Session { of: self }.run_all(&settings)?;
                 self.set_up = true;
             }
             work(&mut Session { of: self })

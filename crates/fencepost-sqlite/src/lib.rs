@@ -4,9 +4,11 @@
 //! writes goes through the [`Store`] of the caller, who hands it over for each call ([`Database::with`]), so that a program thread can
 //! keep its connection while every access is a load or store of the thread's own memory.
 //!
-//! There is no journal: whoever calls makes a transaction's writes atomic. Locks are the caller's too: one connection at a time works on
-//! a database. What a connection remembers from one transaction to the next is valid as long as the database's change counter is, which
-//! it reads first.
+//! What makes a transaction's writes atomic is the caller's choice ([`Journal`]): the caller, or SQLite's own rollback journal or
+//! write-ahead log, which then lie in the store too. Locks are the caller's: one connection at a time works on a database. What a
+//! connection remembers from one transaction to the next is valid as long as the database's change counter is, which it reads first.
+//!
+//! SQLite's random numbers come from the store, too, so that equal calls write equal bytes.
 //!
 //! An access of the store may panic, or unwind because its thread is given up: the panic is carried past the code of SQLite and goes on
 //! in the caller. After that the connection is of no use, and is dropped without being closed.
@@ -15,13 +17,16 @@
 
 mod database;
 mod error;
+mod index;
+mod random;
 mod statement;
 mod store;
 mod vfs;
 
-pub use database::{Database, Session};
+pub use database::{Database, Journal, Session};
 pub use error::SqliteError;
-pub use store::{PAGE_BYTES, Store};
+pub use index::{WalIndex, WalIndexes};
+pub use store::{File, PAGE_BYTES, Store};
 
 /// The version of SQLite that is built in.
 pub fn version() -> &'static str {

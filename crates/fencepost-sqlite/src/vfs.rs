@@ -1,32 +1,48 @@
-//! What SQLite takes for a file system: one database, whose bytes a [`Store`] holds.
+//! What SQLite takes for a file system: one database with its journals, whose bytes a [`Store`] holds.
 
-use crate::store::{PAGE_BYTES, Store};
+use crate::index::{self, WalIndex};
+use crate::random;
+use crate::store::{File, PAGE_BYTES, Store};
 use libsqlite3_sys as ffi;
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 /// The name under which SQLite knows it.
 pub const NAME: &CStr = c"fencepost";
 
-/// What a connection's file works on. Its address is the file's name.
-#[derive(Default)]
+/// What a connection's files work on. Its address is the database's name.
 pub struct Context {
     /// The caller's store while a call of the caller runs, else null.
     store: Option<*mut dyn Store>,
+    /// The index of the write-ahead log.
+    index: Arc<WalIndex>,
     /// What the store panicked with.
     pub panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Context {
+    /// What a connection works on that has the index of a write-ahead log in common with others.
+    pub fn new(index: Arc<WalIndex>) -> Context {
+        Context {
+            store: None,
+            index,
+            panic: None,
+        }
+    }
     /// Gives the file its store for the time of `work`, which may not keep it.
     pub fn with_store<R>(this: *mut Context, store: &mut dyn Store, work: impl FnOnce() -> R) -> R {
         let raw: *mut (dyn Store + '_) = store;
         // SAFETY: only the lifetime is forgotten; the pointer is taken back below, before the borrow ends. `this` is the connection's own
         // box, which no reference is held to.
-        unsafe { (*this).store = Some(std::mem::transmute::<*mut (dyn Store + '_), *mut (dyn Store + 'static)>(raw)) };
+        unsafe {
+            let store = std::mem::transmute::<*mut (dyn Store + '_), *mut (dyn Store + 'static)>(raw);
+            (*this).store = Some(store);
+            random::at_work(Some(store));
+        }
         let result = work();
+        random::at_work(None);
         // SAFETY: as above.
         unsafe { (*this).store = None };
         result
@@ -38,7 +54,10 @@ impl Context {
         }
         // SAFETY: set by `with_store`, which outlives every call into SQLite.
         let store = unsafe { &mut *self.store? };
-        match catch_unwind(AssertUnwindSafe(|| work(store))) {
+        let result = catch_unwind(AssertUnwindSafe(|| work(store)));
+        // Others may have worked on this thread during the access.
+        random::at_work(self.store);
+        match result {
             Ok(result) => Some(result),
             Err(panic) => {
                 self.panic = Some(panic);
@@ -46,7 +65,7 @@ impl Context {
             }
         }
     }
-    /// The name of the file of this context.
+    /// The name of the database of this context.
     pub fn file_name(&self) -> Vec<u8> {
         format!("/{:x}\0", std::ptr::from_ref(self) as usize).into_bytes()
     }
@@ -54,21 +73,39 @@ impl Context {
 
 /// An open file, in memory that SQLite allocates.
 #[repr(C)]
-struct File {
+struct Open {
     base: ffi::sqlite3_file,
     context: *mut Context,
+    file: File,
+}
+/// The context and the file that a name stands for: SQLite adds its own endings to the database's.
+unsafe fn named(name: *const c_char) -> Option<(*mut Context, File)> {
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: SQLite's names are C strings.
+    let name = unsafe { CStr::from_ptr(name) }.to_str().ok()?.strip_prefix('/')?;
+    let (digits, file) = match name.split_once('-') {
+        None => (name, File::Pages),
+        Some((digits, "journal")) => (digits, File::Journal),
+        Some((digits, "wal")) => (digits, File::Wal),
+        Some(_) => return None,
+    };
+    let address = usize::from_str_radix(digits, 16).ok()?;
+    Some((address as *mut Context, file))
 }
 
 /// Registers the file system, once.
 pub fn register() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
+        random::register();
         // SAFETY: a vfs and its methods are plain data; SQLite keeps the pointer, so it is never freed.
         unsafe {
             let standard = ffi::sqlite3_vfs_find(std::ptr::null());
             let vfs = Box::leak(Box::new(ffi::sqlite3_vfs {
                 iVersion: 1,
-                szOsFile: size_of::<File>() as c_int,
+                szOsFile: size_of::<Open>() as c_int,
                 mxPathname: 64,
                 pNext: std::ptr::null_mut(),
                 zName: NAME.as_ptr(),
@@ -76,10 +113,12 @@ pub fn register() {
                 xDelete: Some(delete),
                 xAccess: Some(access),
                 xFullPathname: Some(full_pathname),
+                xRandomness: Some(random::seed),
                 ..*standard
             }));
+            // The generator of random numbers asks the standard one.
             assert_eq!(
-                ffi::sqlite3_vfs_register(vfs, 0),
+                ffi::sqlite3_vfs_register(vfs, 1),
                 ffi::SQLITE_OK,
                 "SQLite refuses a file system"
             );
@@ -88,7 +127,7 @@ pub fn register() {
 }
 
 static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
-    iVersion: 1,
+    iVersion: 2,
     xClose: Some(close),
     xRead: Some(read),
     xWrite: Some(write),
@@ -101,17 +140,20 @@ static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
     xFileControl: Some(file_control),
     xSectorSize: Some(sector_size),
     xDeviceCharacteristics: Some(device_characteristics),
-    xShmMap: None,
-    xShmLock: None,
-    xShmBarrier: None,
-    xShmUnmap: None,
+    xShmMap: Some(shared),
+    xShmLock: Some(index::lock),
+    xShmBarrier: Some(index::barrier),
+    xShmUnmap: Some(index::unmap),
     xFetch: None,
     xUnfetch: None,
 };
 
-unsafe fn context<'a>(file: *mut ffi::sqlite3_file) -> &'a mut Context {
-    // SAFETY: SQLite hands over what `open` has filled in; the context is a box of the connection, which outlives its file.
-    unsafe { &mut *(*file.cast::<File>()).context }
+unsafe fn context<'a>(file: *mut ffi::sqlite3_file) -> (&'a mut Context, File) {
+    // SAFETY: SQLite hands over what `open` has filled in; the context is a box of the connection, which outlives its files.
+    unsafe {
+        let open = file.cast::<Open>();
+        (&mut *(*open).context, (*open).file)
+    }
 }
 
 unsafe extern "C" fn open(
@@ -124,15 +166,13 @@ unsafe extern "C" fn open(
     // SAFETY: SQLite's contract of xOpen: `file` has room for szOsFile bytes, a name is a C string.
     unsafe {
         (*file).pMethods = std::ptr::null();
-        // Only the database itself is a file: journals are off, temporary data stays in memory.
-        if name.is_null() || flags & ffi::SQLITE_OPEN_MAIN_DB == 0 {
-            return ffi::SQLITE_CANTOPEN;
-        }
-        let digits = CStr::from_ptr(name).to_str().ok().and_then(|n| n.strip_prefix('/'));
-        let Some(address) = digits.and_then(|d| usize::from_str_radix(d, 16).ok()) else {
+        // Temporary data stays in memory.
+        let Some((context, which)) = named(name) else {
             return ffi::SQLITE_CANTOPEN;
         };
-        (*file.cast::<File>()).context = address as *mut Context;
+        let open = file.cast::<Open>();
+        (*open).context = context;
+        (*open).file = which;
         (*file).pMethods = &raw const METHODS;
         if !out_flags.is_null() {
             *out_flags = flags;
@@ -140,14 +180,39 @@ unsafe extern "C" fn open(
     }
     ffi::SQLITE_OK
 }
-unsafe extern "C" fn delete(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int) -> c_int {
-    ffi::SQLITE_OK
+/// What stands in front says that a file is there.
+unsafe extern "C" fn delete(_: *mut ffi::sqlite3_vfs, name: *const c_char, _: c_int) -> c_int {
+    // SAFETY: SQLite's contract; the name is of a connection that makes this call.
+    let done = unsafe { named(name) }.and_then(|(context, file)| {
+        // SAFETY: as above.
+        let context = unsafe { &mut *context };
+        context.access(|store| {
+            if store.size(file) > 0 {
+                store.write(file, 0, &[0; 8]);
+                store.sync(file);
+            }
+        })
+    });
+    match done {
+        Some(()) => ffi::SQLITE_OK,
+        None => ffi::SQLITE_IOERR_DELETE,
+    }
 }
-/// No file but the database exists.
-unsafe extern "C" fn access(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int, out: *mut c_int) -> c_int {
-    // SAFETY: SQLite's contract.
-    unsafe { *out = 0 };
-    ffi::SQLITE_OK
+unsafe extern "C" fn access(_: *mut ffi::sqlite3_vfs, name: *const c_char, _: c_int, out: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    let there = unsafe { named(name) }.and_then(|(context, file)| {
+        // SAFETY: as above.
+        let context = unsafe { &mut *context };
+        context.access(|store| store.size(file) > 0)
+    });
+    match there {
+        // SAFETY: SQLite's contract.
+        Some(there) => unsafe {
+            *out = c_int::from(there);
+            ffi::SQLITE_OK
+        },
+        None => ffi::SQLITE_IOERR_ACCESS,
+    }
 }
 unsafe extern "C" fn full_pathname(
     _: *mut ffi::sqlite3_vfs,
@@ -171,16 +236,16 @@ unsafe extern "C" fn close(_: *mut ffi::sqlite3_file) -> c_int {
 }
 unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, into: *mut c_void, len: c_int, at: i64) -> c_int {
     // SAFETY: SQLite's contract: `into` has room for `len` bytes.
-    let (context, into) = unsafe {
+    let ((context, file), into) = unsafe {
         (
             context(file),
             std::slice::from_raw_parts_mut(into.cast::<u8>(), len as usize),
         )
     };
     match context.access(|store| {
-        let there = store.capacity().saturating_sub(at as u64).min(len as u64) as usize;
+        let there = store.capacity(file).saturating_sub(at as u64).min(len as u64) as usize;
         let (inside, beyond) = into.split_at_mut(there);
-        store.read(at as u64, inside);
+        store.read(file, at as u64, inside);
         beyond.fill(0);
         beyond.is_empty()
     }) {
@@ -191,16 +256,16 @@ unsafe extern "C" fn read(file: *mut ffi::sqlite3_file, into: *mut c_void, len: 
 }
 unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, len: c_int, at: i64) -> c_int {
     // SAFETY: SQLite's contract: `from` holds `len` bytes.
-    let (context, from) = unsafe {
+    let ((context, file), from) = unsafe {
         (
             context(file),
             std::slice::from_raw_parts(from.cast::<u8>(), len as usize),
         )
     };
     match context.access(|store| {
-        let fits = at as u64 + len as u64 <= store.capacity();
+        let fits = at as u64 + len as u64 <= store.capacity(file);
         if fits {
-            store.write(at as u64, from);
+            store.write(file, at as u64, from);
         }
         fits
     }) {
@@ -213,18 +278,18 @@ unsafe extern "C" fn write(file: *mut ffi::sqlite3_file, from: *const c_void, le
 unsafe extern "C" fn truncate(_: *mut ffi::sqlite3_file, _: i64) -> c_int {
     ffi::SQLITE_OK
 }
-/// Whoever calls makes transactions durable.
-unsafe extern "C" fn sync(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
-    ffi::SQLITE_OK
+unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _: c_int) -> c_int {
+    // SAFETY: SQLite's contract.
+    let (context, file) = unsafe { context(file) };
+    match context.access(|store| store.sync(file)) {
+        Some(()) => ffi::SQLITE_OK,
+        None => ffi::SQLITE_IOERR_FSYNC,
+    }
 }
-/// Empty until SQLite has written its first page, then as large as it may become.
 unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, out: *mut i64) -> c_int {
     // SAFETY: SQLite's contract.
-    match unsafe { context(file) }.access(|store| {
-        let mut first = [0; 8];
-        store.read(0, &mut first);
-        if first == [0; 8] { 0 } else { store.capacity() }
-    }) {
+    let (context, file) = unsafe { context(file) };
+    match context.access(|store| store.size(file)) {
         // SAFETY: as above.
         Some(bytes) => unsafe {
             *out = bytes as i64;
@@ -232,6 +297,24 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, out: *mut i64) -> c
         },
         None => ffi::SQLITE_IOERR_FSTAT,
     }
+}
+/// A region of the index of the write-ahead log.
+unsafe extern "C" fn shared(
+    file: *mut ffi::sqlite3_file,
+    region: c_int,
+    _: c_int,
+    make: c_int,
+    out: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite's contract.
+    unsafe {
+        let (context, _) = context(file);
+        *out = context
+            .index
+            .region(region as usize, make != 0)
+            .unwrap_or(std::ptr::null_mut());
+    }
+    ffi::SQLITE_OK
 }
 unsafe extern "C" fn lock(_: *mut ffi::sqlite3_file, _: c_int) -> c_int {
     ffi::SQLITE_OK
@@ -247,6 +330,7 @@ unsafe extern "C" fn file_control(_: *mut ffi::sqlite3_file, _: c_int, _: *mut c
 unsafe extern "C" fn sector_size(_: *mut ffi::sqlite3_file) -> c_int {
     PAGE_BYTES as c_int
 }
+/// A write that fails leaves its neighbours alone.
 unsafe extern "C" fn device_characteristics(_: *mut ffi::sqlite3_file) -> c_int {
-    0
+    ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE
 }

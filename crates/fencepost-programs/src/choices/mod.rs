@@ -46,6 +46,8 @@ param_enum! {
         SharedFence = "shared-fence",
         /// Backups made by hand: the flag that validates them is only ever cleared (TPC-C).
         FlagNeverSet = "flag-never-set",
+        /// SQLite is told never to sync (`synchronous=OFF`).
+        MissingSync = "missing-sync",
     }
 }
 
@@ -64,8 +66,14 @@ impl Variant {
         Variant::RecoveryEndsLogFirst,
     ];
     /// Whether the mistake can be made under `scheme`: redo and raw have no barrier between log and data, and a token that
-    /// is written inside a logged transaction validates nothing until commit.
+    /// is written inside a logged transaction validates nothing until commit. SQLite orders its journals by syncs alone, and
+    /// their checksums stand in for some of them: what it can be made to do wrong is to leave them out.
     pub fn applies(self, scheme: Scheme) -> bool {
+        use Variant::{Correct, MissingSync, NonAtomicUpdate, SemanticMistake};
+        if scheme.of_library() || self == MissingSync {
+            let any = matches!(self, Correct | NonAtomicUpdate | SemanticMistake);
+            return scheme.of_library() && (any || self == MissingSync);
+        }
         match self {
             Variant::MissingLogFence => matches!(scheme.form(), LogForm::Undo(..) | LogForm::Regions),
             Variant::RecoveryEndsLogFirst => matches!(scheme.form(), LogForm::Redo | LogForm::RedoBlock),
@@ -107,6 +115,7 @@ impl Variant {
             Variant::TokenFirst => "the token is durable before its key and value",
             Variant::SharedFence => "backups, the flag that validates them and the stores in place share one fence",
             Variant::FlagNeverSet => "the flag that validates backups is only ever cleared",
+            Variant::MissingSync => "SQLite never syncs its journal and its pages",
         }
     }
 }

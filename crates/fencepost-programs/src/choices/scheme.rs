@@ -43,6 +43,8 @@ pub enum Needs {
     Regions,
     /// Order its persists itself.
     Orders,
+    /// Drive a library that keeps this journal, and order its persists as the library asks.
+    Library,
 }
 
 /// What a scheme is.
@@ -136,6 +138,10 @@ schemes! {
     Ido = "ido": LogForm::Regions, Regions;
     /// No log: the program orders its own persists by hand. Only programs that have such a form.
     Raw = "raw": LogForm::ByHand, Orders;
+    /// SQLite's own rollback journal, in persistent memory beside its pages.
+    SqliteJournal = "sqlite-journal": LogForm::ByHand, Library;
+    /// SQLite's own write-ahead log, in persistent memory beside its pages.
+    SqliteWal = "sqlite-wal": LogForm::ByHand, Library;
 }
 
 /// The schemes that ask for no more than these needs, as a constant list: those named by `first`, then the others in listing order.
@@ -159,6 +165,11 @@ impl Scheme {
     /// The same as [`Scheme::LOGGED`], redo first: for programs of transactional memory that publishes its stores at commit.
     pub const REDO_FIRST: &'static [Scheme] = schemes_for!(Stores, first Redo, RedoBlock);
 
+    /// Every scheme but those of libraries: for programs that order their persists by hand besides.
+    pub const BY_HAND: &'static [Scheme] = schemes_for!(Stores | Regions | Orders);
+    /// The same as [`Scheme::LOGGED`], and the journals that SQLite keeps itself.
+    pub const SQLITE: &'static [Scheme] = schemes_for!(Stores | Library);
+
     /// The scheme of a row, of one's own.
     pub const fn of(row: &'static SchemeRow) -> Scheme {
         Scheme {
@@ -174,6 +185,10 @@ impl Scheme {
     #[inline]
     pub const fn form(self) -> LogForm {
         self.row.form
+    }
+    /// Whether it is the journal of a library that the program drives: to the runtime, persists ordered by hand.
+    pub fn of_library(self) -> bool {
+        self.row.needs == Needs::Library
     }
     /// Whether one of these schemes is this one, or this is one of somebody's own that asks a program for no more than they do.
     pub fn is_served_by(self, schemes: &[Scheme]) -> bool {

@@ -70,7 +70,7 @@ pub struct Cq {
 impl Described for Cq {
     const NAME: &'static str = "cq";
     const ABOUT: &'static str = "concurrent queue, two locks, insert or delete one 64 B node";
-    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,

@@ -7,6 +7,7 @@ use crate::oracle::{Builder, Cut, History};
 use fencepost_kernel::{CrashPoint, Mem, OpRecord, Program, Violation, rng};
 use fencepost_sqlite::Database;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is known of the crash point: the audit is one step, of which nothing outlives it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +58,7 @@ impl Sqlite {
         }
     }
     fn violation(&self, why: impl Into<String>) -> Violation {
-        Violation::at(self.file.base(), why)
+        Violation::at(self.files.base(), why)
     }
     /// The whole audit.
     pub(super) fn judge<M: Mem<Dep = ()>>(
@@ -70,12 +71,11 @@ impl Sqlite {
             let why = why.into();
             return Err(Violation { why, at: None });
         }
-        let mut pages = Pages {
-            file: &self.file,
-            access: &mut Plainly(m),
-        };
+        let mut access = Plainly(m);
+        let mut pages = Pages::new(&self.files, &mut access, u64::MAX);
         let len = self.value_bytes();
-        let opened = Database::new().with(&mut pages, |s| Ok((s.faults()?, requests::all(s, len)?)));
+        let opened =
+            Database::new(self.journal(Arc::default())).with(&mut pages, |s| Ok((s.faults()?, requests::all(s, len)?)));
         let (faults, rows) = opened.map_err(|why| self.violation(format!("the database does not open: {why}")))?;
         if let Some(fault) = faults.first() {
             return Err(self.violation(format!("SQLite's integrity check: {fault}")));

@@ -1,10 +1,11 @@
 //! What `sqlite` is given, and what it consists of.
 
-use super::pages::File;
+use super::files::Files;
 use crate::choices::Coupling;
 use crate::layout::{Footprint, Locks};
 use crate::tx::Runtime;
-use fencepost_kernel::params;
+use fencepost_kernel::{Addr, params};
+use fencepost_sqlite::WalIndexes;
 
 params! {
     /// Parameters of `sqlite`.
@@ -27,6 +28,9 @@ params! {
         /// Of a hundred, those that overwrite a row. The rest read.
         #[range(0..=100)]
         overwrite: u32 = 30,
+        /// Scheme `sqlite-wal`: pages in the log from which on a commit copies them to the database (SQLite's default).
+        #[range(1..=1 << 20)]
+        checkpoint: u32 = 1000,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -39,7 +43,10 @@ pub struct Sqlite {
     pub(super) seed: u64,
     pub(super) threads: u32,
     pub(super) params: SqliteParams,
-    pub(super) file: File,
+    pub(super) files: Files,
+    /// Where threads find the number of the write-ahead log's index, and what is known by these numbers.
+    pub(super) index: Option<Addr>,
+    pub(super) indexes: WalIndexes,
     pub(super) locks: Locks,
     pub(super) footprint: Footprint,
 }

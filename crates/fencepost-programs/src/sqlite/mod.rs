@@ -3,23 +3,32 @@
 //! SQLite is the library itself; a file system of ours turns each page that it reads or writes into loads and stores. An operation is
 //! one transaction of SQLite, from `BEGIN` to `END`, of `batch` requests: fills in key order, fills at random, overwrites and reads, in
 //! declared shares, with keys of 16 digits and values of 100 bytes on pages of 4 KiB. SQLite's journal is off: the transaction
-//! runtime, or the hardware, makes the page writes of a transaction atomic and durable.
+//! runtime, or the hardware, makes the page writes of a transaction atomic and durable. Two more schemes of software are SQLite's own:
+//! its rollback journal (`--log sqlite-journal`; `journal_mode=PERSIST`, `synchronous=FULL`) and its write-ahead log (`--log sqlite-wal`),
+//! in persistent memory beside the pages. What they write are loads and stores too, and a sync flushes the lines written since the last and
+//! orders them as the design does.
 //!
 //! What is not simulated as memory operations is SQLite's own volatile memory: the page cache of up to 4,096 pages, the parsed schema and
 //! prepared statements, one connection a thread. It is instructions between page accesses, which are counted. A connection checks the
 //! database's change counter when a transaction begins and drops its cache if another thread has committed; a thread that the hardware
 //! rolled back starts with a new connection. One lock stands for SQLite's file lock.
 //!
-//! Recovery is that of the logs. The audit opens the database, runs `PRAGMA integrity_check` and reads every row.
+//! The index of the write-ahead log is volatile memory that connections share; it is not simulated either.
+//!
+//! Recovery is that of the logs, or SQLite's own: it opens the database and rolls a hot journal back, or finds the committed part of the
+//! write-ahead log. The audit opens the database, runs `PRAGMA integrity_check` and reads every row.
 //!
 //! Used by loc (Table II).
 
 mod audit;
 mod base;
+mod files;
 mod pages;
+mod recovery;
 mod requests;
 
 pub use audit::{SqliteAudit, SqliteModel};
+pub use recovery::SqliteRebuild;
 pub use requests::{Kind, Request};
 
 use crate::choices::{Scheme, Variant};
@@ -28,13 +37,14 @@ use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use crate::sites;
 use crate::small::Small;
-use crate::tx::{Runtime, recovered_by_logs};
+use crate::tx::{Runtime, Tx};
 pub use base::Sqlite;
 use base::SqliteParams;
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, rng};
-use fencepost_sqlite::{Database, PAGE_BYTES, Session, SqliteError};
-use pages::{File, Pages, Plainly};
+use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, rng};
+use fencepost_sqlite::{Database, Journal, PAGE_BYTES, Session, SqliteError, WalIndexes};
+use files::Files;
+use pages::{Pages, Plainly};
 
 /// Pages that one request may change: on each level of table and index a page, its two neighbours and a new one; the first page and
 /// the list of free ones.
@@ -44,9 +54,10 @@ const SERVED: u8 = 1;
 impl Described for Sqlite {
     const NAME: &'static str = "sqlite";
     const ABOUT: &'static str = "SQLite itself on pages in persistent memory: fills, overwrites and reads of a table";
-    const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
-    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
-    const SMALL: &'static [(&'static str, &'static str)] = &[("rows", "24")];
+    const SCHEMES: &'static [Scheme] = Scheme::SQLITE;
+    const OWN_VARIANTS: &'static [Variant] =
+        &[Variant::NonAtomicUpdate, Variant::SemanticMistake, Variant::MissingSync];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("rows", "24"), ("checkpoint", "8")];
 
     fn fields() -> Vec<Field> {
         SqliteParams::fields()
@@ -65,21 +76,38 @@ impl Described for Sqlite {
         // Rows fill their pages half at least; the index holds keys.
         let bytes = (2 * params.rows + requests) * 2 * (u64::from(params.value) + 96);
         let pages = 16 + bytes.div_ceil(PAGE_BYTES);
-        let mut layout = Layout::default();
-        let file = File::new(&mut layout, pages);
-        let pool = Pool::new(&mut layout, s.threads, 64, 0);
         let changed = (u64::from(params.batch) * PAGES_CHANGED).min(pages);
+        let mut layout = Layout::default();
+        let files = Files::new(&mut layout, pages, journal_bytes(s.scheme, &params, changed));
+        let pool = Pool::new(&mut layout, s.threads, 64, 0);
         let rt = Runtime::new(&mut layout, s, params.coupling, changed * PAGE_BYTES / 8, pool);
         let locks = Locks::new(&mut layout, 1);
+        let index = (s.scheme == Scheme::SqliteWal).then(|| layout.dram(8));
         Ok(Sqlite {
             rt,
             seed: s.seed,
             threads: s.threads,
             params,
-            file,
+            files,
+            index,
+            indexes: WalIndexes::default(),
             locks,
             footprint: layout.footprint(),
         })
+    }
+}
+
+/// Room for a rollback journal of so many pages, and for a write-ahead log at its largest: each page with its header, and those of the
+/// file. The write-ahead log is switched on under a rollback journal.
+fn journal_bytes(scheme: Scheme, params: &SqliteParams, changed: u64) -> (u64, u64) {
+    let framed = PAGE_BYTES + 64;
+    let log = (u64::from(params.checkpoint) + 2 * changed) * framed;
+    if scheme == Scheme::SqliteJournal {
+        ((changed + 2) * framed, 0)
+    } else if scheme == Scheme::SqliteWal {
+        (4 * framed, log + framed)
+    } else {
+        (0, 0)
     }
 }
 
@@ -147,11 +175,12 @@ impl Sqlite {
         for part in 0..parts {
             let mut tx = self.rt.begin_part(pm, thread, k, part)?;
             let wrong = k % 4 == 1 && tx.slip(Variant::SemanticMistake);
-            let mut pages = Pages {
-                file: &self.file,
-                access: &mut tx,
+            let connection = match db {
+                Some(connection) => connection,
+                None => db.insert(self.connect(&mut tx)),
             };
-            let connection = db.get_or_insert_with(Database::new);
+            let number = rng::hash(&[self.seed, u64::from(thread), u64::from(k), u64::from(part)]);
+            let mut pages = Pages::new(&self.files, &mut tx, number);
             match connection.with(&mut pages, |s| self.serve(s, wanted, part + 1 < parts, wrong)) {
                 Ok(digest) => read = digest,
                 // The hardware gave the transaction up while it ran: what SQLite saw was no state of the database.
@@ -161,6 +190,26 @@ impl Sqlite {
             tx.commit();
         }
         Ok(read)
+    }
+    /// A connection of the thread, which keeps a journal of its own where the scheme says so and software logs.
+    fn connect<M: Mem>(&self, tx: &mut Tx<'_, '_, M>) -> Database {
+        if !tx.by_hand() {
+            return Database::new(Journal::Off);
+        }
+        let mut shared = Default::default();
+        if let Some(at) = self.index.map(At::new) {
+            let known = tx.pm.m.load(at).v;
+            let (number, index) = self.indexes.find(known);
+            if number != known {
+                tx.pm.m.store(at, Val::lit(number));
+            }
+            shared = index;
+        }
+        let connection = Database::new(self.journal(shared));
+        if tx.slip(Variant::MissingSync) {
+            return connection.without_syncs();
+        }
+        connection
     }
     /// The database before the run, made by SQLite.
     fn plant(&self, s: &mut Session<'_>) -> Result<(), SqliteError> {
@@ -183,24 +232,25 @@ impl Program for Sqlite {
     type Input = Small<Request, 4>;
     type Audit = SqliteAudit;
     type Model = SqliteModel;
-    recovered_by_logs!();
+    type Rebuild = SqliteRebuild;
 
     fn footprint(&self) -> Footprint {
         self.footprint
     }
 
     fn setup<M: Mem>(&self, m: &mut M) {
-        let mut pages = Pages {
-            file: &self.file,
-            access: &mut Plainly(m),
-        };
-        if let Err(why) = Database::new().with(&mut pages, |s| self.plant(s)) {
+        let mut access = Plainly(m);
+        let mut pages = Pages::new(&self.files, &mut access, u64::MAX);
+        if let Err(why) = Database::new(Journal::Off).with(&mut pages, |s| self.plant(s)) {
             refused(&why);
         }
     }
     fn resident(&self) -> Vec<Span> {
         // A page holds its rows and their keys once more; those in use lie in front.
-        vec![self.file.span((2 + self.params.rows / 16) * PAGE_BYTES)]
+        vec![self.files.span((2 + self.params.rows / 16) * PAGE_BYTES)]
+    }
+    fn ranges(&self, thread: u32) -> Vec<Span> {
+        self.rt.ranges(thread, self.files.spans(self.resident()[0].len))
     }
     fn input(&self, thread: u32, k: u32) -> Small<Request, 4> {
         let mut all = Small::new(Request::default());
@@ -228,6 +278,12 @@ impl Program for Sqlite {
             kind: SERVED,
             words: [result?, 0, 0],
         })
+    }
+    fn rebuild_start(&self) -> SqliteRebuild {
+        self.first_rebuild()
+    }
+    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: SqliteRebuild) -> Flow<SqliteRebuild> {
+        self.rebuild_step(m, state)
     }
     fn model(&self, ops: &[OpRecord]) -> SqliteModel {
         self.digest(ops)

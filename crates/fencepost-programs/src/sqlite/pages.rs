@@ -1,37 +1,12 @@
-//! Where SQLite's pages lie: a file in persistent memory, read and written by loads and stores.
+//! SQLite's files, read and written by loads and stores.
 
-use crate::layout::Layout;
+use super::files::Files;
 use crate::sites;
 use crate::tx::Tx;
-use fencepost_kernel::{Addr, At, Mem, Site, Span, Val};
-use fencepost_sqlite::{PAGE_BYTES, Store};
-
-/// The pages of one database, as many as it may ever have.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct File {
-    base: Addr,
-    pages: u64,
-}
-
-impl File {
-    pub fn new(layout: &mut Layout, pages: u64) -> File {
-        let base = layout.pm_aligned(pages * PAGE_BYTES, PAGE_BYTES);
-        File { base, pages }
-    }
-    pub fn bytes(&self) -> u64 {
-        self.pages * PAGE_BYTES
-    }
-    pub fn base(&self) -> Addr {
-        self.base
-    }
-    /// The first pages: `bytes` of them, or all.
-    pub fn span(&self, bytes: u64) -> Span {
-        Span {
-            at: self.base,
-            len: bytes.min(self.bytes()),
-        }
-    }
-}
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Addr, At, Fence, Flush, Mem, Site, Val, rng};
+use fencepost_sqlite::{File, PAGE_BYTES, Store};
+use std::collections::BTreeSet;
 
 /// How a word of the file is read and written: by a transaction, or plainly.
 pub(super) trait Access {
@@ -41,6 +16,8 @@ pub(super) trait Access {
     fn announced(&mut self, _at: Addr, _len: u64) {}
     fn load(&mut self, at: Addr) -> u64;
     fn store(&mut self, at: Addr, value: u64);
+    /// What was stored is durable before anything that is stored later.
+    fn sync(&mut self) {}
 }
 
 /// Set-up and audits: outside of transactions.
@@ -66,12 +43,51 @@ impl<M: Mem> Access for Tx<'_, '_, M> {
     fn store(&mut self, at: Addr, value: u64) {
         self.write(At::new(at), Val::lit(value));
     }
+    fn sync(&mut self) {
+        self.step();
+    }
+}
+/// SQLite's own recovery: syncs flush and fence what was stored since the last.
+pub(super) struct Syncing<'a, M> {
+    pub m: &'a mut M,
+    pub dirty: BTreeSet<u64>,
+}
+impl<M: Mem> Access for Syncing<'_, M> {
+    fn load(&mut self, at: Addr) -> u64 {
+        self.m.load(At::new(at)).v
+    }
+    fn store(&mut self, at: Addr, value: u64) {
+        self.dirty.insert(at.0 / LINE_BYTES);
+        self.m.store(At::new(at), Val::lit(value));
+    }
+    fn sync(&mut self) {
+        for line in std::mem::take(&mut self.dirty) {
+            self.m.flush(At::new(Addr(line * LINE_BYTES)), Flush::Clwb);
+        }
+        self.m.fence(Fence::Sfence);
+    }
 }
 
-/// The file with a way to access it: what SQLite is given. Bytes are those of little-endian words.
+/// The files with a way to access them: what SQLite is given. Bytes are those of little-endian words.
 pub(super) struct Pages<'a, A> {
-    pub file: &'a File,
-    pub access: &'a mut A,
+    files: &'a Files,
+    access: &'a mut A,
+    /// What tells this transaction from all others, and random numbers given so far.
+    random: (u64, u64),
+}
+impl<'a, A: Access> Pages<'a, A> {
+    /// `transaction` is a number that no other transaction of the run has.
+    pub fn new(files: &'a Files, access: &'a mut A, transaction: u64) -> Self {
+        Pages {
+            files,
+            access,
+            random: (transaction, 0),
+        }
+    }
+    fn word(&mut self, file: File, at: u64) -> u64 {
+        let base = self.files.area(file).at;
+        self.access.load(Addr(base.0 + at))
+    }
 }
 
 /// Calls `each` with the word of each part of `from..from + len`, and which of its bytes, from where in the range, are in it.
@@ -86,27 +102,44 @@ fn parts(from: u64, len: u64, mut each: impl FnMut(u64, std::ops::Range<usize>, 
 }
 
 impl<A: Access> Store for Pages<'_, A> {
-    fn capacity(&self) -> u64 {
-        self.file.bytes()
+    fn capacity(&self, file: File) -> u64 {
+        self.files.area(file).len
     }
-    fn read(&mut self, at: u64, into: &mut [u8]) {
+    /// A file that begins with zeros is not there. What stands behind the end of a journal SQLite tells by its numbers and checksums.
+    /// Where it keeps one, it also asks how many pages there are, which the first says; else it gets all of them.
+    fn size(&mut self, file: File) -> u64 {
+        let capacity = self.capacity(file);
+        if capacity == 0 {
+            return 0;
+        }
+        self.access.begins(sites::PAGE_READ);
+        if self.word(file, 0) == 0 {
+            0
+        } else if file == File::Pages && self.files.journaled() {
+            u64::from(((self.word(file, 24) >> 32) as u32).swap_bytes()) * PAGE_BYTES
+        } else {
+            capacity
+        }
+    }
+    fn read(&mut self, file: File, at: u64, into: &mut [u8]) {
+        let base = self.files.area(file).at;
         self.access.begins(sites::PAGE_READ);
         if at.is_multiple_of(8) && into.len().is_multiple_of(8) {
-            let mut word = self.file.base.0 + at;
+            let mut word = base.0 + at;
             for bytes in into.chunks_exact_mut(8) {
                 bytes.copy_from_slice(&self.access.load(Addr(word)).to_le_bytes());
                 word += 8;
             }
             return;
         }
-        parts(self.file.base.0 + at, into.len() as u64, |word, bytes, offset| {
+        parts(base.0 + at, into.len() as u64, |word, bytes, offset| {
             let value = self.access.load(Addr(word)).to_le_bytes();
             into[offset..offset + bytes.len()].copy_from_slice(&value[bytes]);
         });
     }
-    fn write(&mut self, at: u64, bytes: &[u8]) {
+    fn write(&mut self, file: File, at: u64, bytes: &[u8]) {
         self.access.begins(sites::PAGE_WRITE);
-        let (from, len) = (self.file.base.0 + at, bytes.len() as u64);
+        let (from, len) = (self.files.area(file).at.0 + at, bytes.len() as u64);
         let (first, end) = (from & !7, (from + len).next_multiple_of(8));
         self.access.announced(Addr(first), end - first);
         if (first, end) == (from, from + len) {
@@ -128,11 +161,20 @@ impl<A: Access> Store for Pages<'_, A> {
             self.access.store(Addr(word), u64::from_le_bytes(value));
         });
     }
+    fn sync(&mut self, _: File) {
+        self.access.sync();
+    }
+    fn random(&mut self) -> u64 {
+        let (transaction, drawn) = self.random;
+        self.random.1 += 1;
+        rng::hash(&[transaction, drawn])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
     use std::collections::BTreeMap;
 
     #[derive(Default)]
@@ -152,23 +194,22 @@ mod tests {
     /// Against plain bytes, at every alignment.
     #[test]
     fn reads_and_writes_are_those_of_a_file() {
-        let file = File::new(&mut Layout::default(), 2);
+        let mut layout = Layout::default();
+        let files = Files::new(&mut layout, 2, (0, 0));
+        let base = files.area(File::Pages).at;
         let (mut words, mut plain) = (Words::default(), vec![0u8; 64]);
         for (n, (at, len)) in (0..40).flat_map(|a| [1, 3, 8, 17, 24].map(|l| (a, l))).enumerate() {
             let bytes: Vec<u8> = (0..len).map(|i| (n * 7 + i) as u8).collect();
             plain[at..at + len].copy_from_slice(&bytes);
-            let mut pages = Pages {
-                file: &file,
-                access: &mut words,
-            };
-            pages.write(at as u64, &bytes);
+            let mut pages = Pages::new(&files, &mut words, 0);
+            pages.write(File::Pages, at as u64, &bytes);
             let mut all = vec![0; 64];
-            pages.read(0, &mut all);
+            pages.read(File::Pages, 0, &mut all);
             let mut some = vec![0; len];
-            pages.read(at as u64, &mut some);
+            pages.read(File::Pages, at as u64, &mut some);
             assert_eq!((all, some), (plain.clone(), bytes));
             let (first, len_announced) = *words.1.last().expect("every write is announced");
-            let (from, to) = (file.base.0 + at as u64, file.base.0 + (at + len) as u64);
+            let (from, to) = (base.0 + at as u64, base.0 + (at + len) as u64);
             assert!(first <= from && to <= first + len_announced && len_announced % 8 == 0 && first % 8 == 0);
         }
     }

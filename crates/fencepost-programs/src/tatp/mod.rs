@@ -72,7 +72,7 @@ pub struct Tatp {
 impl Described for Tatp {
     const NAME: &'static str = "tatp";
     const ABOUT: &'static str = "telecom benchmark: update a subscriber's location, or the whole mix";
-    const SCHEMES: &'static [Scheme] = Scheme::ALL;
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
     const OWN_VARIANTS: &'static [Variant] = &[
         Variant::NonAtomicUpdate,
         Variant::SemanticMistake,

@@ -16,6 +16,8 @@
 //! | ido | software | `r` regions: each 1 record-to-stores and 1 stores-to-next; 1 after commit | 2–3 lines a record, data, commit |
 //! | raw | software | one a [`Tx::step`] | data lines |
 //!
+//! SQLite's own journals are raw: each of its syncs is a [`Tx::step`].
+//!
 //! `g` is the number of groups: each first write after new records seals the group. A program that protects its whole
 //! write-set first has `g = 1`: a swap takes three barriers under synchronous ordering (records; data; commit), the last of which
 //! also makes the operation durable. Log records on the non-temporal path need no flush.

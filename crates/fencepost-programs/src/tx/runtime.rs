@@ -41,6 +41,8 @@ impl Runtime {
     pub fn new(layout: &mut Layout, s: &Settings, coupling: Coupling, stores: u64, pool: Pool) -> Runtime {
         let records = match s.scheme.form() {
             LogForm::RedoBlock => block_log::log_bytes(stores),
+            // A library keeps its journal with the program's data.
+            LogForm::ByHand if s.scheme.of_library() => 0,
             _ => RECORDS + stores * 64,
         };
         let log_bytes = records.max(PAGE).next_multiple_of(PAGE) + s.log_stagger.next_multiple_of(LINE_BYTES);

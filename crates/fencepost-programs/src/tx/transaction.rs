@@ -188,6 +188,11 @@ impl<M: Mem> Tx<'_, '_, M> {
     pub fn may_roll_back(&self) -> bool {
         self.mode() == Mode::Hardware
     }
+    /// Whether the program itself orders its persists ([`Tx::step`]).
+    #[inline(always)]
+    pub fn by_hand(&self) -> bool {
+        self.mode() == Mode::Raw
+    }
     /// Takes a block from this thread's pool.
     #[track_caller]
     #[inline(always)]

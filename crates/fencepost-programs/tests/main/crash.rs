@@ -165,7 +165,8 @@ impl Visit for Mutate {
 #[test]
 fn audits_notice_corrupted_words() {
     for about in programs() {
-        for scheme in about.schemes {
+        // What a write-ahead log holds of the pages is dead in the pages themselves.
+        for scheme in about.schemes.iter().filter(|s| **s != Scheme::SqliteWal) {
             let s = settings(about.name, *scheme, Variant::Correct, 9);
             let (caught, words) = with_program(about.name, &s, Mutate).unwrap();
             // What is not noticed must be dead: freed blocks, unused slots of wide nodes, free space of pages, and

@@ -117,3 +117,24 @@ fn under_per_task_committing() {
 fn under_epochs() {
     check(Model::Epoch);
 }
+
+/// SQLite's own journals order by syncs alone: without them what was acknowledged is lost, and pages are torn; where stores persist in
+/// program order nothing is missed.
+#[test]
+fn sqlite_needs_the_syncs_of_its_journals() {
+    for scheme in [Scheme::SqliteJournal, Scheme::SqliteWal] {
+        let convicted = |variant, model, seed| {
+            let s = settings("sqlite", scheme, variant, seed);
+            with_program("sqlite", &s, Try(model, seed)).unwrap().is_err()
+        };
+        for model in [Model::Adr(LineOrder::None), Model::Device, Model::Commit] {
+            let name = format!("{} {model:?}", scheme.name());
+            assert!(
+                (1..8).any(|seed| convicted(Variant::MissingSync, model, seed)),
+                "{name}"
+            );
+            assert!((1..4).all(|seed| !convicted(Variant::Correct, model, seed)), "{name}");
+        }
+        assert!(!convicted(Variant::MissingSync, Model::Strict, 1), "{}", scheme.name());
+    }
+}
