@@ -288,3 +288,31 @@ fn faults_of_searches_and_logs_are_convicted() {
         assert_eq!(code(&args, fault), Some(broken), "{fault}: {args:?}");
     }
 }
+
+/// The table of docs/checking.md: its command convicts every mistake of a recovery by hardware, and clears the recovery without one.
+#[test]
+fn mistakes_of_a_hardware_recovery_are_convicted_by_the_guides_command() {
+    let guide = include_str!("../../../docs/checking.md");
+    let command = guide.split("| `fencepost ").nth(1).and_then(|t| t.split('`').next());
+    let words: Vec<&str> = command.expect("the command").split_whitespace().collect();
+    let table = guide.split(command.expect("the command")).nth(1).expect("its table");
+    let faults: Vec<&str> = table
+        .lines()
+        .skip(2)
+        .map_while(|l| l.strip_prefix("| `")?.split('`').next())
+        .collect();
+    assert_eq!(faults.len(), 4, "{faults:?}");
+    let run = |fault: &str, more: &[&str]| {
+        let set = format!("{}{fault}", words.last().expect("a setting"));
+        let args = [&words[..words.len() - 1], &[set.as_str()], more].concat();
+        let o = fencepost(&args);
+        (code(&o), text(&o))
+    };
+    for (i, fault) in faults.iter().enumerate() {
+        let (status, said) = run(fault, &[]);
+        assert_eq!(status, 1, "{fault}: {said}");
+        // The first two are seen by a second failure alone.
+        assert_eq!(run(fault, &["--nested", "0"]).0, i32::from(i >= 2), "{fault}");
+    }
+    assert_eq!(run("none", &[]).0, 0);
+}
