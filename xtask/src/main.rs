@@ -3,7 +3,8 @@
 //! `cargo run -p xtask -- generate` rewrites the generated reference pages in `docs/`, with `--explored` the pages that take
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
 //! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `net` makes checked runs for as long
-//! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
+//! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `families` runs every design with every
+//! paper's programs and writes `docs/families.md`; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
 //! paper's runs alone and lists those that move its headline and are not declared; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
 //! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
@@ -17,6 +18,7 @@ mod convict;
 mod depth;
 mod digests;
 mod explorer;
+mod families;
 mod faults;
 mod fuzz;
 mod generate;
@@ -81,6 +83,8 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["families"] => families::command("runs/families"),
+        ["families", "-o", folder] => families::command(folder),
         ["circles"] => circles(),
         ["explorer", ref rest @ ..] => explorer::command(rest),
         ["mutants", ref rest @ ..] => mutants::command(rest),
@@ -100,7 +104,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | circles"
             );
             ExitCode::from(2)
         }
