@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod checked;
 mod compare;
 mod config;
 mod crash;

@@ -1,6 +1,6 @@
 //! `run --seeds`.
 
-use super::run::check_text;
+use super::checked::check_text;
 use super::shared::{is_built, jobs, print_table, unused, write_table};
 use crate::args::RunArgs;
 use crate::exit::{CLEAN, VIOLATION};

@@ -1,5 +1,6 @@
 //! `run`.
 
+use super::checked::check_text;
 use super::shared::{is_built, print_table, write_table};
 use crate::args::RunArgs;
 use crate::exit::{CLEAN, VIOLATION};
@@ -9,7 +10,6 @@ use crate::layout::{table, wrapped};
 use crate::output::Out;
 use crate::progress::{CrashPoints, Waiting};
 use crate::slips::one_only;
-use crate::witness;
 use fencepost_run::config::Resolved;
 use fencepost_run::crash::Budget;
 use fencepost_run::kept::{self, Identity};
@@ -251,35 +251,4 @@ fn histograms(r: &RunResult) -> String {
     } else {
         table(&head, &rows)
     }
-}
-
-/// The verdict on a run's crash states, for people.
-pub fn check_text(c: &Check) -> String {
-    let contract = c.contract.as_deref().unwrap_or("?");
-    let order = match c.conforms {
-        Some(true) => format!("as contract `{contract}` allows"),
-        Some(false) => format!("NOT as contract `{contract}` allows"),
-        None => "not judged".into(),
-    };
-    let mut t = format!(
-        "crash check: {} of {} crash points of the whole run, warm-up included ({} %{}), {}; persist order of all of them {order}, {} stores passed older ones\n",
-        c.points,
-        c.points_total,
-        short(100.0 * c.covered()),
-        if c.points < c.points_total && c.violations == 0 {
-            ", evenly spread; --points N or a longer --budget examines more"
-        } else {
-            ""
-        },
-        if c.violations == 0 {
-            "no violation".to_owned()
-        } else {
-            format!("{} VIOLATED (the search ends there)", c.violations)
-        },
-        c.reordered
-    );
-    for line in c.witnesses.iter().map(witness::text).collect::<String>().lines() {
-        let _ = writeln!(t, "  {line}");
-    }
-    t
 }

@@ -16,6 +16,7 @@ use crate::experiment::runs::{Cell, Runs};
 use crate::experiment::spec::{Experiment, Scale};
 use fencepost_run::LabError;
 use fencepost_run::config::{Resolved, document, one_value};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who says what a parameter is.
@@ -113,10 +114,10 @@ fn parameters(simulation: &Simulation<'_>, primaries: &Taken) -> Result<Paramete
         for section in document(&resolved).sections.into_iter().filter(|s| s.name != "run") {
             for v in section.values {
                 let path = format!("{}.{}", section.name, v.key);
-                if !all.contains_key(&path) {
-                    let kind = one_value(&resolved, &path).map_or("", |one| one.kind);
+                if let Entry::Vacant(free) = all.entry(path) {
+                    let kind = one_value(&resolved, free.key()).map_or("", |one| one.kind);
                     let others = others(kind, &v.value);
-                    all.insert(path, (v.value, v.note.unwrap_or_default(), others));
+                    free.insert((v.value, v.note.unwrap_or_default(), others));
                 }
             }
         }

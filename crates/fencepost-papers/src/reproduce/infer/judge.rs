@@ -24,6 +24,9 @@ const PART: u32 = 5;
 /// Runs elsewhere what is asked for, and keeps it in the folder.
 pub type Ahead<'a> = &'a dyn Fn(&[Request]) -> Result<(), LabError>;
 
+/// The jobs of a joint reading with the keys of their results.
+type Keyed = Vec<(String, Job)>;
+
 /// Judges joint readings of a paper.
 pub struct Simulation<'a> {
     /// The experiment as written, with the matrices that the rows look at.
@@ -70,9 +73,9 @@ impl Simulation<'_> {
         Ok(keyed.map(|keyed| self.runs_of(taken, &keyed)))
     }
     /// Runs what these joint readings need and is not known; their jobs with the keys of their results.
-    fn finish(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Vec<(String, Job)>>>, LabError> {
+    fn finish(&mut self, all: &[Taken], length: Length) -> Result<Vec<Option<Keyed>>, LabError> {
         let plans: Vec<_> = all.iter().map(|t| self.plan(t, length)).collect::<Result<_, _>>()?;
-        let keyed: Vec<Option<Vec<(String, Job)>>> = plans.into_iter().map(|p| keyed(&p.1)).collect();
+        let keyed: Vec<Option<Keyed>> = plans.into_iter().map(|p| keyed(&p.1)).collect();
         let mut missing: Vec<Job> = Vec::new();
         let mut keys: Vec<String> = Vec::new();
         for (key, job) in keyed.iter().flatten().flatten() {
@@ -134,7 +137,7 @@ impl Simulation<'_> {
 }
 
 /// The jobs with the keys of their configurations; `None` where one cannot be built.
-fn keyed(jobs: &[Job]) -> Option<Vec<(String, Job)>> {
+fn keyed(jobs: &[Job]) -> Option<Keyed> {
     let of = |j: &Job| Some((fencepost_run::run::identified(&j.request).ok()?.0.key, j.clone()));
     jobs.iter().map(of).collect()
 }
