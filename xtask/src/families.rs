@@ -1,7 +1,7 @@
 //! `families`: which family of designs wins where, and why: a page made of a sweep of every design with every paper's programs on that
 //! paper's machine. A family is what one paper proposes and compares.
 
-use crate::sources::root;
+use crate::sources::{root, write_pages};
 use fencepost_run::config::find_design;
 use fencepost_run::result::RunResult;
 use fencepost_run::store::Store;
@@ -24,7 +24,7 @@ const SHOWN: usize = 3;
 /// Runs what of the grid is not in `folder` yet, and writes the page.
 pub fn command(folder: &str) -> ExitCode {
     match made(Path::new(folder)) {
-        Ok(text) => crate::write_pages(vec![(PAGE.into(), text)]),
+        Ok(text) => write_pages(vec![(PAGE.into(), text)]),
         Err(e) => {
             eprintln!("{e}");
             ExitCode::from(e.exit_code())

@@ -39,19 +39,8 @@ mod source_text;
 mod sources;
 mod user_commands;
 
-use sources::root;
+use sources::write_pages;
 use std::process::ExitCode;
-
-fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
-    for (name, text) in pages {
-        if let Err(e) = std::fs::write(root().join(&name), text) {
-            eprintln!("cannot write {name}: {e}");
-            return ExitCode::from(2);
-        }
-        println!("wrote {name}");
-    }
-    ExitCode::SUCCESS
-}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

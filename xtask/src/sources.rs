@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// The workspace's root folder.
 pub fn root() -> PathBuf {
@@ -33,4 +34,16 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
         .flat_map(nested)
         .filter(|p| p.extension().is_some_and(|x| x == "rs"))
         .collect()
+}
+
+/// Writes pages of the repository, each with its path from the root.
+pub fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
+    for (name, text) in pages {
+        if let Err(e) = std::fs::write(root().join(&name), text) {
+            eprintln!("cannot write {name}: {e}");
+            return ExitCode::from(2);
+        }
+        println!("wrote {name}");
+    }
+    ExitCode::SUCCESS
 }
