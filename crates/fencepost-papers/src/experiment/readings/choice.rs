@@ -98,7 +98,9 @@ impl Choice {
 
 fn change(e: &mut Experiment, reading: &Reading) {
     for m in &mut e.matrix {
-        m.set.extend(reading.set.iter().cloned());
+        // Checked runs keep their own sizes: recovery reads all of a structure at every crash point.
+        let at = if m.check { 0 } else { m.set.len() };
+        m.set.splice(at..at, reading.set.iter().cloned());
         m.threads = reading.threads.unwrap_or(m.threads);
         m.equal_cycles = reading.equal_cycles.unwrap_or(m.equal_cycles);
         m.log = reading.log.clone().or(m.log.take());
@@ -162,6 +164,22 @@ mod tests {
         assert_eq!([times(1, 0), times(1, 1)], [6; 2]);
         let ordered = |i: usize| joint.windows(2).all(|w| w[0].taken[i] <= w[1].taken[i]);
         assert!(!ordered(0) && !ordered(1), "the columns are not shuffled");
+    }
+    /// What stands later wins: of two million keys a checked run would read every one at each of thousands of crash points.
+    #[test]
+    fn checked_runs_keep_their_own_sizes() {
+        let e: Experiment = crate::experiment::spec::read("dpo", "experiment.toml").unwrap();
+        let text = "samples = 1\n[[input]]\nname='tree'\nabout=''\nrule=1\nconclusion='c'\nprimary='large'\n\
+                    reading=[{name='large',reason='',set=['program.rbtree.keys=2000000']}]\n";
+        let r: Readings = parse("r.toml", text).unwrap_or_else(|e| panic!("{e}"));
+        let applied = Choice::primaries(&r).apply(&e, &r);
+        let keys = |m: &crate::experiment::spec::Matrix| {
+            let sets = m.set.iter().filter_map(|s| s.strip_prefix("program.rbtree.keys="));
+            sets.map(str::to_owned).next_back()
+        };
+        let of = |check: bool| applied.matrix.iter().filter(move |m| m.check == check).map(keys);
+        assert!(of(true).all(|k| k.as_deref() == Some("2048")));
+        assert!(of(false).all(|k| k.as_deref() == Some("2000000")));
     }
     #[test]
     fn a_choice_changes_what_its_readings_say() {
