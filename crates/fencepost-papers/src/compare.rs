@@ -1,11 +1,11 @@
 //! Several programs on several designs, side by side.
 
-use crate::experiment::engine::{Engine, Step};
+use crate::experiment::engine::{Step, simulate};
 use crate::experiment::figures;
 use crate::experiment::interval::Interval;
 use crate::experiment::measured::{aggregate, ratios};
 use crate::experiment::rule::Over;
-use crate::experiment::runs::{Cell, Job, Runs};
+use crate::experiment::runs::{Cell, Job, Runs, seed_label};
 use crate::experiment::spec::{self, Experiment};
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
@@ -78,14 +78,7 @@ pub fn compare(
     points.extend(asked.designs.iter().filter(|d| *d != asked.baseline).cloned());
     let media = asked.base.media.clone().unwrap_or_default();
     let list = plan(asked, &points, &media);
-    let done = Engine {
-        store,
-        jobs,
-        resolve: &|job| fencepost_run::run::identified(&job.request),
-        run: &fencepost_run::run::run_resolved,
-        progress,
-    }
-    .execute(&list)?;
+    let done = simulate(&list, jobs, store, progress)?;
     let result = |j: &Job| done.by_cell.get(&j.cell).cloned();
     let mut out = Comparison {
         baseline: asked.baseline.into(),
@@ -111,7 +104,7 @@ fn plan(asked: &Asked<'_>, points: &[String], media: &str) -> Vec<Job> {
             program: program.clone(),
             point: design.clone(),
             media: media.into(),
-            choice: label(seed),
+            choice: seed_label(seed),
         },
         request: Request {
             program: program.clone(),
@@ -131,11 +124,6 @@ fn seeds(asked: &Asked<'_>) -> impl Iterator<Item = u64> {
     (0..asked.seeds).map(|n| asked.base.seed.wrapping_add(n))
 }
 
-/// What the runs of a seed are told apart by.
-fn label(seed: u64) -> String {
-    format!("seed-{seed}")
-}
-
 fn by_seed(by_cell: BTreeMap<Cell, RunResult>, asked: &Asked<'_>) -> Vec<Runs> {
     let mut of: BTreeMap<String, BTreeMap<Cell, RunResult>> = BTreeMap::new();
     for (mut cell, result) in by_cell {
@@ -143,7 +131,7 @@ fn by_seed(by_cell: BTreeMap<Cell, RunResult>, asked: &Asked<'_>) -> Vec<Runs> {
         of.entry(label).or_default().insert(cell, result);
     }
     let of_seed = |seed: u64| Runs {
-        by_cell: of.remove(&label(seed)).unwrap_or_default(),
+        by_cell: of.remove(&seed_label(seed)).unwrap_or_default(),
         programs: asked.programs.to_vec(),
         ..Runs::default()
     };

@@ -1,8 +1,8 @@
 //! One program on one design with several seeds: means, and how well they are known.
 
-use crate::experiment::engine::{Engine, Step};
+use crate::experiment::engine::{Step, simulate};
 use crate::experiment::interval::Interval;
-use crate::experiment::runs::{Cell, Job};
+use crate::experiment::runs::{Cell, Job, seed_label};
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
@@ -47,7 +47,7 @@ pub fn repeated(
             program: base.program.clone(),
             point: base.design.clone(),
             media: base.media.clone().unwrap_or_default(),
-            choice: format!("{seed:020}"),
+            choice: seed_label(*seed),
         },
         request: Request {
             seed: *seed,
@@ -55,14 +55,7 @@ pub fn repeated(
         },
     };
     let list: Vec<Job> = seeds.iter().map(job).collect();
-    let done = Engine {
-        store,
-        jobs,
-        resolve: &|job| fencepost_run::run::identified(&job.request),
-        run: &fencepost_run::run::run_resolved,
-        progress,
-    }
-    .execute(&list)?;
+    let done = simulate(&list, jobs, store, progress)?;
     let runs = list.iter().filter_map(|j| done.by_cell.get(&j.cell).cloned());
     Repeated::of(seeds, runs.map(RunResult::without_host).collect())
 }

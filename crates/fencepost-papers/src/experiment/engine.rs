@@ -39,6 +39,26 @@ pub struct Finished {
     pub resumed: usize,
 }
 
+/// Simulates every job that is not finished.
+///
+/// # Errors
+/// As [`Engine::execute`].
+pub fn simulate(
+    list: &[Job],
+    jobs: usize,
+    store: Option<&Store>,
+    progress: &(dyn Fn(&Cell, Step) + Sync),
+) -> Result<Finished, LabError> {
+    Engine {
+        store,
+        jobs,
+        resolve: &|job| fencepost_run::run::identified(&job.request),
+        run: &fencepost_run::run::run_resolved,
+        progress,
+    }
+    .execute(list)
+}
+
 impl<R: Sync> Engine<'_, R> {
     /// Executes every job that is not finished. Every configuration is resolved before the first run starts, so bad
     /// input costs nothing. The first error stops the rest; what finished stays.

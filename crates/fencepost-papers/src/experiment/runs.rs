@@ -21,6 +21,11 @@ pub struct Cell {
     pub choice: String,
 }
 
+/// The choice that tells the runs of a seed apart, where several seeds run.
+pub fn seed_label(seed: u64) -> String {
+    format!("seed-{seed}")
+}
+
 /// A planned run.
 #[derive(Clone, Debug)]
 pub struct Job {

@@ -14,7 +14,7 @@ pub(crate) use worth::{plan_registered, runs_of};
 
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::diagnostics::{self, DiagnosticRow};
-use crate::experiment::engine::{Engine, Step};
+use crate::experiment::engine::{Step, simulate};
 use crate::experiment::figures;
 use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::kinds::Kind;
@@ -85,14 +85,7 @@ pub fn reproduce(
     let mut jobs: Vec<Job> = plans.iter().flat_map(|p| p.jobs.iter().cloned()).collect();
     jobs.extend(seeds::jobs(&experiment, o)?);
     total(jobs.len());
-    let engine = Engine {
-        store: Some(o.store),
-        jobs: o.jobs,
-        resolve: &|job| fencepost_run::run::identified(&job.request),
-        run: &fencepost_run::run::run_resolved,
-        progress,
-    };
-    let mut done = engine.execute(&jobs)?;
+    let mut done = simulate(&jobs, o.jobs, Some(o.store), progress)?;
     let other_seeds = seeds::taken_out(&experiment, o, &mut done);
     let (ran, resumed) = (done.ran, done.resumed);
     let by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);

@@ -8,16 +8,11 @@ use crate::experiment::engine::Finished;
 use crate::experiment::interval::enter_seeds;
 use crate::experiment::kinds::Kind;
 use crate::experiment::rule::Rule;
-use crate::experiment::runs::{Cell, Job, Runs};
+use crate::experiment::runs::{Cell, Job, Runs, seed_label};
 use crate::experiment::score::{Found, Row, outcome};
 use crate::experiment::spec::Experiment;
 use fencepost_run::LabError;
 use std::collections::BTreeMap;
-
-/// The label under which the runs of a further seed are kept apart.
-fn label(seed: u64) -> String {
-    format!("seed-{seed}")
-}
 
 /// The runs of the seeds after the first; checked runs count once.
 pub(super) fn jobs(e: &Experiment, o: &Options<'_>) -> Result<Vec<Job>, LabError> {
@@ -26,7 +21,7 @@ pub(super) fn jobs(e: &Experiment, o: &Options<'_>) -> Result<Vec<Job>, LabError
     let mut jobs = Vec::new();
     for seed in o.seed + 1..o.seed + o.seeds {
         let mut plan = plan_registered(&timed, o.scale, seed)?;
-        plan.jobs.iter_mut().for_each(|j| j.cell.choice = label(seed));
+        plan.jobs.iter_mut().for_each(|j| j.cell.choice = seed_label(seed));
         jobs.append(&mut plan.jobs);
     }
     Ok(jobs)
@@ -35,7 +30,7 @@ pub(super) fn jobs(e: &Experiment, o: &Options<'_>) -> Result<Vec<Job>, LabError
 /// Takes the runs of the further seeds out of what has finished, seed by seed.
 pub(super) fn taken_out(e: &Experiment, o: &Options<'_>, done: &mut Finished) -> Vec<Runs> {
     let of_seed = |seed: u64, done: &mut Finished| {
-        let label = label(seed);
+        let label = seed_label(seed);
         let all = std::mem::take(&mut done.by_cell);
         let (mine, others): (BTreeMap<_, _>, _) = all.into_iter().partition(|(c, _)| c.choice == label);
         done.by_cell = others;

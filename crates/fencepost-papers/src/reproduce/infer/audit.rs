@@ -154,21 +154,21 @@ fn reached(subject: &Subject) -> BTreeMap<String, Stated> {
         .map(|s| (s.parameter.clone(), Stated::Settled(s.reason.clone())))
         .collect();
     for input in &subject.readings.input {
-        for path in input.reading.iter().flat_map(|r| paths(r, &subject.experiment)) {
+        for path in input.reading.iter().flat_map(paths) {
             all.insert(path, Stated::Input(input.name.clone()));
         }
     }
     all
 }
 
-fn paths(reading: &Reading, e: &Experiment) -> BTreeSet<String> {
+fn paths(reading: &Reading) -> BTreeSet<String> {
     let points = reading.points.values().flat_map(|p| p.set.iter().chain(&p.set_here));
     let media = reading.on_media.values().flatten();
     let sets = reading.set.iter().chain(points).chain(media);
     let path = |set: &String| set.split_once('=').map(|(path, _)| path.trim().to_owned());
     let mut all: BTreeSet<String> = sets.filter_map(path).collect();
     // A preset that stands in for another differs from it in what its file says.
-    if !reading.media.is_empty() || e.matrix.is_empty() {
+    if !reading.media.is_empty() {
         all.insert("pm.media".into());
     }
     all

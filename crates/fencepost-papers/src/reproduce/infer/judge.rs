@@ -4,7 +4,7 @@ use super::archive::Judged;
 use super::search::Length;
 use super::space::Taken;
 use crate::experiment::claims::Claim;
-use crate::experiment::engine::{Engine, Step};
+use crate::experiment::engine::{Step, simulate};
 use crate::experiment::readings::{Choice, Readings};
 use crate::experiment::rule::Rule;
 use crate::experiment::runs::{Cell, Job, Runs};
@@ -89,16 +89,9 @@ impl Simulation<'_> {
                 keys.push(key.clone());
             }
         }
-        let engine = Engine {
-            store: Some(self.store),
-            jobs: self.jobs,
-            resolve: &|job| fencepost_run::run::identified(&job.request),
-            run: &fencepost_run::run::run_resolved,
-            progress: self.progress,
-        };
         let requests: Vec<Request> = missing.iter().map(|j| j.request.clone()).collect();
         (self.ahead)(&requests)?;
-        let done = engine.execute(&missing)?;
+        let done = simulate(&missing, self.jobs, Some(self.store), self.progress)?;
         self.ran += done.ran;
         self.known.extend(done.by_cell.into_iter().map(|(c, r)| (c.choice, r)));
         Ok(keyed)
