@@ -50,8 +50,12 @@ impl Dict {
     }
     /// The keys present before the run, ascending, with their values.
     pub fn preloaded(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + ExactSizeIterator + Clone {
-        let (keys, preload) = (u128::from(self.keys), u128::from(self.preload.max(1)));
-        (0..self.preload as usize).map(move |i| (1 + (i as u128 * keys / preload) as u64, i as u64 + 1))
+        let dict = self.clone();
+        (0..self.preload as usize).map(move |i| (dict.preloaded_key(i as u64), i as u64 + 1))
+    }
+    /// The key of number `i` of them.
+    pub fn preloaded_key(&self, i: u64) -> u64 {
+        1 + (u128::from(i) * u128::from(self.keys) / u128::from(self.preload.max(1))) as u64
     }
     /// Why these sizes cannot be had.
     pub fn refusal(&self, ops: u32) -> Option<String> {

@@ -1,11 +1,12 @@
-//! `ssca2`: construction of a large scale-free graph. One operation appends an edge to a vertex's adjacency array: read the count, write
-//! the edge, count it.
+//! `ssca2`: construction and analyses of a large scale-free graph. One operation appends an edge to a vertex's adjacency array: read the
+//! count, write the edge, count it. An operation of an analysis visits one vertex: it reads the count and every edge.
 //!
 //! Counts are an array of their own, as in the transactional SSCA 2.2. A vertex has an adjacency array of 15 edges and, behind it,
 //! blocks of seven more, the newest first, because the edges of a hub are not known beforehand. Edges are drawn by R-MAT.
 //!
-//! The default is the paper's 16 MB: 131,072 vertices with 128 bytes of adjacency and 8 of count each. Only construction is run; the
-//! analyses of the benchmark's other kernels write nothing persistent.
+//! The default is the paper's 16 MB: 131,072 vertices with 128 bytes of adjacency and 8 of count each. The benchmark's first kernel
+//! constructs the graph; the other three (heaviest edges, extraction of a subgraph, centrality) visit vertices and write nothing persistent.
+//! `analyses` says which share of the operations is theirs, `degree` how many edges each vertex has before the run.
 //!
 //! Used by broi (Table IV).
 
@@ -33,6 +34,12 @@ params! {
         /// Lock stripes over the vertices.
         #[range(1..=1 << 20)]
         locks: u64 = 512,
+        /// Edges of each vertex before the run.
+        #[range(0..=15)]
+        degree: u64 = 0,
+        /// Operations that visit a vertex for an analysis instead of appending an edge, of a hundred.
+        #[range(0..=99)]
+        analyses: u64 = 0,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -47,6 +54,7 @@ const ROW: u64 = 128;
 const MORE: u64 = 7;
 const BLOCK: u64 = 64;
 const APPENDED: u8 = 1;
+const VISITED: u8 = 2;
 
 /// The program.
 #[derive(Clone, Debug)]
@@ -55,17 +63,21 @@ pub struct Ssca2 {
     seed: u64,
     /// Logarithm of the number of vertices.
     scale: u32,
+    degree: u64,
+    analyses: u64,
     counts: Rows,
     adjacency: Rows,
     locks: Locks,
     footprint: Footprint,
 }
 
-/// What an operation is given: the edge's source, and the word that stands for it in the array (writer, number, destination).
+/// What an operation is given: the edge's source, and the word that stands for it in the array (writer, number, destination); or the vertex
+/// that it visits.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     from: u64,
     word: u64,
+    visits: bool,
 }
 
 /// What the oracle knows of a run: a register per vertex, its count; and the vertices' edges.
@@ -106,6 +118,8 @@ impl Described for Ssca2 {
             rt,
             seed: s.seed,
             scale: vertices.ilog2(),
+            degree: p.degree,
+            analyses: p.analyses,
             counts,
             adjacency,
             locks,
@@ -156,6 +170,34 @@ impl Ssca2 {
         }
         Ok(n.v)
     }
+    /// The word of edge `i` that a vertex has before the run.
+    fn planted(&self, vertex: u64, i: u64) -> u64 {
+        let h = rng::hash(&[self.seed, vertex, i]);
+        i << 24 | draw::scale_free_edge(h, self.scale).1
+    }
+    /// Reads a vertex's edges for an analysis; the heaviest of them, which stays with the thread.
+    #[inline(always)]
+    fn visit<M: Mem>(&self, pm: &mut Pm<'_, M>, vertex: u64) -> u64 {
+        let (count, row) = (self.counts.at::<M::Dep>(vertex), self.adjacency.at::<M::Dep>(vertex));
+        let n = pm.m.load(count);
+        let mut heaviest = 0;
+        for i in 0..n.v.min(OWN) {
+            heaviest = heaviest.max(pm.m.load(n.map(|_| i).index(row.addr, 8)).v);
+        }
+        // Blocks of more edges, the newest first and filled last.
+        let mut more = n.v.saturating_sub(OWN);
+        let mut link = row.field(NEWEST);
+        while more > 0 {
+            let block = pm.m.load(link).ptr();
+            let own = (more - 1) % MORE + 1;
+            for i in 0..own {
+                heaviest = heaviest.max(pm.m.load(block.field(8 + i * 8)).v);
+            }
+            more -= own;
+            link = block;
+        }
+        heaviest
+    }
     /// Compares a vertex's edges with those that its operations appended, the last first; its count, or what is wrong.
     fn check<M: Mem<Dep = ()>>(&self, m: &mut M, vertex: u64, edges: &[u64]) -> Result<u64, Violation> {
         let (at, row) = (self.counts.at::<()>(vertex), self.adjacency.at::<()>(vertex));
@@ -203,7 +245,18 @@ impl Program for Ssca2 {
     fn footprint(&self) -> Footprint {
         self.footprint
     }
-    fn setup<M: Mem>(&self, _m: &mut M) {}
+    fn setup<M: Mem>(&self, m: &mut M) {
+        if self.degree == 0 {
+            return;
+        }
+        for vertex in 0..1 << self.scale {
+            let row = self.adjacency.at::<M::Dep>(vertex);
+            for i in 0..self.degree {
+                m.store(row.field(i * 8), Val::lit(self.planted(vertex, i)));
+            }
+            m.store(self.counts.at::<M::Dep>(vertex), Val::lit(self.degree));
+        }
+    }
     fn resident(&self) -> Vec<Span> {
         vec![self.counts.span(), self.adjacency.span()]
     }
@@ -211,16 +264,33 @@ impl Program for Ssca2 {
         let h = rng::hash(&[self.seed, u64::from(thread), u64::from(k)]);
         let (from, to) = draw::scale_free_edge(h, self.scale);
         let word = (u64::from(thread) + 1) << 48 | u64::from(k) << 24 | to;
-        Edge { from, word }
+        let draw = rng::mix(h);
+        let visits = draw % 100 < self.analyses;
+        // An analysis comes to every vertex alike, not as often as edges do.
+        let from = if visits {
+            (draw / 100) >> 1 & ((1 << self.scale) - 1)
+        } else {
+            from
+        };
+        Edge { from, word, visits }
     }
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Edge) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
         let lock = self.locks.of(input.from);
         pm.lock(lock);
-        let result = self.append(pm, thread, k, *input);
+        let result = match input.visits {
+            true => Ok(self.visit(pm, input.from)),
+            false => self.append(pm, thread, k, *input),
+        };
         pm.unlock(lock);
         pm.m.compute(sites::EPILOGUE);
+        if input.visits {
+            return Ok(Outcome {
+                kind: VISITED,
+                words: [0; 3],
+            });
+        }
         result.map(|count| Outcome {
             kind: APPENDED,
             words: [count, 0, 0],
@@ -232,7 +302,13 @@ impl Program for Ssca2 {
         let (mut edges, mut explained) = (BTreeMap::<u64, Vec<u64>>::new(), true);
         for o in ops {
             let edge = self.input(o.thread, o.k);
-            let list = edges.entry(edge.from).or_default();
+            if edge.visits {
+                continue;
+            }
+            let list = edges.entry(edge.from).or_insert_with(|| {
+                b.initial(edge.from, self.degree);
+                (0..self.degree).map(|i| self.planted(edge.from, i)).collect()
+            });
             explained &= o.outcome.words[0] == list.len() as u64;
             list.push(edge.word);
             b.write(edge.from, (o.thread, o.k), list.len() as u64);

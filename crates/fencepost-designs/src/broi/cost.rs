@@ -1,7 +1,7 @@
 //! Storage of persist buffers with BROI entries: Table II of the paper beside a count of bits.
 
 use super::params::BroiParams;
-use crate::delegated::{BufferPer, front_cost};
+use crate::delegated::front_cost;
 use crate::info::{CostItem, MachineShape};
 
 /// Bits of a barrier index register: it names one of the units.
@@ -23,7 +23,7 @@ pub(crate) fn storage(p: &BroiParams, shape: MachineShape) -> Vec<CostItem> {
         paper_bits,
         note,
     };
-    let mut items = front_cost(&p.buffer_params(), ports);
+    let mut items = front_cost(&p.buffer_params(), ports.physical() + ports.remote);
     items.push(item(
         "local BROI queues",
         local * units * unit(p),
@@ -61,7 +61,7 @@ pub(crate) fn storage(p: &BroiParams, shape: MachineShape) -> Vec<CostItem> {
         Some(64),
         format!("a line address of {line} bits and a counter of 16; the paper counts 8 B"),
     ));
-    if ports.share_caches() && p.buffers == BufferPer::Thread {
+    if ports.share_caches() {
         let threads = u64::from(shape.harts.div_ceil(shape.cores.max(1)));
         items.push(item(
             "threads that know a line, per L1",

@@ -1,7 +1,7 @@
 //! A BROI entry: the requests of one thread or channel in the order of its barriers (paper: IV-D, IV-E).
 
 use super::banks::BankSet;
-use super::params::BroiFault;
+use super::params::{BroiFault, LeavesSet};
 use fencepost_kernel::{Ps, decision, planted};
 use fencepost_machine::seam::{Epoch, WriteId};
 use std::collections::VecDeque;
@@ -14,8 +14,10 @@ pub struct Unit {
     pub id: WriteId,
     /// Its bank, counted over the whole controller.
     pub bank: u16,
-    /// Whether it was scheduled: its data is on the way to the medium.
-    pub scheduled: bool,
+    /// Its place in the order in which the scheduler put requests out, once it did.
+    pub scheduled: Option<u64>,
+    /// Whether its data is on the way to the medium.
+    pub issued: bool,
     /// Whether it was counted among the requests that became ready.
     pub counted: bool,
 }
@@ -38,20 +40,21 @@ pub struct BroiEntry {
     barriers: VecDeque<u8>,
     /// Number of the newest set that a request belonged to.
     newest: Epoch,
-    /// Since when the first set has had a request that was not scheduled.
+    /// Since when the first set has had a request that was not put out.
     pub blocked_since: Option<Ps>,
-    /// Banks of SubReady-SET and Next-SET, of requests that were not scheduled.
+    /// Banks of SubReady-SET and Next-SET, of requests that have not left them.
     pub ready_banks: BankSet,
     /// See `ready_banks`.
     pub next_banks: BankSet,
-    /// Requests of the SubReady-SET that were not scheduled.
+    /// Requests of the SubReady-SET that have not left it.
     pub ready_size: u32,
+    leaves: LeavesSet,
     fault: BroiFault,
 }
 
 impl BroiEntry {
     /// An empty entry.
-    pub fn new(fault: BroiFault) -> BroiEntry {
+    pub fn new(fault: BroiFault, leaves: LeavesSet) -> BroiEntry {
         BroiEntry {
             units: Vec::with_capacity(8),
             barriers: VecDeque::with_capacity(2),
@@ -60,6 +63,7 @@ impl BroiEntry {
             ready_banks: BankSet::default(),
             next_banks: BankSet::default(),
             ready_size: 0,
+            leaves,
             fault: fault.or_planted(),
         }
     }
@@ -97,14 +101,23 @@ impl BroiEntry {
             count(usize::from(unit.bank));
         }
     }
-    /// Whether the scheduler may choose a request.
-    #[inline]
-    pub fn is_ready(&self, id: WriteId) -> bool {
+    /// Requests that the scheduler may put out, oldest first.
+    pub fn candidates(&self) -> impl Iterator<Item = &Unit> {
         let candidates = match self.fault {
             BroiFault::SchedulerIgnoresSets => &self.units[..],
             _ => self.sub_ready(),
         };
-        candidates.iter().any(|u| u.id == id && !u.scheduled)
+        candidates.iter().filter(|u| u.scheduled.is_none())
+    }
+    /// Whether the scheduler may choose a request.
+    #[inline]
+    pub fn is_ready(&self, id: WriteId) -> bool {
+        self.candidates().any(|u| u.id == id)
+    }
+    /// The place of a request that was put out.
+    #[inline]
+    pub fn place(&self, id: WriteId) -> Option<u64> {
+        self.units.iter().find(|u| u.id == id)?.scheduled
     }
 
     /// A request arrives that belongs to the set numbered `set`; a barrier lies in front of it if the newest had a smaller number.
@@ -124,7 +137,8 @@ impl BroiEntry {
         self.units.push(Unit {
             id,
             bank,
-            scheduled: false,
+            scheduled: None,
+            issued: false,
             counted: false,
         });
         self.look(now);
@@ -133,10 +147,18 @@ impl BroiEntry {
             false => Change::Same,
         }
     }
+    /// The scheduler puts a request out, as number `place` of all.
+    pub fn schedule(&mut self, now: Ps, id: WriteId, place: u64) {
+        if let Some(unit) = self.units.iter_mut().find(|u| u.id == id) {
+            unit.scheduled = Some(place);
+        }
+        self.look(now);
+    }
     /// A request's data goes to the medium.
     pub fn issued(&mut self, now: Ps, id: WriteId) {
         if let Some(unit) = self.units.iter_mut().find(|u| u.id == id) {
-            unit.scheduled = true;
+            unit.issued = true;
+            unit.scheduled.get_or_insert(0);
         }
         self.look(now);
     }
@@ -166,20 +188,17 @@ impl BroiEntry {
         self.ready_banks.clear();
         self.next_banks.clear();
         self.ready_size = 0;
-        for unit in &self.units[self.set(0)] {
-            if !unit.scheduled {
-                self.ready_banks.insert(unit.bank);
-                self.ready_size += 1;
-            }
+        let leaves = self.leaves;
+        let stays = move |u: &&Unit| leaves == LeavesSet::Complete || u.scheduled.is_none();
+        let (ready, next) = (self.set(0), self.set(1));
+        let waits = self.units[ready.clone()].iter().any(|u| u.scheduled.is_none());
+        for unit in self.units[ready].iter().filter(stays) {
+            self.ready_banks.insert(unit.bank);
+            self.ready_size += 1;
         }
-        for unit in &self.units[self.set(1)] {
-            if !unit.scheduled {
-                self.next_banks.insert(unit.bank);
-            }
+        for unit in self.units[next].iter().filter(stays) {
+            self.next_banks.insert(unit.bank);
         }
-        self.blocked_since = match self.ready_size {
-            0 => None,
-            _ => self.blocked_since.or(Some(now)),
-        };
+        self.blocked_since = waits.then(|| self.blocked_since.unwrap_or(now));
     }
 }

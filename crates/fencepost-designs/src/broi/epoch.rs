@@ -33,7 +33,17 @@ use crate::info::{DesignInfo, ParamValues, configure};
 use fencepost_kernel::params::{Field, ParamError, Params as _};
 
 /// Parameters of the scheduler of `broi`, which mean nothing here.
-const OF_BROI: [&str; 5] = ["sigma", "scheduling", "low_utilisation", "starvation", "barrier"];
+const OF_BROI: [&str; 9] = [
+    "sigma",
+    "scheduling",
+    "hand_over",
+    "queue",
+    "ready",
+    "leaves",
+    "low_utilisation",
+    "starvation",
+    "barrier",
+];
 
 fn fields() -> Vec<Field> {
     let mut fields = BroiParams::fields();
@@ -59,6 +69,7 @@ pub const INFO: DesignInfo = DesignInfo {
     params: fields,
     variants: &[
         &[("buffers", "core")],
+        &[("buffers", "shared")],
         &[("release", "drain")],
         &[("units", "1")],
         &[("barriers", "1")],

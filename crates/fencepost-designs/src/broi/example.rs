@@ -59,10 +59,10 @@ fn load<S: Scheduler + 'static>(memory: &mut Scheduled<S>) {
         debug_assert!(sent.is_ok(), "every entry has eight units");
     }
 }
-/// Requests of the Ready-SET that were not scheduled.
+/// Requests of the Ready-SET whose data is not on the way to the medium.
 pub fn ready_set(queues: &BroiQueues) -> Vec<u64> {
     let units = queues.entries.iter().flat_map(|e| e.sub_ready());
-    units.filter(|u| !u.scheduled).map(|u| u.id.0).collect()
+    units.filter(|u| !u.issued).map(|u| u.id.0).collect()
 }
 
 /// What issues first under BROI, and the Ready-SET when that is stored.

@@ -39,6 +39,8 @@ fencepost_kernel::stats! {
         READY = "ready_requests", "requests";
         /// Of those, requests that found another ready one of their bank.
         BANK_CONFLICTS = "bank_conflicts", "requests";
+        /// Remote requests that were ready and waited while the controller's queue was too full for them.
+        REMOTE_HELD = "remote_held", "requests";
     }
 }
 /// Index of one of [`COUNTERS`] among all.
@@ -122,11 +124,13 @@ impl Broi {
     pub(super) fn ready(&self) -> u64 {
         let (free, fences) = (self.front.tracker.free_heads(), self.front.tracker.fence_heads());
         let persists = !fences & self.free_units & !self.front.path.refused();
-        free & (fences & self.free_registers | persists)
+        self.front
+            .oldest_of_pools(free & (fences & self.free_registers | persists))
     }
     fn report(&mut self, cx: &mut dyn Cx) {
         cx.count(own(READY), self.tally.ready.take());
         cx.count(own(BANK_CONFLICTS), self.tally.conflicts.take());
+        cx.count(own(REMOTE_HELD), self.tally.held.take());
     }
 }
 

@@ -43,6 +43,7 @@ pub mod epoch;
 mod epoch_first;
 pub mod example;
 mod feed;
+mod hand_over;
 mod mechanism;
 mod outgoing;
 mod params;
@@ -58,7 +59,7 @@ pub use entry::{BroiEntry, Unit};
 pub use epoch_first::EpochScheduler;
 pub use mechanism::{Broi, Schedules};
 pub(crate) use params::checked;
-pub use params::{BarrierScope, BroiFault, BroiParams, Release};
+pub use params::{BarrierScope, BroiFault, BroiParams, HandOver, LeavesSet, ReadyOver, Release};
 pub use priority::Priorities;
 pub use queues::{BroiQueues, Tally};
 pub use scheduler::BroiScheduler;
@@ -91,6 +92,14 @@ pub const INFO: DesignInfo = DesignInfo {
     params: BroiParams::fields,
     variants: &[
         &[("buffers", "core")],
+        &[("buffers", "shared")],
+        &[("hand_over", "queue")],
+        &[
+            ("hand_over", "queue"),
+            ("queue", "2"),
+            ("leaves", "complete"),
+            ("ready", "all"),
+        ],
         &[("sigma", "0")],
         &[("sigma", "1000")],
         &[("barrier", "all")],

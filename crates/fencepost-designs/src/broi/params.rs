@@ -24,6 +24,33 @@ fencepost_kernel::param_enum! {
     }
 }
 fencepost_kernel::param_enum! {
+    /// When a request of a BROI entry goes on to the controller's write queue behind it.
+    pub enum HandOver {
+        /// When its bank can take it: the queue holds one request for each bank, and the choice is made as late as it can be.
+        Bank = "bank",
+        /// As soon as the queue has an entry: there, the controller serves first what is ready, then what came first.
+        Queue = "queue",
+    }
+}
+fencepost_kernel::param_enum! {
+    /// Whose first sets are the Ready-SET of equation 2.
+    pub enum ReadyOver {
+        /// Those of local entries for a local set, those of remote entries for a remote one.
+        Local = "local",
+        /// Those of all entries.
+        All = "all",
+    }
+}
+fencepost_kernel::param_enum! {
+    /// When a request leaves the sets of equation 2.
+    pub enum LeavesSet {
+        /// When the scheduler puts it out.
+        Scheduled = "scheduled",
+        /// When it is complete, and with it its unit.
+        Complete = "complete",
+    }
+}
+fencepost_kernel::param_enum! {
     /// Planted faults, for tests of the checker.
     pub enum BroiFault {
         /// The mechanism as described.
@@ -73,8 +100,8 @@ fencepost_kernel::params! {
         /// FENCEs that a persist buffer holds at most (4, as in delegated ordering).
         #[range(1..=255)]
         fences: u8 = 4,
-        /// Who has a persist buffer and a BROI entry (paper: "one persist buffer for every core", and eight BROI entries on a
-        /// machine of 4 cores of 2 threads).
+        /// Who has a persist buffer and a BROI entry (paper: "one persist buffer for every core", and one BROI entry for every thread: with
+        /// `shared` both are so).
         buffers: BufferPer = BufferPer::Thread,
         /// Units of a BROI entry: requests that it holds at most (paper: 8).
         #[range(1..=255)]
@@ -94,10 +121,19 @@ fencepost_kernel::params! {
         sigma: u32 = 100,
         /// Time the controller takes to decide (paper: 0.4 ns).
         scheduling: Ps = Ps(400),
-        /// Remote requests wait while more than this share of the local units is in use, in percent (ours: the low watermark of the
-        /// write queue).
+        /// When a request goes on to the controller's write queue.
+        hand_over: HandOver = HandOver::Bank,
+        /// Entries of the controller's write queue (paper: 64).
+        #[range(1..=1024)]
+        queue: u16 = 64,
+        /// Whose sets compete in equation 2.
+        ready: ReadyOver = ReadyOver::Local,
+        /// When a request leaves its set.
+        leaves: LeavesSet = LeavesSet::Scheduled,
+        /// Remote requests wait while more than this share of the controller's write queue is in use, in percent (ours: with one request
+        /// of each of eight threads there, 12.5 % are).
         #[range(0..=100)]
-        low_utilisation: u8 = 50,
+        low_utilisation: u8 = 12,
         /// Remote requests that have been blocked this long go first (ours: a tenth of the 10 us that a remote request takes).
         starvation: Ps = Ps(1_000_000),
         /// What a barrier holds back at the controller.

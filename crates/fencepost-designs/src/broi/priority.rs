@@ -6,7 +6,7 @@ use super::entry::BroiEntry;
 /// Priority(R_i) = BLP(R - R_i + N_i) - sigma * size(R_i), in thousandths of a bank, for every entry.
 ///
 /// R is the Ready-SET: the first sets of all entries. BLP counts the banks that a set has requests for. N_i is the second set of
-/// the entry, empty where there is none. Requests that were scheduled belong to no set any more.
+/// the entry, empty where there is none. When a request leaves its set is the entry's matter.
 #[derive(Clone, Debug, Default)]
 pub struct Priorities {
     of: Vec<i64>,
@@ -21,7 +21,7 @@ impl Priorities {
     pub fn of(&self, entry: usize) -> i64 {
         self.of[entry]
     }
-    /// Works all of them out, among the first `local` entries and among the others; `sigma` in thousandths.
+    /// Works all of them out, among the first `local` entries and among the others, each with a Ready-SET of its own; `sigma` in thousandths.
     pub fn work_out(&mut self, entries: &[BroiEntry], local: usize, sigma: u32) {
         let (local, remote) = entries.split_at(local);
         self.of.clear();

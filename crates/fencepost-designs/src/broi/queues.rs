@@ -14,6 +14,8 @@ pub struct Tally {
     pub ready: Cell<u64>,
     /// Those of them that found another ready request of their bank.
     pub conflicts: Cell<u64>,
+    /// Remote requests that were ready and waited because the controller's queue was too full.
+    pub held: Cell<u64>,
 }
 
 /// All BROI entries. A write's queue says which entry it belongs to, its epoch to which set of it.
@@ -23,13 +25,13 @@ pub struct BroiQueues {
     pub entries: Vec<BroiEntry>,
     /// How many belong to threads.
     pub local: usize,
-    /// Requests of threads that wait: arrived and not scheduled.
-    pub local_waiting: u32,
-    /// Units of all local entries.
-    pub local_units: u32,
+    /// Requests of threads that arrived and are not complete.
+    pub local_requests: u32,
     release: Release,
     /// Ready requests of each bank that are not stored.
     at_bank: Vec<u16>,
+    /// Of each entry, the remote request that was held back last.
+    held: Vec<Cell<Option<WriteId>>>,
     tally: Rc<Tally>,
 }
 
@@ -39,12 +41,12 @@ impl BroiQueues {
         let fault: BroiFault = params.fault;
         let entries = local + usize::from(params.remote_channels);
         BroiQueues {
-            entries: (0..entries).map(|_| BroiEntry::new(fault)).collect(),
+            entries: (0..entries).map(|_| BroiEntry::new(fault, params.leaves)).collect(),
             local,
-            local_waiting: 0,
-            local_units: local as u32 * u32::from(params.units),
+            local_requests: 0,
             release: params.release,
             at_bank: Vec::new(),
+            held: vec![Cell::new(None); entries],
             tally: Rc::clone(tally),
         }
     }
@@ -55,7 +57,7 @@ impl BroiQueues {
     /// A write arrived; the entry and what it changed there.
     pub fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
         let at = usize::from(write.queue);
-        self.local_waiting += u32::from(at < self.local);
+        self.local_requests += u32::from(at < self.local);
         (
             at,
             self.entries[at].arrived(now, id, bank, write.epoch.unwrap_or_default()),
@@ -64,7 +66,6 @@ impl BroiQueues {
     /// A write's data goes to the medium.
     pub fn issued(&mut self, now: Ps, id: WriteId, write: &Write) -> (usize, Change) {
         let at = usize::from(write.queue);
-        self.local_waiting -= u32::from(at < self.local);
         self.entries[at].issued(now, id);
         match self.release {
             Release::Media => (at, Change::Same),
@@ -74,12 +75,20 @@ impl BroiQueues {
     /// The medium has stored a write.
     pub fn stored(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
         let at = usize::from(write.queue);
+        self.local_requests -= u32::from(at < self.local);
         if let Some(ready) = self.at_bank.get_mut(usize::from(bank)) {
             *ready = ready.saturating_sub(1);
         }
         match self.release {
             Release::Media => (at, self.entries[at].completed(now, id)),
             Release::Drain => (at, Change::Same),
+        }
+    }
+    /// Counts the request of a remote entry that is held back now, once.
+    pub fn count_held(&self, entry: usize) {
+        let waiting = self.entries[entry].candidates().next().map(|u| u.id);
+        if waiting.is_some() && self.held[entry].replace(waiting) != waiting {
+            self.tally.held.set(self.tally.held.get() + 1);
         }
     }
     /// Counts the requests of an entry's first set that have become ready since it was last asked.

@@ -1,7 +1,8 @@
 //! The BLP-aware scheduler of BROI (paper: IV-D).
 
 use super::entry::Change;
-use super::params::{BarrierScope, BroiParams};
+use super::hand_over::{ControllerQueue, hand_over};
+use super::params::{BarrierScope, BroiParams, HandOver, ReadyOver};
 use super::priority::Priorities;
 use super::queues::{BroiQueues, Tally};
 use fencepost_kernel::decision;
@@ -10,13 +11,19 @@ use fencepost_machine::memory::{Choice, FrFcfs, Handle, OpenRow, Scheduler, Wait
 use fencepost_machine::seam::{Write, WriteId};
 use std::rc::Rc;
 
+/// Classes of requests, in the order in which they go: remote ones that were blocked for too long, local ones, remote ones.
+const STARVING: u8 = 0;
+const LOCAL: u8 = 1;
+const REMOTE: u8 = 2;
+
 /// A request of a bank-candidate queue: who it is, its row, and its place in the order of arrival.
 type Candidate = (Handle, u64, u64);
 
 /// Serves, in every bank, the request of the first set with the highest priority; local requests before remote ones.
 ///
 /// The channel asks for each bank, so the answers together are the paper's Sch-SET, with at most one request per bank. A request
-/// for which the bank has begun to change its row stays the bank's.
+/// for which the bank has begun to change its row stays the bank's. With [`HandOver::Queue`] the Sch-SETs go to the controller's
+/// write queue as long as that has entries, and the controller serves what is there as it serves any write.
 #[derive(Debug)]
 pub struct BroiScheduler {
     queues: BroiQueues,
@@ -24,6 +31,9 @@ pub struct BroiScheduler {
     /// Whether the priorities are those of the sets as they are now.
     current: bool,
     params: BroiParams,
+    controller: ControllerQueue,
+    /// When the sets as they are have been weighed.
+    decided: Ps,
     /// Writes on their way into the medium, and whether a barrier waits for all of them.
     in_medium: u32,
     barrier: bool,
@@ -39,6 +49,8 @@ impl BroiScheduler {
             priorities: Priorities::default(),
             current: false,
             params: params.clone(),
+            controller: ControllerQueue::default(),
+            decided: Ps::ZERO,
             in_medium: 0,
             barrier: false,
             candidates: Vec::with_capacity(64),
@@ -53,11 +65,15 @@ impl BroiScheduler {
         self.work_out_priorities();
         self.priorities.of(entry)
     }
-    /// Local sets compete with local ones, and remote sets, which wait for all of those, with remote ones.
+    /// Sets compete with all others, or local sets with local ones, and remote sets, which wait for all of those, with remote ones.
     fn work_out_priorities(&mut self) {
         if !std::mem::replace(&mut self.current, true) {
-            self.priorities
-                .work_out(&self.queues.entries, self.queues.local, self.params.sigma);
+            let (entries, local) = (&self.queues.entries, self.queues.local);
+            let among = match self.params.ready {
+                ReadyOver::Local => local,
+                ReadyOver::All => entries.len(),
+            };
+            self.priorities.work_out(entries, among, self.params.sigma);
         }
     }
     /// Whether a remote entry has been blocked for longer than the threshold.
@@ -65,45 +81,69 @@ impl BroiScheduler {
         let since = self.queues.entries[entry].blocked_since;
         since.is_some_and(|since| since + self.params.starvation <= now)
     }
-    /// Whether the controller has so few local requests that remote ones may go.
+    /// Whether so little of the controller's queue is in use that remote requests may go. Where the queue holds one request for each bank,
+    /// what stands in the local entries is what a longer one would hold.
     fn is_underused(&self) -> bool {
-        let BroiQueues {
-            local_waiting,
-            local_units,
-            ..
-        } = &self.queues;
-        local_waiting * 100 <= local_units * u32::from(self.params.low_utilisation)
+        let used = match self.params.hand_over {
+            HandOver::Bank => self.queues.local_requests,
+            HandOver::Queue => self.controller.used,
+        };
+        used * 100 <= u32::from(self.params.queue) * u32::from(self.params.low_utilisation)
     }
     /// Remote requests that have waited too long, else local requests, else remote ones while there is little to do.
-    fn class(&self, now: Ps) -> impl Fn(usize) -> Option<u8> + '_ {
-        let underused = self.is_underused();
+    pub(super) fn class(&self, now: Ps, entry: usize) -> Option<u8> {
         let remote_first = planted!("broi.remote-goes-first", "local requests go before remote ones");
-        move |entry| match self.queues.is_remote(entry) {
-            false => Some(1),
-            true if self.is_starving(now, entry) || remote_first => Some(0),
-            true => underused.then_some(2),
+        match self.queues.is_remote(entry) {
+            false => Some(LOCAL),
+            true if self.is_starving(now, entry) || remote_first => Some(STARVING),
+            true if self.is_underused() => Some(REMOTE),
+            true => {
+                self.queues.count_held(entry);
+                None
+            }
         }
     }
     /// What changed: the sets, and with `Change::NextSet` a barrier was passed.
-    fn changed(&mut self, entry: usize, change: Change) {
+    fn changed(&mut self, now: Ps, entry: usize, change: Change) {
         self.current = false;
+        self.decided = now + self.params.scheduling;
         if change == Change::NextSet && self.params.barrier == BarrierScope::All {
             self.barrier = true;
         }
         self.barrier &= self.in_medium > 0;
         self.queues.count_ready(entry);
     }
-}
-
-impl Scheduler for BroiScheduler {
-    fn next(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice> {
-        if self.barrier {
-            return None;
+    /// Puts Sch-SETs out until nothing may go or the controller's queue is full: first all that may go before low utilisation, then, if the
+    /// queue is in that, the rest.
+    fn fill_queue(&mut self, now: Ps) {
+        if now < self.decided {
+            return;
         }
+        let (mut last, mut free) = (LOCAL, u32::from(self.params.queue) - self.controller.used);
+        while free > 0 {
+            self.work_out_priorities();
+            let class = |entry| self.class(now, entry).filter(|class| *class <= last);
+            let of = |entry| class(entry).map(|class| (class, self.priorities.of(entry)));
+            let set = hand_over(&self.queues.entries, free as usize, of);
+            if set.is_empty() {
+                if last == REMOTE {
+                    return;
+                }
+                last = REMOTE;
+            }
+            free -= set.len() as u32;
+            for (entry, id) in set {
+                let place = self.controller.take();
+                self.queues.entries[entry].schedule(now, id, place);
+            }
+            self.current = false;
+        }
+    }
+    /// Of the requests of a bank, the one of the best class and priority; [`HandOver::Bank`].
+    fn choose(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice> {
         self.work_out_priorities();
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        let class = self.class(now);
         // The bank-candidate queue, reduced to the best class and the best priority in it.
         let mut best: Option<(u8, i64)> = None;
         let mut begun = None;
@@ -117,7 +157,7 @@ impl Scheduler for BroiScheduler {
             if decision!("broi.request-begun", request.begun) {
                 begun = Some(candidate);
             }
-            let Some(class) = class(entry) else { continue };
+            let Some(class) = self.class(now, entry) else { continue };
             let priority = self.priorities.of(entry);
             let better = best.is_none_or(|(c, p)| class < c || class == c && priority > p);
             if better {
@@ -132,23 +172,58 @@ impl Scheduler for BroiScheduler {
             Some((handle, _, rank)) => Some(Choice { handle, rank }),
             None => FrFcfs::choose(open, candidates.iter().copied()),
         };
-        drop(class);
         self.candidates = candidates;
         choice
     }
+    /// Of the requests of a bank that stand in the controller's queue, the one that is ready first, then the one that came first.
+    fn serve(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice> {
+        self.fill_queue(now);
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        let mut begun = None;
+        for request in waiting {
+            let Some((id, write)) = request.write else { continue };
+            let Some(place) = self.queues.entries[usize::from(write.queue)].place(id) else {
+                continue;
+            };
+            let candidate = (request.handle, request.row, place);
+            if request.begun {
+                begun = Some(candidate);
+            }
+            candidates.push(candidate);
+        }
+        candidates.sort_unstable_by_key(|c| c.2);
+        let choice = match begun {
+            Some((handle, _, rank)) => Some(Choice { handle, rank }),
+            None => FrFcfs::choose(open, candidates.iter().copied()),
+        };
+        self.candidates = candidates;
+        choice
+    }
+}
+
+impl Scheduler for BroiScheduler {
+    fn next(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice> {
+        match self.params.hand_over {
+            _ if self.barrier => None,
+            HandOver::Bank => self.choose(now, open, waiting),
+            HandOver::Queue => self.serve(now, open, waiting),
+        }
+    }
     fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         let (entry, _) = self.queues.arrived(now, bank, id, write);
-        self.changed(entry, Change::Same);
+        self.changed(now, entry, Change::Same);
     }
     fn issued(&mut self, now: Ps, _: u16, id: WriteId, write: &Write) {
         self.in_medium += 1;
         let (entry, change) = self.queues.issued(now, id, write);
-        self.changed(entry, change);
+        self.changed(now, entry, change);
     }
     fn stored(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         self.in_medium -= 1;
+        self.controller.left();
         let (entry, change) = self.queues.stored(now, bank, id, write);
-        self.changed(entry, change);
+        self.changed(now, entry, change);
     }
     fn delay(&self) -> Ps {
         self.params.scheduling
@@ -156,7 +231,8 @@ impl Scheduler for BroiScheduler {
     fn wake(&self, now: Ps) -> Option<Ps> {
         let remote = &self.queues.entries[self.queues.local..];
         let due = |since: Ps| since + self.params.starvation;
-        let times = remote.iter().filter_map(|e| e.blocked_since).map(due);
-        times.filter(|t| *t > now).min()
+        let starve = remote.iter().filter_map(|e| e.blocked_since).map(due);
+        let decided = (self.params.hand_over == HandOver::Queue).then_some(self.decided);
+        starve.chain(decided).filter(|t| *t > now).min()
     }
 }

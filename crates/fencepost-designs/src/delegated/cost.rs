@@ -1,7 +1,6 @@
 //! Storage of delegated ordering: the paper's formula and a count of bits.
 
 use super::params::DelegatedParams;
-use super::port::Ports;
 use crate::info::{CostItem, MachineShape};
 
 /// Bits needed to name one of `n` things.
@@ -68,9 +67,9 @@ pub(super) fn storage(p: &DelegatedParams, shape: MachineShape, merge: bool) -> 
 }
 
 /// Persist buffers and dependency tracking of any design that has them: per entry, and per buffer.
-pub(crate) fn front_cost(p: &DelegatedParams, ports: Ports) -> Vec<CostItem> {
+pub(crate) fn front_cost(p: &DelegatedParams, buffers: u8) -> Vec<CostItem> {
     let shape = MachineShape {
-        cores: ports.count() as u8,
+        cores: buffers,
         ..MachineShape::default()
     };
     let all = storage(p, shape, false);
@@ -82,7 +81,7 @@ pub(crate) fn front_cost(p: &DelegatedParams, ports: Ports) -> Vec<CostItem> {
             what: "persist buffer entry".into(),
             bits: of(0).0 / entries,
             paper_bits: Some(of(0).1 / entries),
-            note: format!("{entries} entries in each of {} persist buffers", ports.count()),
+            note: format!("{entries} entries in each of {buffers} persist buffers"),
         },
         CostItem {
             what: per_buffer("dependency tracking"),

@@ -62,6 +62,7 @@ pub struct Front {
     /// Why each buffer keeps its threads from their L1, if it does.
     blocked: Vec<Option<Cause>>,
     entries: usize,
+    fences: usize,
     arbitration: Arbitration,
     /// Buffer that drained last, for taking turns.
     last: usize,
@@ -80,6 +81,7 @@ impl Front {
             latency: params.path_latency,
             blocked: vec![None; ports.count()],
             entries: usize::from(params.entries),
+            fences: usize::from(params.fences),
             arbitration: params.arbitration,
             last: ports.count().saturating_sub(1),
         }
@@ -89,15 +91,34 @@ impl Front {
 
     /// Why a buffer can take no more, if it cannot.
     pub fn full(&self, port: PortId) -> Option<Cause> {
+        if self.ports.pooled {
+            return self.pool_full(port);
+        }
         match &self.tracker.ports[port.index()] {
             p if p.entries.len() >= self.entries => Some(Cause::PersistBufferFull),
             p if p.free_fences() == 0 => Some(Cause::FenceSlots),
             _ => None,
         }
     }
+    /// The same of a buffer whose entries and FENCE slots several threads share.
+    fn pool_full(&self, port: PortId) -> Option<Cause> {
+        let pool = || self.ports.pool(port).map(|p| &self.tracker.ports[p.index()]);
+        let entries: usize = pool().map(|p| p.entries.len()).sum();
+        let fences: usize = pool().map(|p| self.fences - p.free_fences()).sum();
+        match () {
+            () if entries >= self.entries => Some(Cause::PersistBufferFull),
+            () if fences >= self.fences => Some(Cause::FenceSlots),
+            () => None,
+        }
+    }
     /// Blocks or unblocks the L1 for the buffer's threads as its filling says.
     #[inline]
     pub fn update_block(&mut self, cx: &mut dyn Cx, port: PortId) {
+        for port in self.ports.pool(port) {
+            self.update_one(cx, port);
+        }
+    }
+    fn update_one(&mut self, cx: &mut dyn Cx, port: PortId) {
         let cause = self.full(port);
         let cause = cause.filter(|_| !planted!("delegated.full-buffer-passes", "a full persist buffer blocks the L1"));
         if self.blocked[port.index()] != cause {
@@ -278,6 +299,17 @@ impl Front {
     }
 
     // ---- turns on the path
+
+    /// Of buffers whose next entry could be sent, a bit each, those whose turn it is among the threads that share one: a shared buffer is
+    /// first in, first out.
+    pub fn oldest_of_pools(&self, ready: u64) -> u64 {
+        if !self.ports.pooled {
+            return ready;
+        }
+        let since = |p: PortId| self.tracker.next(p).map(|e| e.since);
+        let oldest = |p: &PortId| self.ports.pool(*p).filter_map(since).min() == since(*p);
+        PortId::all_in(ready).filter(oldest).fold(0, |m, p| m | 1 << p.0)
+    }
 
     /// Of the buffers in a mask, the one that has its turn.
     pub fn pick(&self, ready: u64) -> Option<PortId> {

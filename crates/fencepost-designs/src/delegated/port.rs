@@ -29,6 +29,8 @@ fencepost_kernel::param_enum! {
         Core = "core",
         /// Every hardware thread.
         Thread = "thread",
+        /// Every core, but each hardware thread has an order of its own in it: entries name their thread, and share what the buffer holds.
+        Shared = "shared",
     }
 }
 
@@ -39,6 +41,8 @@ pub struct Ports {
     /// Hardware threads that share a core, and that share a buffer.
     harts_per_core: u8,
     harts_per_port: u8,
+    /// Whether the threads of a core share what their buffers hold.
+    pub pooled: bool,
     /// Buffers of cores or hardware threads.
     pub local: u8,
     /// Buffers of network channels.
@@ -53,12 +57,13 @@ impl Ports {
         let harts_per_core = shape.harts.div_ceil(shape.cores.max(1)).max(1);
         let harts_per_port = match per {
             BufferPer::Core => harts_per_core,
-            BufferPer::Thread => 1,
+            BufferPer::Thread | BufferPer::Shared => 1,
         };
         Ports {
             harts: shape.harts,
             harts_per_core,
             harts_per_port,
+            pooled: per == BufferPer::Shared && harts_per_core > 1,
             local: shape.harts.div_ceil(harts_per_port),
             remote,
         }
@@ -94,6 +99,22 @@ impl Ports {
     pub fn share_caches(&self) -> bool {
         self.harts_per_port < self.harts_per_core
     }
+    /// The buffers that share their entries with this one, itself included.
+    #[inline]
+    pub fn pool(&self, port: PortId) -> impl Iterator<Item = PortId> + use<> {
+        let (first, count) = match self.pooled && port.0 < self.local {
+            true => (port.0 - port.0 % self.harts_per_core, self.harts_per_core),
+            false => (port.0, 1),
+        };
+        (first..(first + count).min(self.local.max(port.0 + 1))).map(PortId)
+    }
+    /// Physical buffers of cores or hardware threads: pooled ones are one.
+    pub fn physical(&self) -> u8 {
+        match self.pooled {
+            true => self.local.div_ceil(self.harts_per_core),
+            false => self.local,
+        }
+    }
     /// The buffers of a hardware thread's core, a bit each.
     #[inline]
     pub fn of_core(&self, hart: HartId) -> u64 {
@@ -119,7 +140,7 @@ mod tests {
     #[test]
     fn every_hardware_thread_has_one_buffer_and_every_buffer_its_threads() {
         for (harts, cores) in [(8, 8), (8, 4), (6, 2), (62, 31), (1, 1)] {
-            for per in [BufferPer::Core, BufferPer::Thread] {
+            for per in [BufferPer::Core, BufferPer::Thread, BufferPer::Shared] {
                 let p = ports(harts, cores, per);
                 assert_eq!(p.local, if per == BufferPer::Core { cores } else { harts });
                 assert_eq!(p.count(), usize::from(p.local) + 2);
@@ -133,7 +154,18 @@ mod tests {
                 assert_eq!(all, usize::from(harts), "a channel's buffer has no thread");
                 assert_eq!(p.of_network(HartId(harts + 1)), PortId(p.local + 1));
                 assert_eq!(p.in_network(PortId(p.local + 1)), Some(HartId(harts + 1)));
-                assert_eq!(p.share_caches(), per == BufferPer::Thread && harts > cores);
+                assert_eq!(p.share_caches(), per != BufferPer::Core && harts > cores);
+                let shared = per == BufferPer::Shared && harts > cores;
+                assert_eq!(p.pooled, shared);
+                assert_eq!(p.physical(), if per == BufferPer::Thread { harts } else { cores });
+                for hart in (0..harts).map(HartId) {
+                    let pool: Vec<u8> = p.pool(p.of(hart)).map(|port| port.0).collect();
+                    let own = hart.0 / (harts / cores) * (harts / cores);
+                    let core: Vec<u8> = (own..own + harts / cores).collect();
+                    assert_eq!(pool, if shared { core } else { vec![p.of(hart).0] });
+                }
+                let channel = p.of_network(HartId(harts + 1));
+                assert_eq!(p.pool(channel).collect::<Vec<_>>(), [channel]);
             }
         }
     }

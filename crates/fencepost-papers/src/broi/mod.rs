@@ -3,7 +3,7 @@
 use crate::experiment::statement::{Programs, Statement};
 use crate::statements::litmus;
 use fencepost_designs::broi::example::{bank_parallel, epochs, first_pick, line, memory};
-use fencepost_designs::broi::{BroiEntry, BroiFault, BroiParams, Priorities};
+use fencepost_designs::broi::{BroiEntry, BroiFault, BroiParams, LeavesSet, Priorities};
 use fencepost_kernel::{Ps, Stream};
 use fencepost_machine::seam::{Epoch, WriteId};
 use std::collections::BTreeSet;
@@ -98,7 +98,7 @@ fn differs(fault: BroiFault) -> (u32, u32) {
         let mut sets: Vec<[Set; 2]> = Vec::new();
         let mut entries = Vec::new();
         for e in 0..8 {
-            let (mut entry, mut own) = (BroiEntry::new(fault), [Set::new(), Set::new()]);
+            let (mut entry, mut own) = (BroiEntry::new(fault, LeavesSet::Scheduled), [Set::new(), Set::new()]);
             let (first, second) = (dice.below(4), dice.below(4));
             for k in 0..first + second {
                 let (id, bank) = (100 * e + k, dice.below(8) as u16);

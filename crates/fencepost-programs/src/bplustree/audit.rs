@@ -17,6 +17,8 @@ struct Frame {
 /// State between two steps of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BPlusAudit {
+    /// The tree that is walked.
+    tree: u64,
     /// Path from the root; empty before the root is read.
     path: Vec<Frame>,
     started: bool,
@@ -30,6 +32,7 @@ pub struct BPlusAudit {
 impl BPlusAudit {
     pub(super) fn start(keys: Ascent) -> BPlusAudit {
         BPlusAudit {
+            tree: 0,
             path: Vec::new(),
             started: false,
             depth: None,
@@ -41,7 +44,7 @@ impl BPlusAudit {
         model.sound()?;
         let target = if !self.started {
             self.started = true;
-            let root = m.load(At::new(p.nodes.root)).v;
+            let root = m.load(At::new(p.nodes.tree(self.tree).root)).v;
             Frame {
                 node: root,
                 child: 0,
@@ -51,7 +54,7 @@ impl BPlusAudit {
         } else {
             match self.descend(p, m) {
                 Some(frame) => frame,
-                None => return self.finish(model).map(|()| None),
+                None => return self.next_tree(p, model),
             }
         };
         self.enter(p, model, m, target)?;
@@ -136,12 +139,23 @@ impl BPlusAudit {
         }
         Ok(())
     }
-    fn finish(&mut self, model: &KeyModel) -> Result<(), Violation> {
+    /// A tree is walked: the next one, or the end.
+    fn next_tree(mut self, p: &Shape, model: &KeyModel) -> Step<BPlusAudit> {
+        self.chain_ends()?;
+        if self.tree + 1 == p.nodes.trees.count {
+            return self.keys.finish(model).map(|()| None);
+        }
+        Ok(Some(BPlusAudit {
+            tree: self.tree + 1,
+            ..BPlusAudit::start(self.keys)
+        }))
+    }
+    fn chain_ends(&self) -> Result<(), Violation> {
         if let Some(node) = self.leaf
             && node != 0
         {
             return Err(wrong(node, "the chain of leaves goes on beyond the last leaf"));
         }
-        self.keys.finish(model)
+        Ok(())
     }
 }

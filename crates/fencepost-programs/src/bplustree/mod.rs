@@ -1,6 +1,6 @@
 //! `bplustree`: a B+ tree of 4 KiB nodes, 200 pairs of 8-byte key and 4-byte value, several inserts or deletes a transaction.
 //!
-//! One lock. Each transaction toggles `batch` keys. Full nodes are split on the way down; removal does not merge nodes
+//! One lock, or several trees side by side. Each transaction toggles `batch` keys. Full nodes are split on the way down; removal does not merge nodes
 //! (an empty leaf stays), which the paper leaves open. Grouped undo logs the part of a node that a shift moves as
 //! whole objects.
 //!
@@ -14,7 +14,7 @@ pub use audit::BPlusAudit;
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, Trees};
 use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
@@ -42,6 +42,9 @@ params! {
         /// Inserts or deletes per transaction.
         #[range(1..=64)]
         batch: u32 = 4,
+        /// Trees side by side, each under a lock of its own; keys are divided among them.
+        #[range(1..=1 << 16)]
+        trees: u64 = 1,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -53,7 +56,8 @@ pub struct BPlusTree {
     rt: Runtime,
     dict: Dict,
     shape: Shape,
-    leaves: u64,
+    /// Preloaded pairs of each tree.
+    shares: Vec<u64>,
     locks: Locks,
     footprint: Footprint,
 }
@@ -87,9 +91,13 @@ impl Described for BPlusTree {
             return Err(impossible::<BPlusTree>(why));
         }
         let mut layout = Layout::default();
-        let levels = level_sizes(p.preload, p.pairs);
-        let (leaves, nodes) = (levels[0], levels.iter().sum());
-        let (root, planted) = (layout.pm(64), Rows::aligned(&mut layout, NODE, nodes, NODE));
+        let trees = Trees::new(p.trees, p.keys);
+        let shares = trees.shares(p.preload, |i| dict.preloaded_key(i));
+        let levels = shares.iter().flat_map(|n| level_sizes(*n, p.pairs));
+        let (root, planted) = (
+            layout.pm(trees.roots()),
+            Rows::aligned(&mut layout, NODE, levels.sum(), NODE),
+        );
         // Each split takes a node, and fills at least half of one; a chain of splits at most doubles that.
         let blocks = 8 + u64::from(s.ops) * u64::from(p.batch) * 2 * 2 / p.pairs.min(64);
         let blocks = blocks.max(u64::from(s.ops) * u64::from(p.batch) / (p.pairs / 2) * 2 + 8);
@@ -97,16 +105,21 @@ impl Described for BPlusTree {
         // A toggle shifts at most a node of pairs and splits a path of nodes.
         let stores = u64::from(p.batch) * 6 * p.pairs * 2;
         let rt = Runtime::new(&mut layout, s, p.coupling, stores, pool);
-        let locks = Locks::new(&mut layout, 1);
+        let locks = Locks::new(&mut layout, trees.count);
         let footprint = layout.footprint();
         Ok(BPlusTree {
             rt,
             dict,
             shape: Shape {
                 pairs: p.pairs,
-                nodes: Nodes { root, planted, pool },
+                nodes: Nodes {
+                    root,
+                    trees,
+                    planted,
+                    pool,
+                },
             },
-            leaves,
+            shares,
             locks,
             footprint,
         })
@@ -141,7 +154,7 @@ impl BPlusTree {
             let append = tx.slip(Variant::SemanticMistake);
             let mut tree = Tree {
                 tx: &mut tx,
-                root: self.shape.nodes.root,
+                root: self.shape.nodes.tree(self.shape.nodes.trees.of(*key)).root,
                 pairs: self.shape.pairs,
             };
             let place = tree.search(*key);
@@ -187,12 +200,11 @@ impl BPlusTree {
             })
             .collect()
     }
-    fn plant_leaves<M: Mem>(&self, m: &mut M, leaves: u64) -> Vec<(u64, u64)> {
-        let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
+    fn plant_leaves<M: Mem>(&self, m: &mut M, pairs: &[(u64, u64)], leaves: u64, used: u64) -> Vec<(u64, u64)> {
         let share = |i: u64| (pairs.len() as u64 * i / leaves) as usize;
         (0..leaves)
             .map(|i| {
-                let leaf = self.shape.nodes.planted.at::<M::Dep>(i);
+                let leaf = self.shape.nodes.planted.at::<M::Dep>(used + i);
                 let own = &pairs[share(i)..share(i + 1)];
                 m.store(leaf.field(COUNT), Val::lit(own.len() as u64 | LEAF));
                 m.store(
@@ -219,27 +231,36 @@ impl Program for BPlusTree {
         self.footprint
     }
     fn setup<M: Mem>(&self, m: &mut M) {
-        let sizes = level_sizes(self.dict.preload, self.shape.pairs);
-        let mut level = self.plant_leaves(m, sizes[0]);
-        let mut used = sizes[0];
-        for nodes in &sizes[1..] {
-            level = self.plant_level(m, &level, *nodes, used);
-            used += nodes;
+        let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
+        let (nodes, mut used) = (&self.shape.nodes, 0);
+        for (tree, own) in (0..).zip(nodes.trees.split(&pairs)) {
+            let sizes = level_sizes(own.len() as u64, self.shape.pairs);
+            let mut level = self.plant_leaves(m, own, sizes[0], used);
+            used += sizes[0];
+            for nodes in &sizes[1..] {
+                level = self.plant_level(m, &level, *nodes, used);
+                used += nodes;
+            }
+            m.store(At::new(nodes.tree(tree).root), Val::lit(level[0].1));
         }
-        m.store(At::new(self.shape.nodes.root), Val::lit(level[0].1));
     }
     fn resident(&self) -> Vec<Span> {
-        // Nodes lie leaves first: the upper levels, which every search passes, are the hottest.
-        let (inner, leaves) = (self.shape.nodes.planted.count() - self.leaves, self.leaves * NODE);
-        let span = |offset, len| Span {
-            at: Addr(self.shape.nodes.planted.span().at.0 + offset),
-            len,
-        };
-        let root = Span {
-            at: self.shape.nodes.root,
-            len: 8,
-        };
-        vec![root, span(leaves, (inner * NODE).max(1)), span(0, leaves)]
+        // The nodes of a tree lie leaves first: the upper levels, which every search passes, are the hottest.
+        let mut at = self.shape.nodes.planted.span().at.0;
+        let (mut inner, mut leaves) = (Vec::new(), Vec::new());
+        for pairs in &self.shares {
+            let sizes = level_sizes(*pairs, self.shape.pairs);
+            let (own, all) = (sizes[0] * NODE, sizes.iter().sum::<u64>() * NODE);
+            let span = |offset, len| Span {
+                at: Addr(at + offset),
+                len,
+            };
+            inner.push(span(own, (all - own).max(1)));
+            leaves.push(span(0, own));
+            at += all;
+        }
+        let roots = self.shape.nodes.roots();
+        [roots].into_iter().chain(inner).chain(leaves).collect()
     }
     fn input(&self, thread: u32, k: u32) -> Small<Toggle, 4> {
         let mut all = Small::new(Toggle::default());
@@ -255,15 +276,16 @@ impl Program for BPlusTree {
         input: &Small<Toggle, 4>,
     ) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(0);
-        pm.lock(lock);
+        let trees = self.shape.nodes.trees;
+        let locks = self.locks.stripes(input.as_slice().iter().map(|t| trees.of(t.key)));
+        self.locks.lock_all(pm, locks.as_slice());
         let result = self.toggle(pm, thread, k, input.as_slice());
-        pm.unlock(lock);
+        self.locks.unlock_all(pm, locks.as_slice());
         pm.m.compute(sites::EPILOGUE);
         Ok(Dict::outcome::<M>(result?.as_slice()))
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
-        KeyModel::new(self.dict.history(ops, |_| 0))
+        KeyModel::new(self.dict.history(ops, |key| self.shape.nodes.trees.of(key)))
     }
     fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> BPlusAudit {
         BPlusAudit::start(Ascent::start(model, crash))

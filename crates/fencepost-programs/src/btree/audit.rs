@@ -17,6 +17,8 @@ struct Frame {
 /// State between two steps of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BTreeAudit {
+    /// The tree that is walked.
+    tree: u64,
     path: Vec<Frame>,
     started: bool,
     /// Depth of the leaves, once one has been seen.
@@ -27,6 +29,7 @@ pub struct BTreeAudit {
 impl BTreeAudit {
     pub(super) fn start(keys: Ascent) -> BTreeAudit {
         BTreeAudit {
+            tree: 0,
             path: Vec::new(),
             started: false,
             depth: None,
@@ -40,7 +43,7 @@ impl BTreeAudit {
             self.descend(shape, model, m)?
         } else {
             self.started = true;
-            let node = m.load(At::new(shape.nodes.root)).v;
+            let node = m.load(At::new(shape.nodes.tree(self.tree).root)).v;
             Some(Frame {
                 node,
                 child: 0,
@@ -49,7 +52,13 @@ impl BTreeAudit {
             })
         };
         let Some(target) = target else {
-            return self.keys.finish(model).map(|()| None);
+            if self.tree + 1 == shape.nodes.trees.count {
+                return self.keys.finish(model).map(|()| None);
+            }
+            return Ok(Some(BTreeAudit {
+                tree: self.tree + 1,
+                ..BTreeAudit::start(self.keys)
+            }));
         };
         self.enter(shape, model, m, target)?;
         Ok(Some(self))

@@ -1,4 +1,4 @@
-//! `btree`: a B-tree with pairs in all its nodes, under one lock. Search a random key; insert it if absent, remove it if found.
+//! `btree`: a B-tree with pairs in all its nodes, under one lock, or several trees side by side. Search a random key; insert it if absent, remove it if found.
 //!
 //! Insertion splits full nodes on its way down; removal borrows from a sibling or merges with one, so that every node but the
 //! root stays at least half full. Grouped undo logs a node whole at its first change.
@@ -18,7 +18,7 @@ pub use audit::BTreeAudit;
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, Trees};
 use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
@@ -41,6 +41,9 @@ params! {
         /// Most pairs per node.
         #[range(4..=63)]
         pairs: u64 = 15,
+        /// Trees side by side, each under a lock of its own; keys are divided among them.
+        #[range(1..=1 << 16)]
+        trees: u64 = 1,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -79,8 +82,13 @@ impl Described for BTree {
             return Err(impossible::<BTree>(why));
         }
         let mut layout = Layout::default();
-        let root = layout.pm(64);
-        let nodes = planted_nodes(p.preload, height(p.preload, p.pairs), p.pairs);
+        let trees = Trees::new(p.trees, p.keys);
+        let root = layout.pm(trees.roots());
+        let shares = trees.shares(p.preload, |i| dict.preloaded_key(i));
+        let nodes = shares
+            .iter()
+            .map(|n| planted_nodes(*n, height(*n, p.pairs), p.pairs))
+            .sum();
         let planted = Rows::new(&mut layout, node_bytes(p.pairs), nodes);
         // An insertion splits at most a node on every level.
         let levels = most_levels(p.keys, p.pairs);
@@ -98,13 +106,18 @@ impl Described for BTree {
             (levels + 1) * 3 * node_bytes(p.pairs) / 8,
             pool,
         );
-        let locks = Locks::new(&mut layout, 1);
+        let locks = Locks::new(&mut layout, trees.count);
         Ok(BTree {
             rt,
             dict,
             shape: Shape {
                 pairs: p.pairs,
-                nodes: Nodes { root, planted, pool },
+                nodes: Nodes {
+                    root,
+                    trees,
+                    planted,
+                    pool,
+                },
             },
             locks,
             footprint: layout.footprint(),
@@ -117,7 +130,7 @@ impl BTree {
     #[inline(always)]
     fn toggle<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, wanted: Toggle) -> Result<u64, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;
-        let mut tree = Tree::new(&mut tx, self.shape);
+        let mut tree = Tree::new(&mut tx, self.shape.of(wanted.key));
         if let Some(found) = tree.search(wanted.key) {
             tree.remove(wanted.key);
             tx.commit();
@@ -174,12 +187,14 @@ impl Program for BTree {
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
-        let root = self.plant(m, &pairs, height(pairs.len() as u64, self.shape.pairs), &mut 0);
-        m.store(At::new(self.shape.nodes.root), Val::lit(root));
+        let (nodes, mut used) = (&self.shape.nodes, 0);
+        for (tree, own) in (0..).zip(nodes.trees.split(&pairs)) {
+            let root = self.plant(m, own, height(own.len() as u64, self.shape.pairs), &mut used);
+            m.store(At::new(nodes.tree(tree).root), Val::lit(root));
+        }
     }
     fn resident(&self) -> Vec<Span> {
-        let (at, len) = (self.shape.nodes.root, 8);
-        vec![Span { at, len }, self.shape.nodes.planted.span()]
+        vec![self.shape.nodes.roots(), self.shape.nodes.planted.span()]
     }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
@@ -187,7 +202,7 @@ impl Program for BTree {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Toggle) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(0);
+        let lock = self.locks.of(self.shape.nodes.trees.of(input.key));
         pm.lock(lock);
         let result = self.toggle(pm, thread, k, *input);
         pm.unlock(lock);
@@ -195,7 +210,7 @@ impl Program for BTree {
         Ok(Dict::outcome::<M>(&[result?]))
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
-        KeyModel::new(self.dict.history(ops, |_| 0))
+        KeyModel::new(self.dict.history(ops, |key| self.shape.nodes.trees.of(key)))
     }
     fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> BTreeAudit {
         BTreeAudit::start(Ascent::start(model, crash))

@@ -28,6 +28,13 @@ pub(super) const fn fewest(pairs: u64) -> u64 {
 }
 
 impl Shape {
+    /// The tree that a key belongs to.
+    pub fn of(&self, key: u64) -> Shape {
+        Shape {
+            nodes: self.nodes.tree(self.nodes.trees.of(key)),
+            ..*self
+        }
+    }
     pub fn key(&self, i: u64) -> u64 {
         8 + i * 8
     }

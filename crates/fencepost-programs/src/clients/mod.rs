@@ -9,7 +9,7 @@ mod params;
 
 use blocks::Blocks;
 use fencepost_kernel::{Addr, Bytes, RemoteEpoch, Transaction, Transactions, rng};
-pub use params::{ClientParams, Workload};
+pub use params::{ClientParams, Logging, Workload};
 use std::rc::Rc;
 
 /// Replicas begin at a multiple of this.
@@ -18,28 +18,31 @@ const ALIGN: u64 = 1 << 20;
 /// What the clients of `params` do. Their replicas lie one behind the other from byte `behind` of persistent memory on, which is where
 /// local programs end. Their choices are drawn from `seed`.
 pub fn transactions(params: &ClientParams, behind: Bytes, seed: u64) -> Transactions {
-    let params = params.clone();
+    transactions_beside(params, None, behind, seed)
+}
+/// The same beside a program of the server.
+pub fn transactions_beside(params: &ClientParams, beside: Option<&str>, behind: Bytes, seed: u64) -> Transactions {
+    let (params, blocks) = (params.clone(), Blocks::of(params, beside));
     let first = (behind.0 + 1).next_multiple_of(ALIGN);
-    Rc::new(move |client, tx| transaction(&params, first, seed, client, tx))
+    Rc::new(move |client, tx| transaction(&params, &blocks, first, (seed, client, tx)))
 }
 
 /// Where the replica of one of these clients begins and ends.
 pub fn replica(params: &ClientParams, behind: Bytes, client: u8) -> (Addr, Addr) {
-    let bytes = Blocks::of(params).replica(params.elements.into());
-    let at = base(params, (behind.0 + 1).next_multiple_of(ALIGN), client);
-    (at, Addr(at.0 + bytes))
+    let blocks = Blocks::of(params, None);
+    let at = base(params, &blocks, (behind.0 + 1).next_multiple_of(ALIGN), client);
+    (at, Addr(at.0 + blocks.replica(params.elements.into())))
 }
-fn base(params: &ClientParams, first: u64, client: u8) -> Addr {
-    let bytes = Blocks::of(params).replica(params.elements.into());
+fn base(params: &ClientParams, blocks: &Blocks, first: u64, client: u8) -> Addr {
+    let bytes = blocks.replica(params.elements.into());
     Addr::pm(first + u64::from(client) * bytes.next_multiple_of(ALIGN))
 }
 
-fn transaction(params: &ClientParams, first: u64, seed: u64, client: u8, tx: u32) -> Transaction {
-    let blocks = Blocks::of(params);
+fn transaction(params: &ClientParams, blocks: &Blocks, first: u64, (seed, client, tx): (u64, u8, u32)) -> Transaction {
     let draw = rng::hash(&[seed, u64::from(client), u64::from(tx)]);
     let writes = draw % 100 < u64::from(blocks.writes);
     let elements = u64::from(params.elements);
-    let base = base(params, first, client);
+    let base = base(params, blocks, first, client);
     let places = blocks.places(tx, (draw / 100) % elements);
     let epoch = |(n, (at, bytes)): (u32, (u64, u64))| RemoteEpoch {
         at: Addr(base.0 + at),
@@ -94,6 +97,16 @@ mod tests {
             ..of(Workload::Blocks)
         };
         assert_eq!(sizes(&blocks), [512; 6]);
+        let figure_8 = ClientParams {
+            logging: Logging::Data,
+            ..of(Workload::Hashmap)
+        };
+        assert_eq!(sizes(&figure_8), [40, 168]);
+        let undo = ClientParams {
+            logging: Logging::Truncate,
+            ..of(Workload::Hashmap)
+        };
+        assert_eq!(sizes(&undo), [40, 8, 168, 8, 8]);
         let large = ClientParams {
             element: Bytes(4096),
             ..of(Workload::Hashmap)
@@ -113,6 +126,53 @@ mod tests {
             let n = 10_000;
             let writes = (0..n).filter(|tx| !t(1, *tx).epochs.is_empty()).count() as f64 * 100.0 / f64::from(n);
             assert!((writes - f64::from(percent)).abs() < 1.5, "{workload:?}: {writes}");
+        }
+    }
+
+    #[test]
+    fn the_share_that_writes_is_that_of_blocks_too() {
+        let half = ClientParams {
+            writes: 50,
+            ..of(Workload::Blocks)
+        };
+        let t = transactions(&half, Bytes(0), 3);
+        let n = (0..10_000).filter(|tx| !t(1, *tx).epochs.is_empty()).count();
+        assert!((4850..5150).contains(&n), "{n}");
+        let all = transactions(&of(Workload::Blocks), Bytes(0), 3);
+        assert!((0..100).all(|tx| all(1, tx).epochs.len() == 6));
+    }
+
+    #[test]
+    fn clients_do_what_the_program_beside_them_does_if_told_to() {
+        let params = ClientParams {
+            as_program: true,
+            ..of(Workload::Hashmap)
+        };
+        let of = |beside| {
+            let t = transactions_beside(&params, beside, Bytes(0), 1)(0, 0);
+            t.epochs.iter().map(RemoteEpoch::bytes).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Some("sps")), [2 * 88, 128, 8]);
+        assert_eq!(of(Some("ssca2")), [2 * 32, 16, 8]);
+        assert_eq!(of(Some("queue")), of(None));
+        assert_eq!(of(None), [40, 168, 8]);
+    }
+
+    /// Blocks of a transaction lie apart, whichever epochs it has.
+    #[test]
+    fn blocks_of_a_transaction_share_no_line() {
+        for logging in [Logging::Data, Logging::Commit, Logging::Truncate] {
+            let params = ClientParams {
+                logging,
+                ..ClientParams::default()
+            };
+            let (first, end) = replica(&params, Bytes(0), 0);
+            for tx in 0..200 {
+                let epochs = transactions(&params, Bytes(0), 9)(0, tx).epochs;
+                let lines: Vec<_> = epochs.iter().flat_map(RemoteEpoch::lines).collect();
+                assert_eq!(lines.iter().collect::<BTreeSet<_>>().len(), lines.len(), "{logging:?}");
+                assert!(epochs.iter().all(|e| e.at >= first && e.at.0 + e.bytes() <= end.0));
+            }
         }
     }
 

@@ -21,6 +21,18 @@ fencepost_kernel::param_enum! {
     }
 }
 
+fencepost_kernel::param_enum! {
+    /// Which epochs a transaction has.
+    pub enum Logging {
+        /// Log and data; the acknowledgement commits.
+        Data = "log-data",
+        /// Log, data, and the mark that commits.
+        Commit = "log-data-commit",
+        /// Log, the log's length, data, the mark that commits, and the log's truncation.
+        Truncate = "log-length-data-commit-truncate",
+    }
+}
+
 params! {
     /// Clients that persist on this machine over a network.
     pub struct ClientParams {
@@ -29,9 +41,14 @@ params! {
         /// Size of a data element (value, tuple, item, block); 0: the workload's own.
         #[range(Bytes(0)..=Bytes(4096))]
         element: Bytes = Bytes(0),
-        /// Epochs of a transaction of `blocks`; other workloads have log, data and commit.
+        /// Epochs of a transaction of `blocks`; those of other workloads: `logging`.
         #[range(1..=64)]
         epochs: u8 = 6,
+        /// Epochs of a transaction of other workloads.
+        logging: Logging = Logging::Commit,
+        /// Beside a program of the server (hash, rbtree, sps, btree, bplustree, ssca2): clients do what that does, with blocks as large as one
+        /// update of it writes. Beside another one, or none, what `workload` says.
+        as_program: bool = false,
         /// Time a client computes before each transaction.
         compute: Ps = Ps::from_ns(1_000),
         /// Transactions that write, of a hundred; 0: the workload's own.

@@ -16,6 +16,8 @@ enum From {
 /// State between two steps of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RbAudit {
+    /// The tree that is walked.
+    tree: u64,
     /// The node to look at; `None` before the root is read.
     node: Option<u64>,
     from: From,
@@ -29,6 +31,7 @@ pub struct RbAudit {
 impl RbAudit {
     pub(super) fn start(keys: Ascent) -> RbAudit {
         RbAudit {
+            tree: 0,
             node: None,
             from: From::Above,
             blacks: 0,
@@ -56,7 +59,7 @@ impl RbAudit {
                 let parent = get(m, node, PARENT);
                 self.blacks -= u32::from(get(m, node, COLOUR) == BLACK);
                 if parent == 0 {
-                    return self.keys.finish(model).map(|()| None);
+                    return self.next_tree(p, model);
                 }
                 self.from = if get(m, parent, LEFT) == node {
                     From::Left
@@ -68,13 +71,24 @@ impl RbAudit {
         }
         Ok(Some(self))
     }
-    fn enter_root<M: Mem<Dep = ()>>(mut self, p: &Nodes, model: &KeyModel, m: &mut M) -> Step<RbAudit> {
-        let root = m.load(At::new(p.root)).v;
-        if root == 0 {
+    /// A tree is walked: the next one, or the end.
+    fn next_tree(mut self, p: &Nodes, model: &KeyModel) -> Step<RbAudit> {
+        if self.tree + 1 == p.trees.count {
             return self.keys.finish(model).map(|()| None);
         }
+        Ok(Some(RbAudit {
+            tree: self.tree + 1,
+            ..RbAudit::start(self.keys)
+        }))
+    }
+    fn enter_root<M: Mem<Dep = ()>>(mut self, p: &Nodes, model: &KeyModel, m: &mut M) -> Step<RbAudit> {
+        let at = p.tree(self.tree).root;
+        let root = m.load(At::new(at)).v;
+        if root == 0 {
+            return self.next_tree(p, model);
+        }
         if !p.owns(root) || get(m, root, PARENT) != 0 || get(m, root, COLOUR) != BLACK {
-            return Err(wrong(p.root.0, "the root is no black node without a parent"));
+            return Err(wrong(at.0, "the root is no black node without a parent"));
         }
         (self.node, self.blacks) = (Some(root), 1);
         Ok(Some(self))

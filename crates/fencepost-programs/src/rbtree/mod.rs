@@ -1,4 +1,4 @@
-//! `rbtree`: a red-black tree under one lock. Search a random key; insert it if absent, delete it if found.
+//! `rbtree`: a red-black tree under one lock, or several trees side by side. Search a random key; insert it if absent, delete it if found.
 //!
 //! Nodes are one line: key, value, three links, colour. Recolouring and rotations go through the transaction. Grouped
 //! undo logs a node whole at its first change, so barriers follow the number of nodes touched, not of stores.
@@ -13,7 +13,7 @@ pub use audit::RbAudit;
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, Trees};
 use crate::ordered_keys::{Ascent, KeyModel, flow};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
@@ -32,6 +32,9 @@ params! {
         /// Nodes in the tree before the run.
         #[range(0..=1 << 24)]
         preload: u64 = 10_000,
+        /// Trees side by side, each under a lock of its own; keys are divided among them.
+        #[range(1..=1 << 16)]
+        trees: u64 = 1,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -70,15 +73,21 @@ impl Described for RbTree {
             return Err(impossible::<RbTree>(why));
         }
         let mut layout = Layout::default();
-        let (root, planted) = (layout.pm(64), Rows::new(&mut layout, NODE, p.preload));
+        let trees = Trees::new(p.trees, p.keys);
+        let (root, planted) = (layout.pm(trees.roots()), Rows::new(&mut layout, NODE, p.preload));
         let pool = Pool::new(&mut layout, s.threads, NODE, u64::from(s.ops));
         // A rebalancing walks up the tree: at most a few stores on each of its 2 log n levels.
         let rt = Runtime::new(&mut layout, s, p.coupling, 1024, pool);
-        let locks = Locks::new(&mut layout, 1);
+        let locks = Locks::new(&mut layout, trees.count);
         Ok(RbTree {
             rt,
             dict,
-            nodes: Nodes { root, planted, pool },
+            nodes: Nodes {
+                root,
+                trees,
+                planted,
+                pool,
+            },
             locks,
             footprint: layout.footprint(),
         })
@@ -92,7 +101,7 @@ impl RbTree {
         let mut tx = self.rt.begin(pm, thread, k)?;
         let mut tree = Tree {
             tx: &mut tx,
-            root: self.nodes.root,
+            root: self.nodes.tree(self.nodes.trees.of(wanted.key)).root,
             fresh: None,
         };
         let (node, parent) = tree.search(wanted.key);
@@ -166,17 +175,17 @@ impl Program for RbTree {
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         let keys: Vec<(u64, u64)> = self.dict.preloaded().collect();
-        // Halving keeps every level full but the last: depth `d` is incomplete when 2^d <= n+1 < 2^(d+1).
-        let red_at = (keys.len() as u64 + 1).ilog2();
-        let root = self.plant(m, &keys, 0, 0, 0, red_at);
-        m.store(At::new(self.nodes.root), Val::lit(root));
+        let mut from = 0;
+        for (tree, own) in (0..).zip(self.nodes.trees.split(&keys)) {
+            // Halving keeps every level full but the last: depth `d` is incomplete when 2^d <= n+1 < 2^(d+1).
+            let red_at = (own.len() as u64 + 1).ilog2();
+            let root = self.plant(m, own, from, 0, 0, red_at);
+            m.store(At::new(self.nodes.tree(tree).root), Val::lit(root));
+            from += own.len();
+        }
     }
     fn resident(&self) -> Vec<Span> {
-        let root = Span {
-            at: self.nodes.root,
-            len: 8,
-        };
-        vec![root, self.nodes.planted.span()]
+        vec![self.nodes.roots(), self.nodes.planted.span()]
     }
     fn input(&self, thread: u32, k: u32) -> Toggle {
         self.dict.toggle(thread, k, 0)
@@ -184,7 +193,7 @@ impl Program for RbTree {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Toggle) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(0);
+        let lock = self.locks.of(self.nodes.trees.of(input.key));
         pm.lock(lock);
         let result = self.toggle(pm, thread, k, *input);
         pm.unlock(lock);
@@ -192,7 +201,7 @@ impl Program for RbTree {
         Ok(Dict::outcome::<M>(&[result?]))
     }
     fn model(&self, ops: &[OpRecord]) -> KeyModel {
-        KeyModel::new(self.dict.history(ops, |_| 0))
+        KeyModel::new(self.dict.history(ops, |key| self.nodes.trees.of(key)))
     }
     fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> RbAudit {
         RbAudit::start(Ascent::start(model, crash))

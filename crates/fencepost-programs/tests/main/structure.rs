@@ -88,6 +88,45 @@ fn long_runs_keep_every_invariant() {
     }
 }
 
+/// Several trees, down to some that are empty, and a graph that is analysed while it grows.
+#[test]
+fn trees_side_by_side_and_analyses_keep_every_invariant() {
+    let cases: [(&str, &[(&str, i64)]); 6] = [
+        ("rbtree", &[("trees", 7), ("keys", 200), ("preload", 90)]),
+        ("rbtree", &[("trees", 16), ("keys", 24), ("preload", 5)]),
+        ("btree", &[("trees", 7), ("keys", 400), ("preload", 190), ("pairs", 4)]),
+        ("btree", &[("trees", 16), ("keys", 24), ("preload", 5)]),
+        (
+            "bplustree",
+            &[
+                ("trees", 7),
+                ("keys", 400),
+                ("preload", 190),
+                ("pairs", 4),
+                ("batch", 3),
+            ],
+        ),
+        ("ssca2", &[("vertices", 64), ("degree", 8), ("analyses", 60)]),
+    ];
+    for (program, params) in cases {
+        for (scheme, dialect) in [(Scheme::UndoArray, SO), (Scheme::Redo, DELEGATED)] {
+            let s = Settings {
+                threads: 4,
+                ops: 400,
+                seed: 5,
+                scheme,
+                params: params.iter().map(|(n, v)| ((*n).into(), Raw::Int(*v))).collect(),
+                ..Settings::default()
+            };
+            let ops = with_program(program, &s, Long(dialect, 4, 400)).unwrap();
+            if program == "ssca2" {
+                let visits = ops.iter().filter(|o| o.outcome.kind == 2).count();
+                assert!((860..1060).contains(&visits), "60 of 100 of 1600: {visits}");
+            }
+        }
+    }
+}
+
 #[test]
 fn all_modes_do_the_same_operations() {
     for (word, ops) in [

@@ -121,5 +121,6 @@ pub(super) fn transactions(
     }
     let behind = local.and_then(|(program, settings)| footprint(program, settings).ok());
     let behind = behind.map_or(Bytes(0), |f| f.pm);
-    Some(clients::transactions(&machine.client, behind, seed))
+    let beside = local.map(|(program, _)| program);
+    Some(clients::transactions_beside(&machine.client, beside, behind, seed))
 }

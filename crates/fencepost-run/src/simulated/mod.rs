@@ -2,6 +2,7 @@
 
 pub mod functional;
 pub mod host_memory;
+mod initial;
 pub mod kept;
 pub mod outcome;
 pub mod persist_stats;

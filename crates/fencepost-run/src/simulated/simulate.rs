@@ -1,5 +1,6 @@
 //! Building the machine of a resolved request and running it.
 
+use super::initial::initial;
 use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::functional::judge_run;
@@ -98,7 +99,7 @@ fn ran(
         cache: resolved.machine.spec.llc.size.0,
         free: size.dram.0,
     };
-    let initial = program.initial().map_err(|e| LabError::Internal(e.to_string()))?;
+    let initial = initial(resolved, program, size.pm.0)?;
     let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
         initial,

@@ -1,7 +1,7 @@
 //! Equation 2 and the sets, against their literal definitions.
 
 use crate::broi::entry::{BroiEntry, Change};
-use crate::broi::params::BroiFault;
+use crate::broi::params::{BroiFault, LeavesSet};
 use crate::broi::priority::Priorities;
 use fencepost_kernel::{Ps, Stream};
 use fencepost_machine::seam::{Epoch, WriteId};
@@ -14,11 +14,13 @@ type Request = (u64, u16, bool);
 #[derive(Clone, Default)]
 struct Model {
     sets: Vec<(u64, Vec<Request>)>,
+    /// Whether a scheduled request stays in its set until it is complete.
+    stays: bool,
 }
 impl Model {
     fn set(&self, number: usize) -> Vec<(u64, u16)> {
         let set = self.sets.get(number).map(|s| s.1.as_slice()).unwrap_or_default();
-        set.iter().filter(|r| !r.2).map(|r| (r.0, r.1)).collect()
+        set.iter().filter(|r| self.stays || !r.2).map(|r| (r.0, r.1)).collect()
     }
     fn arrived(&mut self, id: u64, bank: u16, set: u64) {
         if self.sets.last().is_none_or(|s| s.0 < set) {
@@ -51,8 +53,16 @@ fn priorities_are_those_of_the_formula() {
     for _ in 0..60 {
         let banks = [4, 8, 70, 200][dice.below(4) as usize];
         let sigma = [0, 100, 1000][dice.below(3) as usize];
-        let mut entries = vec![BroiEntry::new(BroiFault::None); 5];
-        let mut models = vec![Model::default(); 5];
+        let leaves = [LeavesSet::Scheduled, LeavesSet::Complete][dice.below(2) as usize];
+        let stays = leaves == LeavesSet::Complete;
+        let mut entries = vec![BroiEntry::new(BroiFault::None, leaves); 5];
+        let mut models = vec![
+            Model {
+                stays,
+                ..Model::default()
+            };
+            5
+        ];
         let mut set = [0; 5];
         let mut id = 0;
         for step in 0..200 {
@@ -91,7 +101,7 @@ fn priorities_are_those_of_the_formula() {
                 let waiting = |units: &[super::super::Unit]| -> Vec<_> {
                     units
                         .iter()
-                        .filter(|u| !u.scheduled)
+                        .filter(|u| stays || u.scheduled.is_none())
                         .map(|u| (u.id.0, u.bank))
                         .collect()
                 };
@@ -108,20 +118,22 @@ fn priorities_are_those_of_the_formula() {
 /// Entries of network channels are weighed among themselves.
 #[test]
 fn remote_sets_are_not_part_of_the_local_ready_set() {
-    let mut entries = vec![BroiEntry::new(BroiFault::None); 3];
+    let mut entries = vec![BroiEntry::new(BroiFault::None, LeavesSet::Scheduled); 3];
     for (e, bank) in [(0, 1), (1, 2), (2, 3)] {
         entries[e].arrived(Ps::ZERO, WriteId(e as u64), bank, Epoch(0));
     }
     let mut p = Priorities::default();
     p.work_out(&entries, 2, 100);
     assert_eq!([p.of(0), p.of(1), p.of(2)], [900, 900, -100]);
+    p.work_out(&entries, 3, 100);
+    assert_eq!([p.of(0), p.of(1), p.of(2)], [1900; 3], "as Table I has it");
 }
 
 /// The planted fault moves the first request behind a barrier to the set before it.
 #[test]
 fn an_index_register_that_is_off_by_one_shows() {
     let ready = |fault| {
-        let mut entry = BroiEntry::new(fault);
+        let mut entry = BroiEntry::new(fault, LeavesSet::Scheduled);
         for id in 0..3 {
             entry.arrived(Ps::ZERO, WriteId(id), 0, Epoch(id));
         }

@@ -45,7 +45,7 @@ fn wrong(params: &BroiParams, seed: u64) -> Option<String> {
 
 #[test]
 fn siblings_and_cores_persist_in_order() {
-    for buffers in [BufferPer::Thread, BufferPer::Core] {
+    for buffers in [BufferPer::Thread, BufferPer::Core, BufferPer::Shared] {
         let params = BroiParams {
             buffers,
             ..BroiParams::default()
@@ -58,8 +58,8 @@ fn siblings_and_cores_persist_in_order() {
             ..params.clone()
         };
         for seed in 0..1500 {
-            assert_eq!(wrong(&params, seed), None, "seed {seed}");
-            assert_eq!(wrong(&smallest, seed), None, "seed {seed}, smallest");
+            assert_eq!(wrong(&params, seed), None, "seed {seed}, {buffers:?}");
+            assert_eq!(wrong(&smallest, seed), None, "seed {seed}, {buffers:?}, smallest");
         }
     }
 }

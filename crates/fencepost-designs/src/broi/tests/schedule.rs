@@ -1,7 +1,7 @@
 //! The worked example, and what the text says about barriers and about local and remote requests.
 
 use crate::broi::example::{bank_parallel, epochs, first_pick, line, memory};
-use crate::broi::{BarrierScope, BroiParams, BroiScheduler};
+use crate::broi::{BarrierScope, BroiParams, BroiScheduler, HandOver};
 use crate::testkit::Scheduled;
 use fencepost_kernel::Ps;
 use fencepost_machine::seam::{Epoch, WriteId};
@@ -18,15 +18,24 @@ fn the_baseline_merges_epochs_to_the_largest_size() {
     assert_eq!(epochs(&BroiParams::default()), expected);
 }
 
-/// "We give the highest priority to request 2.1"; "The Ready-SET will be updated as (1.1, 1.2, 2.2, 3.1)".
+/// "We give the highest priority to request 2.1"; "The Ready-SET will be updated as (1.1, 1.2, 2.2, 3.1)". So it is with a queue behind
+/// the entries too: 2.1 is the first to be put out.
 #[test]
 fn the_first_pick_is_2_1_and_then_2_2_is_ready() {
-    for sigma in [1, 100, 900] {
+    for (sigma, hand_over) in [1, 100, 900]
+        .map(|s| [(s, HandOver::Bank), (s, HandOver::Queue)])
+        .concat()
+    {
         let params = BroiParams {
             sigma,
+            hand_over,
             ..BroiParams::default()
         };
-        assert_eq!(first_pick(&params), (21, vec![11, 12, 22, 31]), "sigma {sigma}");
+        assert_eq!(
+            first_pick(&params),
+            (21, vec![11, 12, 22, 31]),
+            "sigma {sigma}, {hand_over:?}"
+        );
     }
 }
 
@@ -84,9 +93,11 @@ fn local_requests_go_before_remote_ones() {
 /// request needs as well.
 #[test]
 fn remote_requests_wait_for_low_utilisation() {
-    let order = |low_utilisation| {
+    let order = |low_utilisation, hand_over| {
         let params = BroiParams {
             low_utilisation,
+            hand_over,
+            queue: 24,
             starvation: Ps(u64::MAX / 4),
             ..BroiParams::default()
         };
@@ -98,10 +109,21 @@ fn remote_requests_wait_for_low_utilisation() {
         memory.run_until(|_| false);
         memory.order().iter().position(|id| *id == 1).expect("it goes")
     };
-    // Three of 24 local units are in use: 12.5 %.
-    assert_eq!(order(13), 0, "its bank is free");
-    assert_eq!(order(0), 3, "last of all");
-    assert_eq!(order(9), 1, "when two of 24 wait");
+    // Three of the 24 entries of the controller's queue are in use: 12.5 %.
+    assert_eq!(order(13, HandOver::Bank), 0, "its bank is free, and it is the oldest");
+    assert_eq!(
+        order(13, HandOver::Queue),
+        1,
+        "its bank is free, and it came to the queue behind the local ones"
+    );
+    for hand_over in [HandOver::Bank, HandOver::Queue] {
+        assert_eq!(order(0, hand_over), 3, "last of all");
+        assert_eq!(
+            order(9, hand_over),
+            1,
+            "when two of 24 are left, before their bank has changed its row"
+        );
+    }
 }
 
 /// "The remote requests will be flushed to memory devices if the blocked time of the remote requests exceeds the threshold."

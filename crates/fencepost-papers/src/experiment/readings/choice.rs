@@ -101,6 +101,11 @@ fn change(e: &mut Experiment, reading: &Reading) {
         // Checked runs keep their own sizes: recovery reads all of a structure at every crash point.
         let at = if m.check { 0 } else { m.set.len() };
         m.set.splice(at..at, reading.set.iter().cloned());
+        for program in &mut m.programs {
+            if let Some(other) = reading.programs.get(program) {
+                program.clone_from(other);
+            }
+        }
         m.threads = reading.threads.unwrap_or(m.threads);
         m.equal_cycles = reading.equal_cycles.unwrap_or(m.equal_cycles);
         m.log = reading.log.clone().or(m.log.take());
@@ -189,6 +194,15 @@ mod tests {
         let x = asked(&["a=x", "b = q"]).unwrap().apply(&e, &r);
         assert!(x.matrix.iter().all(|m| m.set.contains(&"core.rob=8".to_owned())));
         assert_eq!(x.points["so"].design, "so-adr");
+        assert_eq!(x.matrix[0].programs, e.matrix[0].programs);
+        let mut swapped = r.clone();
+        let from = e.matrix[0].programs[0].clone();
+        swapped.input[0].reading[0].programs.insert(from.clone(), "sdg".into());
+        let other = Choice::asked(&swapped, &["a=x".to_owned()])
+            .unwrap()
+            .apply(&e, &swapped);
+        assert_eq!(other.matrix[0].programs[0], "sdg");
+        assert!(!other.matrix[0].programs.contains(&from));
         let z = asked(&["a=z"]).unwrap().apply(&e, &r);
         assert_eq!(z.matrix[0].media_as["pcm"], "pwq");
         assert_eq!(z.points["so"].design, "so");

@@ -112,6 +112,9 @@ pub struct Reading {
     /// Logging runtime of single programs, where a point names none.
     #[serde(default)]
     pub logs: BTreeMap<String, String>,
+    /// Other programs, by the program that the experiment names.
+    #[serde(default)]
+    pub programs: BTreeMap<String, String>,
     /// Threads of every run.
     #[serde(default)]
     pub threads: Option<u32>,
