@@ -7,6 +7,7 @@ use fencepost_kernel::units::PM_BASE;
 use fencepost_kernel::{Addr, EpochId, LineAddr};
 use fencepost_programs::clients::ClientParams;
 use serde::Serialize;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Channels, each with a client of its own, at most.
@@ -42,6 +43,10 @@ pub struct WireRequest {
     pub channels: u8,
     /// What connects them.
     pub transport: WireTransport,
+    /// Address of this machine at which the server listens; beyond the loopback network a token is asked for.
+    pub address: IpAddr,
+    /// File with the secret that server and clients share.
+    pub token: Option<PathBuf>,
     /// Of what clients do.
     pub seed: u64,
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum, value_parser};
 use fencepost_papers::native::{MOST_CHANNELS, NetRequest, WireTransport};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,6 +42,12 @@ pub struct WireSettings {
     /// What carries messages between the processes.
     #[arg(long, value_enum, default_value_t = TransportArg::Tcp)]
     pub transport: TransportArg,
+    /// Address of this machine at which the server listens. Beyond the loopback network `--token-file` is asked for.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub listen: IpAddr,
+    /// File with the secret that server and clients share: 16 bytes or more, readable by its owner only.
+    #[arg(long, value_name = "PATH")]
+    pub token_file: Option<PathBuf>,
     /// Seed of every random choice.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -54,7 +61,7 @@ pub struct WireSettings {
 pub enum TransportArg {
     /// TCP sockets.
     Tcp,
-    /// The tcp provider of libfabric, if the library (libfabric.so.1) is installed.
+    /// The tcp provider of libfabric, in builds with `--features libfabric`, if the library (libfabric.so.1) is installed.
     Libfabric,
 }
 impl TransportArg {
@@ -104,6 +111,8 @@ impl WireSettings {
             clients: Vec::new(),
             channels: self.channels,
             transport: self.transport.transport(),
+            address: self.listen,
+            token: self.token_file.clone(),
             ops: 1,
             delay: Duration::ZERO,
             seed: self.seed,
@@ -117,6 +126,12 @@ impl WireSettings {
         let mut out = vec![format!("--channels={}", self.channels), format!("--seed={}", self.seed)];
         if self.transport == TransportArg::Libfabric {
             out.push("--transport=libfabric".into());
+        }
+        if self.listen != Ipv4Addr::LOCALHOST {
+            out.push(format!("--listen={}", self.listen));
+        }
+        if let Some(token) = &self.token_file {
+            out.push(format!("--token-file={}", token.display()));
         }
         out.extend(self.sets.iter().map(|s| format!("--set={s}")));
         out

@@ -13,6 +13,7 @@ use fencepost_run::request::Request;
 use fencepost_run::run::run;
 use fencepost_run::{BadInput, LabError};
 use serde::Serialize;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -34,6 +35,10 @@ pub struct NetRequest {
     pub channels: u8,
     /// What connects them.
     pub transport: WireTransport,
+    /// Address of this machine at which the server listens.
+    pub address: IpAddr,
+    /// File with the secret that server and clients share; asked for beyond the loopback network.
+    pub token: Option<PathBuf>,
     /// Transactions of each client and protocol.
     pub ops: u32,
     /// Added to every message on its way.
@@ -156,6 +161,8 @@ impl NetRequest {
                     client: resolved.machine.client.clone(),
                     channels: self.channels,
                     transport: self.transport,
+                    address: self.address,
+                    token: self.token.clone(),
                     seed: self.seed,
                 },
             })

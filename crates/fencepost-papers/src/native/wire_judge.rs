@@ -89,6 +89,8 @@ mod tests {
             client: ClientParams::default(),
             channels: 1,
             transport: WireTransport::Tcp,
+            address: std::net::Ipv4Addr::LOCALHOST.into(),
+            token: None,
             seed: 1,
         }
     }

@@ -2,6 +2,8 @@
 
 use super::super::words::Words;
 use super::board::{packed, unpacked};
+use super::frames::Key;
+use super::token::random;
 use crate::error::NativeError;
 use crate::wire::Belief;
 use fencepost_kernel::EpochId;
@@ -10,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const COUNT: usize = 0;
 const AGAIN: usize = 1;
+/// Words of a client's key, which goes with it from process to process.
+const KEY: std::ops::Range<usize> = 2..4;
 /// Words before the beliefs of a client, and of one.
 const HEAD: usize = 8;
 const ENTRY: usize = 2;
@@ -32,6 +36,15 @@ impl Beliefs {
     /// How many a client has.
     pub fn count(&self, client: u8) -> u64 {
         self.part(client)[COUNT].load(Ordering::Acquire)
+    }
+    /// A client's key: a new one if it has none.
+    pub fn key(&self, client: u8) -> std::io::Result<Key> {
+        let words = &self.part(client)[KEY];
+        if words.iter().all(|w| w.load(Ordering::Relaxed) == 0) {
+            let new: Key = random()?;
+            words.iter().zip(new).for_each(|(to, w)| to.store(w, Ordering::Relaxed));
+        }
+        Ok(std::array::from_fn(|i| words[i].load(Ordering::Relaxed)))
     }
     /// Whether a client cannot take another.
     pub fn is_full(&self, client: u8) -> bool {

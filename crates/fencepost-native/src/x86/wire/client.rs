@@ -3,7 +3,9 @@
 use super::super::parent::end_with_parent;
 use super::beliefs::Beliefs;
 use super::board::Board;
-use super::frames::{answered, block, ping};
+use super::frames::{Hello, Welcome, answered, block, ping};
+use super::greeting::greet;
+use super::token::Token;
 use super::transport::{Link, Transport};
 use super::transports;
 use crate::error::NativeError;
@@ -25,7 +27,12 @@ const TIMEOUT: Duration = Duration::from_millis(15);
 pub struct Connection {
     transport: Arc<dyn Transport>,
     port: u16,
+    /// Who connects, and the secret that it shares with the server.
+    of: Hello,
+    token: Token,
     link: Option<Link>,
+    /// Of the link that stands.
+    welcome: Option<Welcome>,
     /// The message under way, one way or the other.
     message: Vec<u8>,
     /// A client that waits longer for an acknowledgement takes the connection to be lost. Doubled with each failure in a row: a busy
@@ -56,23 +63,39 @@ impl Sending<'_> {
 }
 
 impl Connection {
-    /// To a port of this machine.
-    pub fn new(transport: Arc<dyn Transport>, port: u16, timeout: Duration, patience: Duration) -> Connection {
+    /// Of a client to a port; it waits for an answer for `timeout`, and tries to persist one transaction for `patience`.
+    pub fn new(
+        (transport, port): (Arc<dyn Transport>, u16),
+        (of, token): (Hello, Token),
+        (timeout, patience): (Duration, Duration),
+    ) -> Connection {
         Connection {
             transport,
             port,
+            of,
+            token,
             link: None,
+            welcome: None,
             message: Vec::new(),
             timeout,
             failures: 0,
             patience,
         }
     }
-    fn connect(&mut self) -> io::Result<()> {
-        if self.link.is_none() {
-            self.link = Some(self.transport.connect(self.port)?);
+    /// Connects, if it is not connected; the session.
+    fn connect(&mut self) -> io::Result<Welcome> {
+        if let (Some(_), Some(welcome)) = (&self.link, self.welcome) {
+            return Ok(welcome);
         }
-        Ok(())
+        let mut link = self.transport.connect(self.port)?;
+        let welcome = greet(
+            &mut link,
+            &self.token,
+            self.of,
+            self.timeout * (1 << self.failures.min(8)),
+        )?;
+        (self.link, self.welcome) = (Some(link), Some(welcome));
+        Ok(welcome)
     }
     /// Sends the message.
     fn send(&mut self) -> io::Result<()> {
@@ -115,6 +138,12 @@ impl Connection {
             };
             self.failures += 1;
             self.link = None;
+            if why.kind() == io::ErrorKind::PermissionDenied {
+                return Err(NativeError::Refused(format!(
+                    "the server refuses client {}: {why}",
+                    sending.client
+                )));
+            }
             if since.elapsed() > self.patience {
                 return Err(NativeError::Child(format!("does not answer: {why}")));
             }
@@ -129,11 +158,16 @@ impl Connection {
         believed: &mut dyn FnMut(EpochId),
         waits: &mut u64,
     ) -> io::Result<()> {
-        self.connect()?;
+        let Welcome { session, next } = self.connect()?;
+        // What it sends now would be taken for what was applied already: acknowledged, and dropped.
+        if next > (sending.tx.saturating_add(1), 0) {
+            let why = "the server has epochs of it that it never sent";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
         let last = sending.epochs.len() - 1;
         for (i, epoch) in sending.epochs.iter().enumerate() {
             let ack = protocol == WireProtocol::Sync || i == last;
-            block(&mut self.message, sending.id(i), epoch, i == last, ack);
+            block(&mut self.message, session, sending.id(i), epoch, (i == last, ack));
             // One message for each epoch, as one remote write each.
             self.send()?;
             if ack {
@@ -162,20 +196,22 @@ pub fn persist(request: &WireRequest, plan: &ClientsPlan) -> Result<(), NativeEr
     end_with_parent();
     let beliefs = Beliefs::open(&plan.beliefs, request.channels)?;
     let board = Board::open(&plan.board, true)?;
-    let transport = transports::open(request.transport)?;
+    let (transport, token) = (transports::open(request)?, Token::of(request)?);
     // The server may still be starting.
     while board.port() == 0 {
         std::thread::sleep(PAUSE);
     }
     std::thread::scope(|s| {
         let (beliefs, board) = (&beliefs, &board);
-        let connection = || {
+        let connection = |client| {
+            let key = beliefs.key(client).map_err(|e| NativeError::Child(e.to_string()))?;
             let forever = Duration::from_secs(1 << 20);
-            Connection::new(transport.clone(), plan.port, TIMEOUT, forever)
+            let of = (Hello { client, key }, token.clone());
+            Ok::<_, NativeError>(Connection::new((transport.clone(), plan.port), of, (TIMEOUT, forever)))
         };
         let start = |client| {
-            let connection = connection();
-            s.spawn(move || one(request, plan, (beliefs, board), connection, client))
+            let connection = connection(client);
+            s.spawn(move || one(request, plan, (beliefs, board), connection?, client))
         };
         let each = (0..request.channels).map(start);
         each.collect::<Vec<_>>()

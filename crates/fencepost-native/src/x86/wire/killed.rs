@@ -37,7 +37,7 @@ pub fn killed(
     let Some(first) = requests.first() else {
         return Ok(WireKills::default());
     };
-    let transport = transports::open(first.transport)?;
+    let transport = transports::open(first)?;
     let mut report = WireKills {
         transport: transport.name(),
         ..WireKills::default()

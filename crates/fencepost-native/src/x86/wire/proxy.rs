@@ -2,7 +2,7 @@
 //! and sends them on, over whatever carries them.
 
 use super::board::Board;
-use super::transport::{Incoming, Link, Outgoing, Transport};
+use super::transport::{Incoming, LONGEST, Link, Outgoing, Transport};
 use crate::error::NativeError;
 use fencepost_kernel::Stream;
 use std::sync::Arc;
@@ -108,7 +108,9 @@ enum Passes {
 }
 
 /// Passes messages both ways until either side ends.
-fn join<'s>(s: &'s Scope<'s, '_>, client: Link, server: Link, fate: Fate) {
+fn join<'s>(s: &'s Scope<'s, '_>, mut client: Link, mut server: Link, fate: Fate) {
+    client.incoming.takes(LONGEST);
+    server.incoming.takes(LONGEST);
     let mut left = fate.breaks_after;
     pass(s, client.incoming, server.outgoing, fate.delay, move |message| {
         let Some(left) = &mut left else { return Passes::Whole };

@@ -1,4 +1,4 @@
-//! The server's memory: a mapped file with, for each client, the number of the next epoch and the replica that it writes.
+//! The server's memory: a mapped file with, for each client, the number of the next epoch, its key, and the replica that it writes.
 //!
 //! An epoch is applied in two steps. Its lines are stored, flushed and fenced; then the number of the next epoch is, in one word. So a
 //! number never says more than what is durable, and what comes again is recognised after a crash too. An epoch whose number was lost is
@@ -8,7 +8,8 @@ use super::super::file::PmFile;
 use super::super::mapping::Mapping;
 use super::super::memory::Raw;
 use super::board::{Board, next_of, next_word};
-use super::frames::Block;
+use super::frames::{Block, Hello, Key, Refusal, Welcome};
+use super::token::random;
 use crate::error::NativeError;
 use crate::native_report::FlushWith;
 use crate::wire::{Next, Noted, ServerPlan, WireRequest};
@@ -16,14 +17,20 @@ use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, Bytes, Fence, LineAddr, Width, planted};
 use fencepost_programs::clients;
 use fencepost_programs::layout::Footprint;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use subtle::ConstantTimeEq as _;
 
-/// Byte of the file where the number of client 0 stands; each has a line.
+/// Byte of the file where the number of client 0 stands; each has a line: number, then the two words of its key.
 const NUMBERS: u64 = 4096;
 
 /// The word of the file that holds the number of a client's next epoch.
 pub fn number_of(client: u8) -> Addr {
     Addr::pm(NUMBERS + LINE_BYTES * u64::from(client))
+}
+/// A word of a client's key.
+fn key_word(client: u8, word: u64) -> Addr {
+    Addr(number_of(client).0 + 8 * (1 + word))
 }
 /// Bytes of the file for these clients.
 pub fn size_of_file(request: &WireRequest) -> Bytes {
@@ -51,13 +58,28 @@ pub fn classify(next: Next, id: Next) -> Arrival {
     }
 }
 
+/// What the server knows of a client.
+#[derive(Clone, Debug)]
+struct Known {
+    next: Next,
+    /// The key of its first connection ever.
+    key: Option<Key>,
+    /// Its one session; blocks of an older one are those of a connection that was given up.
+    session: u64,
+}
+
+/// No transaction has a larger number: the one behind it could not be told from the first.
+const LAST_TX: u32 = u32::MAX - 1;
+
 /// The memory, while it is mapped.
 pub struct Replica {
     mapping: Mapping,
     raw: Raw,
     /// Where each client may write.
     parts: Vec<(Addr, Addr)>,
-    next: Vec<Mutex<Next>>,
+    clients: Vec<Mutex<Known>>,
+    /// Sessions begin here in this process, so that none of another process is taken for one of them.
+    sessions: AtomicU64,
     /// Whether the file system is told of every flush.
     write_out: bool,
     /// Notes.
@@ -86,11 +108,19 @@ impl Replica {
         // SAFETY: `mapping` lives as long as the result, and every address is checked to lie inside a client's part of it.
         let raw = unsafe { Raw::new(flush) };
         let number = |c: u8| next_of(raw.load(number_of(c), Width::B8));
+        let key = |c: u8| [0, 1].map(|w| raw.load(key_word(c, w), Width::B8));
+        let known = |c: u8| Known {
+            next: number(c),
+            key: Some(key(c)).filter(|k| *k != [0, 0]),
+            session: 0,
+        };
+        let [first] = random().map_err(|e| NativeError::Refused(format!("no random numbers: {e}")))?;
         let replica = Replica {
             parts: (0..request.channels)
                 .map(|c| clients::replica(&request.client, Bytes(0), c))
                 .collect(),
-            next: (0..request.channels).map(|c| Mutex::new(number(c))).collect(),
+            clients: (0..request.channels).map(|c| Mutex::new(known(c))).collect(),
+            sessions: AtomicU64::new(first | 1),
             board: Board::open(&plan.board, plan.traced)?,
             mapping,
             raw,
@@ -104,6 +134,28 @@ impl Replica {
             .board
             .note([Noted::Started((0..request.channels).map(number).collect())]);
         Ok(replica)
+    }
+    /// Begins the session of a client with this key, and ends the one before. A client that has never been here leaves its key.
+    pub fn admit(&self, of: Hello) -> Result<Welcome, Refusal> {
+        let known = self.clients.get(usize::from(of.client)).ok_or(Refusal::Client)?;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.key {
+            _ if of.key == [0, 0] => return Err(Refusal::Key),
+            Some(key) if !same(key, of.key) => return Err(Refusal::Key),
+            Some(_) => {}
+            None => {
+                for (word, w) in (0..).zip(of.key) {
+                    self.raw.store(key_word(of.client, word), w, Width::B8);
+                }
+                self.flush(&[number_of(of.client).line()]);
+                known.key = Some(of.key);
+            }
+        }
+        known.session = self.sessions.fetch_add(1, Ordering::Relaxed);
+        Ok(Welcome {
+            session: known.session,
+            next: known.next,
+        })
     }
     /// Flushes lines that follow one another, and fences.
     fn flush(&self, lines: &[LineAddr]) {
@@ -128,32 +180,49 @@ impl Replica {
     }
 }
 
+/// Whether keys are the same, in a time that does not depend on where they differ.
+fn same(a: Key, b: Key) -> bool {
+    let bytes = |k: Key| k.map(u64::to_le_bytes).concat();
+    bytes(a).ct_eq(&bytes(b)).into()
+}
+
 /// What one connection does to the memory.
 pub struct Session<'a> {
     replica: &'a Replica,
+    client: u8,
+    session: u64,
     /// Lines stored and not flushed.
     pending: Vec<LineAddr>,
 }
 
 impl<'a> Session<'a> {
-    /// Of a new connection.
-    pub fn new(replica: &'a Replica) -> Self {
+    /// Of a client that was admitted.
+    pub fn new(replica: &'a Replica, client: u8, session: u64) -> Self {
         Session {
             replica,
+            client,
+            session,
             pending: Vec::new(),
         }
     }
-    /// Makes a block durable if it is the next one of its client, and says what it was. `None` for one that no client may send.
+    /// Makes a block durable if it is the next one of its client, and says what it was. `None` for one that the client may not send: of another
+    /// client or session, outside its part of the memory, or with a number that none can follow.
     pub fn takes(&mut self, block: &Block) -> Option<Arrival> {
         self.flush();
-        let number = self.replica.next.get(usize::from(block.id.client))?;
+        if block.id.client != self.client || block.session != self.session || block.id.tx > LAST_TX {
+            return None;
+        }
+        let known = self.replica.clients.get(usize::from(block.id.client))?;
         let (first, end) = self.replica.parts[usize::from(block.id.client)];
         let fits = |n: u64| block.at >= first && block.at <= end && n <= end.0 - block.at.0;
         if !block.at.0.is_multiple_of(8) || !fits(block.words.len() as u64 * 8) || block.id.epoch > 0xfffe {
             return None;
         }
-        let mut next = number.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrival = classify(*next, (block.id.tx, block.id.epoch));
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.session != self.session {
+            return None;
+        }
+        let arrival = classify(known.next, (block.id.tx, block.id.epoch));
         let replayed = arrival == Arrival::Again
             && planted!("wire.applied-twice", "an epoch that was applied is not applied again");
         let swapped = planted!(
@@ -162,14 +231,14 @@ impl<'a> Session<'a> {
         );
         if arrival == Arrival::New || replayed || swapped {
             self.apply(block);
-            *next = if block.last {
+            known.next = if block.last {
                 (block.id.tx + 1, 0)
             } else {
                 (block.id.tx, block.id.epoch + 1)
             };
             self.replica
                 .raw
-                .store(number_of(block.id.client), next_word(*next), Width::B8);
+                .store(number_of(block.id.client), next_word(known.next), Width::B8);
             self.replica.flush(&[number_of(block.id.client).line()]);
             return Some(Arrival::New);
         }
@@ -179,8 +248,13 @@ impl<'a> Session<'a> {
         let (id, at) = (block.id, block.at);
         let bytes = block.words.len() as u64 * 8;
         self.replica.board.note([Noted::Applied { id, at, bytes }]);
+        let last = Addr(at.0 + bytes - 8).line();
+        let dropped = last > at.line() && planted!("wire.last-line-dropped", "every line of an epoch is stored");
         for (i, w) in (0u64..).zip(&block.words) {
-            self.replica.raw.store(Addr(at.0 + 8 * i), *w, Width::B8);
+            let to = Addr(at.0 + 8 * i);
+            if !(dropped && to.line() == last) {
+                self.replica.raw.store(to, *w, Width::B8);
+            }
         }
         self.pending
             .extend((at.line().0..(at.0 + bytes).div_ceil(LINE_BYTES)).map(LineAddr));

@@ -2,11 +2,13 @@
 
 use super::super::mapping::Mapping;
 use super::client::{Connection, Sending, compute};
+use super::frames::Hello;
 use super::killed::Judge;
 use super::processes::{Children, Site, final_belief};
 use super::proxy::{Proxy, Troubles};
 use super::replica::durable_by;
 use super::replica::size_of_file;
+use super::token::{Token, random};
 use super::transports;
 use crate::error::NativeError;
 use crate::wire::{ProtocolTimes, WireProtocol, WireRequest, WireTimes};
@@ -41,7 +43,7 @@ pub fn timed(
     children: &Children<'_>,
     judge: Judge<'_>,
 ) -> Result<WireTimes, NativeError> {
-    let transport = transports::open(request.transport)?;
+    let (transport, token) = (transports::open(request)?, Token::of(request)?);
     let site = Site::new(request, children, pm, false)?;
     let (dram, pm_bytes) = (Bytes(4096), size_of_file(request));
     let map_sync = Mapping::new(Footprint { dram, pm: pm_bytes }, Some(&site.file))?.map_sync();
@@ -59,13 +61,20 @@ pub fn timed(
         false => Some(Proxy::start(transport.clone(), site.board.clone(), troubles)?),
     };
     let port = proxy.as_ref().map_or_else(|| site.board.port(), |p| p.port);
-    let to = || Connection::new(transport.clone(), port, TIMEOUT, TIMEOUT);
-    let mut trips = pings(to())?;
+    let [a, b] = random().map_err(|e| NativeError::Child(e.to_string()))?;
+    let to = |client: u8| {
+        let of = Hello {
+            client,
+            key: [a, b | 1],
+        };
+        Connection::new((transport.clone(), port), (of, token.clone()), (TIMEOUT, TIMEOUT))
+    };
+    let mut trips = pings(to(0))?;
     let barrier = Barrier::new(request.channels.into());
     let clients: Vec<Result<Client, NativeError>> = std::thread::scope(|s| {
         let barrier = &barrier;
         let start = |c| {
-            let connection = to();
+            let connection = to(c);
             s.spawn(move || client(request, ops, connection, c, barrier))
         };
         let each: Vec<_> = (0..request.channels).map(start).collect();

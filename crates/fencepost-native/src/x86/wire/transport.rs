@@ -13,10 +13,17 @@ pub trait Outgoing: Send {
     fn cut(self: Box<Self>, message: &[u8], keep: usize);
 }
 
+/// No message between ends that know one another is longer, in bytes: the largest block of a client has 42 KB.
+pub const LONGEST: usize = 1 << 16;
+/// The same of ends that do not know one another yet.
+pub const LONGEST_OF_STRANGERS: usize = 256;
+
 /// The half that receives. Dropping it ends the connection.
 pub trait Incoming: Send {
+    /// From now on messages of so many bytes are taken; at first [`LONGEST_OF_STRANGERS`].
+    fn takes(&mut self, longest: usize);
     /// Waits for the next message, which replaces what `message` held; without `within` for as long as the connection stands. After an
-    /// error the connection is of no use.
+    /// error the connection is of no use. `within` counts from the call to the message's last byte.
     fn receive(&mut self, message: &mut Vec<u8>, within: Option<Duration>) -> io::Result<()>;
 }
 
@@ -46,7 +53,7 @@ pub trait Transport: Send + Sync {
 
 /// Nobody can listen.
 pub fn cannot_listen(why: &io::Error) -> NativeError {
-    NativeError::Refused(format!("cannot listen on 127.0.0.1: {why}"))
+    NativeError::Refused(format!("cannot listen: {why}"))
 }
 
 /// What every transport keeps to.
@@ -59,8 +66,12 @@ pub mod tests {
         let (mut listener, port) = transport.listen().unwrap();
         std::thread::scope(|s| {
             let accepted = s.spawn(move || listener.accept().unwrap());
-            let connected = transport.connect(port).unwrap();
-            (connected, accepted.join().unwrap())
+            let mut connected = transport.connect(port).unwrap();
+            let mut accepted = accepted.join().unwrap();
+            for end in [&mut connected, &mut accepted] {
+                end.incoming.takes(LONGEST);
+            }
+            (connected, accepted)
         })
     }
     fn kind(of: &mut Link, within: u64) -> io::ErrorKind {
@@ -71,7 +82,7 @@ pub mod tests {
     /// Messages arrive in order and whole, also of lengths that fit no buffer at once, in both directions.
     pub fn messages_keep_their_order_and_their_ends(transport: &dyn Transport) {
         let (mut a, mut b) = pair(transport);
-        let text = |i: usize| vec![i as u8; [8, 24, 48, 4096, 100_000][i % 5] + i];
+        let text = |i: usize| vec![i as u8; [8, 24, 48, 4096, 60_000][i % 5] + i];
         std::thread::scope(|s| {
             s.spawn(|| (0..200).for_each(|i| a.outgoing.send(&text(i)).unwrap()));
             let mut got = vec![7; 3];
@@ -106,6 +117,18 @@ pub mod tests {
             assert!(waits.join().unwrap());
         });
         assert!((0..1000).any(|_| c.outgoing.send(&[0; 4096]).is_err()));
+    }
+    /// What is longer than may be is refused.
+    pub fn strangers_say_little(transport: &dyn Transport) {
+        let (mut a, b) = pair(transport);
+        let mut b = b.incoming;
+        b.takes(LONGEST_OF_STRANGERS);
+        let mut got = Vec::new();
+        a.outgoing.send(&[1; LONGEST_OF_STRANGERS]).unwrap();
+        b.receive(&mut got, Some(Duration::from_secs(20))).unwrap();
+        let _ = a.outgoing.send(&[1; LONGEST_OF_STRANGERS + 1]);
+        let why = b.receive(&mut got, Some(Duration::from_secs(20))).unwrap_err();
+        assert_eq!(why.kind(), io::ErrorKind::InvalidData);
     }
     /// A message that is cut is none.
     pub fn a_part_is_no_message(transport: &dyn Transport) {

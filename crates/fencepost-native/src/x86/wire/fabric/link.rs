@@ -2,7 +2,7 @@
 //! connections do not drive one another's progress.
 #![allow(unsafe_code, reason = "calls of a C library")]
 
-use super::super::transport::{Incoming, Link, Outgoing};
+use super::super::transport::{Incoming, LONGEST, LONGEST_OF_STRANGERS, Link, Outgoing};
 use super::abi::{self, CqAttr, CqErrEntry, CqMsgEntry, EqAttr, EqCmEntry, EqErrEntry};
 use super::abi::{
     FI_CONNECTED, FI_CQ_FORMAT_MSG, FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_RECV, FI_TRANSMIT, FI_WAIT_UNSPEC,
@@ -16,8 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// No message is longer, in bytes.
-const LONGEST: usize = 1 << 20;
 /// Receives posted: messages that may arrive before one is taken.
 const POSTED: usize = 4;
 /// A wait is cut into pieces of this length: who waits looks whether the other half has ended the connection.
@@ -191,7 +189,7 @@ impl Endpoint {
         let endpoint = Arc::new(self);
         Link {
             outgoing: Box::new(Sends(Half(endpoint.clone()))),
-            incoming: Box::new(Receives(Half(endpoint))),
+            incoming: Box::new(Receives(Half(endpoint), LONGEST_OF_STRANGERS)),
         }
     }
     /// Lets the next message into buffer `i`.
@@ -282,12 +280,19 @@ impl Outgoing for Sends {
     }
 }
 
-struct Receives(Half);
+/// What is received, and how long it may be.
+struct Receives(Half, usize);
 impl Incoming for Receives {
+    fn takes(&mut self, longest: usize) {
+        self.1 = longest.min(LONGEST);
+    }
     fn receive(&mut self, message: &mut Vec<u8>, within: Option<Duration>) -> io::Result<()> {
         let endpoint = &self.0.0;
         let entry = endpoint.completion(&endpoint.received, within)?;
-        let (i, len) = (entry.op_context.addr(), entry.len.min(LONGEST));
+        let (i, len) = (entry.op_context.addr(), entry.len);
+        if len > self.1 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "no message"));
+        }
         let buffer = endpoint.incoming.get(i).ok_or(io::ErrorKind::InvalidData)?;
         // SAFETY: the completion says that the message stands there; the buffer is not posted.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.at(), len) };

@@ -127,6 +127,7 @@ mod tests {
         keeps::messages_keep_their_order_and_their_ends(&fabric);
         keeps::a_lost_connection_is_noticed(&fabric);
         keeps::a_part_is_no_message(&fabric);
+        keeps::strangers_say_little(&fabric);
         keeps::a_port_without_a_listener_refuses(&fabric);
     }
 }
