@@ -11,6 +11,7 @@
 //! must be; then every single deviation from those two; then all of them. A violation is so found with few lost stores,
 //! and a search that runs out of time can say what it covered.
 
+mod overall;
 mod paths;
 mod search;
 mod smallest;
@@ -20,6 +21,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use overall::find_smallest;
 pub use search::{Images, Next};
 pub use smallest::{ImageWitness, Smallest};
 pub use state::StateError;

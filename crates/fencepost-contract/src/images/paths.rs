@@ -35,6 +35,10 @@ impl Paths {
         self.roots.insert(history, root);
         root
     }
+    /// The same, if anybody started there.
+    pub(super) fn known_root(&self, history: u128) -> Option<u32> {
+        self.roots.get(&history).copied()
+    }
     pub(super) fn point(&self, at: u32) -> &Point {
         &self.points[at as usize]
     }

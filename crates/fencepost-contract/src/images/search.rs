@@ -132,6 +132,12 @@ impl<'s> Images<'s> {
         }
         self.steady
     }
+    /// Whether recovery is known to survive an image.
+    pub fn survived(&self, job: &ImageJob) -> bool {
+        let history = self.words.key(&[], &job.crash);
+        let known = self.reported.then(|| self.paths.known_root(history)).flatten();
+        self.answered.get(&job.key) == Some(&true) || known.is_some_and(|root| self.paths.survives(root, &job.values))
+    }
     /// Of pieces that recovery read, those that can differ between images: the execution stored to them.
     pub fn stored_to(&self, mut pieces: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
         pieces.retain(|(offset, len)| self.words.within(*offset, *len).next().is_some());

@@ -22,9 +22,11 @@ pub struct ImageWitness {
     pub missing: Vec<StoreId>,
     /// The smaller of the two; where recovery fails with everything durable, the stores that are.
     pub deviation: Deviation,
+    /// How many writes those are.
+    pub(super) deviating_writes: usize,
     /// The newest store to persistent memory before the power failed.
     pub newest: Option<StoreId>,
-    /// Whether no state of this failure point with fewer deviating stores fails (proved by trying them all).
+    /// Whether no state of any failure point with fewer deviating stores fails (proved by trying them all).
     pub smallest: bool,
     /// What recovery said.
     pub why: String,
@@ -32,6 +34,16 @@ pub struct ImageWitness {
     pub id: ReplayId,
     /// The image.
     pub words: Vec<(u64, u64)>,
+}
+
+impl ImageWitness {
+    /// What a state is, of which recovery says nothing.
+    pub fn of(space: &CrashSpace, job: &ImageJob) -> ImageWitness {
+        let never = |_: &ImageJob| Ok::<_, std::convert::Infallible>(None);
+        let at = Smallest::new(space, job, never);
+        let cut = at.settle(job.state.clone(), Deviation::Missing);
+        at.witness((cut, String::new()), false)
+    }
 }
 
 /// The search for it: first by taking deviations away one at a time, then by trying all smaller states.
@@ -55,17 +67,42 @@ impl<'s, E, F: FnMut(&ImageJob) -> Result<Option<Answer>, E>> Smallest<'s, F> {
     /// Starts from a failing image. `run` runs recovery; it answers `None` when the effort allowed is spent.
     pub fn new(space: &'s CrashSpace, job: &ImageJob, run: F) -> Smallest<'s, F> {
         let all = cut_at(space, job.point).unwrap_or_else(|| space.graph.all_states());
+        Smallest::at(space, job.point, all, run)
+    }
+    /// At a failure point with this cut of all its states.
+    pub(super) fn at(space: &'s CrashSpace, point: usize, all: Cut, run: F) -> Smallest<'s, F> {
         Smallest {
             open: open(space, &all),
             words: Words::new(&space.graph),
-            point: job.point,
+            point,
             space,
             all,
             ends: BOTH,
             run,
         }
     }
-    /// Finds it.
+    /// Whether recovery fails with everything durable; `None` when the effort is spent.
+    pub(super) fn fails_whole(&mut self) -> Result<Option<bool>, E> {
+        let everything = self.settle(self.all.clone(), Deviation::Missing);
+        Ok(self.fails(&everything)?.map(|why| why.is_some()))
+    }
+    /// A failing state with exactly so many deviations, if there is one; `whole` says that recovery fails with everything
+    /// durable, too. `None` when the effort is spent.
+    pub(super) fn of_size(&mut self, size: usize, whole: bool) -> Result<Option<Option<ImageWitness>>, E> {
+        self.ends = if whole { &BOTH[1..] } else { BOTH };
+        let told: Vec<Deviation> = self.ends.iter().copied().filter(|d| self.is_told(*d, size)).collect();
+        for deviation in told {
+            let mut tried = Some(());
+            let found = self.try_all(self.all.clone(), deviation, size, 0, &mut tried)?;
+            match (found, tried) {
+                (Some(found), _) => return Ok(Some(Some(self.witness(found, false)))),
+                (None, None) => return Ok(None),
+                (None, Some(())) => {}
+            }
+        }
+        Ok(Some(None))
+    }
+    /// Finds the smallest of its failure point.
     ///
     /// # Errors
     /// Whatever `run` meets.
@@ -85,7 +122,8 @@ impl<'s, E, F: FnMut(&ImageJob) -> Result<Option<Answer>, E>> Smallest<'s, F> {
         }
         let bound = self.size(&best.0);
         'sizes: for size in 0..bound {
-            for deviation in self.ends.iter().copied() {
+            let told: Vec<Deviation> = self.ends.iter().copied().filter(|d| self.is_told(*d, size)).collect();
+            for deviation in told {
                 let mut tried = Some(());
                 let found = self.try_all(self.all.clone(), deviation, size, 0, &mut tried)?;
                 if let Some(found) = found {
@@ -108,9 +146,22 @@ impl<'s, E, F: FnMut(&ImageJob) -> Result<Option<Answer>, E>> Smallest<'s, F> {
         };
         self.open.iter().filter(is).count()
     }
+    /// How many writes tell what a state is: those that are lost, or those that are durable, if there are any. Where recovery fails
+    /// with everything durable, only the latter do.
     fn size(&self, cut: &Cut) -> usize {
-        let sizes = self.ends.iter().map(|d| self.count(cut, *d));
-        sizes.min().unwrap_or(0)
+        let (lost, durable) = (
+            self.count(cut, Deviation::Missing),
+            self.count(cut, Deviation::Persisted),
+        );
+        match (self.ends.len(), durable) {
+            (1, _) => durable,
+            (_, 0) => lost,
+            _ => lost.min(durable),
+        }
+    }
+    /// Whether states with so many deviations of a kind are told by them.
+    fn is_told(&self, deviation: Deviation, size: usize) -> bool {
+        deviation == Deviation::Missing || size > 0 || self.ends.len() == 1
     }
     /// The state with exactly these deviations: all else is as it is at that end.
     fn state(&self, nodes: impl Iterator<Item = NodeId>, deviation: Deviation) -> Cut {
@@ -235,17 +286,19 @@ impl<'s, E, F: FnMut(&ImageJob) -> Result<Option<Answer>, E>> Smallest<'s, F> {
         let executed = (0..point.executed).rev().map(NodeId);
         let newest = executed.flat_map(|n| self.space.graph.writes(n)).find_map(|w| w.store);
         let values = self.words.largest(&self.space.graph, &cut);
+        let deviation = match (self.ends.len(), durable.len()) {
+            (1, _) => self.ends[0],
+            (_, 0) => Deviation::Missing,
+            _ => id.deviation,
+        };
         ImageWitness {
+            deviating_writes: self.size(&cut),
             point: self.point,
             event: point.event,
             crash: point.crash.clone(),
             persisted,
             missing,
-            deviation: if self.ends.len() == 1 {
-                self.ends[0]
-            } else {
-                id.deviation
-            },
+            deviation,
             newest,
             smallest,
             why,

@@ -1,10 +1,9 @@
 //! The images handed out against brute force over all sets of stores.
 
-use super::{Answer, ImageJob, Images, Next, Smallest};
-use crate::explore::Deviation;
+use super::{Answer, ImageJob, Images, Next, Smallest, find_smallest};
 use crate::graph::{CrashSpace, Grain, NodeId};
 use crate::{Contract, ContractKind, recorded};
-use fencepost_kernel::Stream;
+use fencepost_kernel::{StoreId, Stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
@@ -177,7 +176,7 @@ fn the_witness_is_as_small_as_brute_force_finds() {
         let at = |offset: u64| image.get(&fencepost_kernel::Addr::pm(offset).0).copied().unwrap_or(0);
         at(64) != 0 && at(8) == 0
     };
-    let mut found = 0;
+    let (mut found, mut smaller) = (0, 0);
     for seed in 0..120 {
         let log = recorded::parse(&random_log(seed, false)).unwrap();
         let space = Contract::from(ContractKind::Px86).space(&log.trace, &log.initial);
@@ -196,22 +195,27 @@ fn the_witness_is_as_small_as_brute_force_finds() {
                 Ok::<_, Infallible>(Some(answer))
             };
             let Ok(witness) = Smallest::new(&space, &job, run).find(&job, "");
-            assert!(witness.smallest);
-            let least = smallest_by_brute_force(&space, job.point, fails);
-            let deviating = match witness.deviation {
-                Deviation::Missing => &witness.missing,
-                Deviation::Persisted => &witness.persisted,
-            };
-            assert_eq!(deviating.len(), least, "{seed}");
-            let (words, _) = ImageJob::replay(&space, &witness.id).unwrap();
-            assert_eq!(words, witness.words);
+            let Ok(of_all) = find_smallest(&space, &job, "", |_| 0, run);
+            let least = |point: usize| smallest_by_brute_force(&space, point, fails);
+            let least_of_all = (0..space.points.len()).filter_map(least).min();
+            for (w, least) in [(&witness, least(job.point)), (&of_all, least_of_all)] {
+                assert!(w.smallest);
+                assert_eq!(Some(w.deviating().len()), least, "{seed}");
+                let (words, _) = ImageJob::replay(&space, &w.id).unwrap();
+                assert_eq!(words, w.words);
+            }
+            smaller += u32::from(of_all.deviating().len() < witness.deviating().len());
+            // Among states of one size, one that names a store that is wanted, if there is any.
+            let unwanted = |stores: &[StoreId]| u32::from(!stores.contains(&StoreId::from_index(0).unwrap()));
+            let Ok(wanted) = find_smallest(&space, &job, "", unwanted, run);
+            assert_eq!(Some(wanted.deviating().len()), least_of_all);
             found += 1;
             break;
         }
     }
-    assert!(found > 10, "{found}");
+    assert!(found > 10 && smaller > 0, "{found} {smaller}");
 }
-fn smallest_by_brute_force(space: &CrashSpace, point: usize, fails: impl Fn(&Bytes) -> bool) -> usize {
+fn smallest_by_brute_force(space: &CrashSpace, point: usize, fails: impl Fn(&Bytes) -> bool) -> Option<usize> {
     let (_, cut) = space.cuts().nth(point).unwrap();
     let graph = &space.graph;
     let open: Vec<NodeId> = cut.free_nodes(graph).filter(|n| !graph.is_barrier(*n)).collect();
@@ -234,8 +238,12 @@ fn smallest_by_brute_force(space: &CrashSpace, point: usize, fails: impl Fn(&Byt
     });
     let sets: Vec<usize> = sets.map(|s| s.count_ones() as usize).collect();
     match sets.contains(&open.len()) {
-        true => sets.into_iter().min().unwrap(),
-        false => sets.into_iter().map(|n| n.min(open.len() - n)).min().unwrap(),
+        true => sets.into_iter().min(),
+        // What tells is what is lost, or what is durable, if anything is.
+        false => sets
+            .into_iter()
+            .map(|n| if n == 0 { open.len() } else { n.min(open.len() - n) })
+            .min(),
     }
 }
 

@@ -53,7 +53,13 @@ impl Parser {
             return Err(f.error(format!("`{name}` must be a file name, and that of one file only")));
         }
         self.log.persistent_bytes = self.log.persistent_bytes.max(end.next_multiple_of(64));
-        self.log.files.push(PersistentFile { name, offset, length });
+        let varies = f.take("varies");
+        self.log.files.push(PersistentFile {
+            name,
+            offset,
+            length,
+            varies,
+        });
         Ok(())
     }
 }

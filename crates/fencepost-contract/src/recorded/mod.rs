@@ -6,11 +6,12 @@
 //! ```text
 //! fencepost-log 1
 //! persistent 0x7f0000000000 0x10000   # addresses from here on (length) are persistent memory
-//! file 0 0x10000 pool                 # offsets from 0 on, so many bytes, are the content of the file `pool`
+//! file 0 0x10000 pool                 # offsets from 0 on, so many bytes, are the content of the file `pool`; `varies` behind
+//!                                     # the name says that it was shorter at times
 //! initial 0x7f0000000040 7            # a word's durable value before the run; others are 0
 //!
 //! 0 begin 0                           # thread 0 begins operation 0
-//! 0 store 0x7f0000000000 1 @ list.c:12   # an 8-byte store, and where the program says so
+//! 0 store 0x7f0000000000 1 @ list.c:12   # an 8-byte store, and where the program says so; ` < main list.c:40` adds who called
 //! 0 store 0x7f0000000044 9 w4         # narrower: w1, w2 or w4 bytes
 //! 0 nt    0x7f0000000080 3            # a non-temporal store
 //! 1 load  0x7f0000000000              # a load of the newest value; `from 1` names another store, `from initial` none
@@ -34,6 +35,8 @@
 //! `commit-queue <q>`; `accepted <address> : 0=#1 ...` says that a line reached the memory controller.
 //! Causes are `eviction`, `flush`, `persist`, `nt`, `log`, `log-part`, `home`, `remote`; with the two logs the words are
 //! copies in a hardware log and must name their stores (`log-part` becomes durable with the `log` record that follows).
+//!
+//! A log may hold several executions of a program, one after another, each from its first line on: [`executions`] takes them apart.
 //!
 //! A store, load or rmw whose address, value or execution depends on an earlier read of its thread says so with `needs
 //! <read>` at the end, once for each: `1 store pm+0x80 1 needs 2`. Reads (`load`, `rmw`) are numbered from 1 in the order
@@ -67,10 +70,13 @@ mod fields;
 mod header;
 mod lines;
 mod parse;
+mod pmemcheck;
 mod write;
 
 pub use error::LogError;
+pub use header::executions;
 pub use parse::{parse, parse_over};
+pub use pmemcheck::{from_pmemcheck, is_pmemcheck};
 pub use write::write;
 
 use write::write_with;
@@ -109,8 +115,10 @@ pub struct PersistentFile {
     pub name: String,
     /// Offset of its first byte in persistent memory.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Its largest length in bytes.
     pub length: u64,
+    /// Whether its length changed while it was written.
+    pub varies: bool,
 }
 
 /// Instructions between recorded events.
@@ -131,6 +139,8 @@ pub struct Origin {
     pub line: usize,
     /// What follows `@` there: the line of the program.
     pub source: Option<String>,
+    /// What follows that after ` < ` each: who called, the nearest first.
+    pub callers: Vec<String>,
 }
 
 impl RecordedLog {
@@ -147,11 +157,15 @@ impl RecordedLog {
     }
     /// The log as text again, with the origins that it names and the memory that it began with.
     pub fn to_text(&self) -> String {
-        let origin = |s: StoreId| self.origins.get(s.index()).and_then(|o| o.source.clone());
-        let files = self
-            .files
-            .iter()
-            .map(|f| format!("file {:#x} {} {}\n", f.offset, f.length, f.name));
+        let origin = |s: StoreId| {
+            let o = self.origins.get(s.index())?;
+            let callers = o.callers.iter().map(|c| format!(" < {c}"));
+            Some(o.source.clone()? + &callers.collect::<String>())
+        };
+        let files = self.files.iter().map(|f| {
+            let varies = if f.varies { " varies" } else { "" };
+            format!("file {:#x} {} {}{varies}\n", f.offset, f.length, f.name)
+        });
         let files: String = files.collect();
         write_with(&self.trace, &self.records, &self.initial, &origin).replacen('\n', &format!("\n{files}"), 1)
     }

@@ -121,6 +121,10 @@ impl Parser {
         match f.next("a word")? {
             "persistent" => self.persistent(&mut f)?,
             "file" => self.file(&mut f)?,
+            "fencepost-log" => {
+                let hint = "each execution is read for itself: `crash` and `judge` do so";
+                return Err(f.hinted("another execution begins here", Some(hint.to_owned())));
+            }
             "initial" => {
                 let (at, value) = (f.address(&self.ranges)?, f.number("a value")?);
                 for image in [&mut self.log.initial, &mut self.memory, &mut self.media] {
@@ -338,7 +342,12 @@ impl Parser {
             source: Location::caller(),
         });
         let id = StoreId::from_index(stores.len() - 1).expect("a log has fewer than 2^32 lines");
-        self.log.origins.push(Origin { line, source });
+        let mut frames = source.as_deref().unwrap_or_default().split(" < ").map(str::to_owned);
+        self.log.origins.push(Origin {
+            line,
+            source: frames.next().filter(|s| !s.is_empty()),
+            callers: frames.collect(),
+        });
         self.memory.set_word(addr, value, Some(id));
         self.versions.entry(addr).or_default().push(id);
         id

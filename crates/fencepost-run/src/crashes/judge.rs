@@ -6,6 +6,8 @@ use fencepost_contract::{Contract, ContractKind, Demands, LineOrder, Vocabulary,
 use fencepost_kernel::fence::Family;
 use fencepost_kernel::{Fence, TraceKind};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::io::Read;
 use std::path::Path;
 
 /// The verdict on a log.
@@ -91,7 +93,7 @@ pub fn unused(kind: ContractKind, log: &RecordedLog) -> Option<String> {
     ))
 }
 
-/// Judges the log in `file`. With `complete`, every store must be durable at its end; `line_order` overrides the contract's
+/// Judges the log in `file`: each execution that it holds, until one breaks the contract. With `complete`, every store must be durable at its end; `line_order` overrides the contract's
 /// own order within a line.
 ///
 /// # Errors
@@ -101,12 +103,45 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
     let kind: ContractKind = contract
         .parse()
         .map_err(|_| BadInput::unknown("contract", contract, known))?;
+    let mut worst: Option<Judged> = None;
+    for text in executions(file)? {
+        let judged = execution(file, &text, kind, complete, line_order)?;
+        let violated = judged.violated();
+        worst = Some(worst.filter(|_| !violated).unwrap_or(judged));
+        if violated {
+            break;
+        }
+    }
+    worst.ok_or_else(|| LabError::Internal("a log has an execution".into()))
+}
+
+/// The executions that a log holds.
+fn executions(file: &Path) -> Result<Vec<String>, LabError> {
+    let mut start = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|e| LabError::file("read", file, e))?;
+    let read = opened.take(1 << 16).read_to_end(&mut start);
+    read.map_err(|e| LabError::file("read", file, e))?;
+    if recorded::is_pmemcheck(&String::from_utf8_lossy(&start)) {
+        let found = "a store log of pmemcheck: it does not say what became durable, which is what is judged";
+        let hint = "its crash states are searched by `crash --log FILE --contract px86 --recover CMD`";
+        return Err(BadInput::new(format!("{}: {found}", file.display())).hint(hint).into());
+    }
     let text = crate::input::read_record(file)?;
-    let name = file.to_string_lossy().into_owned();
-    let log = recorded::parse(&text).map_err(|e| {
-        let bad = BadInput::new(format!("{name}:{}: {}", e.line, e.reason));
-        e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
-    })?;
+    Ok(recorded::executions(&text).into_iter().map(Cow::into_owned).collect())
+}
+fn bad(file: &Path, e: &recorded::LogError) -> BadInput {
+    let bad = BadInput::new(format!("{}:{}: {}", file.display(), e.line, e.reason));
+    e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
+}
+
+fn execution(
+    file: &Path,
+    text: &str,
+    kind: ContractKind,
+    complete: bool,
+    line_order: Option<LineOrder>,
+) -> Result<Judged, LabError> {
+    let log = recorded::parse(text).map_err(|e| bad(file, &e))?;
     nothing_to_judge(file, &log)?;
     let mut contract = Contract::from(kind);
     contract.params.line_order = line_order;
@@ -114,7 +149,7 @@ pub fn judge(file: &Path, contract: &str, complete: bool, line_order: Option<Lin
     let why = found.as_ref().err().map(|refusal| log.explain(refusal));
     let report = found.unwrap_or_default();
     Ok(Judged {
-        file: name,
+        file: file.to_string_lossy().into_owned(),
         contract: kind.name().into(),
         verdict: verdict::of_failure(why.is_some()),
         stores: log.persistent_stores() as u64,
