@@ -12,15 +12,17 @@ mod recovery;
 mod relocate;
 mod run;
 mod search;
+mod sparse;
 mod target;
 mod translate;
 
 pub use check::{CheckRequest, LoggedCheck};
-pub use record::{RecordRequest, Recorded, record};
+pub use record::{RecordRequest, Recorded, SCHEDULES, record, remove_unfinished};
 pub use recovery::command::{ReadsBy, Recover};
 pub use recovery::emulator::{Emulator, check_emulator};
 pub use run::{LogRequest, LoggedRun, run_log};
 pub use search::found::{ExternalCrash, ExternalWitness};
+pub use search::nested::Interrupted;
 pub use search::replay_image::{ReplayedImage, is_image_id, replay_image};
 pub use search::request::ExternalRequest;
 pub use search::several::crash_logs;

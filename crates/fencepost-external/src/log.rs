@@ -4,6 +4,7 @@ use crate::recovery::image::{Base, Part};
 use fencepost_contract::recorded::{self, PersistentFile, RecordedLog};
 use fencepost_kernel::{Addr, Image};
 use fencepost_run::{BadInput, LabError};
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,13 +17,33 @@ pub(crate) struct Loaded {
     pub(crate) text: String,
 }
 
-/// Reads a log over the bytes of `image` (zero if there is none).
+/// The executions that a log holds, as texts.
+///
+/// # Errors
+/// A file that cannot be read, or that is no log.
+pub(crate) fn texts(file: &Path) -> Result<Vec<String>, LabError> {
+    let bytes = std::fs::read(file).map_err(|e| LabError::file("read", file, e))?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if recorded::is_pmemcheck(&text) {
+        text = recorded::from_pmemcheck(&text).map_err(|e| bad(file, &e))?;
+    }
+    Ok(recorded::executions(&text).into_iter().map(Cow::into_owned).collect())
+}
+fn bad(file: &Path, e: &recorded::LogError) -> BadInput {
+    let bad = BadInput::new(format!("{}:{}: {}", file.display(), e.line, e.reason));
+    e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
+}
+
+/// Reads an execution of a log, counted from 0, over the bytes of `image` (zero if there is none).
 ///
 /// # Errors
 /// A file that cannot be read, or a line that cannot be understood, with its number and the reason.
-pub(crate) fn load(file: &Path, image: Option<&Path>) -> Result<Loaded, LabError> {
-    let bytes = std::fs::read(file).map_err(|e| LabError::file("read", file, e))?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+pub(crate) fn load(file: &Path, execution: usize, image: Option<&Path>) -> Result<Loaded, LabError> {
+    let found = texts(file)?.into_iter().nth(execution);
+    let text = found.ok_or_else(|| {
+        let which = execution + 1;
+        BadInput::new(format!("{}: there is no execution {which} in it", file.display()))
+    })?;
     let mut before = match image {
         Some(path) => std::fs::read(path).map_err(|e| LabError::file("read", path, e))?,
         None => Vec::new(),
@@ -35,10 +56,7 @@ pub(crate) fn load(file: &Path, image: Option<&Path>) -> Result<Loaded, LabError
             initial.set_word(Addr::pm(i as u64 * 8), value, None);
         }
     }
-    let log = recorded::parse_over(&text, &initial).map_err(|e| {
-        let bad = BadInput::new(format!("{}:{}: {}", file.display(), e.line, e.reason));
-        e.hint.iter().fold(bad, |bad, hint| bad.hint(hint.clone()))
-    })?;
+    let log = recorded::parse_over(&text, &initial).map_err(|e| bad(file, &e))?;
     let stores = log.trace.stores.iter().filter(|s| s.addr.is_persistent());
     let end = stores.map(|s| s.addr.0 - Addr::pm(0).0 + 8).max().unwrap_or(0);
     let length = log

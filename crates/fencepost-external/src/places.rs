@@ -51,7 +51,8 @@ impl Places {
             return (place.to_owned(), false);
         };
         let shown = |f: &Frame| f.line.clone().unwrap_or_else(|| f.raw.clone());
-        match frames.iter().position(|f| f.own) {
+        let at = frames.iter().position(|f| f.own);
+        let (mut name, known) = match at {
             None | Some(0) => (shown(first), first.line.is_some()),
             Some(at) if frames[..at].iter().all(|f| f.header) => (shown(&frames[at]), frames[at].line.is_some()),
             Some(at) => {
@@ -62,7 +63,17 @@ impl Places {
                     frames[at].line.is_some(),
                 )
             }
+        };
+        // Who called it, of the user's own code.
+        let callers = frames
+            .iter()
+            .skip(at.unwrap_or(frames.len()) + 1)
+            .filter(|f| f.own && f.line.is_some());
+        for caller in callers {
+            let function = caller.function.as_ref().map(|f| format!("{f} ")).unwrap_or_default();
+            name += &format!(" < {function}{}", shown(caller));
         }
+        (name.replace(['@', '#'], "?"), known)
     }
     /// The frames at one address, those of inlined functions first.
     fn frames(&mut self, process: &Process, part: &str) -> Vec<Frame> {

@@ -4,16 +4,22 @@ use crate::recording::{Noted, Recording, address, hexadecimal};
 use fencepost_run::{BadInput, LabError};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 /// Files begin on pages.
 const PAGE: u64 = 4096;
 
+/// Addresses that no guest has: the recorder notes there where threads begin and end.
+const MEETINGS: Range<u64> = 0x20_0000_0000..0x22_0000_0000;
+
 /// Where each file lies in persistent memory.
 pub(crate) struct Layout {
     /// By number: first offset.
     bases: BTreeMap<usize, u64>,
+    /// Addresses at which threads meet by beginning and ending, which are made of their numbers in the system; by first use.
+    meetings: HashMap<String, String>,
 }
 
 impl Layout {
@@ -34,7 +40,14 @@ impl Layout {
             bases.insert(file, next);
             next += end.next_multiple_of(PAGE);
         }
-        Layout { bases }
+        let mut meetings = HashMap::new();
+        for at in recording.events.iter().filter_map(|e| e.what.split(' ').nth(1)) {
+            if hexadecimal(at).is_some_and(|a| MEETINGS.contains(&a)) && !meetings.contains_key(at) {
+                let new = format!("{:#x}", MEETINGS.start + meetings.len() as u64 * 8);
+                meetings.insert(at.to_owned(), new);
+            }
+        }
+        Layout { bases, meetings }
     }
     fn place(&self, file: usize, offset: u64) -> u64 {
         self.bases.get(&file).copied().unwrap_or(0) + offset
@@ -45,7 +58,12 @@ impl Layout {
         for (file, base) in &self.bases {
             let name = files.get(*file).and_then(|f| f.file_name()).unwrap_or_default();
             let length = recording.lengths.get(file).copied().unwrap_or(0);
-            let _ = writeln!(text, "file {base:#x} {length} {}", name.to_string_lossy());
+            let varies = if recording.varying.contains(file) {
+                " varies"
+            } else {
+                ""
+            };
+            let _ = writeln!(text, "file {base:#x} {length} {}{varies}", name.to_string_lossy());
         }
         for (file, offset, value) in &recording.initial {
             let _ = writeln!(text, "initial pm+{:#x} {value:#x}", self.place(*file, *offset));
@@ -58,7 +76,7 @@ impl Layout {
         let (kind, at, rest) = (words.next().unwrap_or_default(), words.next(), words.next());
         let at = at.map(|at| match address(at) {
             Some((file, offset)) => format!(" pm+{:#x}", self.place(file, offset)),
-            None => format!(" {at}"),
+            None => format!(" {}", self.meetings.get(at).map_or(at, String::as_str)),
         });
         let rest = rest.map(|r| format!(" {r}")).unwrap_or_default();
         format!("{kind}{}{rest}", at.unwrap_or_default())
@@ -84,27 +102,31 @@ pub(crate) fn compare(recording: &Recording, files: &[PathBuf]) -> Result<(), La
             continue;
         }
         let failed = |e| LabError::file("read", path, e);
-        let mut input = std::fs::File::open(path).map_err(failed)?;
-        let (mut at, mut page) = (0u64, vec![0; 1 << 16]);
-        loop {
-            let mut filled = 0;
-            while filled < page.len() {
-                match input.read(&mut page[filled..]).map_err(failed)? {
-                    0 => break,
-                    n => filled += n,
+        let input = std::fs::File::open(path).map_err(failed)?;
+        let length = input.metadata().map_err(failed)?.len();
+        let ranges = crate::sparse::data(&input).map_err(failed)?;
+        // What is in holes is zero.
+        let in_hole = |at: u64| !ranges.iter().any(|r| r.start < at + 8 && at < r.end);
+        let mut lost = memory
+            .iter()
+            .filter(|((f, at), v)| *f == file && **v != 0 && at + 8 <= length && in_hole(*at));
+        if let Some(((_, at), value)) = lost.next() {
+            return Err(differs(path, *at, &[0; 8], &value.to_le_bytes()).into());
+        }
+        let mut page = vec![0; 1 << 16];
+        for range in ranges {
+            // Words are aligned, whatever the file system says.
+            for at in (range.start / 8 * 8..range.end).step_by(page.len()) {
+                let bytes = &mut page[..(length - at).min(1 << 16) as usize];
+                input.read_exact_at(bytes, at).map_err(failed)?;
+                for (i, word) in bytes.chunks(8).enumerate() {
+                    let offset = at + i as u64 * 8;
+                    let mut wanted = memory.get(&(file, offset)).copied().unwrap_or(0).to_le_bytes();
+                    wanted[word.len()..].fill(0);
+                    if wanted[..word.len()] != *word {
+                        return Err(differs(path, offset, word, &wanted).into());
+                    }
                 }
-            }
-            for (i, word) in page[..filled].chunks(8).enumerate() {
-                let offset = at + i as u64 * 8;
-                let mut bytes = memory.get(&(file, offset)).copied().unwrap_or(0).to_le_bytes();
-                bytes[word.len()..].fill(0);
-                if bytes[..word.len()] != *word {
-                    return Err(differs(path, offset, word, &bytes).into());
-                }
-            }
-            at += filled as u64;
-            if filled < page.len() {
-                break;
             }
         }
     }
@@ -157,6 +179,7 @@ mod tests {
         Recording {
             events: events.iter().enumerate().map(noted).collect(),
             lengths: [(0, 100), (1, 16)].into(),
+            varying: [1].into(),
             initial: vec![(0, 0, 0x1111)],
             ..Recording::default()
         }
@@ -168,7 +191,10 @@ mod tests {
         let lines: Vec<String> = recording.events.iter().map(|e| layout.event(e)).collect();
         assert_eq!(lines, ["store pm+0x2000 1", "clwb pm+0x3000", "sfence", "rmw 0x1000 5"]);
         let head = layout.head(&recording, &["/a/pool".into(), "/a/side".into()]);
-        assert_eq!(head, "file 0x0 100 pool\nfile 0x3000 16 side\ninitial pm+0x0 0x1111\n");
+        assert_eq!(
+            head,
+            "file 0x0 100 pool\nfile 0x3000 16 side varies\ninitial pm+0x0 0x1111\n"
+        );
     }
     #[test]
     fn a_byte_that_was_not_recorded_is_found() {

@@ -2,7 +2,7 @@
 
 use crate::body;
 use crate::check::{CheckRequest, LoggedCheck, check};
-use crate::log::load;
+use crate::log::{load, texts};
 use crate::translate::{Marks, translate, warnings};
 use fencepost_contract::recorded::RecordedLog;
 use fencepost_machine::{Counters, Machine, Workload};
@@ -78,7 +78,7 @@ pub struct LoggedRun {
 /// # Errors
 /// A log that cannot be read; a configuration that is impossible; a design whose transactions the log does not mark.
 pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
-    let loaded = load(&request.log, request.image.as_deref())?;
+    let loaded = load(&request.log, 0, request.image.as_deref())?;
     let log = &loaded.log;
     if log.trace.events.iter().all(|e| e.thread.is_none()) {
         return Err(BadInput::new(format!("{}: no thread does anything", request.log.display())).into());
@@ -92,6 +92,12 @@ pub fn run_log(request: &LogRequest) -> Result<LoggedRun, LabError> {
     })?;
     let dialect = resolved.dialect();
     let mut warnings = warnings(log, dialect, resolved.design.name)?;
+    let executions = texts(&request.log)?.len();
+    if executions > 1 {
+        warnings.push(format!(
+            "the log holds {executions} executions, and this is the first; the others: `crash --log L -d DESIGN`"
+        ));
+    }
     warnings.extend(request.check.as_ref().and_then(|_| warning(&resolved)));
     let translated = translate(log, dialect);
     let design = build_design(&resolved)?;

@@ -55,6 +55,7 @@ fn in_process(log: &RecordedLog, contract: Contract, (merge, oldest_first): (boo
 fn by_command(folder: &Path, log: &str, contract: Contract, reads: ReadsBy, server: bool) -> Said {
     let request = ExternalRequest {
         log: folder.join(log),
+        execution: 0,
         image: None,
         target: Target::Contract(contract),
         recover: Recover {
@@ -65,6 +66,7 @@ fn by_command(folder: &Path, log: &str, contract: Contract, reads: ReadsBy, serv
             memory: None,
         },
         budget: Budget::Unlimited,
+        nested: None,
         jobs: 2,
         output: None,
     };

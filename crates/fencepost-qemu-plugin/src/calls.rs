@@ -8,7 +8,7 @@ use crate::guest::{self, value};
 use crate::recorder::Recorder;
 use crate::threads;
 use crate::work::KEPT;
-use fencepost_native::record::{Effect, Event, Mapping, Schedule, View, call_name, effect, pieces};
+use fencepost_native::record::{Effect, Event, Mapping, View, call_name, effect, pieces};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,8 +18,10 @@ pub struct Pending {
     arguments: [u64; 6],
     /// Whether the turn was kept: nobody else changes the files meanwhile.
     kept: bool,
-    /// Ranges that may change, and what they held: file, from, to.
-    before: Vec<(usize, u64, u64, Content)>,
+    /// Threads that waited for the turn.
+    waiting: u32,
+    /// Ranges that may change, how long the file was, and what they held: file, from, to.
+    before: Vec<(usize, u64, u64, u64, Content)>,
     /// Whether what is written is durable when the call returns.
     durable: bool,
 }
@@ -91,8 +93,11 @@ impl Recorder {
             Effect::Ends => self.ends(vcpu, std::process::id()),
             _ => {}
         }
+        pending.waiting = self.turn(|t| t.waiting());
         match pending.kept {
-            false => self.leave(),
+            false if self.may_wait(number, &arguments) => self.leave(),
+            // Should it last all the same, those that wait take the turn away.
+            false => {}
             // A fork waits until all threads of the process have stopped.
             true => KEPT.store(effect(number) != Effect::Starts, Relaxed),
         }
@@ -142,7 +147,7 @@ impl Recorder {
     fn keep(&self, vcpu: u32, number: i64, pending: &mut Pending, k: usize, from: u64, to: u64) {
         pending.kept = true;
         match self.files.content(k, from, to) {
-            Ok(content) => pending.before.push((k, from, to, content)),
+            Ok(content) => pending.before.push((k, from, to, self.files.length_now(k), content)),
             Err(why) => self.refuse_call(vcpu, number, &why),
         }
     }
@@ -170,27 +175,20 @@ impl Recorder {
             self.forked();
             return;
         }
-        match pending.kept {
-            false => self.vary(),
-            true => KEPT.store(false, Relaxed),
+        if pending.kept {
+            KEPT.store(false, Relaxed);
         }
         self.take();
         if result == ENOSYS {
             self.tell_once(&format!("missing {}\n", call_name(number)));
         }
         if !(-4096..0).contains(&result) {
+            self.settle(number, &pending.arguments, pending.waiting, result);
             self.succeeded(vcpu, number, effect, &pending, result as u64);
         }
-    }
-    /// Lets others come first after a system call, now and then.
-    fn vary(&self) {
-        if let Schedule::Random(seed) = self.options.schedule
-            && self.shared.several.load(Relaxed) != 0
-        {
-            let mixed = (self.shared.events.load(Relaxed) ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            if mixed >> 62 == 0 {
-                std::thread::sleep(std::time::Duration::from_micros(100));
-            }
+        // What a thread asks of the system is where others may come in, too.
+        if !matches!(effect, Effect::Nothing | Effect::Stores) {
+            self.count_turn(self.shared.several.load(Relaxed) != 0);
         }
     }
     fn succeeded(&self, vcpu: u32, number: i64, effect: Effect, pending: &Pending, result: u64) {
@@ -334,11 +332,16 @@ impl Recorder {
     /// The stores that a call has made to files, and the sync that it may contain.
     fn written(&self, vcpu: u32, number: i64, pending: &Pending, count: Option<u64>) {
         let place = self.call_place(vcpu);
-        for (k, from, to, before) in &pending.before {
+        for (k, from, to, was, before) in &pending.before {
             let now = match self.files.content(*k, *from, *to) {
                 Ok(now) => now,
                 Err(why) => return self.refuse_call(vcpu, number, &why),
             };
+            let (was, is) = (*was, self.files.length_now(*k));
+            // A file that grows before it is mapped is laid out; one that is written to has no length but what came of that.
+            if count.is_some() && is > was || is < was {
+                self.tell_once(&format!("varies {k}\n"));
+            }
             self.tell(&self.files.measure(*k));
             for event in now.stores_since(before, *k) {
                 self.note(vcpu, &event, &place);

@@ -1,6 +1,5 @@
 //! Where code comes from: the file behind an address, for places in the log.
 
-use crate::executed::program;
 use crate::qemu;
 use crate::unwind::Stacks;
 use std::collections::BTreeMap;
@@ -11,8 +10,6 @@ pub struct Code {
     /// By first address: end, offset in the file, which module.
     ranges: BTreeMap<u64, (u64, u64, usize)>,
     modules: Vec<String>,
-    /// Of each module, whether a place in it says less than who called it.
-    called: Vec<bool>,
     stacks: Stacks,
     /// Ranges that `stacks` knows.
     known: std::collections::BTreeSet<(u64, usize)>,
@@ -37,13 +34,6 @@ impl Code {
         let frames = self.stacks.frames(at, stack, frame);
         let places: Vec<String> = frames.into_iter().map(|at| self.place(at)).collect();
         places.join("<")
-    }
-    /// Whether an address lies in a library, or in a program that carries its run-time system with it.
-    pub fn is_called(&mut self, at: u64) -> bool {
-        if self.find(at).is_none() {
-            self.read();
-        }
-        self.find(at).is_none_or(|(module, _)| self.called[module])
     }
     /// Lines of the journal with the names of modules that it does not have yet.
     pub fn news(&mut self) -> String {
@@ -73,8 +63,6 @@ impl Code {
             };
             let module = self.modules.iter().position(|m| m == path).unwrap_or_else(|| {
                 self.modules.push(path.to_owned());
-                let own = program().canonicalize().is_ok_and(|p| p.as_os_str() == path);
-                self.called.push(!own);
                 self.modules.len() - 1
             });
             // SAFETY: a word that QEMU sets before it runs the guest.
@@ -85,9 +73,8 @@ impl Code {
             // What this process can execute is the emulator's own code.
             let guests = !line.split(' ').nth(1).is_some_and(|access| access.contains('x'));
             let new = guests && self.known.insert((start, module));
-            if new && self.stacks.add(path, start, end - start, offset) == Some(false) {
-                // Go's programs have no tables but frame pointers, and much of their run-time system does the stores.
-                self.called[module] = true;
+            if new {
+                self.stacks.add(path, start, end - start, offset);
             }
         }
     }

@@ -34,6 +34,7 @@ mod recorder;
 mod registers;
 mod threads;
 mod unwind;
+mod waiting;
 mod work;
 
 use fencepost_native::record::{Class, classify};

@@ -100,7 +100,8 @@ impl Recorder {
     pub fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn turn<R>(&self, act: impl FnOnce(&mut Turn) -> R) -> R {
+    /// Acts on this thread's place among those that take turns.
+    pub fn turn<R>(&self, act: impl FnOnce(&mut Turn) -> R) -> R {
         TURN.with(|t| {
             act(t
                 .borrow_mut()
@@ -160,7 +161,7 @@ impl Recorder {
         WORK.replace(0) + now.saturating_sub(SINCE.replace(now))
     }
     /// After an access. Where threads meet, as at locks, another one is likely to come in: what a thread does too late shows there.
-    fn count_turn(&self, meets: bool) {
+    pub fn count_turn(&self, meets: bool) {
         const ONE_IN: u64 = 4;
         if meets && self.options.schedule != Schedule::Fair && self.turn(|t| t.chance(ONE_IN)) == 0 {
             LEFT.set(0);
@@ -175,12 +176,14 @@ impl Recorder {
             n => LEFT.set(n - 1),
         }
     }
-    /// Memory callbacks until another thread may have its turn: by chance, short ones as often as long ones.
+    /// Memory callbacks until another thread may have its turn, by chance. With odd seeds short ones are as likely as long ones, so
+    /// that threads mix; with even ones any number is, so that a thread that comes in where threads meet also gets somewhere.
     fn quantum(&self) -> u64 {
+        let most = self.options.quantum.max(1);
         match self.options.schedule {
             Schedule::Fair => self.options.quantum,
+            Schedule::Random(seed) if seed % 2 == 0 => self.turn(|t| 1 + t.chance(most)),
             Schedule::Random(_) => self.turn(|t| {
-                let most = self.options.quantum.max(1);
                 let scale = 1 << t.chance(u64::from(most.ilog2()) + 1);
                 1 + t.chance(scale)
             }),
@@ -256,9 +259,12 @@ impl Recorder {
             return;
         }
         let mut inner = self.lock();
-        let called = inner.code.is_called(place.at) && !matches!(event, Event::Load(..) | Event::Look(..));
-        let name = match called {
-            // In a library the place alone says little.
+        // Who called matters of what may be lost or is made durable.
+        let told = !matches!(
+            event,
+            Event::Load(..) | Event::Look(..) | Event::Keep(..) | Event::Meet(..)
+        );
+        let name = match told {
             true => {
                 let [_, stack, frame] = registers::frame(vcpu);
                 inner.code.stack(place.at, stack, frame)

@@ -30,8 +30,8 @@ impl Default for Stacks {
 }
 
 impl Stacks {
-    /// A file is mapped: `length` bytes from `offset` on at `start`. If code is among them, whether the file has unwinding tables.
-    pub fn add(&mut self, path: &str, start: u64, length: u64, offset: u64) -> Option<bool> {
+    /// A file is mapped: `length` bytes from `offset` on at `start`. Nothing is known of one that is no program with code there.
+    pub fn add(&mut self, path: &str, start: u64, length: u64, offset: u64) -> Option<()> {
         // What is mapped may be anything, and large.
         let mut magic = [0; 4];
         File::open(path).and_then(|mut f| f.read_exact(&mut magic)).ok()?;
@@ -65,11 +65,10 @@ impl Stacks {
             debug_frame: data(".debug_frame"),
             ..ExplicitModuleSectionInfo::default()
         };
-        let has_tables = sections.eh_frame.is_some();
         let places = first.wrapping_add(bias)..end.wrapping_add(bias);
         self.unwinder
             .add_module(Module::new(path.to_owned(), places, bias, sections));
-        Some(has_tables)
+        Some(())
     }
     /// Addresses in the frames of a stack: where it is, and then of each call.
     pub fn frames(&mut self, at: u64, stack: u64, frame: u64) -> Vec<u64> {

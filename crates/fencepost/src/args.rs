@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::ci::CiArgs;
 use crate::external_args::{ExternalArgs, RecordArgs, RecoveryArgs};
 pub use crate::litmus_args::LitmusArgs;
 use crate::native_args::NativeArgs;
@@ -303,6 +304,9 @@ pub struct CrashArgs {
     /// The picture as a graph for Graphviz.
     #[arg(long, value_name = "FILE", requires = "program")]
     pub dot: Option<PathBuf>,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub ci: CiArgs,
 }
 
 /// `judge`.
@@ -319,6 +323,9 @@ pub struct JudgeArgs {
     /// Persist order within a cache line. Default: the contract's own.
     #[arg(long, value_enum)]
     pub line_order: Option<LineOrderArg>,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub ci: CiArgs,
 }
 
 #[cfg(test)]

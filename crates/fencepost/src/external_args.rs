@@ -38,11 +38,15 @@ pub struct ExternalArgs {
     /// observed under qemu-x86_64 7.2; the command is one x86-64 program). Without a value: report.
     #[arg(long, value_name = "HOW", requires = "recover", num_args = 0..=1, default_missing_value = "report")]
     pub reads: Option<ReadsHow>,
-    /// With --reads emulator: the emulator.
+    /// Let power fail again while recovery runs: it is recorded under the emulator on each crash image, and run again on every
+    /// image that it may then leave. The command is one x86-64 program. Half of a --budget of time is for it.
+    #[arg(long, requires = "recover")]
+    pub nested: bool,
+    /// With --reads emulator or --nested: the emulator.
     #[arg(long, value_name = "PROGRAM", default_value = "qemu-x86_64")]
     pub emulator: String,
-    /// With --reads emulator: the emulator's plugin. Default: beside this program.
-    #[arg(long, value_name = "FILE", requires = "reads")]
+    /// With --reads emulator or --nested: the emulator's plugin. Default: beside this program.
+    #[arg(long, value_name = "FILE")]
     pub plugin: Option<PathBuf>,
     /// With --log FILE: images at a time. Default: one per host core.
     #[arg(long, requires = "recover")]
@@ -67,7 +71,7 @@ pub struct RecordArgs {
     /// A file that is persistent memory; several are named one by one. Other files are left out, and the output says which.
     #[arg(long, value_name = "FILE", required = true)]
     pub pm: Vec<PathBuf>,
-    /// Where the log goes; with --schedules of more than 1, a folder for logs.
+    /// Where the log goes, with every execution that was recorded; with --schedules of more than 1, a folder for logs.
     #[arg(short, long, value_name = "FILE", default_value = "run.log")]
     pub output: PathBuf,
     /// The emulator.
@@ -91,8 +95,9 @@ pub struct RecordArgs {
     #[arg(long, value_name = "WHAT", default_value = "pm", value_parser = ["pm", "all"])]
     pub memory: String,
     /// Runs of the program, each with its threads in another order. Before each the persistent files are as before the first.
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    pub schedules: u32,
+    /// Default: 8 where several threads reach them, else 1.
+    #[arg(long, value_name = "K")]
+    pub schedules: Option<u32>,
     /// What the order of threads comes of in the first run; it follows the host's timing, too, so it is not the same each time.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
@@ -131,6 +136,15 @@ impl ExternalArgs {
             Some(ReadsHow::Emulator) => self.observed(command)?,
         };
         self.recovery.recover(reads)
+    }
+    /// What records recovery, to interrupt it.
+    pub fn nested(&self) -> Result<Option<Emulator>, BadInput> {
+        match self.nested {
+            false => Ok(None),
+            true if self.recovery.server => Err(BadInput::new("--server does not go with --nested")
+                .hint("recovery is recorded in a process of its own: give the command that recovers one image")),
+            true => Emulator::new(&self.emulator, self.plugin.as_deref(), self.recovery.command()?).map(Some),
+        }
     }
 }
 

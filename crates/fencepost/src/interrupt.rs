@@ -17,6 +17,7 @@ pub fn install() {
     let _ = ctrlc::set_handler(|| {
         fencepost_run::store::finish_writing();
         fencepost_papers::native::remove_temporary_files();
+        fencepost_external::remove_unfinished();
         let message = MESSAGE.lock().unwrap_or_else(|e| e.into_inner()).clone();
         let message = match message.is_empty() {
             true => "nothing was kept",

@@ -1,6 +1,7 @@
 //! The `fencepost` command, as a function: the binary calls it, and tests and fuzzing use its parts.
 
 pub mod args;
+mod ci;
 mod commands;
 mod errors;
 mod exit;

@@ -60,14 +60,18 @@ impl Recover {
             ..self.clone()
         }
     }
-    /// A process that runs the command on `image`, in a process group of its own. An observer leaves in `reads` what it read.
-    pub(crate) fn start(&self, image: &ImageFile, reads: &Path) -> Result<Command, LabError> {
-        let path = image.path().to_string_lossy();
-        let mut text = match (self.command.contains("{}"), self.server) {
+    /// The command for this image.
+    pub(crate) fn command_on(&self, image: &Path) -> String {
+        let path = image.to_string_lossy();
+        match (self.command.contains("{}"), self.server) {
             (true, _) => self.command.replace("{}", &quoted(&path)),
             (false, true) => self.command.clone(),
             (false, false) => format!("{} {}", self.command, quoted(&path)),
-        };
+        }
+    }
+    /// A process that runs the command on `image`, in a process group of its own. An observer leaves in `reads` what it read.
+    pub(crate) fn start(&self, image: &ImageFile, reads: &Path) -> Result<Command, LabError> {
+        let mut text = self.command_on(image.path());
         let mut command = if let ReadsBy::Emulator(emulator) = &self.reads {
             emulator.start(&text, &image.base().files(image.path()), reads)?
         } else if self.memory.is_none() && is_plain(&text) {

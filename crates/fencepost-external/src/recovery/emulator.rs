@@ -51,6 +51,17 @@ impl Emulator {
             plugin,
         })
     }
+    /// One that was used before.
+    pub(crate) fn known(emulator: String, plugin: PathBuf) -> Emulator {
+        Emulator { emulator, plugin }
+    }
+    /// The emulator itself.
+    pub(crate) fn name(&self) -> &str {
+        &self.emulator
+    }
+    pub(crate) fn plugin(&self) -> &Path {
+        &self.plugin
+    }
     /// A process that runs the command (split at blanks) and leaves in `reads` what it read of an image: of these files, whose
     /// content begins at these offsets.
     pub(crate) fn start(&self, text: &str, image: &[(PathBuf, usize)], reads: &Path) -> Result<Command, BadInput> {

@@ -9,4 +9,4 @@ mod process;
 pub(crate) mod runner;
 pub(crate) mod scratch;
 mod server;
-mod text;
+pub(crate) mod text;

@@ -1,10 +1,13 @@
 //! What a search found, in words.
 
 use crate::log::Loaded;
+use crate::recovery::image::Base;
+use crate::search::nested::{Interrupted, Twice};
 use crate::search::replay_image::ImageId;
 use crate::search::request::ExternalRequest;
 use fencepost_contract::explore::Deviation;
 use fencepost_contract::images::ImageWitness;
+use fencepost_contract::recorded::{Origin, RecordedLog};
 use fencepost_kernel::{Addr, StoreId};
 use fencepost_run::LabError;
 use fencepost_run::verdict::{self, Verdict};
@@ -46,16 +49,19 @@ pub struct ExternalCrash {
     pub states_covered: u128,
     /// Crash states that the contract allows, where they could be counted.
     pub states_total: Option<u128>,
-    /// Whether every one of them was covered.
+    /// Whether every one of them was covered. Never for several threads, of which only some interleavings are recorded.
     pub complete: bool,
     /// When not complete: every state in which at most this many stores deviate from all or nothing durable was covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stores_deviating: Option<u32>,
-    /// Never that nothing was explored: an empty log has a crash state too.
+    /// Never that nothing was explored: an empty log has a crash state too. Clean means: of the executions recorded.
     #[serde(serialize_with = "verdict::serialize")]
     pub verdict: Verdict,
     /// A crash state that recovery does not survive.
     pub witness: Option<ExternalWitness>,
+    /// What letting power fail again while recovery runs has covered, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub during_recovery: Option<Interrupted>,
     /// How what recovery reads is known: `unknown`, `report` or `emulator`. If it is, a run stands for all states that agree on
     /// what it read.
     pub reads: String,
@@ -76,7 +82,7 @@ impl ExternalCrash {
     }
     /// Whether nothing wrong was found and crash states were left out.
     pub fn bounded(&self) -> bool {
-        !self.violated() && !self.complete
+        self.verdict == Verdict::Bounded
     }
 }
 
@@ -88,6 +94,9 @@ pub struct ExternalWitness {
     pub witness: Witness,
     /// The newest store to persistent memory before the power failed.
     pub newest: Option<String>,
+    /// Who called the lines in `source`, where that is known: `append (queue.c:12), main (queue.c:30)`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<String>,
     /// Of the stores that are lost, those to words that recovery did not read, where that is known; they are not in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_unread: Option<usize>,
@@ -140,6 +149,8 @@ pub(crate) fn tell(
     source.dedup();
     let id = ImageId {
         log: request.log.clone(),
+        execution: request.execution,
+        nested: request.nested.clone(),
         image: request.image.clone(),
         target: request.target.clone(),
         recover: request.recover.clone(),
@@ -162,6 +173,7 @@ pub(crate) fn tell(
             ..Witness::of(w.why.clone())
         },
         missing_unread: reads.map(|_| w.missing.len() - missed.len()),
+        stacks: stacks(log, &telling),
         newest: w.newest.map(|s| log.name(s)),
         smallest: w.smallest,
         begun: w.crash.begun.clone(),
@@ -176,16 +188,57 @@ pub(crate) fn tell(
     }
 }
 
+/// Puts a state in the middle of recovery from another into words.
+pub(crate) fn tell_twice(request: &ExternalRequest, loaded: &Loaded, twice: &Twice) -> ExternalWitness {
+    let mut told = tell(request, loaded, &twice.first, None);
+    let (second, log) = (&twice.second, &twice.recovery.log);
+    let named = |stores: &[StoreId]| {
+        let mut names: Vec<String> = stores.iter().take(SHOWN).map(|s| log.name(*s)).collect();
+        let rest = stores.len() - names.len();
+        names.extend((rest > 0).then(|| format!("and {rest} more")));
+        names
+    };
+    let w = &mut told.witness;
+    w.why.clone_from(&second.why);
+    let places = second
+        .deviating()
+        .iter()
+        .filter_map(|s| log.origins[s.index()].source.clone());
+    let mut places: Vec<String> = places.collect();
+    places.sort();
+    places.dedup();
+    w.source.splice(0..0, places);
+    w.replay = w.replay.as_ref().map(|outer| second.id.encode_again(outer));
+    if let Some(state) = &mut w.state {
+        state.recovery = Some([named(&second.persisted), named(&second.missing)]);
+    }
+    told.smallest = second.smallest;
+    told
+}
+
+/// The stacks of stores, each once.
+fn stacks(log: &RecordedLog, stores: &[StoreId]) -> Vec<String> {
+    let origins = stores.iter().map(|s| &log.origins[s.index()]);
+    let stack = |o: &Origin| {
+        let source = o.source.as_deref().filter(|_| !o.callers.is_empty())?;
+        Some(format!("{source}, called by {}", o.callers.join(", ")))
+    };
+    let mut stacks: Vec<String> = origins.filter_map(stack).collect();
+    stacks.sort();
+    stacks.dedup();
+    stacks.truncate(SHOWN);
+    stacks
+}
+
 /// Writes the failing image and the result.
 pub(crate) fn write(
     folder: &std::path::Path,
     mut found: ExternalCrash,
-    witness: Option<&ImageWitness>,
-    loaded: &Loaded,
+    image: Option<(Base, Vec<(u64, u64)>)>,
 ) -> Result<ExternalCrash, LabError> {
-    if let (Some(told), Some(w)) = (&mut found.witness, witness) {
+    if let (Some(told), Some((base, words))) = (&mut found.witness, image) {
         let path = folder.join("witness.img");
-        loaded.base.write(&path, &w.words)?;
+        base.write(&path, &words)?;
         told.image = Some(path.display().to_string());
     }
     let text = serde_json::to_string_pretty(&found).map_err(|e| LabError::Internal(e.to_string()))?;

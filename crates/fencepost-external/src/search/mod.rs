@@ -2,6 +2,7 @@
 
 pub(crate) mod found;
 mod kept;
+pub(crate) mod nested;
 pub(crate) mod replay_image;
 pub(crate) mod request;
 pub(crate) mod several;

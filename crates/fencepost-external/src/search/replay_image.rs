@@ -5,8 +5,10 @@
 use crate::log::load;
 use crate::recovery::command::{ReadsBy, Recover};
 use crate::recovery::deadline::Deadlines;
+use crate::recovery::emulator::Emulator;
 use crate::recovery::runner::Runner;
 use crate::recovery::scratch::Scratch;
+use crate::search::nested::Nested;
 use crate::target::Target;
 use fencepost_contract::explore::ReplayId;
 use fencepost_contract::images::ImageJob;
@@ -23,9 +25,13 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ImageId {
     pub(crate) log: PathBuf,
+    /// Which of the log's executions, from 0.
+    pub(crate) execution: usize,
     pub(crate) image: Option<PathBuf>,
     pub(crate) target: Target,
     pub(crate) recover: Recover,
+    /// What records recovery, for a state in the middle of it.
+    pub(crate) nested: Option<Emulator>,
 }
 
 /// Whether an id names a crash image of a recorded log.
@@ -51,6 +57,11 @@ impl ImageId {
                 pairs.extend(request.sets.iter().map(|s| ("set", s.clone())));
             }
         }
+        pairs.extend((self.execution > 0).then(|| ("execution", self.execution.to_string())));
+        if let Some(emulator) = &self.nested {
+            pairs.push(("emulator", emulator.name().to_owned()));
+            pairs.push(("plugin", emulator.plugin().display().to_string()));
+        }
         pairs.extend(self.image.iter().map(|i| ("image", i.display().to_string())));
         pairs.extend(r.memory.map(|m| ("memory", m.to_string())));
         pairs.extend(r.server.then(|| ("server", "1".to_owned())));
@@ -67,7 +78,8 @@ impl ImageId {
         let pairs = prefix.trim().strip_prefix("image?").ok_or_else(|| bad("no `image?`"))?;
         let pairs = pairs.rsplit_once('@').map_or(pairs, |(p, _)| p);
         let (mut log, mut image, mut contract) = (None, None, None);
-        let (mut request, mut design) = (Request::default(), false);
+        let (mut emulator, mut plugin) = (None, None);
+        let (mut request, mut design, mut execution) = (Request::default(), false, 0);
         let mut recover = Recover {
             command: String::new(),
             server: false,
@@ -88,6 +100,9 @@ impl ImageId {
                 "media" => request.media = Some(value),
                 "set" => request.sets.push(value),
                 "recover" => recover.command = value,
+                "emulator" => emulator = Some(value),
+                "plugin" => plugin = Some(PathBuf::from(value)),
+                "execution" => execution = number()? as usize,
                 "timeout" => recover.timeout = Duration::from_millis(number()?),
                 "memory" => recover.memory = Some(number()?),
                 "server" => recover.server = true,
@@ -106,8 +121,10 @@ impl ImageId {
         };
         let id = ImageId {
             log,
+            execution,
             image,
             target,
+            nested: emulator.zip(plugin).map(|(e, p)| Emulator::known(e, p)),
             recover,
         };
         Ok((id, state))
@@ -142,14 +159,24 @@ pub struct ReplayedImage {
 /// A damaged id, an id of another log, files that cannot be read or written, a command that cannot be run.
 pub fn replay_image(id: &str, file: &Path) -> Result<ReplayedImage, LabError> {
     let (key, state) = ImageId::decode(id)?;
-    let mut loaded = load(&key.log, key.image.as_deref())?;
+    let mut loaded = load(&key.log, key.execution, key.image.as_deref())?;
     let contract = key.target.aim(&mut loaded)?.contract;
     let space = contract.space(&loaded.log.trace, &loaded.log.initial);
     let (words, crash) =
         ImageJob::replay(&space, &state).map_err(|e| BadInput::new(format!("{}: {e}", key.log.display())))?;
-    loaded.base.write(file, &words)?;
     let (scratch, watch) = (Scratch::new()?, Deadlines::start());
-    let mut runner = Runner::new(&key.recover, scratch.path(), 0, &loaded.base, &watch.0);
+    let again = ReplayId::decode_again(id).map_err(|e| BadInput::new(format!("not a replay id: {e}")))?;
+    let (base, words) = match (again, &key.nested) {
+        (Some(second), Some(emulator)) => {
+            let how = (&key.recover, &key.target);
+            let nested = Nested::new(how, emulator, &loaded.base, scratch.path(), &watch.0)?;
+            let words = nested.state(&words, &crash, &second)?;
+            words.ok_or_else(|| BadInput::new("recovery does not do again what it did"))?
+        }
+        _ => (loaded.base, words),
+    };
+    base.write(file, &words)?;
+    let mut runner = Runner::new(&key.recover, scratch.path(), 0, &base, &watch.0);
     let answer = runner.run_state(&words, &crash)?;
     Ok(ReplayedImage {
         id: id.trim().into(),

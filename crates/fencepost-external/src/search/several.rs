@@ -1,58 +1,84 @@
-//! One log, or the logs of several executions of one program in a folder.
+//! The executions of one program: those that a log holds, or the logs in a folder.
 
+use crate::log::texts;
 use crate::search::found::ExternalCrash;
 use crate::search::request::ExternalRequest;
 use crate::search::states::crash_log;
 use fencepost_contract::explore::Budget;
 use fencepost_run::verdict::Verdict;
 use fencepost_run::{BadInput, LabError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// Runs the user's recovery on every crash image that the target allows of a log; of a folder, of all logs in it until one is
-/// violated. A budget is for all of them, and kept verdicts lie in a folder for each.
+/// Runs the user's recovery on every crash image that the target allows of a log: of each execution that it holds, and of a
+/// folder, of all logs in it; until one is violated. A budget is for all of them, and kept verdicts lie in a folder for each.
 ///
 /// # Errors
 /// As for each of them; a folder without logs.
 pub fn crash_logs(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
-    if !request.log.is_dir() {
-        return crash_log(request);
-    }
-    let entries = std::fs::read_dir(&request.log).map_err(|e| LabError::file("read", &request.log, e))?;
-    let logs = entries.flatten().map(|e| e.path());
-    let mut logs: Vec<PathBuf> = logs.filter(|p| p.extension().is_some_and(|e| e == "log")).collect();
-    logs.sort_by_key(|p| (p.as_os_str().len(), p.clone()));
-    let mut all: Option<ExternalCrash> = None;
+    let logs = match request.log.is_dir() {
+        true => logs(&request.log)?,
+        false => vec![request.log.clone()],
+    };
+    let mut all = Vec::new();
     for log in &logs {
-        let output = request
-            .output
-            .as_ref()
-            .map(|o| o.join(log.file_stem().unwrap_or_default()));
-        let found = crash_log(&ExternalRequest {
+        let executions = texts(log)?.len();
+        all.extend((0..executions).map(|execution| (log, execution)));
+    }
+    if let [(log, execution)] = all[..] {
+        return crash_log(&ExternalRequest {
             log: log.clone(),
-            output,
-            budget: share(request.budget, logs.len() as u32),
+            execution,
+            ..request.clone()
+        });
+    }
+    let (begun, mut sum): (Instant, Option<ExternalCrash>) = (Instant::now(), None);
+    for (i, (log, execution)) in all.iter().enumerate() {
+        let name = match request.log.is_dir() {
+            true => log.file_stem().unwrap_or_default().to_owned(),
+            false => (execution + 1).to_string().into(),
+        };
+        let found = crash_log(&ExternalRequest {
+            log: (*log).clone(),
+            execution: *execution,
+            output: request.output.as_ref().map(|o| o.join(name)),
+            budget: share(
+                request.budget,
+                begun.elapsed(),
+                (all.len() - i) as u32,
+                all.len() as u32,
+            ),
             ..request.clone()
         })?;
-        let sum = match all {
+        let now = match sum {
             None => found,
             Some(before) => add(before, found),
         };
-        if sum.violated() {
-            return Ok(sum);
+        if now.violated() {
+            return Ok(now);
         }
-        all = Some(sum);
+        sum = Some(now);
     }
-    let mut sum = all.ok_or_else(|| BadInput::new(format!("{}: no logs are in this folder", request.log.display())))?;
+    let mut sum = sum.ok_or_else(|| BadInput::new(format!("{}: no logs are in this folder", request.log.display())))?;
     sum.program = request.log.display().to_string();
     Ok(sum)
 }
 
-/// What each of `n` searches may cost.
-fn share(budget: Budget, n: u32) -> Budget {
+/// The logs in a folder.
+fn logs(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let entries = std::fs::read_dir(folder).map_err(|e| LabError::file("read", folder, e))?;
+    let logs = entries.flatten().map(|e| e.path());
+    let mut logs: Vec<PathBuf> = logs.filter(|p| p.extension().is_some_and(|e| e == "log")).collect();
+    logs.sort_by_key(|p| (p.as_os_str().len(), p.clone()));
+    Ok(logs)
+}
+
+/// What the next of `left` searches may cost, of `n` altogether; what others have not used goes to those that follow.
+fn share(budget: Budget, spent: Duration, left: u32, n: u32) -> Budget {
     match budget {
         Budget::Unlimited => Budget::Unlimited,
         Budget::States(states) => Budget::States((states / u64::from(n)).max(1)),
-        Budget::Time(time) => Budget::Time(time / n),
+        Budget::Time(time) => Budget::Time((time.saturating_sub(spent) / left).max(Duration::from_millis(1))),
     }
 }
 /// Two searches as one.

@@ -6,18 +6,20 @@ use crate::recovery::deadline::Deadlines;
 use crate::recovery::pool::Pool;
 use crate::recovery::runner::Runner;
 use crate::recovery::scratch::Scratch;
-use crate::search::found::{ExternalCrash, tell, write};
+use crate::search::found::{ExternalCrash, tell, tell_twice, write};
 use crate::search::kept::Kept;
+use crate::search::nested::Nested;
 use crate::search::request::ExternalRequest;
 use crate::target::Aimed;
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::Budget;
-use fencepost_contract::images::{Answer, ImageJob, Images, Next, Smallest};
-use fencepost_kernel::planted;
+use fencepost_contract::images::{Answer, ImageJob, Images, Next, find_smallest};
+use fencepost_kernel::{StoreId, planted};
 use fencepost_run::judge::nothing_to_judge;
 use fencepost_run::replay_key::contract_text;
 use fencepost_run::verdict::Verdict;
 use fencepost_run::{BadInput, LabError};
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -35,7 +37,7 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
     if let Budget::States(0) | Budget::Time(Duration::ZERO) = request.budget {
         return Err(BadInput::new("a budget of 0 explores nothing").into());
     }
-    let mut loaded = load(&request.log, request.image.as_deref())?;
+    let mut loaded = load(&request.log, request.execution, request.image.as_deref())?;
     nothing_to_judge(&request.log, &loaded.log)?;
     let aimed = request.target.aim(&mut loaded)?;
     let space = aimed.contract.space(&loaded.log.trace, &loaded.log.initial);
@@ -72,15 +74,29 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
                 _ => why,
             };
             let begun = Instant::now();
-            let mut left = SMALLEST_RUNS;
+            let (mut left, mut failing) = (SMALLEST_RUNS, FxHashMap::default());
             let run = |job: &ImageJob| {
+                if search.images.survived(job) {
+                    return Ok::<Option<Answer>, LabError>(Some(Answer::default()));
+                }
+                if let Some(answer) = failing.get(&job.key) {
+                    return Ok(Some(Answer::clone(answer)));
+                }
                 if left == 0 || begun.elapsed() > SMALLEST_TIME {
-                    return Ok::<Option<Answer>, LabError>(None);
+                    return Ok(None);
                 }
                 left -= 1;
-                search.kept.get(job).map_or_else(|| runner.run(job), Ok).map(Some)
+                let answer = search.kept.get(job).map_or_else(|| runner.run(job), Ok)?;
+                failing.insert(job.key, answer.clone());
+                Ok(Some(answer))
             };
-            Some(Smallest::new(&space, &job, run).find(&job, &why)?)
+            Some(find_smallest(
+                &space,
+                &job,
+                &why,
+                |stores| strangeness(&loaded, stores),
+                run,
+            )?)
         }
     };
     let reads = match &witness {
@@ -92,10 +108,40 @@ pub fn crash_log(request: &ExternalRequest) -> Result<ExternalCrash, LabError> {
     };
     let mut found = search.outcome(&loaded, &aimed, &space, witness.is_some());
     found.witness = witness.as_ref().map(|w| tell(request, &loaded, w, reads.as_deref()));
+    let mut image = witness.as_ref().map(|w| (loaded.base.clone(), w.words.clone()));
+    if let (Some(emulator), None) = (&request.nested, &witness) {
+        let how = (&request.recover, &request.target);
+        let mut nested = Nested::new(how, emulator, &loaded.base, scratch.path(), &watch.0)?;
+        let begun = search.begun;
+        let spent = |states: u64| match request.budget {
+            Budget::Unlimited => false,
+            Budget::States(n) => states >= n,
+            Budget::Time(t) => begun.elapsed() >= t,
+        };
+        let twice = nested.all(&space, spent)?;
+        found.during_recovery = Some(nested.done);
+        found.seconds = begun.elapsed().as_secs_f64();
+        if let Some(twice) = twice {
+            (found.verdict, found.complete) = (Verdict::Violated, false);
+            found.witness = Some(tell_twice(request, &loaded, &twice));
+            image = Some((twice.recovery.base, twice.second.words));
+        }
+    }
     match &request.output {
-        Some(folder) => write(folder, found, witness.as_ref(), &loaded),
+        Some(folder) => write(folder, found, image),
         None => Ok(found),
     }
+}
+
+/// How little stores say to the user: 0 where one of them has a line of the program.
+fn strangeness(loaded: &Loaded, stores: &[StoreId]) -> u32 {
+    let is_line = |source: &str| {
+        let place = source.split(' ').next().unwrap_or_default();
+        let line = place.rsplit_once(':').map(|(_, line)| line);
+        line.is_some_and(|l| !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let named = |s: &StoreId| loaded.log.origins[s.index()].source.as_deref().is_some_and(is_line);
+    u32::from(!stores.is_empty() && !stores.iter().any(named))
 }
 
 /// What recovery says without the emulator about an image on which it fails under it.
@@ -192,6 +238,8 @@ impl Search<'_> {
         match self.request.budget {
             Budget::Unlimited => false,
             Budget::States(n) => self.runs + self.pool.out() as u64 >= n,
+            // The second failures get their part.
+            Budget::Time(t) if self.request.nested.is_some() => self.begun.elapsed() >= t / 2,
             Budget::Time(t) => self.begun.elapsed() >= t,
         }
     }
@@ -230,10 +278,10 @@ impl Search<'_> {
             self.images.count_rest();
         }
         let (progress, r) = (self.images.progress().clone(), self.request);
-        let complete = progress.complete && !violated;
+        let covered = progress.complete && !violated;
         let pm = loaded.log.trace.stores.iter().filter(|s| s.addr.is_persistent());
         let seconds = self.begun.elapsed().as_secs_f64();
-        let verdict = match (violated, complete) {
+        let verdict = match (violated, covered) {
             (true, _) => Verdict::Violated,
             (false, true) => Verdict::Clean,
             (false, false) => Verdict::Bounded,
@@ -254,10 +302,11 @@ impl Search<'_> {
             merged: progress.covered.saturating_sub(u128::from(progress.images)),
             states_covered: progress.covered,
             states_total: progress.total,
-            complete,
-            stores_deviating: progress.deviations.filter(|_| !complete),
+            complete: covered && loaded.log.trace.threads < 2,
+            stores_deviating: progress.deviations.filter(|_| !covered),
             verdict,
             witness: None,
+            during_recovery: None,
             reads: r.recover.reads.name().into(),
             reads_unknown: self.unknown.0,
             reads_unknown_why: self.unknown.1.clone(),

@@ -13,6 +13,8 @@ mod reads;
 mod shared;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod turn;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod waits;
 
 pub use calls::{Call, call, reads_all};
 pub use decode::{Class, Operand, Register, classify};
@@ -27,3 +29,5 @@ pub use reads::{Reads, View};
 pub use shared::{FAILED, MOST_FILES, Shared, SharedFile};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use turn::{Schedule, Turn};
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use waits::{Waits, waits};

@@ -8,7 +8,7 @@ use rustix::thread::futex::{Flags, Timespec, wait, wake};
 use rustix::thread::gettid;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// States of a slot.
 const IDLE: u32 = 0;
@@ -86,6 +86,19 @@ impl Turn {
             self.leave();
             self.take();
         }
+    }
+    /// Waits until `more` threads wait for the turn than `before`, those that this one has woken or started: whose turn comes next
+    /// then depends on the schedule and not on who was quick. Not for long: they may wait for something else.
+    pub fn settle(&self, before: u32, more: u32) {
+        const PATIENCE: Duration = Duration::from_millis(20);
+        let begun = Instant::now();
+        while self.shared.waiting.load(Relaxed) < before.saturating_add(more) && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+    /// Threads that wait for the turn.
+    pub fn waiting(&self) -> u32 {
+        self.shared.waiting.load(Relaxed)
     }
     /// The thread ends, or becomes another process: it has no turn, and wants none.
     pub fn forget(&mut self) {

@@ -2,6 +2,7 @@
 
 use super::shared::write;
 use crate::args::CrashArgs;
+use crate::ci::Checked;
 use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::layout::wrapped;
 use crate::output::Out;
@@ -17,6 +18,7 @@ use fencepost_run::witness::Witness;
 use fencepost_run::{BadInput, LabError};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Nothing was explored: the budget was too small.
 const NOTHING: u8 = 2;
@@ -56,9 +58,20 @@ pub fn crash(args: &CrashArgs, progress: &CrashPoints, out: &Out) -> Result<u8, 
         grain: args.grain.into(),
         small: !args.full_size,
     };
+    let begun = Instant::now();
     let found = crash_telling(&request, progress)?;
     draw(args, &found)?;
-    out.document(&found, || wrapped(&text(&found)))?;
+    let told = text(&found);
+    args.ci.write(&Checked {
+        subject: &found.program,
+        contract: &found.contract.to_string(),
+        verdict: found.verdict,
+        why: found.witness.as_ref().map(|w| w.why.as_str()),
+        lines: found.witness.as_ref().map_or(&[], |w| &w.source),
+        text: &told,
+        seconds: begun.elapsed().as_secs_f64(),
+    })?;
+    out.document(&found, || wrapped(&told))?;
     Ok(match found.violated() {
         true => VIOLATION,
         false if found.nothing_explored() => NOTHING,

@@ -2,6 +2,7 @@
 
 use super::shared::jobs;
 use crate::args::{CrashArgs, RunArgs};
+use crate::ci::Checked;
 use crate::exit::{CLEAN, INCOMPLETE, VIOLATION};
 use crate::external_args::RecordArgs;
 use crate::layout::wrapped;
@@ -48,14 +49,26 @@ pub fn crash(args: &CrashArgs, out: &Out) -> Result<u8, LabError> {
     };
     let found = crash_logs(&ExternalRequest {
         log,
+        execution: 0,
         image: x.image.clone(),
         target,
         recover: x.recover()?,
         budget: args.budget.parse().map_err(|e| BadInput::new(format!("{e}")))?,
+        nested: x.nested()?,
         jobs: jobs(x.jobs),
         output: x.output.clone(),
     })?;
-    out.document(&found, || wrapped(&text(&found)))?;
+    let told = text(&found);
+    args.ci.write(&Checked {
+        subject: &found.program,
+        contract: &found.contract,
+        verdict: found.verdict,
+        why: found.witness.as_ref().map(|w| w.witness.why.as_str()),
+        lines: found.witness.as_ref().map_or(&[], |w| &w.witness.source),
+        text: &told,
+        seconds: found.seconds,
+    })?;
+    out.document(&found, || wrapped(&told))?;
     Ok(match found.violated() {
         true => VIOLATION,
         false if args.require_complete && found.bounded() => INCOMPLETE,
@@ -94,19 +107,20 @@ fn text(c: &ExternalCrash) -> String {
         c.merged,
         c.kept
     );
-    if c.executions > 1 {
-        let _ = writeln!(t, "{} executions", c.executions);
+    if c.threads > 1 || c.executions > 1 {
+        let many = if c.executions == 1 { "" } else { "s" };
+        let _ = writeln!(t, "{} distinct execution{many}", c.executions);
     }
     if c.threads > 1 && c.verdict == fencepost_run::verdict::Verdict::Clean {
         let _ = writeln!(
             t,
-            "clean of {}; other interleavings of the threads were not recorded",
-            if c.executions > 1 {
-                "these executions"
-            } else {
-                "this execution"
-            }
+            "clean of these executions; other interleavings of the threads were not recorded"
         );
+    }
+    if let Some(again) = &c.during_recovery {
+        let rest = if again.complete { "" } else { ", not all of them" };
+        let (n, states) = (again.recoveries, again.states);
+        let _ = writeln!(t, "during recovery: {n} recoveries interrupted{rest}, {states} states");
     }
     let _ = match c.reads.as_str() {
         "unknown" => Ok(()),
@@ -149,6 +163,9 @@ fn failing(w: &ExternalWitness) -> String {
         );
     }
     t += &state.map_or_else(String::new, |s| witness::crash_state(s, proof));
+    for stack in &w.stacks {
+        let _ = writeln!(t, "stack: {stack}");
+    }
     if let Some(n) = w.missing_unread.filter(|n| *n > 0) {
         let _ = writeln!(t, "lost, but not read by recovery: {n} stores");
     }
@@ -269,8 +286,13 @@ fn record_text(r: &Recorded) -> String {
         "{}: {} events of {} threads, {} with file and line, in {:.2} s ({:.0} ns an event with the emulator); the program ended with {}\n",
         r.log, r.events, r.threads, r.named, r.seconds, r.ns_per_event, r.status
     );
-    if r.executions > 1 {
-        let _ = writeln!(t, "{} executions that differ, one log each", r.executions);
+    if r.schedules > 1 {
+        let (n, k) = (r.executions, r.schedules);
+        let many = if n == 1 { "" } else { "s" };
+        let _ = writeln!(
+            t,
+            "{n} distinct execution{many} of {k} runs, the threads in another order in each"
+        );
     }
     if r.programs.len() > 1 {
         let each: Vec<String> = r.programs.iter().map(|(p, n)| format!("{p} ({n} events)")).collect();

@@ -4,6 +4,8 @@ mod designs;
 mod page;
 mod reads;
 mod recording;
+mod reports;
+mod schedules;
 mod servers;
 
 use super::common::{code, fencepost, replay_all};
@@ -270,7 +272,7 @@ fn an_unmodified_program_is_recorded_whole() {
     f.must("cc -g -O2 -pthread -o threads counter_threads.c");
     for quantum in ["1", "100"] {
         f.must(&format!(
-            "rm -f counters; fencepost record --plugin {} --quantum {quantum} --pm counters -o t.log -- ./threads counters",
+            "rm -f counters; fencepost record --schedules 1 --plugin {} --quantum {quantum} --pm counters -o t.log -- ./threads counters",
             plugin().display()
         ));
         let log = std::fs::read_to_string(f.path("t.log")).expect("the log");

@@ -4,7 +4,7 @@ use super::*;
 use std::collections::BTreeMap;
 
 /// A folder with a program of these tests, compiled; `None` where a tool is missing.
-fn compiled(name: &str, programs: &[(&str, &str, &str)]) -> Option<Folder> {
+pub(super) fn compiled(name: &str, programs: &[(&str, &str, &str)]) -> Option<Folder> {
     if !(have("cc") && have("qemu")) {
         return None;
     }
@@ -18,7 +18,7 @@ fn compiled(name: &str, programs: &[(&str, &str, &str)]) -> Option<Folder> {
     Some(f)
 }
 /// Records a command in the folder.
-fn record(f: &Folder, arguments: &str) -> Output {
+pub(super) fn record(f: &Folder, arguments: &str) -> Output {
     f.sh(&format!("fencepost record --plugin {} {arguments}", plugin().display()))
 }
 /// The files that a log's stores make of what it says they held.
@@ -59,7 +59,10 @@ fn everything_that_is_followed_makes_the_files_byte_for_byte() {
     let Some(f) = compiled("followed", &programs) else {
         return;
     };
-    let o = record(&f, "--pm one --pm two -o a.log -- sh -c './files one two'");
+    let o = record(
+        &f,
+        "--schedules 1 --pm one --pm two -o a.log -- sh -c './files one two'",
+    );
     let o = if o.status.success() { o } else { panic!("{}", text(&o)) };
     let said = text(&o);
     assert!(said.contains("exit status: 3"), "{said}");
@@ -199,33 +202,6 @@ fn each_way_to_a_file_is_judged_as_it_is() {
     }
 }
 
-/// Flushed after the unlock: found in one of 32 schedules; the right one is clean in all of eight.
-#[test]
-fn a_race_of_unlock_before_flush_is_found() {
-    let programs = [
-        ("race", include_str!("programs/race.c"), ""),
-        ("right", include_str!("programs/race.c"), "-DRIGHT"),
-    ];
-    let Some(f) = compiled("race", &programs) else { return };
-    f.write(
-        "audit.py",
-        "import struct, sys\nd = open(sys.argv[1], 'rb').read()\nv = [struct.unpack_from('<Q', d, i * 64)[0] for i in range(40)]\n\
-         sys.exit(any(v[20 + i] > v[i] for i in range(20)))\n",
-    );
-    // What the host runs meanwhile moves threads against each other: eight schedules of the wrong program have missed the race.
-    for (program, schedules, budget, status) in [("race", 32, 2000, 1), ("right", 8, 400, 0)] {
-        let o = record(
-            &f,
-            &format!("--schedules {schedules} --pm pool -o {program}-logs -- ./{program}"),
-        );
-        assert_eq!(code(&o), 0, "{}", text(&o));
-        let o = f.sh(&format!(
-            "fencepost crash --log {program}-logs --contract px86 --recover 'python3 audit.py' --budget {budget}"
-        ));
-        assert_eq!(code(&o), status, "{program}: {}", text(&o));
-    }
-}
-
 /// The log finds no place while the program runs, and none for the reason either.
 #[test]
 fn a_full_disk_ends_the_recording_and_leaves_nothing() {
@@ -277,4 +253,60 @@ fn what_the_emulator_cannot_run_is_told_before() {
         assert!(code(&o) == 2 && text(&o).contains(wanted), "{arguments}: {}", text(&o));
     }
     assert!(!f.0.join("a.log").exists());
+}
+
+/// Large and sparse files, calls that the emulator does not have, programs that die: a log, or exit code 2 and nothing.
+#[test]
+fn odd_programs_and_files_are_recorded_or_refused() {
+    let Some(f) = compiled("odd", &[("odd", include_str!("programs/odd.c"), "")]) else {
+        return;
+    };
+    for (arguments, wanted, status) in [
+        ("unknown", "system call 600", 0),
+        ("seccomp", "seccomp", 0),
+        ("abort", "signal: 6", 0),
+        ("fine 3000000000 2999996416", "exit status: 0", 0),
+        ("fine 5000000000", "too large", 2),
+        ("fine 1000000000000 999999995904", "too large", 2),
+    ] {
+        f.must("rm -f pool odd.log");
+        let o = record(&f, &format!("--pm pool -o odd.log -- ./odd {arguments}"));
+        let said = text(&o);
+        assert!(code(&o) == status && said.contains(wanted), "{arguments}: {said}");
+        assert_eq!(f.0.join("odd.log").exists(), status == 0, "{arguments}");
+    }
+    f.must("rm -f pool odd.log; truncate -s 100G pool");
+    let o = record(&f, "--pm pool -o odd.log -- ./odd fine 107374182400");
+    assert!(code(&o) == 2 && text(&o).contains("at most 4 GiB"), "{}", text(&o));
+    f.write("new.log", "fencepost-log 2\n0 store pm+0 1\n");
+    for command in ["crash --recover true --log", "judge"] {
+        let o = f.sh(&format!("fencepost {command} new.log --contract px86"));
+        assert!(code(&o) == 2 && text(&o).contains("version 2"), "{}", text(&o));
+    }
+    // Interrupted, nothing of it stays.
+    f.must("rm -f pool");
+    let o = f.sh(&format!(
+        "timeout -s TERM 2 fencepost record --plugin {} --pm pool -o odd.log -- ./odd sleep",
+        plugin().display()
+    ));
+    assert!(!o.status.success());
+    let left = std::fs::read_dir(&f.0).expect("the folder").flatten();
+    let left: Vec<_> = left.filter(|e| e.path().is_dir()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// What is written to a file decides how long it is; every image has its largest length, and that is said.
+#[test]
+fn a_file_that_grows_is_told() {
+    let Some(f) = compiled("grows", &[("files", include_str!("programs/grows.c"), "")]) else {
+        return;
+    };
+    for (how, told) in [("append", true), ("cut", true), ("laid-out", false)] {
+        f.must("rm -f journal");
+        let o = record(&f, &format!("--pm journal -o g.log -- ./files {how}"));
+        assert_eq!(code(&o), 0, "{}", text(&o));
+        let o = f.sh("fencepost crash --log g.log --contract px86 --recover true --budget 50");
+        assert_eq!(code(&o), 0, "{}", text(&o));
+        assert_eq!(text(&o).contains("journal was shorter"), told, "{how}: {}", text(&o));
+    }
 }
