@@ -3,6 +3,7 @@
 
 mod body;
 mod check;
+mod emulated;
 mod log;
 mod places;
 mod program;

@@ -60,6 +60,8 @@ pub(crate) struct Recording {
     pub(crate) beside: BTreeSet<(String, String)>,
     /// Functions that were asked for and are there.
     pub(crate) found: BTreeSet<String>,
+    /// Processes that have ended by themselves, by their numbers in the system.
+    pub(crate) exited: BTreeSet<u32>,
     /// System calls that the emulator does not have.
     pub(crate) missing: BTreeSet<String>,
 }
@@ -152,6 +154,9 @@ impl Recording {
             }
             "found" => {
                 self.found.insert(rest.to_owned());
+            }
+            "exited" => {
+                self.exited.insert(rest.parse().ok()?);
             }
             "missing" => {
                 self.missing.insert(rest.to_owned());

@@ -49,7 +49,7 @@ fn forks(number: i64, [flags, ..]: [u64; 6]) -> bool {
 
 impl Recorder {
     /// Before a system call: others may go on while it lasts, unless it changes a persistent file.
-    pub fn call(&self, vcpu: u32, number: i64, arguments: [u64; 6]) {
+    pub fn call(&'static self, vcpu: u32, number: i64, arguments: [u64; 6]) {
         self.take();
         let mut pending = Pending {
             arguments,
@@ -62,17 +62,17 @@ impl Recorder {
                 pending.kept = true;
                 self.shared.several.store(1, Relaxed);
             }
-            Effect::Writes { at, pieces } => self.before_write(vcpu, number, &mut pending, at, pieces),
+            Effect::Writes { at, pieces } => self.before_write(number, &mut pending, at, pieces),
             Effect::Truncates | Effect::Allocates => {
                 if let Some(k) = self.files.of(arguments[0]) {
-                    self.touch(vcpu, number, k, arguments[0]);
+                    self.touch(number, k, arguments[0]);
                     let (from, to) = self.changes(number, arguments, k);
-                    self.keep(vcpu, number, &mut pending, k, from, to);
+                    self.keep(number, &mut pending, k, from, to);
                 }
             }
             Effect::TruncatesPath => {
                 for k in self.files.all_touched().collect::<Vec<_>>() {
-                    self.keep(vcpu, number, &mut pending, k, arguments[1], u64::MAX);
+                    self.keep(number, &mut pending, k, arguments[1], u64::MAX);
                 }
             }
             Effect::SyncsFile => pending.kept = self.files.of(arguments[0]).is_some(),
@@ -84,18 +84,19 @@ impl Recorder {
                     self.take();
                 }
                 executed::Plan::Native => {}
-                executed::Plan::Impossible(why) => self.refuse_call(vcpu, number, &why),
+                executed::Plan::Impossible(why) => self.refuse_call(number, &why),
             },
             Effect::Exits => {
                 self.ends(vcpu, threads::own());
-                self.forget(vcpu);
+                self.lock().forget(vcpu);
+                self.at_the_end();
             }
             Effect::Ends => self.ends(vcpu, std::process::id()),
             _ => {}
         }
         pending.waiting = self.turn(|t| t.waiting());
         match pending.kept {
-            false if self.may_wait(number, &arguments) => self.leave(),
+            false if self.may_wait(number, &arguments) => self.leave_asleep(),
             // Should it last all the same, those that wait take the turn away.
             false => {}
             // A fork waits until all threads of the process have stopped.
@@ -103,7 +104,7 @@ impl Recorder {
         }
         PENDING.with(|p| *p.borrow_mut() = pending);
     }
-    fn before_write(&self, vcpu: u32, number: i64, pending: &mut Pending, at: bool, pieces: bool) {
+    fn before_write(&self, number: i64, pending: &mut Pending, at: bool, pieces: bool) {
         let [fd, buffer, count, offset, _, flags] = pending.arguments;
         let Some(k) = self.files.of(fd) else {
             let path = std::fs::read_link(descriptor(fd)).unwrap_or_default();
@@ -113,7 +114,7 @@ impl Recorder {
             }
             return;
         };
-        self.touch(vcpu, number, k, fd);
+        self.touch(number, k, fd);
         let (position, open) = position(fd).unwrap_or_default();
         // RWF_DSYNC and RWF_SYNC of `pwritev2`.
         const SYNC_NOW: u64 = 2 | 4;
@@ -128,7 +129,7 @@ impl Recorder {
             true => guest::pieces(buffer, count).iter().map(|p| p.1).sum(),
             false => count,
         };
-        self.keep(vcpu, number, pending, k, from, from.saturating_add(length));
+        self.keep(number, pending, k, from, from.saturating_add(length));
     }
     /// The range of a file whose content `ftruncate` or `fallocate` may change.
     fn changes(&self, number: i64, [_, length, from, count, ..]: [u64; 6], k: usize) -> (u64, u64) {
@@ -144,27 +145,27 @@ impl Recorder {
             }
         }
     }
-    fn keep(&self, vcpu: u32, number: i64, pending: &mut Pending, k: usize, from: u64, to: u64) {
+    fn keep(&self, number: i64, pending: &mut Pending, k: usize, from: u64, to: u64) {
         pending.kept = true;
         match self.files.content(k, from, to) {
             Ok(content) => pending.before.push((k, from, to, self.files.length_now(k), content)),
-            Err(why) => self.refuse_call(vcpu, number, &why),
+            Err(why) => self.refuse_call(number, &why),
         }
     }
     /// From here on everything that happens to a file counts.
-    fn touch(&self, vcpu: u32, number: i64, k: usize, fd: u64) {
+    fn touch(&self, number: i64, k: usize, fd: u64) {
         match self.files.touch(k, fd) {
             Ok(lines) => self.tell(&lines),
-            Err(why) => self.refuse_call(vcpu, number, &why),
+            Err(why) => self.refuse_call(number, &why),
         }
     }
-    fn refuse_call(&self, vcpu: u32, number: i64, why: &str) {
-        let place = self.call_place(vcpu);
+    fn refuse_call(&self, number: i64, why: &str) {
+        let place = self.call_place();
         self.refuse(&call_name(number), why, &place);
     }
     /// The place of the system call that a thread is in.
-    fn call_place(&self, vcpu: u32) -> String {
-        self.lock().place_of_call(vcpu)
+    fn call_place(&self) -> String {
+        self.lock().place_of_call()
     }
 
     /// After a system call.
@@ -183,7 +184,7 @@ impl Recorder {
             self.tell_once(&format!("missing {}\n", call_name(number)));
         }
         if !(-4096..0).contains(&result) {
-            self.settle(number, &pending.arguments, pending.waiting, result);
+            self.settle(number, &pending.arguments, pending.waiting, result as u64);
             self.succeeded(vcpu, number, effect, &pending, result as u64);
         }
         // What a thread asks of the system is where others may come in, too.
@@ -197,7 +198,7 @@ impl Recorder {
         match effect {
             Effect::Nothing | Effect::Executes | Effect::Exits | Effect::Ends => {}
             Effect::Starts => self.started(vcpu, result as u32, arguments),
-            Effect::Maps => self.mapped(vcpu, number, result, arguments),
+            Effect::Maps => self.mapped(number, result, arguments),
             Effect::Unmaps => self.remap(|m| m.remove(first, second.next_multiple_of(PAGE))),
             Effect::Remaps => self.remapped(arguments, result),
             Effect::Attaches => self.remap(|m| m.remove(result, PAGE)),
@@ -229,7 +230,6 @@ impl Recorder {
                 let there = there || guest::message_pieces(number, second).iter().any(|p| self.is_mapped(*p));
                 if there {
                     self.refuse_call(
-                        vcpu,
                         number,
                         "it stores to mapped persistent memory where that is not followed",
                     );
@@ -237,43 +237,39 @@ impl Recorder {
             }
             Effect::Moves { fd } => {
                 if self.files.of(arguments[fd]).is_some() {
-                    self.refuse_call(
-                        vcpu,
-                        number,
-                        "it writes to a persistent file in a way that is not followed",
-                    );
+                    self.refuse_call(number, "it writes to a persistent file in a way that is not followed");
                 }
             }
             Effect::Lends => {
                 if guest::pieces(second, third).iter().any(|p| self.is_mapped(*p)) {
-                    self.refuse_call(vcpu, number, "it hands on memory of a persistent file");
+                    self.refuse_call(number, "it hands on memory of a persistent file");
                 }
             }
-            Effect::Opens => self.opened(vcpu, number, arguments, result),
+            Effect::Opens => self.opened(number, arguments, result),
             Effect::Names => {
                 if let Some(k) = self.files.displaced() {
                     let name = self.options.files[k].display();
                     let why = format!("{name} is renamed, replaced or removed after it was written");
-                    self.refuse_call(vcpu, number, &why);
+                    self.refuse_call(number, &why);
                 }
             }
-            Effect::Controls => self.controlled(vcpu, number, arguments),
+            Effect::Controls => self.controlled(number, arguments),
             Effect::Advises => {
                 const MADV_REMOVE: u64 = 9;
                 if third == MADV_REMOVE && self.is_mapped((first, second)) {
-                    self.refuse_call(vcpu, number, "it punches a hole into a persistent file");
+                    self.refuse_call(number, "it punches a hole into a persistent file");
                 }
             }
             Effect::Foreign | Effect::Unknown => {
                 let _ = (fourth, fifth);
-                self.refuse_call(vcpu, number, "what it does to files and memory is not followed");
+                self.refuse_call(number, "what it does to files and memory is not followed");
             }
         }
     }
     fn is_mapped(&self, (start, length): (u64, u64)) -> bool {
         !self.lock().mappings.within(start, length).is_empty()
     }
-    fn mapped(&self, vcpu: u32, number: i64, start: u64, [_, length, access, flags, fd, offset]: [u64; 6]) {
+    fn mapped(&self, number: i64, start: u64, [_, length, access, flags, fd, offset]: [u64; 6]) {
         const ANONYMOUS: u64 = 0x20;
         const WRITE: u64 = 2;
         const SHARED_KINDS: u64 = 3; // MAP_SHARED is 1, MAP_PRIVATE 2, MAP_SHARED_VALIDATE 3
@@ -288,7 +284,7 @@ impl Recorder {
             self.remap(|m| m.remove(start, length));
             return;
         };
-        self.touch(vcpu, number, file, fd);
+        self.touch(number, file, fd);
         if std::fs::metadata(descriptor(fd)).is_ok_and(|m| !m.is_file()) {
             self.tell(&self.files.reaches(file, offset + length));
         }
@@ -319,23 +315,23 @@ impl Recorder {
             .lock()
             .mappings
             .pieces(from, (start - from).saturating_add(length).next_multiple_of(PAGE));
-        let place = self.call_place(vcpu);
+        let place = self.call_place();
         for (file, offset, length) in found {
             self.note(vcpu, &Event::Sync(file, offset, length), &place);
         }
     }
     fn synced(&self, vcpu: u32, k: usize) {
         let length = self.files.length(k).next_multiple_of(PAGE);
-        let place = self.call_place(vcpu);
+        let place = self.call_place();
         self.note(vcpu, &Event::Sync(k, 0, length), &place);
     }
     /// The stores that a call has made to files, and the sync that it may contain.
     fn written(&self, vcpu: u32, number: i64, pending: &Pending, count: Option<u64>) {
-        let place = self.call_place(vcpu);
+        let place = self.call_place();
         for (k, from, to, was, before) in &pending.before {
             let now = match self.files.content(*k, *from, *to) {
                 Ok(now) => now,
-                Err(why) => return self.refuse_call(vcpu, number, &why),
+                Err(why) => return self.refuse_call(number, &why),
             };
             let (was, is) = (*was, self.files.length_now(*k));
             // A file that grows before it is mapped is laid out; one that is written to has no length but what came of that.
@@ -357,7 +353,7 @@ impl Recorder {
             let found = self.lock().mappings.within(*start, *length);
             for m in found {
                 let (from, to) = (m.start.max(*start), (m.start + m.length).min(start + length));
-                let place = self.call_place(vcpu);
+                let place = self.call_place();
                 for (at, bytes) in pieces(from, to - from) {
                     let event = store(m.file, m.offset + (at - m.start), value(at, bytes), bytes);
                     self.note(vcpu, &event, &place);
@@ -365,7 +361,7 @@ impl Recorder {
             }
         }
     }
-    fn opened(&self, vcpu: u32, number: i64, arguments: [u64; 6], fd: u64) {
+    fn opened(&self, number: i64, arguments: [u64; 6], fd: u64) {
         const CREAT: i64 = 85;
         const OPEN: i64 = 2;
         let flags = match number {
@@ -376,20 +372,20 @@ impl Recorder {
         let path = std::fs::read_link(descriptor(fd)).unwrap_or_default();
         let path = path.to_string_lossy();
         if flags & O_ACCMODE != 0 && path.starts_with("/proc/") && path.ends_with("/mem") {
-            self.refuse_call(vcpu, number, "memory that is written as a file is not followed");
+            self.refuse_call(number, "memory that is written as a file is not followed");
         }
         if flags & O_TRUNC != 0 && self.files.of(fd).is_some_and(|k| self.files.touched(k)) {
-            self.refuse_call(vcpu, number, "it empties a persistent file after that was written");
+            self.refuse_call(number, "it empties a persistent file after that was written");
         }
     }
-    fn controlled(&self, vcpu: u32, number: i64, [fd, request, argument, ..]: [u64; 6]) {
+    fn controlled(&self, number: i64, [fd, request, argument, ..]: [u64; 6]) {
         // FIGETBSZ, FS_IOC_GETFLAGS, FS_IOC_FIEMAP, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, FS_IOC_FSGETXATTR ask or set flags.
         let asks = [2, 0x8008_6601, 0xc020_660b, 0x541b, 0x5421, 0x5451, 0x5450, 0x801c_581f];
         if self.files.of(fd).is_some() && !asks.contains(&request) {
             let why = format!("request {request:#x} on a persistent file is not followed");
-            self.refuse_call(vcpu, number, &why);
+            self.refuse_call(number, &why);
         } else if self.is_mapped((argument, 1)) {
-            self.refuse_call(vcpu, number, "its argument lies in mapped persistent memory");
+            self.refuse_call(number, "its argument lies in mapped persistent memory");
         }
     }
 }

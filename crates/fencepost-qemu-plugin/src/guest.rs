@@ -1,24 +1,37 @@
 //! What a system call's pointers point to, in the memory of the guest.
 
 use crate::qemu;
+use std::ffi::c_int;
 
 /// Most pieces that one system call takes.
 const MOST_PIECES: u64 = 1024;
+const PAGE: u64 = 4096;
 
-fn read(at: u64) -> u64 {
-    // SAFETY: the guest handed this address to the system, which read it and did not refuse; should another thread of the guest
-    // have unmapped it meanwhile, this process ends by a signal, as the guest would.
-    unsafe { (at.wrapping_add(qemu::guest_base) as *const u64).read_unaligned() }
+/// Whether the guest may read the bytes from `from` to `to`.
+///
+/// A fault in a callback would be taken for the guest's own: the emulator would leave the callback by a jump, perhaps into a
+/// function that has returned.
+pub fn is_readable(from: u64, to: u64) -> bool {
+    /// First address that no guest has.
+    const END: u64 = 1 << 47;
+    /// `PAGE_READ` and `PAGE_VALID`.
+    const READABLE: c_int = 1 | 8;
+    // SAFETY: the emulator's own table of pages, which may be read at any time.
+    let readable = |page: u64| unsafe { qemu::page_get_flags(page) } & READABLE == READABLE;
+    from < to && to <= END && (from / PAGE..=(to - 1) / PAGE).all(|page| readable(page * PAGE))
+}
+/// A word of the guest, if it may read it.
+pub fn read(at: u64) -> Option<u64> {
+    // SAFETY: the page is there; threads that unmap pages keep their turn.
+    let word = || unsafe { (at.wrapping_add(qemu::guest_base) as *const u64).read_unaligned() };
+    is_readable(at, at.wrapping_add(8)).then(word)
 }
 
 /// An array of pieces of memory: address and length of each.
 pub fn pieces(array: u64, count: u64) -> Vec<(u64, u64)> {
-    if array < 4096 {
-        return Vec::new();
-    }
     let at = |i: u64| array.wrapping_add(i * 16);
     (0..count.min(MOST_PIECES))
-        .map(|i| (read(at(i)), read(at(i) + 8)))
+        .map_while(|i| Some((read(at(i))?, read(at(i) + 8)?)))
         .collect()
 }
 /// As much of the pieces as `bytes` fill.
@@ -35,21 +48,25 @@ pub fn message_pieces(number: i64, message: u64) -> Vec<(u64, u64)> {
     const RECVMSG: i64 = 47;
     const RECVMMSG: i64 = 299;
     match number {
-        RECVMSG | RECVMMSG if message >= 4096 => pieces(read(message + 16), read(message + 24)),
+        RECVMSG | RECVMMSG => match (read(message.wrapping_add(16)), read(message.wrapping_add(24))) {
+            (Some(array), Some(count)) => pieces(array, count),
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
     }
 }
 /// A string that ends with a zero byte.
 pub fn text(at: u64) -> Vec<u8> {
     let byte = |i: u64| {
+        let at = at.wrapping_add(i);
         // SAFETY: as for `read`.
-        unsafe { (at.wrapping_add(i).wrapping_add(qemu::guest_base) as *const u8).read() }
+        is_readable(at, at.wrapping_add(1)).then(|| unsafe { (at.wrapping_add(qemu::guest_base) as *const u8).read() })
     };
-    (0..).map(byte).take_while(|b| *b != 0).collect()
+    (0..).map_while(byte).take_while(|b| *b != 0).collect()
 }
 /// An array of strings that ends with a null pointer.
 pub fn texts(array: u64) -> Vec<Vec<u8>> {
-    let pointers = (0..).map(|i| if array == 0 { 0 } else { read(array + i * 8) });
+    let pointers = (0..).map_while(|i| read(array.wrapping_add(i * 8)));
     pointers.take_while(|p| *p != 0).map(text).collect()
 }
 
@@ -61,9 +78,14 @@ pub fn value(at: u64, bytes: u64) -> u64 {
         n => value & ((1 << (n * 8)) - 1),
     }
 }
-/// The aligned word of the guest at an address.
+/// The aligned word of the guest at an address that it, or the system for it, has just accessed; 0 if it is no longer there.
 pub fn word(address: u64) -> u64 {
-    // SAFETY: the guest, or the system for it, has just accessed bytes of this aligned word, so its page is mapped; racing
-    // accesses of other guest threads are excluded by the turn.
-    unsafe { ((address & !7).wrapping_add(qemu::guest_base) as *const u64).read_volatile() }
+    read(address & !7).unwrap_or(0)
+}
+/// Stores a word of 4 bytes, if the guest has memory there.
+pub fn write(at: u64, value: u32) {
+    if is_readable(at, at.wrapping_add(4)) {
+        // SAFETY: the page is there, and the program asked the system to write to it.
+        unsafe { (at.wrapping_add(qemu::guest_base) as *mut u32).write_unaligned(value) }
+    }
 }

@@ -13,7 +13,8 @@
 //! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
 //! where they met. Locks made of plain volatile accesses are not seen.
 //!
-//! With `image=FILE,reads=FILE` instead (`offset=N,image=FILE` for each file of several) it notes which bytes of the image the program reads before it has stored them itself.
+//! With `image=FILE,reads=FILE` instead (`offset=N,image=FILE` for each file of several) it notes which bytes of the image the program reads before it
+//! has stored them itself; with `input=FILE,output=FILE,folder=FOLDER` added it does so for one image after another, see [`served`].
 //!
 //! This crate, like QEMU's own plugin interface, only declares what it uses; it contains no code of QEMU.
 
@@ -32,9 +33,12 @@ mod qemu;
 mod recent;
 mod recorder;
 mod registers;
+mod served;
 mod threads;
+mod turns;
 mod unwind;
 mod waiting;
+mod warm;
 mod work;
 
 use fencepost_native::record::{Class, classify};
@@ -42,6 +46,7 @@ use marks::Mark;
 use observer::Observer;
 use place::Place;
 use recorder::Recorder;
+use served::Served;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
@@ -86,12 +91,16 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 fn start(arguments: &[String]) -> Result<(), String> {
     let (mut recording, mut images, mut reads, mut offset) = (None, Vec::new(), None, 0);
+    let mut served = [None; 3];
     for argument in arguments {
         match argument.split_once('=') {
             Some(("recording", v)) => recording = Some(v),
             Some(("offset", v)) => offset = v.parse().map_err(|_| format!("offset={v} is no number"))?,
             Some(("image", v)) => images.push((offset, v)),
             Some(("reads", v)) => reads = Some(v),
+            Some(("input", v)) => served[0] = Some(v),
+            Some(("output", v)) => served[1] = Some(v),
+            Some(("folder", v)) => served[2] = Some(v),
             _ => {
                 return Err(format!(
                     "unknown argument `{argument}`; there are recording=, or image= and reads="
@@ -105,7 +114,11 @@ fn start(arguments: &[String]) -> Result<(), String> {
             let _ = RECORDER.set(Recorder::join(Path::new(folder))?);
         }
         (None, [_, ..], Some(reads)) => {
-            let _ = OBSERVER.set(Observer::new(&images, reads)?);
+            let served = match served {
+                [Some(input), Some(output), Some(folder)] => Some(Served::new(input, output, folder)?),
+                _ => None,
+            };
+            let _ = OBSERVER.set(Observer::new(&images, reads, served)?);
         }
         _ => return Err("recording=FOLDER is needed, or image=FILE and reads=FILE".into()),
     }
@@ -117,7 +130,8 @@ extern "C" fn translate(_: u64, block: *mut c_void) {
     // translated code refers to them.
     unsafe {
         let count = qemu::qemu_plugin_tb_n_insns(block);
-        if OBSERVER.get().is_some() {
+        if let Some(observer) = OBSERVER.get() {
+            observer.translated(qemu::qemu_plugin_insn_vaddr(qemu::qemu_plugin_tb_get_insn(block, 0)));
             for i in 0..count {
                 let insn = qemu::qemu_plugin_tb_get_insn(block, i);
                 let size = qemu::qemu_plugin_insn_size(insn);
@@ -206,7 +220,9 @@ extern "C" fn observed_atomic(_: c_uint, info: c_uint, address: u64, _: *mut c_v
     observe(info, address, true);
 }
 fn observe(info: c_uint, address: u64, atomic: bool) {
-    let Some(observer) = OBSERVER.get() else { return };
+    let Some(observer) = OBSERVER.get() else {
+        return;
+    };
     // Nearly all accesses are elsewhere.
     if !observer.may_be_image(address, address.saturating_add(64)) {
         return;
@@ -227,7 +243,9 @@ fn observe(info: c_uint, address: u64, atomic: bool) {
 extern "C" fn executed(vcpu: c_uint, data: *mut c_void) {
     // SAFETY: `data` is a place that was leaked for this instruction.
     let place = unsafe { &*data.cast::<Place>() };
-    let Some(recorder) = RECORDER.get() else { return };
+    let Some(recorder) = RECORDER.get() else {
+        return;
+    };
     match &place.class {
         Class::Fence(name) => recorder.fence(vcpu, name, place),
         Class::Flush(name, operand) => recorder.flush(vcpu, name, operand, place),
@@ -264,6 +282,7 @@ extern "C" fn syscall_returned(_: u64, vcpu: c_uint, number: i64, result: i64) {
 }
 extern "C" fn at_exit(_: u64, _: *mut c_void) {
     if let Some(recorder) = RECORDER.get() {
+        recorder.tell(&format!("exited {}\n", std::process::id()));
         recorder.end();
     }
     if let Some(observer) = OBSERVER.get() {

@@ -6,19 +6,23 @@
 
 use fencepost_native::record::{Call, Mapping, Mappings, Reads, View, call, reads_all};
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::qemu;
+use crate::guest;
+use crate::served::Served;
 
 /// An observation in progress.
 pub struct Observer {
-    /// The files of the image.
-    images: Vec<ImageFile>,
+    /// The files of the image, as they are named.
+    named: Vec<(u64, String)>,
+    images: Mutex<Vec<ImageFile>>,
     /// Where the reads are written at the end.
     to: String,
     /// The process that is observed; a forked child notes nothing.
-    process: u32,
+    process: AtomicU32,
+    /// Whether it is one program for many images.
+    served: Option<Served>,
     /// Lowest and highest address of a mapping of the image.
     span: [AtomicU64; 2],
     inner: Mutex<Inner>,
@@ -44,22 +48,16 @@ const MMAP: i64 = 9;
 impl Observer {
     /// Starts observing the reads of the files of an image, given with the offsets of their content in persistent memory; they
     /// are written to `to`.
-    pub fn new(images: &[(u64, &str)], to: &str) -> Result<Observer, String> {
-        let image = |(offset, path): &(u64, &str)| {
-            let about = std::fs::metadata(path).map_err(|e| format!("{path}: {e}"))?;
-            Ok::<_, String>(ImageFile {
-                device: about.dev(),
-                inode: about.ino(),
-                offset: *offset,
-                length: about.len(),
-            })
-        };
-        let images = images.iter().map(image).collect::<Result<Vec<_>, _>>()?;
+    pub fn new(named: &[(u64, &str)], to: &str, served: Option<Served>) -> Result<Observer, String> {
+        let named: Vec<(u64, String)> = named.iter().map(|(at, path)| (*at, (*path).to_owned())).collect();
+        let images = files(&named)?;
         let length = images.iter().map(|i| i.offset + i.length).max().unwrap_or(0);
         Ok(Observer {
-            images,
+            images: Mutex::new(images),
+            named,
+            served,
             to: to.to_owned(),
-            process: std::process::id(),
+            process: AtomicU32::new(std::process::id()),
             span: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
             inner: Mutex::new(Inner {
                 reads: Reads::new(length),
@@ -82,7 +80,9 @@ impl Observer {
         let mut inner = self.lock();
         let Inner { reads, mappings, .. } = &mut *inner;
         let mut note = |at: u64, bytes: u64| {
-            let Some(m) = mappings.find(at) else { return false };
+            let Some(m) = mappings.find(at) else {
+                return false;
+            };
             let (offset, whole) = (m.offset + (at - m.start), at + bytes <= m.start + m.length);
             match (whole, store) {
                 (false, _) => {}
@@ -98,10 +98,26 @@ impl Observer {
             }
         }
     }
+    /// A block of instructions was translated.
+    pub fn translated(&self, at: u64) {
+        if let Some(served) = &self.served {
+            served.translated(at);
+        }
+    }
+    /// A copy of the program begins, with an image of its own.
+    fn begin(&self) {
+        self.process.store(std::process::id(), Relaxed);
+        if let (Ok(new), Ok(mut images)) = (files(&self.named), self.images.lock()) {
+            *images = new;
+        }
+    }
     /// Before a system call.
     pub fn call(&self, number: i64, arguments: [u64; 6]) {
-        if std::process::id() != self.process {
+        if std::process::id() != self.process.load(Relaxed) {
             return;
+        }
+        if self.served.as_ref().is_some_and(|s| s.copied(number, &arguments)) {
+            self.begin();
         }
         let mut inner = self.lock();
         let all = match call(number) {
@@ -140,15 +156,10 @@ impl Observer {
     }
     /// Whether one of the pieces of memory in an array of (address, length) is of the image.
     fn names_pieces(&self, mappings: &Mappings, arguments: [u64; 6]) -> bool {
-        let pieces = (0..arguments[2].min(1024)).map(|i| {
-            let at = arguments[1] + i * 16;
-            // SAFETY: the guest hands this array to the system, which would refuse an unmapped one; should it be unmapped
-            // all the same, the recovery has a wild pointer, and this process ends by a signal as it would.
-            unsafe { (at.wrapping_add(qemu::guest_base) as *const [u64; 2]).read_unaligned() }
-        });
-        pieces
-            .filter(|[at, n]| self.may_be_image(*at, at.wrapping_add(*n)))
-            .any(|[at, n]| mappings.find(at).is_some() || mappings.find(at.wrapping_add(n)).is_some())
+        guest::pieces(arguments[1], arguments[2])
+            .into_iter()
+            .filter(|(at, n)| self.may_be_image(*at, at.wrapping_add(*n)))
+            .any(|(at, n)| mappings.find(at).is_some() || mappings.find(at.wrapping_add(n)).is_some())
     }
     /// After a system call.
     pub fn call_returned(&self, number: i64, result: i64) {
@@ -156,7 +167,9 @@ impl Observer {
         let (arguments, position) = inner.under_way;
         match call(number) {
             Call::Read | Call::ReadAt if result > 0 => {
-                let Some(base) = self.image(arguments[0]) else { return };
+                let Some(base) = self.image(arguments[0]) else {
+                    return;
+                };
                 let from = position.or((call(number) == Call::ReadAt).then_some(arguments[3]));
                 match from {
                     Some(from) => inner.reads.range(base + from, result as u64),
@@ -200,11 +213,11 @@ impl Observer {
     fn image(&self, fd: u64) -> Option<u64> {
         let about = std::fs::metadata(descriptor(fd)).ok()?;
         let same = |i: &&ImageFile| (i.device, i.inode) == (about.dev(), about.ino());
-        self.images.iter().find(same).map(|i| i.offset)
+        self.images.lock().ok()?.iter().find(same).map(|i| i.offset)
     }
     /// At the end of the program.
     pub fn end(&self) {
-        if std::process::id() == self.process
+        if std::process::id() == self.process.load(Relaxed)
             && let Err(e) = std::fs::write(&self.to, self.lock().reads.text())
         {
             eprintln!("fencepost: {}: {e}", self.to);
@@ -212,6 +225,19 @@ impl Observer {
     }
 }
 
+/// The files of the image, as they are now.
+fn files(named: &[(u64, String)]) -> Result<Vec<ImageFile>, String> {
+    let image = |(offset, path): &(u64, String)| {
+        let about = std::fs::metadata(path).map_err(|e| format!("{path}: {e}"))?;
+        Ok(ImageFile {
+            device: about.dev(),
+            inode: about.ino(),
+            offset: *offset,
+            length: about.len(),
+        })
+    };
+    named.iter().map(image).collect()
+}
 /// The file behind a descriptor: those of the program are this process's.
 fn descriptor(fd: u64) -> String {
     format!("/proc/self/fd/{}", fd as i32)

@@ -45,10 +45,22 @@ unsafe extern "C" {
 
     /// Where guest address 0 lies in this process.
     pub static guest_base: u64;
-    pub fn qemu_get_cpu(index: c_int) -> *mut c_void;
+    pub fn page_get_flags(address: u64) -> c_int;
+    pub fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
     pub fn x86_cpu_gdb_read_register(cpu: *mut c_void, buffer: *mut ByteArray, register: c_int) -> c_int;
+    pub fn fork_start();
+    pub fn fork_end(child: c_int);
+    pub fn target_mmap(start: u64, length: u64, access: c_int, flags: c_int, fd: c_int, offset: u64) -> i64;
+    pub fn target_munmap(start: u64, length: u64) -> c_int;
+    pub fn process_queued_cpu_work(cpu: *mut c_void);
+    pub fn mmap_lock();
+    pub fn mmap_unlock();
+    pub fn curr_cflags(cpu: *mut c_void) -> u32;
+    pub fn tb_gen_code(cpu: *mut c_void, pc: u64, base: u64, flags: u32, cflags: c_int) -> *mut c_void;
     pub fn g_byte_array_new() -> *mut ByteArray;
     pub fn g_byte_array_set_size(buffer: *mut ByteArray, n: c_uint) -> *mut ByteArray;
+    pub fn fork() -> c_int;
+    pub fn _exit(status: c_int) -> !;
     pub fn mprotect(address: *mut c_void, length: usize, protection: c_int) -> c_int;
 }
 

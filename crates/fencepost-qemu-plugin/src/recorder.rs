@@ -7,9 +7,7 @@ use crate::options::Options;
 use crate::place::Place;
 use crate::recent::is_new;
 use crate::registers;
-use crate::work::{EXECUTED, KEPT, progress};
-use fencepost_native::record::{Class, Event, FAILED, Journal, Mappings, Operand, Schedule, Shared, Turn, pieces};
-use std::cell::{Cell, RefCell};
+use fencepost_native::record::{Class, Event, FAILED, Journal, Mappings, Operand, Shared, pieces};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -52,17 +50,6 @@ const MOST_THREADS: u32 = 256;
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;
-thread_local! {
-    static TURN: RefCell<Option<Turn>> = const { RefCell::new(None) };
-    /// The ticket of this thread's turn; 0 without one.
-    static MINE: Cell<u32> = const { Cell::new(0) };
-    static SINCE: Cell<u64> = const { Cell::new(0) };
-    static WORK: Cell<u64> = const { Cell::new(0) };
-    /// Whether this thread was seen within the region of interest; unknown for a new one.
-    static INSIDE: Cell<Option<bool>> = const { Cell::new(None) };
-    static LEFT: Cell<u64> = const { Cell::new(0) };
-}
-
 impl Recorder {
     /// Joins a recording.
     pub fn join(folder: &Path) -> Result<Recorder, String> {
@@ -100,48 +87,8 @@ impl Recorder {
     pub fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// Acts on this thread's place among those that take turns.
-    pub fn turn<R>(&self, act: impl FnOnce(&mut Turn) -> R) -> R {
-        TURN.with(|t| {
-            act(t
-                .borrow_mut()
-                .get_or_insert_with(|| Turn::new(self.shared, self.options.schedule, progress)))
-        })
-    }
-    /// Makes it this thread's turn, if it is not.
-    pub fn take(&self) {
-        let mine = MINE.get();
-        if mine == 0 || !self.shared.is_turn_of(mine) {
-            MINE.set(self.turn(Turn::take));
-            SINCE.set(EXECUTED.load(Relaxed));
-        }
-        let inside = self.shared.inside.load(Relaxed) != 0;
-        // What came before the region of interest costs no time.
-        if INSIDE.replace(Some(inside)) == Some(false) && inside {
-            self.work();
-        }
-    }
-    /// Others may go on.
-    pub fn leave(&self) {
-        if MINE.replace(0) != 0 {
-            WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
-            self.turn(|t| t.leave());
-        }
-    }
-    /// The thread ends, or this program does.
-    pub fn forget(&self, vcpu: u32) {
-        self.take();
-        self.lock().threads.remove(&vcpu);
-        self.leave();
-        self.turn(Turn::forget);
-    }
-    /// A forked process begins, in its only thread.
-    pub fn forked(&self) {
-        MINE.set(0);
-        KEPT.store(false, Relaxed);
-        self.turn(Turn::forked);
-        let process = self.shared.join();
-        self.take();
+    /// A process with this number begins in a copy of its parent.
+    pub fn restart(&self, process: u32) {
         let mut inner = self.lock();
         inner.process = process;
         inner.threads.clear();
@@ -153,40 +100,6 @@ impl Recorder {
         match begun {
             Ok(()) => self.loaded(),
             Err(why) => self.fail(&why),
-        }
-    }
-    /// Instructions of this thread since it was last asked.
-    fn work(&self) -> u64 {
-        let now = EXECUTED.load(Relaxed);
-        WORK.replace(0) + now.saturating_sub(SINCE.replace(now))
-    }
-    /// After an access. Where threads meet, as at locks, another one is likely to come in: what a thread does too late shows there.
-    pub fn count_turn(&self, meets: bool) {
-        const ONE_IN: u64 = 4;
-        if meets && self.options.schedule != Schedule::Fair && self.turn(|t| t.chance(ONE_IN)) == 0 {
-            LEFT.set(0);
-        }
-        match LEFT.get() {
-            0 => {
-                LEFT.set(self.quantum());
-                WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
-                self.turn(Turn::pass);
-                SINCE.set(EXECUTED.load(Relaxed));
-            }
-            n => LEFT.set(n - 1),
-        }
-    }
-    /// Memory callbacks until another thread may have its turn, by chance. With odd seeds short ones are as likely as long ones, so
-    /// that threads mix; with even ones any number is, so that a thread that comes in where threads meet also gets somewhere.
-    fn quantum(&self) -> u64 {
-        let most = self.options.quantum.max(1);
-        match self.options.schedule {
-            Schedule::Fair => self.options.quantum,
-            Schedule::Random(seed) if seed % 2 == 0 => self.turn(|t| 1 + t.chance(most)),
-            Schedule::Random(_) => self.turn(|t| {
-                let scale = 1 << t.chance(u64::from(most.ilog2()) + 1);
-                1 + t.chance(scale)
-            }),
         }
     }
     fn may_be_persistent(&self, address: u64, bytes: u64) -> bool {
@@ -212,10 +125,10 @@ impl Recorder {
         } else if several && !store && address >= self.ends[0].load(Relaxed) && address <= self.ends[1].load(Relaxed) {
             self.may_join(vcpu, address);
         } else if atomic && store && several {
-            let (at, value) = (self.lock().own(address), word(address));
+            let (at, value) = (self.own(address), word(address));
             self.write(vcpu, place, &Event::Meet(at, value));
         } else if self.options.volatile && self.records() && is_new(address / LINE) {
-            let (at, value) = (self.lock().own(address), word(address));
+            let (at, value) = (self.own(address), word(address));
             let event = if store { Event::Keep(at, value) } else { Event::Look(at) };
             self.write(vcpu, place, &event);
         }
@@ -248,7 +161,7 @@ impl Recorder {
     /// At a flush.
     pub fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
         self.take();
-        let address = registers::address(vcpu, operand, place.next);
+        let address = registers::address(operand, place.next);
         let found = self.lock().mappings.persistent(address);
         if let Some((file, offset)) = found {
             self.write(vcpu, place, &Event::Flush(name, file, offset));
@@ -266,13 +179,17 @@ impl Recorder {
         );
         let name = match told {
             true => {
-                let [_, stack, frame] = registers::frame(vcpu);
+                let [_, stack, frame] = registers::frame();
                 inner.code.stack(place.at, stack, frame)
             }
             false => place.name.get_or_init(|| inner.code.place(place.at)).clone(),
         };
         drop(inner);
         self.note(vcpu, event, &name);
+    }
+    /// An address of volatile memory of this process: every process has its own.
+    fn own(&self, address: u64) -> u64 {
+        address ^ u64::from(self.lock().process - 1) << 32
     }
     /// Whether events count now.
     fn records(&self) -> bool {
@@ -357,11 +274,6 @@ impl Recorder {
             let _ = std::fs::write(self.options.folder.join("failed"), why);
         }
     }
-    /// At the end of the program.
-    pub fn end(&self) {
-        self.leave();
-        self.turn(Turn::forget);
-    }
 }
 
 impl Inner {
@@ -372,6 +284,10 @@ impl Inner {
         let journal = Journal::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         self.journal = Some(journal);
         Ok(())
+    }
+    /// A thread ends: its vCPU may be another's after it.
+    pub fn forget(&mut self, vcpu: u32) {
+        self.threads.remove(&vcpu);
     }
     fn append(&mut self, lines: &str) -> Result<(), String> {
         let Some(journal) = &mut self.journal else {
@@ -387,12 +303,8 @@ impl Inner {
         Some(*operation - 1)
     }
     /// The place of the system call that a thread is in.
-    pub fn place_of_call(&mut self, vcpu: u32) -> String {
-        let [at, stack, frame] = registers::frame(vcpu);
+    pub fn place_of_call(&mut self) -> String {
+        let [at, stack, frame] = registers::frame();
         self.code.stack(at, stack, frame)
-    }
-    /// An address of volatile memory of this process: every process has its own.
-    fn own(&self, address: u64) -> u64 {
-        address ^ u64::from(self.process - 1) << 32
     }
 }

@@ -29,6 +29,10 @@ struct Part {
 /// # Errors
 /// Why this QEMU is not one that we know.
 pub fn make_readable() -> Result<(), String> {
+    // SAFETY: as in `own_cpu`.
+    if unsafe { qemu::dlsym(std::ptr::null_mut(), c"thread_cpu".as_ptr()) }.is_null() {
+        return Err("QEMU's variable with a thread's vCPU was not found".into());
+    }
     let parts = parts()?;
     HELPERS.iter().try_for_each(|name| patch(&parts, name))
 }
@@ -42,7 +46,9 @@ fn patch(parts: &[Part], helper: &[u8]) -> Result<(), String> {
     match found {
         READS => return Ok(()),
         READS_NOTHING => {}
-        other => return Err(format!("QEMU's helper for callbacks has the unknown flags {other}")),
+        other => {
+            return Err(format!("QEMU's helper for callbacks has the unknown flags {other}"));
+        }
     }
     let page = flags as usize & !0xfff;
     const READ_WRITE: c_int = 3;
@@ -106,26 +112,41 @@ fn find_entry(parts: &[Part], name: usize) -> Option<usize> {
 /// The debugger's numbers of the registers, in the order of encodings (`rax rcx rdx rbx rsp rbp rsi rdi r8 ..`).
 const DEBUGGER: [c_int; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// Instruction pointer, stack pointer and frame pointer of a vCPU, in one of its callbacks. In the callback of a memory access
+/// Instruction pointer, stack pointer and frame pointer of the vCPU whose callback runs. In the callback of a memory access
 /// the first may be that of an earlier instruction.
-pub fn frame(vcpu: u32) -> [u64; 3] {
-    [16, 7, 6].map(|register| numbered(vcpu, register))
+pub fn frame() -> [u64; 3] {
+    [16, 7, 6].map(numbered)
 }
-/// A guest register of a vCPU, in one of its callbacks.
-fn read(vcpu: u32, register: Register) -> u64 {
-    numbered(vcpu, DEBUGGER[usize::from(register.0 & 15)])
+/// A guest register, in a callback.
+fn read(register: Register) -> u64 {
+    numbered(DEBUGGER[usize::from(register.0 & 15)])
+}
+/// The vCPU of this thread, from a variable of the emulator that each thread has: its list of all of them may lose one, and free it,
+/// while it is walked.
+fn own_cpu() -> *mut c_void {
+    thread_local! {
+        // SAFETY: a null handle asks in all libraries, and the name is a C string. Of a variable that each thread has, the address
+        // is the calling thread's, as long as the thread lives.
+        static CPU: *const *mut c_void =
+            unsafe { qemu::dlsym(std::ptr::null_mut(), c"thread_cpu".as_ptr()) }.cast_const().cast();
+    }
+    // SAFETY: as said there; `make_readable` has refused an emulator without this variable.
+    CPU.with(|cpu| unsafe { **cpu })
 }
 /// A register by the debugger's number.
-fn numbered(vcpu: u32, register: c_int) -> u64 {
+fn numbered(register: c_int) -> u64 {
     thread_local! {
         // SAFETY: glib's allocator has no precondition.
         static BUFFER: *mut qemu::ByteArray = unsafe { qemu::g_byte_array_new() };
+    }
+    let cpu = own_cpu();
+    if cpu.is_null() {
+        return 0;
     }
     BUFFER.with(|buffer| {
         // SAFETY: the vCPU is the one whose callback runs, so it exists and does not change meanwhile; the buffer is this
         // thread's own, and holds as many bytes as it says.
         unsafe {
-            let cpu = qemu::qemu_get_cpu(vcpu as c_int);
             qemu::g_byte_array_set_size(*buffer, 0);
             qemu::x86_cpu_gdb_read_register(cpu, *buffer, register);
             match (**buffer).length {
@@ -137,13 +158,42 @@ fn numbered(vcpu: u32, register: c_int) -> u64 {
 }
 
 /// The address of an operand of an instruction that ends at `next`.
-pub fn address(vcpu: u32, operand: &Operand, next: u64) -> u64 {
-    let base = operand.base.map_or(0, |r| read(vcpu, r));
-    let index = operand
-        .index
-        .map_or(0, |(r, scale)| read(vcpu, r).wrapping_mul(scale.into()));
+pub fn address(operand: &Operand, next: u64) -> u64 {
+    let base = operand.base.map_or(0, read);
+    let index = operand.index.map_or(0, |(r, scale)| read(r).wrapping_mul(scale.into()));
     let start = if operand.from_next { next } else { 0 };
     base.wrapping_add(index)
         .wrapping_add(start)
         .wrapping_add(operand.displacement as u64)
+}
+
+/// What a block of instructions is translated for: the vCPU, and the mode that it is in.
+pub struct Flags {
+    /// The vCPU of this thread.
+    pub cpu: *mut c_void,
+    /// QEMU's `hflags`, and what of the flags of x86 counts as mode.
+    pub flags: u32,
+}
+
+/// The mode of this thread's vCPU, in a system call of it. `None` if it is not found where QEMU 7.2 has it.
+pub fn flags() -> Option<Flags> {
+    /// Bytes of a vCPU in which its registers begin.
+    const SEARCHED: usize = 4096;
+    /// Words from the first register to `hflags`: 16 registers, instruction pointer, flags, three of the lazy flags, one for two halves.
+    const MODE: usize = 22;
+    /// Protection ring 3, long mode, 64-bit code.
+    const USER: u32 = 3 | 1 << 14 | 1 << 15;
+    /// `IOPL`, `TF`, `RF`, `VM`, `AC`.
+    const MODES: u32 = 0x3000 | 0x100 | 0x1_0000 | 0x2_0000 | 0x4_0000;
+    let cpu = own_cpu();
+    let wanted: Vec<u64> = DEBUGGER.into_iter().chain([16]).map(numbered).collect();
+    // SAFETY: a vCPU has far more bytes than are searched, and lives as long as its thread.
+    let words = unsafe { std::slice::from_raw_parts(cpu.cast_const().cast::<u64>(), SEARCHED / 8) };
+    let at = words.windows(wanted.len()).position(|w| w == wanted)?;
+    let (eflags, mode) = (*words.get(at + 17)? as u32, *words.get(at + MODE)? as u32);
+    let known = mode & USER == USER && wanted.iter().any(|r| *r != 0);
+    known.then_some(Flags {
+        cpu,
+        flags: mode | eflags & MODES,
+    })
 }

@@ -1,12 +1,11 @@
 //! Who called: the frames of a stack of the guest, by the unwinding tables of its programs and by frame pointers.
 
-use crate::qemu;
+use crate::guest;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags, elf};
 use std::fs::File;
 use std::io::Read;
-use std::ops::Range;
 
 /// Frames of a stack that are noted.
 const MOST_FRAMES: usize = 24;
@@ -15,8 +14,6 @@ const MOST_FRAMES: usize = 24;
 pub struct Stacks {
     unwinder: UnwinderX86_64<Vec<u8>>,
     cache: CacheX86_64,
-    /// The memory that holds the stack seen last.
-    stack: Range<u64>,
 }
 
 impl Default for Stacks {
@@ -24,7 +21,6 @@ impl Default for Stacks {
         Stacks {
             unwinder: UnwinderX86_64::new(),
             cache: CacheX86_64::new(),
-            stack: 0..0,
         }
     }
 }
@@ -72,16 +68,9 @@ impl Stacks {
     }
     /// Addresses in the frames of a stack: where it is, and then of each call.
     pub fn frames(&mut self, at: u64, stack: u64, frame: u64) -> Vec<u64> {
-        if !self.stack.contains(&stack) {
-            self.stack = memory_of(stack);
-            self.stack.start = stack.min(self.stack.end);
-        }
-        let memory = stack..self.stack.end;
-        let mut read = |address: u64| {
-            let inside = memory.contains(&address) && memory.end - address >= 8;
-            // SAFETY: the word lies within memory that is mapped, above the stack pointer of the thread.
-            let word = || unsafe { (address.wrapping_add(qemu::guest_base) as *const u64).read_unaligned() };
-            inside.then(word).ok_or(())
+        let mut read = |address: u64| match address >= stack {
+            true => guest::read(address).ok_or(()),
+            false => Err(()),
         };
         let registers = UnwindRegsX86_64::new(at, stack, frame);
         let mut frames = self.unwinder.iter_frames(at, registers, &mut self.cache, &mut read);
@@ -98,17 +87,4 @@ impl Stacks {
         }
         found
     }
-}
-
-/// The mapping in which a guest address lies.
-fn memory_of(at: u64) -> Range<u64> {
-    // SAFETY: a word that QEMU sets before it runs the guest.
-    let base = unsafe { qemu::guest_base };
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let range = |line: &str| {
-        let (start, end) = line.split(' ').next()?.split_once('-')?;
-        let number = |t: &str| u64::from_str_radix(t, 16).ok().map(|n| n.wrapping_sub(base));
-        Some(number(start)?..number(end)?)
-    };
-    maps.lines().filter_map(range).find(|r| r.contains(&at)).unwrap_or(0..0)
 }

@@ -21,6 +21,7 @@ use std::time::Instant;
 /// As [`record`].
 pub(crate) fn record_unseen(request: &RecordRequest, unseen: &Unseen) -> Result<bool, LabError> {
     let session = Session::new(request)?;
+    session.keep()?;
     let (status, recording) = session.run(0, Some(unseen))?;
     match session.judge(&recording, status)? {
         Outcome::Nothing(_) => Ok(false),
@@ -66,7 +67,10 @@ pub fn record(request: &RecordRequest) -> Result<Recorded, LabError> {
     let session = Session::new(request)?;
     let mut all = All::default();
     for run in 0..u64::from(request.schedules.unwrap_or(SCHEDULES)) {
-        session.restore(run)?;
+        match run {
+            0 => session.keep()?,
+            _ => session.restore()?,
+        }
         let begun = Instant::now();
         let (status, recording) = session.run(run, None)?;
         all.seconds += begun.elapsed().as_secs_f64();

@@ -2,6 +2,7 @@
 
 use super::files::files;
 use super::request::{RecordRequest, Unseen};
+use crate::emulated;
 use crate::places::Places;
 use crate::program::emulated;
 use crate::recording::{Recording, Refused};
@@ -99,27 +100,42 @@ impl<'r> Session<'r> {
             input: rustix::fs::tell(std::io::stdin()).unwrap_or(0),
         })
     }
-    /// Before the first run, keeps what the files hold; before another, makes them hold it again.
-    pub(super) fn restore(&self, run: u64) -> Result<(), LabError> {
-        if self.request.schedules == Some(1) {
-            return Ok(());
-        }
+    /// Keeps what the files hold, before the first run.
+    pub(super) fn keep(&self) -> Result<(), LabError> {
+        self.copies(|file, kept| (file, kept))
+    }
+    /// Makes them hold it again, before another.
+    pub(super) fn restore(&self) -> Result<(), LabError> {
+        self.copies(|file, kept| (kept, file))
+    }
+    fn copies(&self, ends: impl for<'p> Fn(&'p Path, &'p Path) -> (&'p Path, &'p Path)) -> Result<(), LabError> {
         for (i, file) in self.files.iter().enumerate() {
             let kept = self.folder.0.join(format!("kept-{i}"));
             let failed = |e| LabError::file("restore", file, e);
-            let absent = |p: &Path| match std::fs::remove_file(p) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed(e)),
-                _ => Ok(()),
-            };
-            let (from, to) = if run == 0 { (file, &kept) } else { (&kept, file) };
-            match from.exists() {
-                true => crate::sparse::copy(from, to).map_err(failed)?,
-                false => absent(to)?,
+            let (from, to) = ends(file, &kept);
+            if from.exists() {
+                crate::sparse::copy(from, to).map_err(failed)?;
+            } else if to.exists() {
+                std::fs::remove_file(to).map_err(failed)?;
             }
         }
         Ok(())
     }
+    /// One run. If the emulator fails, once more: that it failed says nothing of the program.
     pub(super) fn run(&self, run: u64, unseen: Option<&Unseen>) -> Result<(ExitStatus, Recording), LabError> {
+        if let Ok(done) = self.attempt(run, unseen)? {
+            return Ok(done);
+        }
+        self.restore()?;
+        self.attempt(run, unseen)?.map_err(|why| {
+            let found = format!("the emulator itself failed, twice: {why}");
+            BadInput::new(found)
+                .hint("nothing was written, and nothing follows of the program; another --seed or --quantum makes another order")
+                .into()
+        })
+    }
+    /// One run, or why the emulator failed.
+    fn attempt(&self, run: u64, unseen: Option<&Unseen>) -> Result<Result<(ExitStatus, Recording), String>, LabError> {
         let folder = Folder::new(self.folder.0.join(format!("run-{run}")))?;
         let mut options = format!(
             "quantum {}\nseed {}\nemulator {}\nplugin {}\n",
@@ -158,21 +174,28 @@ impl<'r> Session<'r> {
         if let Some(unseen) = unseen {
             let failed = |e| LabError::file("read", &unseen.input, e);
             command.stdin(std::fs::File::open(&unseen.input).map_err(failed)?);
-            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.stdout(Stdio::null());
             command.envs(unseen.environment.iter().cloned());
         }
         // libpmem flushes by instructions only where it takes the file for persistent memory.
         if std::env::var_os("PMEM_IS_PMEM_FORCE").is_none() {
             command.env("PMEM_IS_PMEM_FORCE", "1");
         }
-        let status = command
-            .status()
+        let ended = emulated::run(&mut command, unseen.is_none())
             .map_err(|e| BadInput::new(format!("`{}` does not start: {e}", self.request.emulator)))?;
+        let status = ended.status;
+        if let Some(why) = ended.failure {
+            return Ok(Err(why));
+        }
         if !folder.0.join("journal-1").exists() {
             let found = format!("the emulator could not run `{}` ({status})", self.command[0]);
             return Err(BadInput::new(found).hint("what it said is above").into());
         }
-        Ok((status, Recording::read(&folder.0)?))
+        let recording = Recording::read(&folder.0)?;
+        if status.code().is_some() && !recording.exited.contains(&ended.process) {
+            return Ok(Err(format!("{status}, and the program had not ended")));
+        }
+        Ok(Ok((status, recording)))
     }
     /// Whether a recording is one.
     pub(super) fn judge(&self, recording: &Recording, status: ExitStatus) -> Result<Outcome, LabError> {

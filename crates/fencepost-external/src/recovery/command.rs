@@ -1,6 +1,6 @@
 //! How the user's recovery is started, what it is told, and what its end means.
 
-use crate::recovery::emulator::Emulator;
+use crate::recovery::emulator::{Copies, Emulator};
 use crate::recovery::image::ImageFile;
 use crate::recovery::text::{is_plain, quoted};
 use fencepost_run::{BadInput, LabError};
@@ -69,11 +69,11 @@ impl Recover {
             (false, false) => format!("{} {}", self.command, quoted(&path)),
         }
     }
-    /// A process that runs the command on `image`, in a process group of its own. An observer leaves in `reads` what it read.
-    pub(crate) fn start(&self, image: &ImageFile, reads: &Path) -> Result<Command, LabError> {
+    /// A process that runs the command on `image`, in a process group of its own; under an observer, for one image after another.
+    pub(crate) fn start(&self, image: &ImageFile, to: &Copies<'_>) -> Result<Command, LabError> {
         let mut text = self.command_on(image.path());
         let mut command = if let ReadsBy::Emulator(emulator) = &self.reads {
-            emulator.start(&text, &image.base().files(image.path()), reads)?
+            emulator.start(&text, &image.base().files(image.path()), to)?
         } else if self.memory.is_none() && is_plain(&text) {
             let mut parts = text.split_whitespace();
             let mut command = Command::new(parts.next().unwrap_or_default());

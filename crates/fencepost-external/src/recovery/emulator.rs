@@ -16,6 +16,16 @@ pub struct Emulator {
     plugin: PathBuf,
 }
 
+/// Files that each copy of a recovery has.
+pub(crate) struct Copies<'p> {
+    /// Where it leaves what it read; the image lies beside it.
+    pub(crate) reads: &'p Path,
+    /// Its standard input.
+    pub(crate) input: &'p Path,
+    /// Its standard output and error.
+    pub(crate) output: &'p Path,
+}
+
 impl Emulator {
     /// The emulator, for this recovery command.
     ///
@@ -62,16 +72,24 @@ impl Emulator {
     pub(crate) fn plugin(&self) -> &Path {
         &self.plugin
     }
-    /// A process that runs the command (split at blanks) and leaves in `reads` what it read of an image: of these files, whose
-    /// content begins at these offsets.
-    pub(crate) fn start(&self, text: &str, image: &[(PathBuf, usize)], reads: &Path) -> Result<Command, BadInput> {
+    /// A process of which a copy runs the command (split at blanks) for each image, and leaves in `reads` what it read of it: of
+    /// these files, whose content begins at these offsets. See [`Served`](crate::recovery::served::Served).
+    pub(crate) fn start(&self, text: &str, image: &[(PathBuf, usize)], to: &Copies<'_>) -> Result<Command, BadInput> {
         let mut parts = text.split_whitespace();
         let program = find(parts.next().unwrap_or_default())?;
         let mut options = self.plugin.display().to_string();
         for (file, offset) in image {
             options += &format!(",offset={offset},image={}", file.display());
         }
-        options += &format!(",reads={}", reads.display());
+        let Copies { reads, input, output } = to;
+        options += &format!(
+            ",reads={},input={},output={}",
+            reads.display(),
+            input.display(),
+            output.display()
+        );
+        let folder = reads.parent().unwrap_or(reads);
+        options += &format!(",folder={}", folder.display());
         let mut command = Command::new(&self.emulator);
         // The seed is for what a process gets of chance when it starts.
         command.args(["-cpu", "max", "-seed", "1", "-plugin", &options]);

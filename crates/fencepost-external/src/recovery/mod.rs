@@ -8,5 +8,6 @@ pub(crate) mod pool;
 mod process;
 pub(crate) mod runner;
 pub(crate) mod scratch;
+mod served;
 mod server;
 pub(crate) mod text;

@@ -12,6 +12,7 @@
 
 use crate::recovery::command::{ReadsBy, Recover};
 use crate::recovery::deadline::{Deadlines, kill};
+use crate::recovery::emulator::Copies;
 use crate::recovery::image::ImageFile;
 use crate::recovery::text::{list, read_line};
 use fencepost_contract::images::Answer;
@@ -87,7 +88,15 @@ impl ServerRunner {
     }
     fn start(&mut self) -> Result<Running, LabError> {
         let errors = File::create(&self.errors).map_err(|e| LabError::file("write", &self.errors, e))?;
-        let mut command = self.recover.start(&self.image, Path::new(""))?;
+        let nowhere = Path::new("");
+        let mut command = self.recover.start(
+            &self.image,
+            &Copies {
+                reads: nowhere,
+                input: nowhere,
+                output: nowhere,
+            },
+        )?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().map_err(|e| self.recover.not_run(&e.to_string()))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

@@ -61,7 +61,9 @@ impl fmt::Display for Event {
                 }
             }
             Event::Load(file, offset) => write!(f, "load f{file}+{:#x}", offset & !7),
-            Event::Atomic(file, offset, value) => write!(f, "rmw f{file}+{:#x} {value:#x}", offset & !7),
+            Event::Atomic(file, offset, value) => {
+                write!(f, "rmw f{file}+{:#x} {value:#x}", offset & !7)
+            }
             Event::Meet(address, value) => write!(f, "rmw {:#x} {value:#x}", volatile(address)),
             Event::Keep(address, value) => write!(f, "store {:#x} {value:#x}", volatile(address)),
             Event::Operation(what, number) => write!(f, "{what} {number}"),

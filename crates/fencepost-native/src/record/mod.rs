@@ -5,6 +5,8 @@ mod decode;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod effects;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod exclusion;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod journal;
 mod log;
 mod ranges;
@@ -28,6 +30,6 @@ pub use reads::{Reads, View};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use shared::{FAILED, MOST_FILES, Shared, SharedFile};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub use turn::{Schedule, Turn};
+pub use turn::{Schedule, Turn, Woken};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use waits::{Waits, waits};

@@ -26,6 +26,8 @@ pub struct Shared {
     pub(super) holder: AtomicU32,
     /// Threads that wait.
     pub(super) waiting: AtomicU32,
+    /// The thread that gave its turn back to wait for something else; 0 once it is known to be asleep.
+    pub(super) leaver: AtomicU32,
     /// Events so far: an event's number is its place in the one order of all of them.
     pub events: AtomicU64,
     /// Threads that have recorded something, or processes' threads that may.

@@ -2,11 +2,11 @@
 //!
 //! A thread that ends without giving its turn back is noticed by those that wait.
 
+use super::exclusion::{Guard, lives, runs, sleep, state};
 use super::shared::{SLOTS, Shared, Slot};
 use rustix::process::getpid;
-use rustix::thread::futex::{Flags, Timespec, wait, wake};
+use rustix::thread::futex::{Flags, wake};
 use rustix::thread::gettid;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,21 @@ const IDLE: u32 = 0;
 const WAITING: u32 = 1;
 const GRANTED: u32 = 2;
 
-/// Time after which a thread that waits looks whether the holder still lives and works.
-const LOOK: Duration = Duration::from_millis(50);
+/// Longest time that a turn is held up for a thread that runs and does not come.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Time between two looks at such a thread.
+const SHORT: Duration = Duration::from_micros(50);
+
+/// Who is woken or started by whoever has the turn.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// As many as make this many that wait for the turn.
+    More(u32),
+    /// A thread that has just been started, by its number in the system.
+    Thread(u32),
+    /// Perhaps some of those that sleep.
+    Some,
+}
 
 /// Who may go next, and for how long.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -49,19 +62,34 @@ impl Turn {
     }
     /// Waits for the turn. The ticket that [`Shared::is_turn_of`] knows it by.
     pub fn take(&mut self) -> u32 {
+        let ticket = self.wait();
+        self.see_leaver_asleep();
+        ticket
+    }
+    fn wait(&mut self) -> u32 {
         let index = self.slot();
-        let (slot, ticket) = (&self.shared.slots[index], index as u32 + 1);
-        let _guard = Guard::new(self.shared);
+        let ticket = index as u32 + 1;
+        let guard = Guard::new(self.shared);
         let holder = self.shared.holder.load(Relaxed);
         if holder == 0 || holder == ticket {
             self.shared.holder.store(ticket, Relaxed);
             return ticket;
         }
+        self.queue(index);
+        drop(guard);
+        self.sleep_until_granted(index);
+        ticket
+    }
+    /// Counts this thread among those that wait. Under the lock.
+    fn queue(&self, index: usize) {
+        let slot = &self.shared.slots[index];
         slot.ticket
             .store(self.shared.tickets.fetch_add(1, Relaxed) + 1, Relaxed);
         slot.state.store(WAITING, Release);
         self.shared.waiting.fetch_add(1, Relaxed);
-        drop(_guard);
+    }
+    fn sleep_until_granted(&self, index: usize) {
+        let slot = &self.shared.slots[index];
         let mut seen = None;
         while slot.state.load(Acquire) != GRANTED {
             if !sleep(&slot.state, WAITING) {
@@ -71,7 +99,6 @@ impl Turn {
             }
         }
         slot.state.store(IDLE, Relaxed);
-        ticket
     }
     /// Gives it back, if it was not taken away.
     pub fn leave(&self) {
@@ -82,18 +109,74 @@ impl Turn {
     }
     /// Lets the others have it, if anybody waits, and takes it again.
     pub fn pass(&mut self) {
-        if self.shared.waiting.load(Relaxed) > 0 {
-            self.leave();
-            self.take();
+        if self.shared.waiting.load(Relaxed) == 0 {
+            return;
+        }
+        let index = self.slot();
+        let guard = Guard::new(self.shared);
+        if self.shared.is_turn_of(index as u32 + 1) {
+            let next = self.next();
+            // It waits before the next one begins: that one may soon pass it on, and must find who there is.
+            self.queue(index);
+            self.hand_to(next);
+            drop(guard);
+            self.sleep_until_granted(index);
+        } else {
+            drop(guard);
+            self.wait();
+        }
+        self.see_leaver_asleep();
+    }
+    /// Gives the turn back before a call in which this thread may wait: whoever goes on sees it asleep, or back.
+    pub fn leave_asleep(&self) {
+        let own = self.slot.map_or(0, |s| self.shared.slots[s].thread.load(Relaxed));
+        self.shared.leaver.store(own, Relaxed);
+        self.leave();
+    }
+    /// Waits until those that this thread has woken or started wait for their turn, and says so: who comes next then depends on the
+    /// schedule, and not on who is quick. Whoever is asleep all the same is not waited for.
+    pub fn settle(&self, woken: Woken) {
+        /// Looks at which nobody ran, until that is taken for granted: where somebody must come, and where somebody might.
+        const LOOKS: [u32; 2] = [200, 3];
+        let mut quiet = 0;
+        let looks = match woken {
+            Woken::Some => LOOKS[1],
+            _ => LOOKS[0],
+        };
+        let begun = Instant::now();
+        while quiet < looks && begun.elapsed() < PATIENCE {
+            let there = match woken {
+                Woken::More(count) => self.waiting() >= count,
+                Woken::Thread(thread) => self.waits(thread),
+                Woken::Some => false,
+            };
+            if there {
+                return;
+            }
+            let started = matches!(woken, Woken::Thread(thread) if runs(thread));
+            quiet = if started || self.anybody_runs() { 0 } else { quiet + 1 };
+            std::thread::sleep(SHORT);
         }
     }
-    /// Waits until `more` threads wait for the turn than `before`, those that this one has woken or started: whose turn comes next
-    /// then depends on the schedule and not on who was quick. Not for long: they may wait for something else.
-    pub fn settle(&self, before: u32, more: u32) {
-        const PATIENCE: Duration = Duration::from_millis(20);
+    /// Whether a thread is on its way: neither asleep nor waiting for its turn.
+    fn anybody_runs(&self) -> bool {
+        let holder = self.shared.holder.load(Relaxed);
+        let out = |(i, s): &(usize, &Slot)| *i as u32 + 1 != holder && s.state.load(Relaxed) == IDLE;
+        let slots = self.shared.slots.iter().enumerate().filter(out);
+        slots.map(|(_, s)| s.thread.load(Relaxed)).any(|t| t != 0 && runs(t))
+    }
+    fn waits(&self, thread: u32) -> bool {
+        let of = |s: &&Slot| s.thread.load(Relaxed) == thread;
+        let slot = self.shared.slots.iter().find(of);
+        slot.is_some_and(|s| s.state.load(Relaxed) == WAITING)
+    }
+    /// Whoever had the turn before is asleep, or waits for it.
+    fn see_leaver_asleep(&self) {
+        let leaver = self.shared.leaver.swap(0, Relaxed);
+        let own = self.slot.map_or(0, |s| self.shared.slots[s].thread.load(Relaxed));
         let begun = Instant::now();
-        while self.shared.waiting.load(Relaxed) < before.saturating_add(more) && begun.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_micros(20));
+        while leaver != 0 && leaver != own && runs(leaver) && !self.waits(leaver) && begun.elapsed() < PATIENCE {
+            std::thread::sleep(SHORT);
         }
     }
     /// Threads that wait for the turn.
@@ -153,18 +236,24 @@ impl Turn {
     }
     /// Hands the turn to one that waits, or to nobody. Under the lock.
     fn grant(&self) {
+        self.hand_to(self.next());
+    }
+    /// One that waits.
+    fn next(&self) -> Option<usize> {
         let waits = |i: &usize| self.shared.slots[*i].state.load(Relaxed) == WAITING;
         let mut waiting: Vec<usize> = match self.shared.waiting.load(Relaxed) {
             0 => Vec::new(),
             _ => (0..SLOTS).filter(waits).collect(),
         };
-        let next = match self.schedule {
+        match self.schedule {
             Schedule::Fair => waiting
                 .into_iter()
                 .min_by_key(|i| self.shared.slots[*i].ticket.load(Relaxed)),
             Schedule::Random(_) if waiting.is_empty() => None,
             Schedule::Random(_) => Some(waiting.swap_remove(self.chance(waiting.len() as u64) as usize)),
-        };
+        }
+    }
+    fn hand_to(&self, next: Option<usize>) {
         self.shared.holder.store(next.map_or(0, |i| i as u32 + 1), Relaxed);
         if let Some(slot) = next.map(|i| &self.shared.slots[i]) {
             self.shared.waiting.fetch_sub(1, Relaxed);
@@ -185,7 +274,11 @@ impl Turn {
             slot.state.store(IDLE, Relaxed);
             slot.thread.store(0, Release);
             self.grant();
-        } else if still && slot.process.load(Relaxed) == getpid().as_raw_nonzero().get() as u32 {
+        } else if still
+            && slot.process.load(Relaxed) == getpid().as_raw_nonzero().get() as u32
+            && state(slot.thread.load(Relaxed)) == Some('S')
+        {
+            // On a busy host it may run and have no processor.
             self.grant();
         }
     }
@@ -226,42 +319,6 @@ impl Shared {
         processes.retain(|p| lives(*p));
         processes
     }
-}
-
-/// Exclusion for the few instructions that change the turn.
-struct Guard<'s>(&'s AtomicU32);
-
-impl<'s> Guard<'s> {
-    fn new(shared: &'s Shared) -> Guard<'s> {
-        let (lock, me) = (&shared.lock, gettid().as_raw_nonzero().get() as u32);
-        while let Err(owner) = lock.compare_exchange(0, me, Acquire, Relaxed) {
-            if !sleep(lock, owner) && !lives(owner) {
-                let _ = lock.compare_exchange(owner, 0, Release, Relaxed);
-            }
-        }
-        Guard(lock)
-    }
-}
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        self.0.store(0, Release);
-        let _ = wake(self.0, Flags::empty(), 1);
-    }
-}
-
-/// Waits while the word has this value; false if that took long.
-fn sleep(word: &AtomicU32, value: u32) -> bool {
-    let long = Timespec::try_from(LOOK).ok();
-    !matches!(
-        wait(word, Flags::empty(), value, long.as_ref()),
-        Err(rustix::io::Errno::TIMEDOUT)
-    )
-}
-/// Whether a thread, or a process, is there and has not ended.
-fn lives(thread: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    state.is_some_and(|s| !matches!(s, 'Z' | 'X'))
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use syscalls::Sysno;
 pub enum Waits {
     /// It returns by itself, and soon.
     Never,
-    /// It does not, unless the descriptor in its first argument is of a regular file.
+    /// It does not if the descriptor in its first argument is of a regular file.
     UnlessFile,
+    /// As `Never`, and whoever sleeps may be woken.
+    Feeds,
     /// A `futex` that waits while the word in its first argument has the value in its third.
     WhileEqual,
     /// A `futex` that wakes as many as it returns.
@@ -36,7 +38,10 @@ pub fn waits(number: i64, arguments: &[u64; 6]) -> Waits {
             3 | 4 | 7 => Waits::Never,
             _ => Waits::Perhaps,
         },
-        S::read | S::write | S::readv | S::writev | S::pread64 | S::pwrite64 | S::preadv | S::pwritev | S::preadv2
+        // A full pipe is rare, and then those that wait take the turn.
+        S::write | S::writev | S::sendto | S::sendmsg | S::sendmmsg | S::kill | S::tkill | S::tgkill | S::close | S::shutdown
+            => Waits::Feeds,
+        S::read | S::readv | S::pread64 | S::pwrite64 | S::preadv | S::pwritev | S::preadv2
             | S::pwritev2 | S::fsync | S::fdatasync | S::ftruncate | S::fallocate => Waits::UnlessFile,
         // F_SETLKW, F_OFD_SETLKW
         S::fcntl if matches!(arguments[1], 7 | 38) => Waits::Perhaps,
@@ -48,7 +53,7 @@ pub fn waits(number: i64, arguments: &[u64; 6]) -> Waits {
             | S::getpriority | S::setpriority | S::fstat | S::stat | S::lstat | S::newfstatat | S::statx | S::lseek
             | S::access | S::faccessat | S::faccessat2 | S::readlink | S::readlinkat | S::getcwd | S::getrandom
             | S::arch_prctl | S::prctl | S::uname | S::sysinfo | S::membarrier | S::fadvise64 | S::unlink | S::rename
-            | S::tgkill | S::kill => Waits::Never,
+            => Waits::Never,
         _ => Waits::Perhaps,
     }
 }
@@ -78,6 +83,8 @@ mod tests {
         assert_eq!(of(Sysno::futex, [0, 128, 0, 0, 0, 0]), Waits::WhileEqual);
         assert_eq!(of(Sysno::futex, [0, 129, 0, 0, 0, 0]), Waits::Wakes);
         assert_eq!(of(Sysno::futex, [0, 6, 0, 0, 0, 0]), Waits::Perhaps);
+        assert_eq!(of(Sysno::write, none), Waits::Feeds);
+        assert_eq!(of(Sysno::read, none), Waits::UnlessFile);
         assert_eq!(waits(-1, &none), Waits::Perhaps);
     }
 }
