@@ -25,6 +25,8 @@ fn one_thread_computes_what_its_instructions_say() {
         "ARM k\n{}\nP0;\nMOVW R0,#1;\nMOVT R0,#2;\nUXTB R1,R0;\nBX LR;\nMOV R2,#1;\nforall (0:R0=0x20001 /\\ 0:R1=1 /\\ 0:R2=0)",
         "PPC l\n{ 0:r1=5; }\nP0;\nnor r3,r1,r1;\nblr;\nli r4,1;\nforall (0:r3=-6 /\\ 0:r4=0)",
         "X86_64 m\n{ }\nP0;\nmovl $1,%eax;\nret;\nmovl $2,%eax;\nforall (0:eax=1)",
+        // Flags are N, Z, C and V: less is N unlike V, lower is no C.
+        "AArch64 n\n{ 0:X0=3; 0:X1=4; 0:X7=-4; }\nP0;\nCMP W0,#3;\nCCMP W1,#4,#0,EQ;\nCSET W2,EQ;\nCMP W0,#9;\nCCMP W1,#4,#4,EQ;\nCSET W3,EQ;\nCMP W0,#9;\nCCMP W1,#4,#9,EQ;\nCSET W4,LT;\nCMP W0,#9;\nCCMP W1,#4,#2,EQ;\nCSET W5,HS;\nCMP W0,#3;\nCCMN W1,W7,#0,EQ;\nCSET W6,EQ;\nforall (0:X2=1 /\\ 0:X3=1 /\\ 0:X4=0 /\\ 0:X5=1 /\\ 0:X6=1)",
         "PPC i\n{ 0:r2=x; x=7; }\nP0;\nlwz r1,0(r2);\nxor. r3,r1,r1;\nbeq L;\nli r4,1;\nL:;\nsubf r5,r1,r3;\nforall (0:r3=0 /\\ 0:r4=0 /\\ 0:r5=-7)",
     ];
     for text in programs {

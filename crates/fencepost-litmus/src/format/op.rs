@@ -153,6 +153,19 @@ pub enum Op {
         /// Width of the result.
         width: Width,
     },
+    /// Compares if the condition holds of the flags; otherwise sets them.
+    CompareIf {
+        /// Condition.
+        cond: Cond,
+        /// Operands.
+        a: Operand,
+        /// Operands.
+        b: Operand,
+        /// The flags where it does not hold, as [`flags_of`] makes them.
+        otherwise: u64,
+        /// Width of the comparison.
+        width: Width,
+    },
     /// A load.
     Load {
         /// Result.

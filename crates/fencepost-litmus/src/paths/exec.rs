@@ -133,6 +133,25 @@ impl Registers {
                 self.combine(FLAGS, flags_of(a.value & b.value, 0, width), &[a, b]);
             }
             Op::Select { .. } => self.select(op),
+            Op::CompareIf {
+                cond,
+                a,
+                b,
+                otherwise,
+                width,
+            } => {
+                let before = self.get(FLAGS);
+                let picked = Cell {
+                    value: 0,
+                    needs: 0,
+                    pick: before.needs | before.pick,
+                };
+                let (a, b) = (self.operand(a), self.operand(b));
+                match cond.holds(before.value) {
+                    true => self.combine(FLAGS, flags_of(a.value, b.value, width), &[a, b, picked]),
+                    false => self.combine(FLAGS, otherwise, &[picked]),
+                }
+            }
             Op::Nop => {}
             _ => return false,
         }

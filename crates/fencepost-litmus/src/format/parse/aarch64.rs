@@ -99,6 +99,7 @@ pub fn instruction(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bo
     }
     Ok(moves(r, mnemonic, args)?
         || selects(r, mnemonic, args)?
+        || compares_if(r, mnemonic, args)?
         || jumps(r, mnemonic, args)?
         || barriers(r, mnemonic, args)?
         || memory::instruction(r, mnemonic, args)?)
@@ -230,6 +231,36 @@ fn selects(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
         b,
         else_add: u64::from(matches!(mnemonic, "CSINC" | "CSET" | "CINC" | "CSNEG" | "CNEG")),
         else_not: matches!(mnemonic, "CSINV" | "CSNEG" | "CSETM" | "CINV" | "CNEG"),
+        width,
+    });
+    Ok(true)
+}
+
+/// `ccmp` and `ccmn`: a comparison, or the flags `nzcv` where the condition does not hold.
+fn compares_if(r: &mut Reader<'_>, mnemonic: &str, args: &[&str]) -> Read<bool> {
+    let ("CCMP" | "CCMN", [first, second, nzcv, condition]) = (mnemonic, args) else {
+        return Ok(false);
+    };
+    let Some(cond) = cond(condition) else {
+        return syntax(format!("`{condition}` is no condition"));
+    };
+    let (_, width) = r.reg(first)?;
+    let (a, mut b) = (operand(r, first)?, operand(r, second)?);
+    if mnemonic == "CCMN" {
+        let minus = r.scratch("minus")?;
+        r.alu(Alu::Sub, minus, Operand::Imm(0), b, width);
+        b = Operand::Reg(minus);
+    }
+    let nzcv = r.constant(nzcv)?;
+    if nzcv > 15 {
+        return syntax(format!("`{nzcv}`: flags are four bits"));
+    }
+    let [v, c, z, n] = [0, 1, 2, 3].map(|bit| nzcv >> bit & 1);
+    r.push(Op::CompareIf {
+        cond,
+        a,
+        b,
+        otherwise: z | (n ^ v) << 1 | (1 - c) << 2 | n << 3,
         width,
     });
     Ok(true)
