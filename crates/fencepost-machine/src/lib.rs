@@ -48,7 +48,7 @@ pub mod network;
 pub mod seam;
 mod spec;
 
-pub use core::{Account, Disorder, Race, Stalled};
+pub use core::{Account, Disorder, Passage, Race, Stalled};
 pub use frontend::{SimMem, ThreadBody};
 pub use hierarchy::StaleBytes;
 pub use machine::{Before, Counters, HartReport, Machine, RunError, RunReport, Stuck, Workload};

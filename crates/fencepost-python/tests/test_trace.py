@@ -70,7 +70,7 @@ def test_a_konata_log(tmp_path: Path) -> None:
     assert lines[0] == "Kanata\t0004"
     cells = [line.split("\t") for line in lines]
     assert sum(c[0] == "I" for c in cells) == sum(c[0] == "R" for c in cells) > 0
-    assert {c[3] for c in cells if c[0] == "S"} <= {"P", "M", "X", "W"}
+    assert {c[3] for c in cells if c[0] == "S"} <= {"D", "I", "C", "Q", "P", "M", "W"}
     assert any(c[0] == "L" and c[3] in r.stalls for c in cells)
 
 

@@ -2,7 +2,9 @@
 
 use super::entry::Progress;
 use super::outside::{Outside, Turn};
+use super::passages::Passage;
 use super::state::HardwareThread;
+use super::stores::stores_pass_loads;
 use crate::frontend::{LOG_FENCE, OpKind};
 use crate::seam::Instr;
 use fencepost_kernel::planted;
@@ -28,18 +30,50 @@ impl HardwareThread {
             h.commit_pos = (h.commit_pos + slots).max(ready + slots.min(1));
             let cycle = shape.to_commit.floor(h.commit_pos.saturating_sub(1));
             let at = shape.period * cycle;
-            e.since = cycle;
+            let dispatched = std::mem::replace(&mut e.since, cycle);
+            let (kind, value, id) = (e.op.kind, e.op.value, e.id);
             if slots > 0 {
                 let cycles = if slots == 1 { 1 } else { shape.ipc.ceil(slots) };
                 h.instructions += slots;
                 h.account.commit(at, shape.period * cycles, e.cause);
             }
             h.committed += 1;
-            let (kind, value) = (e.op.kind, e.op.value);
-            if !matches!(kind, OpKind::Compute | OpKind::Load) {
+            if h.drawn {
+                self.passed(out, at_head, dispatched, at);
+            }
+            if !matches!(kind, OpKind::Compute | OpKind::Load) && !self.has_left(kind, id) {
                 self.committed(out, kind, value, at);
             }
         }
+    }
+
+    /// Records how the operation at a position, which commits, went through the core.
+    #[cold]
+    fn passed(&self, out: &mut impl Outside, at: usize, dispatched: u64, committed: Ps) {
+        let (e, period) = (&self.window[at], out.shape().period);
+        let passage = Passage {
+            id: e.id,
+            kind: e.op.kind,
+            addr: e.op.addr,
+            value: e.op.value,
+            source: e.op.source,
+            dispatched: period * dispatched,
+            issued: None,
+            completed: period * e.result,
+            committed,
+            left: None,
+            store: None,
+            read: None,
+        };
+        if let Some(r) = out.recorder() {
+            r.passages.committed(self.id, passage);
+        }
+    }
+
+    /// Whether a store that commits has performed before that, which none does.
+    #[inline]
+    fn has_left(&self, kind: OpKind, id: u32) -> bool {
+        kind.is_store() && stores_pass_loads() && self.stores.next_to_commit().is_none_or(|s| s.id != id)
     }
 
     /// What the commit of an operation sets off.
@@ -155,6 +189,10 @@ impl HardwareThread {
         e.progress = Progress::Acting;
         let at = now.max(before).max(out.shape().period * e.since);
         let at = out.shape().align(at);
+        if self.drawn {
+            let id = self.window[self.committed].id;
+            self.issues(out, id, at);
+        }
         out.schedule(at, self.id, Turn::Head);
     }
 

@@ -6,6 +6,7 @@ use super::outside::Outside;
 use super::shape::Shape;
 use super::state::HardwareThread;
 use super::state::Stopped;
+use super::stores::stores_pass_loads;
 use crate::frontend::OpKind;
 use crate::seam::Cause;
 use fencepost_kernel::TraceKind;
@@ -131,6 +132,9 @@ impl HardwareThread {
         if let Some(start) = self.operand(new) {
             self.known(new.at, start + 1);
             self.commit_if_oldest(out);
+        }
+        if stores_pass_loads() {
+            self.wake_stores(out, out.now());
         }
         Ok(())
     }

@@ -284,6 +284,9 @@ impl HardwareThread {
         }
         let (id, in_order) = (self.head_id(), out.shape().stores_in_order);
         if let Some(r) = out.recorder() {
+            if let Some(store) = store {
+                r.passages.stored(self.id, id, store);
+            }
             match op.kind {
                 OpKind::Lock => r.order.acquire(self.id, id),
                 OpKind::StoreRelease => r.order.release(self.id, id),

@@ -3,6 +3,7 @@
 use super::entry::Progress;
 use super::outside::Outside;
 use super::state::HardwareThread;
+use super::stores::stores_pass_loads;
 use fencepost_kernel::planted;
 
 /// An entry of the window: its position and number, when it was dispatched, and the operation that it depends on.
@@ -32,7 +33,11 @@ impl HardwareThread {
     fn go_on(&mut self, out: &mut impl Outside, at: usize, start: u64) {
         let e = &mut self.window[at];
         if e.op.kind.is_store() {
-            return self.complete(out, at, start + 1);
+            self.complete(out, at, start + 1);
+            if stores_pass_loads() {
+                self.wake_stores(out, out.now());
+            }
+            return;
         }
         e.progress = Progress::Issued;
         let id = e.id;

@@ -103,6 +103,8 @@ pub(crate) struct HardwareThread {
     pub warm_up: u64,
     /// What it had done when it finished them.
     pub at_warm_up: Option<Box<ThreadProgress>>,
+    /// Whether the way of each operation is recorded.
+    pub drawn: bool,
     /// What it counts.
     pub counters: CoreCounters,
     /// Instructions between consecutive fences that stand between log entries and data: value, occurrences.
@@ -189,6 +191,7 @@ impl HardwareThread {
             finished: None,
             warm_up,
             at_warm_up: None,
+            drawn: false,
             counters: CoreCounters::default(),
             log_fence_distances: BTreeMap::new(),
         }
@@ -226,7 +229,17 @@ impl HardwareThread {
     pub fn load_at(&mut self, out: &mut impl Outside, at: usize, cycle: u64) {
         let shape = out.shape();
         let time = (shape.period * cycle).max(shape.align(out.now()));
+        if self.drawn {
+            self.issues(out, self.window[at].id, time);
+        }
         out.schedule(time, self.id, Turn::Load(at as u32));
+    }
+    /// Operation `id` goes to the L1, or begins to act, at this time.
+    #[cold]
+    pub fn issues(&mut self, out: &mut impl Outside, id: u32, at: Ps) {
+        if let Some(r) = out.recorder() {
+            r.passages.issued(self.id, id, at);
+        }
     }
     /// Schedules a look at the store queue.
     pub fn wake_stores(&mut self, out: &mut impl Outside, at: Ps) {

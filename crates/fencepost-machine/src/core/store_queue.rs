@@ -110,8 +110,10 @@ impl StoreQueue {
     #[inline]
     pub fn commit_next(&mut self, at: Ps) {
         let s = &mut self.entries[self.committed];
-        debug_assert_eq!(s.state, StoreState::Speculative);
-        s.state = StoreState::Committed(at);
+        // One that has passed a load may be under way already.
+        if s.state == StoreState::Speculative {
+            s.state = StoreState::Committed(at);
+        }
         self.committed += 1;
     }
     /// The oldest store that has not committed.
@@ -160,6 +162,8 @@ impl StoreQueue {
         self.words[low(addr)] -= 1;
         self.lines[low_line(addr.line())] -= 1;
         self.fences -= u32::from(kind.is_queued_fence());
+        // Older ones move up, one of them perhaps that has not committed.
+        self.committed += usize::from(at >= self.committed);
         self.entries.take_out(at);
         kind
     }

@@ -12,6 +12,14 @@ use fencepost_kernel::TraceKind;
 use fencepost_kernel::decision;
 use fencepost_kernel::planted;
 
+/// Stores leave the reorder buffer in program order: none performs before the loads before it have their values.
+pub(super) fn stores_pass_loads() -> bool {
+    planted!(
+        "core.store-passes-load",
+        "a store performs after the loads before it have their values"
+    )
+}
+
 /// What became of a try.
 enum Tried {
     Performed,
@@ -35,11 +43,20 @@ impl HardwareThread {
                 "under TSO stores perform in program order"
             );
         self.store_event = None;
+        let early = stores_pass_loads();
         let mut i = self.stores.first();
         while let Some(s) = self.stores.get(i) {
             let is_fence = s.is_fence();
             match s.state {
-                StoreState::Speculative => break,
+                // Younger ones are speculative too.
+                StoreState::Speculative if !early => break,
+                StoreState::Speculative if self.only_loads_before(s) && !self.must_wait(i, s) => {
+                    let s = *s;
+                    if let Tried::Performed = self.try_store(out, i, &s) {
+                        self.store_done(out, i);
+                        return;
+                    }
+                }
                 StoreState::Committed(t) if t > now => {
                     self.wake_stores(out, t);
                     break;
@@ -60,6 +77,19 @@ impl HardwareThread {
             }
             i += 1;
         }
+    }
+
+    /// Whether a store's operand is there, and of what is older only loads of other words have not completed.
+    fn only_loads_before(&self, s: &QueuedStore) -> bool {
+        let older = |i: &usize| (self.window[*i].id.wrapping_sub(s.id) as i32) < 0;
+        let passed = |i: usize| {
+            let e = &self.window[i];
+            e.done() || e.op.kind == OpKind::Load && e.op.addr.word() != s.op.addr.word()
+        };
+        let at = (self.committed..self.window.end()).find(|i| self.window[*i].id == s.id);
+        s.op.kind == OpKind::Store
+            && at.is_some_and(|at| self.window[at].done())
+            && (self.committed..self.window.end()).take_while(older).all(passed)
     }
 
     /// Same-line order; releases and fences behind everything.
@@ -181,7 +211,9 @@ impl HardwareThread {
                 OpKind::Unlock => r.order.release(self.id, s.id),
                 _ => {}
             }
-            r.store(self.id, &s.op, value, s.tx)
+            let store = r.store(self.id, &s.op, value, s.tx);
+            r.passages.stored(self.id, s.id, store);
+            store
         });
         out.set_word(s.op.addr, value, id);
         if id.is_some() || !out.l1(self.id).is_settled(way) {
@@ -207,7 +239,9 @@ impl HardwareThread {
             Gate::Go => {
                 let id = out.recorder().map(|r| {
                     r.order.store(self.id, s.id, s.op.addr, false);
-                    r.store(self.id, &s.op, s.op.value, s.tx)
+                    let store = r.store(self.id, &s.op, s.op.value, s.tx);
+                    r.passages.stored(self.id, s.id, store);
+                    store
                 });
                 self.journal_performed(out, s.op.addr.word());
                 out.set_word(s.op.addr, s.op.value, id);
@@ -234,10 +268,12 @@ impl HardwareThread {
         let port = out.now() + out.shape().period;
         let h = &mut *self;
         (h.store_port, h.store_freed) = (port, out.now());
+        let op = h.stores.get(i).map_or(0, |s| s.id);
         let kind = h.stores.remove(i);
         let (id, now) = (h.id, out.now());
         if let Some(r) = out.recorder() {
             r.queued(id, now, 1);
+            r.passages.left(id, op, now);
         }
         if let Some(t) = h.stores.next_committed() {
             self.wake_stores(out, t.max(port));

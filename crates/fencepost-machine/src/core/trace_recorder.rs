@@ -1,5 +1,6 @@
 //! The recorder: builds the execution trace while the machine runs.
 
+use super::passages::Passages;
 use super::program_order::ProgramOrder;
 use crate::frontend::Op;
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
@@ -42,6 +43,8 @@ pub struct TraceRecorder {
     times: Option<Vec<Ps>>,
     /// Per thread, when store-queue entries committed and when they left, if times are kept.
     queues: Vec<[Vec<Ps>; 2]>,
+    /// How each operation went through its core, if times are kept.
+    pub passages: Passages,
 }
 impl TraceRecorder {
     /// Events recorded so far.
@@ -62,12 +65,14 @@ impl TraceRecorder {
             now: Ps::ZERO,
             times: None,
             queues: Vec::new(),
+            passages: Passages::default(),
         }
     }
     /// Keeps the time of every event of so many hardware threads.
     pub fn keep_times(&mut self, threads: usize) {
         self.times = Some(Vec::new());
         self.queues = vec![[Vec::new(), Vec::new()]; threads];
+        self.passages.keep(threads);
     }
     /// An entry of the store queue committed (0) or left (1).
     #[cold]
@@ -117,6 +122,9 @@ impl TraceRecorder {
     /// Operation `id`, whose address needs the result of operation `dep`, read a word: a load or an atomic.
     #[cold]
     pub fn read(&mut self, thread: HartId, id: u32, dep: u32, kind: TraceKind) {
+        if let TraceKind::Load { from: Some(from), .. } | TraceKind::Rmw { from: Some(from), .. } = kind {
+            self.passages.read(thread, id, from);
+        }
         self.trace.push(thread, kind);
         self.needs(thread, dep);
         self.set_result(thread, id, self.trace.next_event());

@@ -54,7 +54,10 @@ impl Machine {
         if let Some(r) = &mut self.rest.sys.recorder {
             r.keep_times(self.threads.len());
         }
-        self.threads.iter_mut().for_each(|t| t.account.keep_each());
+        for t in &mut self.threads {
+            t.account.keep_each();
+            t.drawn = true;
+        }
         self
     }
     /// A thread, and the rest of the machine as it sees it.

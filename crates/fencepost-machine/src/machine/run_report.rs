@@ -1,6 +1,6 @@
 //! What a run leaves behind.
 
-use crate::core::{Account, CoreCounters, Disorder, Race, Stalled};
+use crate::core::{Account, CoreCounters, Disorder, Passage, Race, Stalled};
 use crate::hierarchy::{HierarchyCounters, StaleBytes};
 use crate::memory::MemStats;
 use crate::network::NetworkReport;
@@ -170,6 +170,8 @@ pub struct RunReport {
     pub stalls: Vec<Vec<Stalled>>,
     /// Per hardware thread, when entries of its store queue committed and when they left, if times were kept.
     pub queues: Vec<[Vec<Ps>; 2]>,
+    /// Per hardware thread, how its operations went through the core, if times were kept.
+    pub passages: Vec<Vec<Passage>>,
     /// Persistent memory before the run.
     pub initial: Image,
     /// Persistent memory as the media (and durable queues) hold it at the end.

@@ -45,6 +45,7 @@ impl Machine {
             hier, mut sys, design, ..
         } = self.rest;
         let queues = sys.recorder.as_mut().map_or_else(Vec::new, TraceRecorder::take_queues);
+        let passages = sys.recorder.as_mut().map_or_else(Vec::new, |r| r.passages.take());
         let times = sys.recorder.as_mut().map_or_else(Vec::new, TraceRecorder::take_times);
         let left_dirty = hier.dirty_lines().iter().filter(|l| l.is_persistent()).count();
         RunReport {
@@ -78,6 +79,7 @@ impl Machine {
             times,
             stalls,
             queues,
+            passages,
             initial: self.initial,
             durable: sys.durable,
             coherent: sys.coherent,

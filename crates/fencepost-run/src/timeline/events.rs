@@ -7,7 +7,7 @@ use fencepost_machine::memory::AddressMap;
 use fencepost_machine::seam::Cause;
 use std::collections::{BTreeMap, HashMap};
 
-pub use fencepost_machine::Stalled;
+pub use fencepost_machine::{Passage, Stalled};
 
 /// The events of a run. Lists are in the order in which things happened.
 #[derive(Debug)]
@@ -24,6 +24,10 @@ pub struct Events {
     pub stalls: Vec<Vec<Stalled>>,
     /// Per thread: when entries of its store queue committed and when they left.
     pub queues: Vec<[Vec<Ps>; 2]>,
+    /// Per thread, in program order: how operations went through the core.
+    pub passages: Vec<Vec<Passage>>,
+    /// Where each store to persistent memory stands in [`Events::stores`].
+    pub place: HashMap<StoreId, usize>,
     /// Lines of the program.
     pub sources: Vec<String>,
     /// Stores to persistent memory.
@@ -175,6 +179,7 @@ impl Events {
                 .collect(),
             stalls: report.stalls.clone(),
             queues: report.queues.iter().map(|[a, b]| [sorted(a), sorted(b)]).collect(),
+            passages: report.passages.clone(),
             sources,
             stores,
             writes,
@@ -186,6 +191,7 @@ impl Events {
                 })
                 .collect(),
             reads: reads(report, trace, &place),
+            place,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Traces for other tools hold what the run reports: stalls to the picosecond, every durable line, no flow without an end.
 
-use super::events::Events;
+use super::events::{Events, Passage};
 use super::konata::konata;
 use super::perfetto::perfetto;
 use super::proto::{TracePacket, Type};
@@ -8,6 +8,8 @@ use crate::config::Resolved;
 use crate::request::Request;
 use crate::result::RunResult;
 use crate::simulate::{program_of, simulate_timed};
+use fencepost_kernel::Ps;
+use fencepost_machine::frontend::OpKind;
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,6 +104,36 @@ fn every_flow_ends_where_a_line_became_durable_or_was_read() {
 }
 
 #[test]
+fn operations_go_through_the_core_in_the_order_of_its_stages() {
+    let (events, result) = run();
+    let (mut instructions, mut stored) = (0, BTreeSet::<&usize>::new());
+    for list in &events.passages {
+        for p in list {
+            let issued = p.issued.unwrap_or(p.dispatched);
+            assert!(
+                p.dispatched <= issued && p.dispatched <= p.completed && p.completed <= p.committed,
+                "{p:?}"
+            );
+            assert!(p.left.is_none_or(|left| p.committed <= left), "{p:?}");
+            instructions += match p.kind {
+                OpKind::OpBegin | OpKind::OpEnd | OpKind::Ack => 0,
+                OpKind::Compute => p.value,
+                _ => 1,
+            };
+            stored.extend(p.store.and_then(|s| events.place.get(&s)));
+        }
+        let ordered = |f: fn(&Passage) -> Ps| list.windows(2).all(|w| f(&w[0]) <= f(&w[1]));
+        assert!(
+            ordered(|p| p.dispatched) && ordered(|p| p.committed),
+            "in program order"
+        );
+    }
+    // Every instruction that the run counts, and every store to persistent memory, went through a core.
+    assert_eq!(instructions, result.instructions);
+    assert_eq!(stored.len(), events.stores.len());
+}
+
+#[test]
 fn rows_for_konata_begin_and_retire_once_and_last_as_long_as_the_events() {
     let (events, _) = run();
     let text = konata(&events).unwrap();
@@ -127,6 +159,18 @@ fn rows_for_konata_begin_and_retire_once_and_last_as_long_as_the_events() {
         }
     }
     assert_eq!(retired.len(), begun.len());
+    // A row for each operation and each stall, and the stages of every operation begin with its dispatch.
+    let marker = |p: &&Passage| !matches!(p.kind, OpKind::OpBegin | OpKind::OpEnd | OpKind::Ack);
+    let operations = events.passages.iter().flatten().filter(marker).count();
+    let stalls = events.stalls.iter().flatten().count();
+    assert_eq!(begun.len(), operations + stalls);
+    let stages = |name: &str| {
+        text.lines()
+            .filter(|l| l.starts_with("S\t") && l.ends_with(&format!("\t{name}")))
+            .count()
+    };
+    assert_eq!((stages("D"), stages("W")), (operations, stalls));
+    assert!(stages("I") > 0 && stages("C") > 0 && stages("Q") > 0 && stages("M") > 0);
     let stalled: u64 = events.stalls.iter().flatten().map(|s| s.to.0 - s.from.0).sum();
     assert_eq!(waits, stalled);
 }

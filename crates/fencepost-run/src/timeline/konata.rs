@@ -1,7 +1,9 @@
-//! A small run as a log for the pipeline viewer Konata (`Kanata 0004`): a row for each store, load, flush and fence that the trace has.
+//! A small run as a log for the pipeline viewer Konata (`Kanata 0004`): a row for each operation, from dispatch until it is durable.
 
-use super::events::{Events, MarkKind};
-use fencepost_kernel::Ps;
+use super::events::{Events, Passage, Stalled, Stored};
+use fencepost_kernel::{Addr, Ps};
+use fencepost_machine::frontend::OpKind;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Rows of one run at most: the viewer is for looking at single instructions.
@@ -20,31 +22,92 @@ struct Row {
 
 /// The log, with a step for each picosecond; `None` where there are more than [`MOST`] rows.
 ///
-/// Stages of a store: `P` performed and not yet accepted by the controller, `M` accepted and not yet durable. Of what is done at once:
-/// `X`. A stall is a row of its own, with stage `W`.
+/// Stages of an operation: `D` dispatched and waiting for operands or fences, `I` issued (a load in the caches, what acts as the oldest
+/// instruction acting), `C` complete and waiting for its turn to commit; of what goes to the store queue then `Q` until it leaves it; of a
+/// store to persistent memory `P` performed and not yet accepted by the controller, `M` accepted and not yet durable. A stall is a row of
+/// its own, with stage `W`.
 pub fn konata(e: &Events) -> Option<String> {
     let stalls: usize = e.stalls.iter().map(Vec::len).sum();
-    if e.stores.len() + e.marks.len() + e.reads.len() + stalls > MOST {
+    let passed: usize = e.passages.iter().map(Vec::len).sum();
+    if passed + e.stores.len() + stalls > MOST {
         return None;
     }
-    let mut rows: Vec<Row> = stores(e);
-    rows.extend(e.marks.iter().filter_map(|m| {
-        let name = MarkKind::NAMES[m.kind.index()];
-        let at_once = matches!(m.kind, MarkKind::Flush | MarkKind::Fence | MarkKind::Commit);
-        at_once.then(|| row(m.thread.index(), name.to_owned(), ("X", m.time), m.time))
-    }));
-    rows.extend(e.reads.iter().map(|r| Row {
-        needs: vec![r.store],
-        ..row(r.thread.index(), "load".into(), ("X", r.time), r.time)
-    }));
+    let (mut rows, mut of_store) = (Vec::new(), BTreeMap::new());
+    let passages = || {
+        let all = e.passages.iter().enumerate();
+        all.flat_map(|(t, list)| list.iter().map(move |p| (t, p)))
+            .filter(|(_, p)| !matches!(p.kind, OpKind::OpBegin | OpKind::OpEnd | OpKind::Ack))
+    };
+    for (thread, p) in passages() {
+        of_store.extend(p.store.map(|s| (s, rows.len())));
+        rows.push(operation(e, thread, p));
+    }
+    for (row, (_, p)) in passages().enumerate() {
+        let from = p.read.and_then(|s| of_store.get(&s).copied());
+        rows[row].needs.extend(from.filter(|f| *f != row));
+    }
+    // What came over the network passed no core.
+    let drawn: BTreeSet<usize> = of_store.keys().filter_map(|s| e.place.get(s).copied()).collect();
+    let others = (0..e.stores.len()).filter(|s| !drawn.contains(s));
+    rows.extend(others.map(|s| remote(e, s)));
     for (thread, stalls) in e.stalls.iter().enumerate() {
-        rows.extend(
-            stalls
-                .iter()
-                .map(|s| row(thread, e.causes[s.cause.index()].to_owned(), ("W", s.from), s.to)),
-        );
+        let one = |s: &Stalled| row(thread, e.causes[s.cause.index()].to_owned(), ("W", s.from), s.to);
+        rows.extend(stalls.iter().map(one));
     }
     Some(log(&rows))
+}
+
+/// The row of an operation.
+fn operation(e: &Events, thread: usize, p: &Passage) -> Row {
+    let mut row = row(thread, label(p), ("D", p.dispatched), p.committed);
+    let mut stage = |name, at: Ps| {
+        let before = row.stages[row.stages.len() - 1].1;
+        row.stages.push((name, at.max(before)));
+        row.end = row.end.max(at);
+    };
+    if let Some(issued) = p.issued {
+        stage("I", issued);
+    }
+    if p.committed > p.completed {
+        stage("C", p.completed);
+    }
+    if let Some(left) = p.left {
+        stage("Q", p.committed);
+        stage("L", left);
+    }
+    let store = p.store.and_then(|s| e.place.get(&s)).map(|s| &e.stores[*s]);
+    if let Some(s) = store {
+        stages_of_store(e, s, stage);
+    }
+    // Leaving the queue is no stage of its own.
+    row.stages.retain(|s| s.0 != "L");
+    row
+}
+
+/// What becomes of a store that has performed.
+fn stages_of_store(e: &Events, s: &Stored, mut stage: impl FnMut(&'static str, Ps)) {
+    stage("P", s.time);
+    if let Some(write) = s.write.map(|w| &e.writes[w]) {
+        // A write that merges stores has been accepted before the last of them.
+        if let Some(accepted) = write.accepted.filter(|a| *a >= s.time) {
+            stage("M", accepted);
+        }
+        stage("L", write.time.max(s.time));
+    }
+}
+
+fn label(p: &Passage) -> String {
+    let what = match p.kind {
+        OpKind::Compute => return format!("compute {} instructions", p.value),
+        OpKind::Load | OpKind::LoadAcquire => "load".to_owned(),
+        OpKind::Store | OpKind::StoreRelease => "store".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    };
+    let source = format!("{}:{}", p.source.file(), p.source.line());
+    match p.addr {
+        Addr(0) => format!("{what}  {source}"),
+        addr => format!("{what} {:#x}  {source}", addr.0),
+    }
 }
 
 fn row(thread: usize, label: String, stage: (&'static str, Ps), end: Ps) -> Row {
@@ -57,22 +120,15 @@ fn row(thread: usize, label: String, stage: (&'static str, Ps), end: Ps) -> Row 
     }
 }
 
-fn stores(e: &Events) -> Vec<Row> {
-    let of = |s: &super::events::Stored| {
-        let write = s.write.map(|w| &e.writes[w]);
-        let mut stages = vec![("P", s.time)];
-        // A write that merges stores has been accepted before the last of them.
-        let accepted = write.and_then(|w| w.accepted).filter(|a| *a >= s.time);
-        stages.extend(accepted.map(|a| ("M", a)));
-        Row {
-            thread: s.thread.index(),
-            label: format!("store {:#x}  {}", s.addr.0, e.sources[s.source]),
-            stages,
-            end: write.map_or(s.time, |w| w.time.max(s.time)),
-            needs: Vec::new(),
-        }
-    };
-    e.stores.iter().map(of).collect()
+fn remote(e: &Events, at: usize) -> Row {
+    let s = &e.stores[at];
+    let label = format!("store {:#x}  {}", s.addr.0, e.sources[s.source]);
+    let mut row = row(s.thread.index(), label, ("P", s.time), s.time);
+    stages_of_store(e, s, |name, at| {
+        row.end = row.end.max(at);
+        row.stages.extend((name == "M").then_some((name, at)));
+    });
+    row
 }
 
 /// What is written at one time.

@@ -1,0 +1,110 @@
+//! How operations went through their core, kept where somebody draws a pipeline.
+
+use crate::frontend::OpKind;
+use fencepost_kernel::{Addr, HartId, Ps, StoreId};
+use rustc_hash::FxHashMap;
+use std::panic::Location;
+
+/// How an operation went through its core.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Its number within the thread; the pieces of a long compute site share one.
+    pub id: u32,
+    /// What.
+    pub kind: OpKind,
+    /// The address that it accesses, or 0.
+    pub addr: Addr,
+    /// What it stores; of a compute site how many instructions.
+    pub value: u64,
+    /// The line of the program.
+    pub source: &'static Location<'static>,
+    /// When it entered the reorder buffer.
+    pub dispatched: Ps,
+    /// When it went to the L1 or, as the oldest, began to act; none for what has nothing to wait for.
+    pub issued: Option<Ps>,
+    /// When its result was there.
+    pub completed: Ps,
+    /// When it committed.
+    pub committed: Ps,
+    /// When it left the store queue, if it was there.
+    pub left: Option<Ps>,
+    /// The store that it performed.
+    pub store: Option<StoreId>,
+    /// The store that it read.
+    pub read: Option<StoreId>,
+}
+
+/// Passages of a run are kept up to so many: pictures are for looking at single operations.
+const MOST: usize = 200_000;
+
+/// What becomes known of an operation apart from its commit.
+#[derive(Copy, Clone, Default)]
+struct Known {
+    issued: Option<Ps>,
+    left: Option<Ps>,
+    store: Option<StoreId>,
+    read: Option<StoreId>,
+}
+
+/// The operations of a run.
+#[derive(Default)]
+pub struct Passages {
+    threads: Vec<Vec<Passage>>,
+    known: FxHashMap<(HartId, u32), Known>,
+    count: usize,
+}
+
+impl Passages {
+    /// Keeps those of so many hardware threads.
+    pub fn keep(&mut self, threads: usize) {
+        self.threads = vec![Vec::new(); threads];
+    }
+    fn of(&mut self, thread: HartId, id: u32) -> Option<&mut Known> {
+        let kept = !self.threads.is_empty() && self.count < MOST;
+        kept.then(|| self.known.entry((thread, id)).or_default())
+    }
+    /// An operation went to the L1 or began to act, for the first time or again.
+    pub fn issued(&mut self, thread: HartId, id: u32, at: Ps) {
+        if let Some(k) = self.of(thread, id) {
+            k.issued.get_or_insert(at);
+        }
+    }
+    /// It left the store queue.
+    pub fn left(&mut self, thread: HartId, id: u32, at: Ps) {
+        if let Some(k) = self.of(thread, id) {
+            k.left = Some(at);
+        }
+    }
+    /// It performed a store.
+    pub fn stored(&mut self, thread: HartId, id: u32, store: StoreId) {
+        if let Some(k) = self.of(thread, id) {
+            k.store = Some(store);
+        }
+    }
+    /// It read a store.
+    pub fn read(&mut self, thread: HartId, id: u32, store: StoreId) {
+        if let Some(k) = self.of(thread, id) {
+            k.read = Some(store);
+        }
+    }
+    /// It committed.
+    pub fn committed(&mut self, thread: HartId, passage: Passage) {
+        if self.count < MOST
+            && let Some(list) = self.threads.get_mut(thread.index())
+        {
+            self.count += 1;
+            list.push(passage);
+        }
+    }
+    /// Per hardware thread, in program order; empty unless they were kept.
+    pub fn take(&mut self) -> Vec<Vec<Passage>> {
+        let mut threads = std::mem::take(&mut self.threads);
+        for (thread, list) in (0..).map(HartId).zip(&mut threads) {
+            for p in list {
+                let k = self.known.get(&(thread, p.id)).copied().unwrap_or_default();
+                (p.issued, p.left, p.store, p.read) = (k.issued, k.left, k.store, k.read);
+            }
+        }
+        threads
+    }
+}
