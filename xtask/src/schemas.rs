@@ -1,5 +1,8 @@
 //! `docs/schemas.md`: every column of the tables of runs, as a small run fills them.
 
+use fencepost_papers::experiment::kinds::Kind;
+use fencepost_papers::experiment::score::{Row, Score};
+use fencepost_papers::experiment::scoreboard::to_table;
 use fencepost_run::config::Resolved;
 use fencepost_run::request::Request;
 use fencepost_sweep::tables;
@@ -35,10 +38,30 @@ pub fn page() -> (String, String) {
         tables::counters([&result]),
         tables::histograms([&result]),
         tables::persist_log(&log),
+        to_table(&[claim()]),
     ] {
         columns(&mut text, &table);
     }
     ("docs/schemas.md".to_owned(), text)
+}
+
+/// A row of a scoreboard.
+fn claim() -> Row {
+    Row {
+        id: String::new(),
+        paper: String::new(),
+        kind: Kind::Measured,
+        measured: String::new(),
+        spread: String::new(),
+        unit: String::new(),
+        ratio: String::new(),
+        verdict: Score::NotRun,
+        low: String::new(),
+        high: String::new(),
+        holds: String::new(),
+        decided_by: String::new(),
+        note: String::new(),
+    }
 }
 
 fn columns(text: &mut String, table: &Table) {

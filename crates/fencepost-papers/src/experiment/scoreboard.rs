@@ -50,6 +50,11 @@ pub fn to_table(rows: &[Row]) -> Table {
     const fn field(name: &'static str, about: &'static str) -> Field<'static> {
         Field { name, unit: "", about }
     }
+    /// A number in the unit that the row's `unit` names.
+    const fn in_unit(name: &'static str, about: &'static str) -> Field<'static> {
+        let unit = "as `unit` says";
+        Field { name, unit, about }
+    }
     let number = |text: &str| text.parse::<f64>().ok();
     let mut table = Builder::new("fencepost-scoreboard", 1);
     for r in rows {
@@ -59,21 +64,19 @@ pub fn to_table(rows: &[Row]) -> Table {
             .set(field("paper", "the paper's value"), &r.paper)
             .set(field("kind", "what stands behind the row"), r.kind.name())
             .set(field("measured", "our value as text"), &r.measured)
+            .maybe(in_unit("value", "our value where it is a number"), number(&r.measured))
             .maybe(
-                field("value", "our value where it is a number, in the row's unit"),
-                number(&r.measured),
+                in_unit("spread", "half of the 95 % interval of ours over the seeds"),
+                number(&r.spread),
             )
-            .set(field("unit", "of both values"), &r.unit)
+            .set(field("unit", "unit of both values"), &r.unit)
             .maybe(field("ratio", "ours over the paper's"), number(&r.ratio))
-            .set(field("verdict", "match, miss, quoted or not-run"), r.verdict.name())
-            .maybe(
-                field("low", "least value over the readings, in the row's unit"),
-                number(&r.low),
+            .set(
+                field("verdict", "match, miss, unsteady, quoted or not-run"),
+                r.verdict.name(),
             )
-            .maybe(
-                field("high", "greatest value over the readings, in the row's unit"),
-                number(&r.high),
-            )
+            .maybe(in_unit("low", "least value over the readings"), number(&r.low))
+            .maybe(in_unit("high", "greatest value over the readings"), number(&r.high))
             .maybe(
                 field("holds", "share of the readings under which the claim is met"),
                 number(&r.holds),
