@@ -4,7 +4,8 @@
 //! an exploration; `digests` compares what a list of runs yields with what was recorded; `faults` lists the faults that can
 //! be planted, with `--run` who convicts them; `explorer` compares the explorer with brute force; `net` makes checked runs for as long
 //! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `families` runs every design with every
-//! paper's programs and writes `docs/families.md`; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
+//! paper's programs and writes `docs/families.md`; `docs` runs the commands of the documentation, `site` builds it as a site; `reproductions`
+//! makes the kept pages of the papers anew; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
 //! paper's runs alone and lists those that move its headline and are not declared; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
 //! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
@@ -17,6 +18,7 @@ mod convict;
 #[cfg(test)]
 mod depth;
 mod digests;
+mod docs;
 mod explorer;
 mod families;
 mod faults;
@@ -31,6 +33,7 @@ mod net;
 #[cfg(test)]
 mod packages;
 mod quotes;
+mod reproductions;
 mod rules;
 mod schemas;
 #[cfg(test)]
@@ -49,7 +52,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["generate"] => write_pages(generate::pages()),
+        ["generate"] => match generate::pages() {
+            Ok(pages) => write_pages(pages),
+            Err(e) => {
+                eprintln!("{e}");
+                ExitCode::from(3)
+            }
+        },
         ["generate", "--explored"] => write_pages(generate::explored_pages()),
         ["fuzz", ref rest @ ..] => fuzz(rest),
         ["digests", "--write"] => match digests::write() {
@@ -74,6 +83,10 @@ fn main() -> ExitCode {
         },
         ["families"] => families::command("runs/families"),
         ["families", "-o", folder] => families::command(folder),
+        ["docs", ref pages @ ..] => docs::docs(pages),
+        ["site"] => docs::site(false),
+        ["site", "--api"] => docs::site(true),
+        ["reproductions", ref papers @ ..] => reproductions::command(papers),
         ["circles"] => circles(),
         ["explorer", ref rest @ ..] => explorer::command(rest),
         ["mutants", ref rest @ ..] => mutants::command(rest),
@@ -92,7 +105,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- generate [--explored] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
+                "usage: cargo run -p xtask -- generate [--explored] | docs [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
                  faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | circles"
             );
             ExitCode::from(2)

@@ -39,7 +39,9 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
 /// Writes pages of the repository, each with its path from the root.
 pub fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
     for (name, text) in pages {
-        if let Err(e) = std::fs::write(root().join(&name), text) {
+        let path = root().join(&name);
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        if let Err(e) = folder.and_then(|()| fs::write(&path, text)) {
             eprintln!("cannot write {name}: {e}");
             return ExitCode::from(2);
         }

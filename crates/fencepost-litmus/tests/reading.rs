@@ -214,3 +214,31 @@ fn a_picture_shows_the_cycle_that_forbids() {
     let program = Program::new(&impossible).unwrap();
     assert!(picture::witness(&program, Model::Tso).unwrap().is_none());
 }
+
+#[test]
+fn a_picture_of_a_crash_state_shows_what_is_lost_the_order_and_the_missing_fence() {
+    let of = |between: &str| {
+        let text = format!(
+            "X86 P\nCrash=exists ([x]=0 /\\ [y]=1)\n{{ x=0; y=0; }}\n P0 ;\n MOV [x],$1 ;\n{between} MOV [y],$1 ;\nforall (true)"
+        );
+        let test = parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        let program = Program::new(&test).unwrap();
+        picture::crash_witness(&program, "px86".parse().unwrap())
+            .unwrap()
+            .unwrap()
+    };
+    let open = of("");
+    let count = |svg: &str, what: &str| svg.matches(what).count();
+    let svg = open.svg();
+    assert!(open.broken.is_none());
+    assert_eq!(
+        ["durable", "lost", "fence"].map(|c| count(&svg, &format!("class=\"{c}\""))),
+        [1; 3],
+        "{svg}"
+    );
+    assert!(open.dot().contains("a fence is missing here"));
+    let closed = of(" CLWB [x] ;\n SFENCE ;\n");
+    let svg = closed.svg();
+    assert!(closed.broken.is_some() && svg.contains("flush before fence"), "{svg}");
+    assert_eq!(count(&svg, "class=\"fence\""), 0, "the fence is there");
+}

@@ -47,7 +47,7 @@ impl Page<'_> {
             self.body
         );
         if self.plots {
-            let _ = writeln!(out, "<p class=\"quiet\">{NOTICE}</p>");
+            let _ = writeln!(out, "<footer><p class=\"quiet\">{NOTICE}</p></footer>");
         }
         let _ = writeln!(out, "<script type=\"application/json\" id=\"data\">{data}</script>");
         let libraries: &[&str] = if self.plots { &[D3, PLOT] } else { &[] };

@@ -93,6 +93,14 @@ var fencepost = (function () {
     if (window.ResizeObserver) new ResizeObserver(again).observe(place);
   }
 
+  /** A plot as one picture with its label and description: its parts have none of their own, which nobody could reach. */
+  function plot(options) {
+    var drawn = Plot.plot(options), svg = drawn.matches("svg") ? drawn : drawn.querySelector("svg");
+    svg.setAttribute("role", "img");
+    svg.querySelectorAll("[aria-label]").forEach(function (e) { e.removeAttribute("aria-label"); e.removeAttribute("aria-description"); });
+    return drawn;
+  }
+
   /** The numbers of a packed column (see pack.rs); of a rising one, the sums of its steps. */
   function unpack(text, rising) {
     var bytes = Uint8Array.from(atob(text), function (c) { return c.charCodeAt(0); });
@@ -119,5 +127,5 @@ var fencepost = (function () {
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (d) { d.open = true; });
   });
-  return { data: data, make: make, short: short, table: table, atWidth: atWidth, unpack: unpack };
+  return { data: data, make: make, short: short, table: table, atWidth: atWidth, plot: plot, unpack: unpack };
 })();

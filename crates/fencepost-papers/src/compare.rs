@@ -139,6 +139,39 @@ fn by_seed(by_cell: BTreeMap<Cell, RunResult>, asked: &Asked<'_>) -> Vec<Runs> {
 }
 
 impl Comparison {
+    /// Of finished runs of one seed, which are of one machine and one medium.
+    pub fn of_runs(baseline: &str, runs: Vec<RunResult>) -> Comparison {
+        let mut designs: Vec<String> = Vec::new();
+        let mut of = Runs::default();
+        for r in &runs {
+            let cell = Cell {
+                tag: TAG.into(),
+                program: r.program.clone(),
+                point: r.design.clone(),
+                media: String::new(),
+                choice: String::new(),
+            };
+            for (name, list) in [(&r.design, &mut designs), (&r.program, &mut of.programs)] {
+                if !list.contains(name) {
+                    list.push(name.clone());
+                }
+            }
+            of.by_cell.insert(cell, r.clone());
+        }
+        let mut out = Comparison {
+            baseline: baseline.into(),
+            slowdown: BTreeMap::new(),
+            spread: BTreeMap::new(),
+            geomean: BTreeMap::new(),
+            geomean_spread: BTreeMap::new(),
+            runs: runs.into_iter().map(RunResult::without_host).collect(),
+        };
+        let of = [of];
+        for design in &designs {
+            out.enter(design, &of, (&out.baseline.clone(), ""));
+        }
+        out
+    }
     /// Enters what a design takes relative to the baseline, over all seeds.
     fn enter(&mut self, design: &String, by_seed: &[Runs], (baseline, media): (&String, &str)) {
         let ratios: Vec<_> = (by_seed.iter())
@@ -174,5 +207,18 @@ mod tests {
     fn the_papers_baselines_are_named() {
         assert_eq!(baselines_of_papers("dpo"), [("dpo", "volatile-logged".to_owned())]);
         assert_eq!(baselines_of_papers("no-such-machine"), []);
+    }
+    #[test]
+    fn slowdowns_of_finished_runs_in_closed_form() {
+        let run = |program: &str, design: &str, time| RunResult {
+            program: program.into(),
+            design: design.into(),
+            ..crate::experiment::made_up(time)
+        };
+        let of = |program: &str, so| [run(program, "v", 100), run(program, "so", so)];
+        let c = Comparison::of_runs("v", [of("a", 200), of("b", 800)].concat());
+        assert!((c.slowdown["a"]["so"] - 2.0).abs() < 1e-9 && (c.slowdown["b"]["so"] - 8.0).abs() < 1e-9);
+        assert!((c.geomean["so"] - 4.0).abs() < 1e-9 && (c.geomean["v"] - 1.0).abs() < 1e-9);
+        assert!(c.spread.is_empty() && c.geomean_spread.is_empty() && c.runs.len() == 4);
     }
 }

@@ -29,19 +29,23 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// The designs that run, in this order.
+    ///
+    /// # Errors
+    /// A defect of ours.
+    pub fn designs(&self) -> Result<Vec<String>, LabError> {
+        // What designs of network persistence run are the workloads of clients, not these programs.
+        let remote = |d: &String| find_design(d).is_ok_and(|d| protocol_of(d).is_some());
+        let mut designs = named(&self.designs, "designs")?;
+        designs.retain(|d| !self.designs.is_empty() || !remote(d));
+        Ok(designs)
+    }
+
     /// The grid, as [`crate::grid::Node::from_json`] reads it.
     ///
     /// # Errors
     /// A defect of ours.
     pub fn grid(&self) -> Result<serde_json::Value, LabError> {
-        let named = |asked: &[String], kind: &str| match asked.is_empty() {
-            false => Ok(asked.to_vec()),
-            true => Ok::<_, LabError>(entries(kind)?.into_iter().map(|e| e.name).collect()),
-        };
-        // What designs of network persistence run are the workloads of clients, not these programs.
-        let remote = |d: &String| find_design(d).is_ok_and(|d| protocol_of(d).is_some());
-        let mut designs = named(&self.designs, "designs")?;
-        designs.retain(|d| !self.designs.is_empty() || !remote(d));
         Ok(serde_json::json!({
             "base": {
                 "ops": self.ops,
@@ -54,8 +58,16 @@ impl Matrix {
             "product": [{
                 "machine": named(&self.machines, "machines")?,
                 "program": named(&self.programs, "programs")?,
-                "design": designs,
+                "design": self.designs()?,
             }],
         }))
+    }
+}
+
+/// What is asked for; everything of its kind where nothing is.
+fn named(asked: &[String], kind: &str) -> Result<Vec<String>, LabError> {
+    match asked.is_empty() {
+        false => Ok(asked.to_vec()),
+        true => Ok(entries(kind)?.into_iter().map(|e| e.name).collect()),
     }
 }

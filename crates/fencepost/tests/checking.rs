@@ -200,7 +200,7 @@ fn volatile_is_convicted_on_every_program() {
 #[test]
 fn a_recorded_log_is_judged_and_a_malformed_one_refused_with_its_line() {
     let guide = include_str!("../../../docs/checking.md");
-    let start = guide.find("```text\nfencepost-log 1").expect("the example") + "```text\n".len();
+    let start = guide.find("\nfencepost-log 1").expect("the example") + 1;
     let example = &guide[start..start + guide[start..].find("```").expect("its end")];
     let log = file("example.log", example);
     let path = log.to_str().expect("a path");

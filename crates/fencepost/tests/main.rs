@@ -8,6 +8,7 @@ mod hard_use;
 mod litmus;
 mod native;
 mod native_net;
+mod pages;
 mod resuming;
 mod sweeps;
 mod terminal;

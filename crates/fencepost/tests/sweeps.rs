@@ -279,8 +279,9 @@ fn an_experiment_in_a_folder_is_reproduced_as_a_paper_is() {
     // A claim is scored; what the folder holds now is another experiment's result.
     write("claims.toml", CLAIMS);
     refused(&args, &["reproduce", "another folder"]);
-    std::fs::remove_file(out.join("scoreboard.csv")).expect("writable");
-    std::fs::remove_file(out.join("report.html")).expect("writable");
+    for document in ["scoreboard.csv", "figures.csv", "report.html"] {
+        std::fs::remove_file(out.join(document)).expect("writable");
+    }
     let d = json(&args);
     assert_eq!(
         (d[0]["resumed"].as_u64(), d[0]["rows"][0]["id"].as_str()),

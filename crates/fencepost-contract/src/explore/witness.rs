@@ -1,5 +1,6 @@
 //! The crash state shown to the user: which stores are durable, which are lost, and where they are in the program.
 
+use super::edges::{Edge, edges};
 use super::replay_id::{Deviation, ReplayId};
 use crate::graph::{CrashSpace, Grain, NodeId, WhyLost};
 use fencepost_kernel::{Addr, CrashPoint, HartId, StoreId, Violation};
@@ -63,6 +64,8 @@ pub struct Witness {
     pub deviation: Deviation,
     /// Whether no crash state of this failure point with fewer deviating stores breaks recovery (proved by search).
     pub smallest: bool,
+    /// What orders those of them that recovery read, each list up to its first sixteen.
+    pub edges: Vec<Edge>,
     /// What is wrong after recovery.
     pub why: Violation,
     /// The last operation that each thread had completed, if any.
@@ -72,6 +75,9 @@ pub struct Witness {
     /// Self-contained id of the crash state: the caller's prefix, a colon, the failure point and the set.
     pub replay: String,
 }
+
+/// Stores of a list between which edges are looked for.
+const DRAWN: usize = 16;
 
 impl Witness {
     /// Names the stores of the crash state in which exactly the nodes with `durable` are durable.
@@ -91,6 +97,11 @@ impl Witness {
                 .collect::<Vec<_>>()
         };
         let (persisted, missing): (Vec<_>, Vec<_>) = (named(true), named(false));
+        let drawn = |list: &[NamedStore]| {
+            let read = list.iter().filter(|s| s.read).take(DRAWN);
+            read.filter_map(|s| Some((s.node, s.store?))).collect::<Vec<_>>()
+        };
+        let edges = edges(space, &[drawn(&persisted), drawn(&missing)].concat());
         let count = |wanted: bool| free.iter().filter(|n| durable[n.index()] == wanted).count();
         let deviation = if count(true) <= count(false) {
             Deviation::Persisted
@@ -113,6 +124,7 @@ impl Witness {
             crash: at.crash.clone(),
             persisted,
             missing,
+            edges,
             deviation,
             smallest,
             why,

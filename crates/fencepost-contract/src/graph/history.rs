@@ -55,6 +55,10 @@ pub struct History {
     flushes: Vec<(u32, HartId, LineAddr)>,
     fences: Vec<(u32, HartId)>,
     operations: Vec<Operation>,
+    /// Thread of each store.
+    by: Vec<HartId>,
+    /// Loads of what another thread stored: event, thread, store.
+    observed: Vec<(u32, HartId, StoreId)>,
 }
 
 impl History {
@@ -63,6 +67,7 @@ impl History {
         let mut history = History {
             threads: trace.threads as usize,
             performed: vec![u32::MAX; trace.stores.len()],
+            by: trace.stores.iter().map(|s| s.thread).collect(),
             ..History::default()
         };
         let stored = trace.stores.iter().map(|s| s.addr);
@@ -79,6 +84,11 @@ impl History {
                 k,
                 begins,
             };
+            if let TraceKind::Load { from: Some(s), .. } | TraceKind::Rmw { from: Some(s), .. } = e.kind
+                && trace.store(s).thread != thread
+            {
+                history.observed.push((event, thread, s));
+            }
             match e.kind {
                 TraceKind::Store(s) => history.performed[s.index()] = event,
                 TraceKind::Rmw { store, .. } => {
@@ -127,6 +137,26 @@ impl History {
         } else {
             WhyLost::NotFenced
         }
+    }
+    /// The thread of a store of the execution.
+    pub fn thread_of(&self, store: StoreId) -> Option<HartId> {
+        self.by.get(store.index()).copied()
+    }
+    /// Whether `later` was stored after `earlier` had been: by the same thread, or by one that had seen it, or what came after it.
+    pub fn saw(&self, earlier: StoreId, later: StoreId) -> bool {
+        let of = |s: StoreId| Some((*self.performed.get(s.index())?, self.thread_of(s)?));
+        let (Some((begin, by)), Some((end, reader))) = (of(earlier), of(later)) else {
+            return false;
+        };
+        let mut since = vec![u32::MAX; self.threads.max(by.index().max(reader.index()) + 1)];
+        since[by.index()] = begin;
+        for (event, thread, store) in self.observed.iter().take_while(|o| o.0 < end) {
+            let Some((stored, writer)) = of(*store) else { continue };
+            if since.get(writer.index()).is_some_and(|s| stored >= *s) {
+                since[thread.index()] = since[thread.index()].min(*event);
+            }
+        }
+        since[reader.index()] < end
     }
     /// The operation in which `store` was made.
     pub fn operation_of(&self, store: StoreId, thread: HartId) -> Option<u32> {

@@ -5,7 +5,7 @@ use crate::crash::{Layout, crash, traces};
 use crate::executions::models::Broken;
 use crate::format::condition::Atom;
 use crate::paths::program::{Program, ProgramError};
-use fencepost_contract::{Contract, ContractKind};
+use fencepost_contract::{Contract, ContractKind, CrashSpace};
 use fencepost_kernel::{Image, StoreId, Trace, TraceKind};
 use std::collections::BTreeSet;
 
@@ -69,11 +69,7 @@ fn durable(layout: &Layout, trace: &Trace, state: &[u64]) -> Option<Vec<bool>> {
 
 /// Why a set of stores is no crash state: a lost store, a durable one, and the rule by which the first comes before the second.
 fn broken(layout: &Layout, trace: &Trace, contract: &Contract, durable: &[bool]) -> Option<(StoreId, StoreId, String)> {
-    let mut initial = Image::default();
-    for word in layout.persistent() {
-        initial.set_word(word.addr, word.initial, None);
-    }
-    let space = contract.space(trace, &initial);
+    let space = space(layout, trace, contract);
     let node = |s: usize| space.node_of.get(s).copied().flatten();
     let kept: Vec<usize> = (0..durable.len())
         .filter(|s| durable[*s] && node(*s).is_some())
@@ -108,6 +104,7 @@ fn draw(program: &Program<'_>, layout: &Layout, trace: &Trace, contract: &Contra
         threads: test.threads.iter().map(|t| t.id).collect(),
         nodes: Vec::new(),
         arrows: Vec::new(),
+        gaps: Vec::new(),
         note: format!("recovery finds {}: allowed", values(layout, state)),
         broken: None,
     };
@@ -172,6 +169,7 @@ fn draw(program: &Program<'_>, layout: &Layout, trace: &Trace, contract: &Contra
             row: rows[thread],
             label: format!("{}: {label}", letter(n)),
             faint,
+            durable: None,
         });
         rows[thread] += 1;
         let mut arrow = |from: usize, name: &str| {
@@ -189,6 +187,19 @@ fn draw(program: &Program<'_>, layout: &Layout, trace: &Trace, contract: &Contra
             arrow(from, "rf");
         }
     }
+    let persistent = |s: &usize| layout.persistent().any(|w| w.addr == trace.stores[*s].addr);
+    for store in (0..trace.stores.len()).filter(persistent) {
+        if let Some(n) = node_of[store] {
+            picture.nodes[n].durable = Some(durable[store]);
+        }
+    }
+    ordered(
+        &mut picture,
+        layout,
+        (trace, contract),
+        &node_of,
+        broken.as_ref().map(|b| (b.0, b.1)),
+    );
     if let Some((a, b, rule)) = broken
         && let (Some(from), Some(to)) = (node_of[a.index()], node_of[b.index()])
     {
@@ -211,6 +222,60 @@ fn draw(program: &Program<'_>, layout: &Layout, trace: &Trace, contract: &Contra
         });
     }
     Some(picture)
+}
+
+/// Draws what the contract orders, but for `forbidden`, and marks where nothing orders a lost store before a durable one of its thread.
+fn ordered(
+    picture: &mut Picture,
+    layout: &Layout,
+    (trace, contract): (&Trace, &Contract),
+    node_of: &[Option<usize>],
+    forbidden: Option<(StoreId, StoreId)>,
+) {
+    let space = space(layout, trace, contract);
+    let stores: Vec<(usize, usize)> = (0..trace.stores.len()).filter_map(|s| Some((s, node_of[s]?))).collect();
+    let before = |a: usize, b: usize| match (space.node_of.get(a), space.node_of.get(b)) {
+        (Some(Some(a)), Some(Some(b))) => a != b && space.graph.is_before(*a, *b),
+        _ => false,
+    };
+    let reduced = |a: usize, b: usize| before(a, b) && !stores.iter().any(|(c, _)| before(a, *c) && before(*c, b));
+    for (a, from) in &stores {
+        for (b, to) in &stores {
+            if !reduced(*a, *b) || forbidden.is_some_and(|f| (f.0.index(), f.1.index()) == (*a, *b)) {
+                continue;
+            }
+            let (na, nb) = (space.node_of[*a], space.node_of[*b]);
+            let steps = nb.map_or(&[][..], |n| space.graph.predecessors(n));
+            let direct = steps.iter().find(|p| Some(p.0) == na).map(|p| p.1.to_string());
+            picture.arrows.push(Arrow {
+                from: *from,
+                to: *to,
+                name: direct.unwrap_or_else(|| "persists first".into()),
+                cycle: false,
+            });
+        }
+    }
+    if forbidden.is_some() {
+        return;
+    }
+    let fate = |n: usize| picture.nodes[n].durable;
+    let place = |n: usize| (picture.nodes[n].thread, picture.nodes[n].row);
+    let mut gaps = Vec::new();
+    for (b, to) in stores.iter().filter(|s| fate(s.1) == Some(true)) {
+        let older = |a: &&(usize, usize)| place(a.1).0 == place(*to).0 && place(a.1).1 < place(*to).1;
+        let open = |a: &&(usize, usize)| fate(a.1) == Some(false) && !before(a.0, *b);
+        gaps.extend(stores.iter().filter(older).rfind(open).map(|a| [a.1, *to]));
+    }
+    picture.gaps = gaps;
+}
+
+/// The crash states of an execution, from the test's own initial values.
+fn space(layout: &Layout, trace: &Trace, contract: &Contract) -> CrashSpace {
+    let mut initial = Image::default();
+    for word in layout.persistent() {
+        initial.set_word(word.addr, word.initial, None);
+    }
+    contract.space(trace, &initial)
 }
 
 fn values(layout: &Layout, state: &[u64]) -> String {

@@ -11,6 +11,8 @@ pub(super) struct Node {
     pub label: String,
     /// Drawn in grey: it reads an initial value, or is lost.
     pub faint: bool,
+    /// Of a store to persistent memory after a power failure: whether it is durable or lost.
+    pub durable: Option<bool>,
 }
 
 /// An edge and whether it is part of the cycle.
@@ -29,6 +31,8 @@ pub struct Picture {
     pub(super) threads: Vec<usize>,
     pub(super) nodes: Vec<Node>,
     pub(super) arrows: Vec<Arrow>,
+    /// A lost store and a durable one after it in its thread, which nothing orders: a fence is missing before the second.
+    pub(super) gaps: Vec<[usize; 2]>,
     /// What is said under the title instead of the axiom and its cycle.
     pub(super) note: String,
     /// The axiom that forbids it; none if it is allowed.
@@ -71,6 +75,20 @@ impl Picture {
             }
             out.push_str("}\n");
         }
+        for (n, node) in self.nodes.iter().enumerate() {
+            let style = match node.durable {
+                Some(true) => "shape=box, color=\"#00845f\"",
+                Some(false) => "shape=box, style=dashed, color=\"#c24a00\"",
+                None => continue,
+            };
+            let _ = writeln!(out, "e{n} [{style}];");
+        }
+        for [lost, durable] in &self.gaps {
+            let _ = writeln!(
+                out,
+                "e{lost} -> e{durable} [style=bold, color=\"#e69f00\", label=\"a fence is missing here\", constraint=false];"
+            );
+        }
         for a in &self.arrows {
             let style = if a.cycle { ", color=red, penwidth=2" } else { "" };
             let rank = if a.name == "po" { "" } else { ", constraint=false" };
@@ -110,6 +128,29 @@ impl Picture {
                 out,
                 "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"{fill}\">{label}</text>"
             );
+            let (left, top) = (x.saturating_sub(86), y - 10);
+            let mark = match node.durable {
+                Some(true) => format!(
+                    "<rect class=\"durable\" x=\"{left}\" y=\"{top}\" width=\"11\" height=\"11\" fill=\"#00845f\"/>"
+                ),
+                Some(false) => format!(
+                    "<path class=\"lost\" d=\"M{left} {top}l10 10m0 -10l-10 10\" stroke=\"#c24a00\" stroke-width=\"2\"/>"
+                ),
+                None => continue,
+            };
+            let _ = writeln!(out, "{mark}");
+        }
+        for gap in &self.gaps {
+            let (x, y) = at(gap[1]);
+            let _ = writeln!(
+                out,
+                "<line class=\"fence\" x1=\"{}\" x2=\"{}\" y1=\"{2}\" y2=\"{2}\" stroke=\"#e69f00\" stroke-width=\"4\" stroke-dasharray=\"8 5\"/>\
+                 <text x=\"{x}\" y=\"{3}\" text-anchor=\"middle\" fill=\"#a05a00\" font-size=\"11\">a fence is missing here</text>",
+                x - 88,
+                x + 88,
+                y - 24,
+                y - 30
+            );
         }
         for (i, a) in self.arrows.iter().enumerate() {
             let colour = match (a.cycle, a.name.as_str()) {
@@ -117,7 +158,8 @@ impl Picture {
                 (_, "po") => "#333",
                 (_, "rf") => "#080",
                 (_, "co") => "#04a",
-                _ => "#a60",
+                (_, "fr") => "#a60",
+                _ => "#6b4c9a",
             };
             let weight = if a.cycle { 2 } else { 1 };
             let ((x1, y1), (x2, y2)) = (at(a.from), at(a.to));

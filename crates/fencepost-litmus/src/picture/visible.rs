@@ -57,6 +57,7 @@ fn picture(solution: &Solution<'_>, model: Model, broken: Option<Broken>) -> Pic
             row: n - solution.first[thread],
             label: format!("{}: {kind} {place}{value}", letter(n)),
             faint,
+            durable: None,
         }
     };
     let mut picture = Picture {
@@ -64,6 +65,7 @@ fn picture(solution: &Solution<'_>, model: Model, broken: Option<Broken>) -> Pic
         threads: test.threads.iter().map(|t| t.id).collect(),
         nodes: (0..g.n).map(node).collect(),
         arrows: Vec::new(),
+        gaps: Vec::new(),
         note: String::new(),
         broken,
     };

@@ -82,7 +82,7 @@ pub fn ratios(runs: &Runs, tag: &str, [point, base]: [&String; 2], media: &str) 
 }
 
 /// Picoseconds per measured operation of all threads.
-pub(super) fn time_per_op(r: &RunResult) -> f64 {
+pub(crate) fn time_per_op(r: &RunResult) -> f64 {
     r.time_ps as f64 / r.ops.max(1) as f64
 }
 

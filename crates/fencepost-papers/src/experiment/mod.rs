@@ -1,5 +1,6 @@
 //! Experiments: planned as data, run in parallel, resumed, measured, scored.
 
+pub mod best;
 pub mod claims;
 pub mod diagnostics;
 pub(crate) mod embedded;

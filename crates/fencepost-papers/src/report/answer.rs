@@ -1,10 +1,12 @@
 //! What a reader wants first: which headlines came out the other way round, how many claims are met, and what decides.
 
-use super::subject::Report;
+use super::holds::holds;
+use super::subject::{BestRuns, Report};
 use crate::experiment::claims::Claim;
 use crate::experiment::kinds::Kind;
 use crate::experiment::rule::{Form, OfNative, Rule};
 use crate::experiment::score::{Row, Score};
+use fencepost_run::short;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,6 +21,18 @@ pub struct Answer {
     pub counts: Vec<String>,
     /// The inputs that decide most claims.
     pub deciders: Vec<Decider>,
+    /// The best joint reading, and the search that found it.
+    pub best: Option<Joint>,
+}
+
+/// The best joint reading in words.
+#[derive(Serialize)]
+pub struct Joint {
+    readings: Vec<String>,
+    /// How large the search was, and what it met.
+    search: String,
+    /// How many claims about the headline are met under it, run again here.
+    met: String,
 }
 
 /// A claim of the abstract.
@@ -28,8 +42,12 @@ pub struct Headline {
     sentence: String,
     paper: String,
     ours: String,
+    best: String,
+    best_met: bool,
     range: String,
     verdict: &'static str,
+    /// What must hold for it.
+    holds: String,
 }
 
 /// An open input, by what rests on it.
@@ -49,9 +67,10 @@ pub fn answer(r: &Report<'_>) -> Answer {
     let reversed = pairs.iter().filter_map(|(c, row)| reversal(c, row));
     Answer {
         reversed: reversed.collect(),
-        headlines: pairs.iter().filter_map(|(c, row)| headline(c, row)).collect(),
+        headlines: pairs.iter().filter_map(|(c, row)| headline(r, c, row)).collect(),
         counts: Kind::ALL.iter().filter_map(|k| count(*k, r.rows)).collect(),
         deciders: deciders(r),
+        best: r.best.map(joint),
     }
 }
 
@@ -90,12 +109,26 @@ fn reversal(claim: &Claim, row: &Row) -> Option<String> {
     })
 }
 
-fn headline(claim: &Claim, row: &Row) -> Option<Headline> {
+fn joint(b: &BestRuns) -> Joint {
+    let (k, met) = (&b.best, b.found.values().filter(|f| f.met).count());
+    Joint {
+        readings: k.readings.clone(),
+        search: format!(
+            "{} of {:.1e} joint readings of {} inputs were tried; this one met {} of {} measured rows, the text {}",
+            k.tried, k.possible, k.inputs, k.met, k.rows, k.met_by_text
+        ),
+        met: format!("{met} of {} claims about the headline", b.found.len()),
+    }
+}
+
+fn headline(r: &Report<'_>, claim: &Claim, row: &Row) -> Option<Headline> {
     let unit = if claim.unit == "x" || claim.unit == "%" {
         claim.unit.as_str()
     } else {
         ""
     };
+    let best = r.best.and_then(|b| b.found.get(&claim.id));
+    let best_value = best.and_then(|f| f.value).map_or_else(String::new, short);
     let ranged = !row.low.is_empty() && row.low != row.high;
     leads(claim).then(|| Headline {
         id: claim.id.clone(),
@@ -107,7 +140,18 @@ fn headline(claim: &Claim, row: &Row) -> Option<Headline> {
         } else {
             String::new()
         },
+        best: match (best_value.as_str(), best) {
+            ("", None) => String::new(),
+            ("", Some(f)) => if f.met { "met" } else { "not met" }.into(),
+            (v, _) => format!("{v} {unit}").trim().to_owned(),
+        },
+        best_met: best.is_some_and(|f| f.met),
         verdict: row.verdict.name(),
+        // Some of its programs are not built: what was measured of it is no verdict.
+        holds: match (row.verdict, holds(&claim.id, r.worth.get(&claim.id), r.best)) {
+            (Score::NotRun, text) if !text.is_empty() => format!("Over the programs that are built. {text}"),
+            (_, text) => text,
+        },
     })
 }
 

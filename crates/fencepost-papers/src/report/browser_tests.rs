@@ -2,16 +2,23 @@
 //! wrong on the way.
 
 use super::*;
+use crate::experiment::best::Best;
 use crate::experiment::made_up;
 use crate::experiment::readings::{Outcome, Readings, Spread};
 use crate::experiment::runs::{Cell, Plan, Runs};
 use crate::experiment::score::{Evidence, score};
 use crate::experiment::spec::{Experiment, read};
 use crate::experiment::{claims, figures};
-use fencepost_pages::browser::title_after;
-use std::collections::BTreeMap;
+use fencepost_pages::browser::{holds_as_a_page, title_after};
+use fencepost_run::result::RunResult;
+use std::path::{Path, PathBuf};
 
 const WIDE: [u32; 2] = [1280, 800];
+
+/// Where pictures of pages are kept.
+fn pictures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pictures")
+}
 
 /// Times of `E01` on PCM that give SO a slowdown of two and delegated ordering one of three, for every program.
 fn runs() -> Runs {
@@ -33,8 +40,36 @@ fn runs() -> Runs {
     }
 }
 
-/// The page of these runs; one claim has been tried under two choices of readings.
+/// The same under the best joint reading: SO takes four times as long as volatile execution, delegated ordering 1.5 times.
+fn joint(claims: &[claims::Claim]) -> BestRuns {
+    let mut joint = runs();
+    for (cell, run) in &mut joint.by_cell {
+        run.time_ps = match cell.point.as_str() {
+            "so" => 400,
+            "delegated" => 150,
+            _ => run.time_ps,
+        };
+    }
+    let best = Best {
+        readings: vec!["compute=1".into()],
+        met: 3,
+        rows: 29,
+        tried: 43,
+        possible: 2.5e8,
+        inputs: 24,
+        met_in: [("DPO-H1".to_owned(), 17)].into(),
+        needs: [("DPO-H1".to_owned(), vec!["compute=1".to_owned()])].into(),
+        ..Best::default()
+    };
+    BestRuns::of(best, joint, claims)
+}
+
+/// The page of these runs and its numbers; one claim has been tried under two choices of readings.
 pub(super) fn page() -> String {
+    page_and_table().0
+}
+
+fn page_and_table() -> (String, String) {
     let experiment: Experiment = read("dpo", "experiment.toml").unwrap();
     let readings = Readings::of_paper("dpo", &experiment).unwrap();
     let claims = claims::of_paper("dpo").unwrap();
@@ -62,7 +97,8 @@ pub(super) fn page() -> String {
         parameter: &|_| None,
     };
     let rows: Vec<Row> = score(&claims, &evidence).into_iter().map(|r| r.0).collect();
-    render(&Report {
+    let best = joint(&claims);
+    let report = Report {
         experiment: &experiment,
         scale: "quick",
         seed: 1,
@@ -77,9 +113,10 @@ pub(super) fn page() -> String {
         figures: &figures::of_paper("dpo").unwrap(),
         readings: &readings,
         worth: &[(claims[0].id.clone(), spread)].into(),
-        best: &BTreeMap::new(),
-    })
-    .unwrap_or_else(|e| panic!("{e}"))
+        best: Some(&best),
+    };
+    let page = render(&report).unwrap_or_else(|e| panic!("{e}"));
+    (page, String::from_utf8(figures_table(&report)).unwrap())
 }
 
 #[test]
@@ -101,8 +138,55 @@ fn bars_have_the_values_of_the_runs_beside_the_papers() {
     let Some(title) = title_after(&page(), read, WIDE) else {
         return;
     };
-    // The paper states 7.21 and 1.93 for the means, 1.33 and 35.15 for the extremes of SO.
-    for text in ["2 | 7.21", "3 | 1.93", "2 | 1.33", "2 | 35.1"] {
+    // By the text, best joint, and the paper: 7.21 and 1.93 for the means, 1.33 and 35.15 for the extremes of SO.
+    for text in ["2 | 4 | 7.21", "3 | 1.5 | 1.93", "2 | 4 | 1.33", "2 | 4 | 35.1"] {
+        assert!(title.contains(text), "`{text}` is not in: {title}");
+    }
+}
+#[test]
+fn charts_have_the_numbers_of_the_csv() {
+    let (page, table) = page_and_table();
+    let read = "document.title = Array.from(document.querySelectorAll('figure.figure')).map(function (f) {\
+                return Array.from(f.querySelectorAll('svg')).map(function (s) { return Array.from(s.querySelectorAll('text'))\
+                .map(function (t) { return t.textContent; }).filter(function (t) { return t.includes(' | '); }).join(';'); }).join(';'); }).join('/');";
+    let Some(title) = title_after(&page, read, WIDE) else {
+        return;
+    };
+    let short = |v: &str| fencepost_run::short(v.parse().unwrap());
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let all: Vec<Vec<String>> = rows
+        .records()
+        .map(|r| r.unwrap().iter().map(str::to_owned).collect())
+        .collect();
+    let mut wanted: Vec<String> = Vec::new();
+    for r in all.iter().filter(|r| !r[8].is_empty()) {
+        let paper = (!r[9].is_empty()).then(|| short(&r[9]));
+        wanted.push(
+            [Some(short(&r[5])), Some(short(&r[8])), paper]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" | "),
+        );
+    }
+    let mut shown: Vec<&str> = title.split(['/', ';']).filter(|t| !t.is_empty()).collect();
+    shown.sort_unstable();
+    wanted.sort_unstable();
+    assert!(wanted.len() >= 8, "{table}");
+    assert_eq!(shown, wanted);
+}
+#[test]
+fn the_first_screen_says_whether_to_believe_a_headline_and_what_must_hold() {
+    let read = "document.title = document.querySelector('.headlines').textContent + document.querySelector('.answer').textContent;";
+    let Some(title) = title_after(&page(), read, WIDE) else {
+        return;
+    };
+    for text in [
+        "17 of 43 joint readings meet it, all of them with compute=1.",
+        "Not met by the text, nor under any of 1 other readings alone.",
+        "43 of 2.5e8 joint readings of 24 inputs were tried",
+        "measured claims are met",
+    ] {
         assert!(title.contains(text), "`{text}` is not in: {title}");
     }
 }
@@ -117,16 +201,8 @@ fn a_program_that_is_crossed_out_leaves_every_chart() {
     assert_eq!(title, "2 1");
 }
 #[test]
-fn nothing_scrolls_sideways() {
-    let measure = "document.querySelectorAll('details').forEach(function (d) { d.open = true; });\
-                   document.title = document.documentElement.scrollWidth - window.innerWidth;";
-    for width in [1280, 800, 500] {
-        let Some(title) = title_after(&page(), measure, [width, 900]) else {
-            return;
-        };
-        let over: i64 = title.parse().expect("a width");
-        assert!(over <= 0, "{over} pixels too wide at {width}");
-    }
+fn the_page_fits_every_width_is_accessible_and_looks_as_kept() {
+    holds_as_a_page(&page(), &pictures(), "report");
 }
 #[test]
 fn a_page_is_small_and_says_a_reversed_headline_first() {
@@ -142,26 +218,20 @@ fn a_page_is_small_and_says_a_reversed_headline_first() {
 }
 #[test]
 fn a_comparison_shows_its_numbers_and_where_the_time_of_a_run_went() {
-    let run = |program: &str, design: &str, time| fencepost_run::result::RunResult {
+    let run = |program: &str, design: &str, time| RunResult {
         program: program.into(),
         design: design.into(),
         ..made_up(time)
     };
-    let of = |so: f64| [("volatile".to_owned(), 1.0), ("so".to_owned(), so)].into();
-    let comparison = crate::compare::Comparison {
-        baseline: "volatile".into(),
-        slowdown: [("cq".to_owned(), of(2.0)), ("sps".to_owned(), of(8.0))].into(),
-        spread: Default::default(),
-        geomean: of(4.0),
-        geomean_spread: Default::default(),
-        runs: vec![
-            run("cq", "volatile", 100),
-            run("cq", "so", 200),
-            run("sps", "volatile", 100),
-            run("sps", "so", 800),
-        ],
+    let of = |program: &str, so| vec![run(program, "volatile", 100), run(program, "so", so)];
+    let here = crate::compare::Comparison::of_runs("volatile", [of("cq", 200), of("sps", 800)].concat());
+    let elsewhere = |r: RunResult| RunResult {
+        machine: "themis".into(),
+        ..r
     };
-    let page = comparison::page(&comparison, &fencepost_run::request::Request::default()).expect("a page");
+    let there = of("cq", 300).into_iter().map(elsewhere).collect();
+    let both = [here, crate::compare::Comparison::of_runs("volatile", there)];
+    let page = comparison::page(&both, &fencepost_run::request::Request::default()).expect("a page");
     let click = "var all = Array.from(document.querySelectorAll('#heat button')); all[3].click();\
                  document.title = all.map(function (b) { return b.textContent; }).join(' ') + ': '\
                  + document.querySelector('#pair h3').textContent + ' ' + document.querySelectorAll('#bars svg, #pair svg').length;";
@@ -173,4 +243,12 @@ fn a_comparison_shows_its_numbers_and_where_the_time_of_a_run_went() {
         "{title}"
     );
     assert!(title.ends_with(" 2"), "means and one run are drawn: {title}");
+    let other = "document.querySelectorAll('#machines button')[1].click();\
+                 document.title = Array.from(document.querySelectorAll('#heat button')).map(function (b) { return b.textContent; }).join(' ');";
+    assert_eq!(
+        title_after(&page, other, WIDE).as_deref(),
+        Some("1 3"),
+        "the second machine"
+    );
+    holds_as_a_page(&page, &pictures(), "comparison");
 }

@@ -8,7 +8,7 @@ use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
 use fencepost_run::{LabError, short};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("comparison.js");
@@ -20,7 +20,7 @@ struct Cell {
     time_us: f64,
     slowdown: Option<f64>,
     /// Half of the slowdown's 95 % interval over the seeds, where there are several.
-    spread: Option<f64>,
+    half: Option<f64>,
     pm_writes: u64,
     /// "clean" or what was found, where crash states were examined.
     check: Option<&'static str>,
@@ -28,48 +28,42 @@ struct Cell {
     command: String,
 }
 
+/// One machine's comparison.
 #[derive(Serialize)]
-struct Numbers<'a> {
-    baseline: &'a str,
-    groups: [(&'static str, &'static [&'static str]); 8],
+struct Machine<'a> {
+    machine: &'a str,
+    /// Design, geometric mean, half of its interval.
     geomean: Vec<(&'a String, f64, Option<f64>)>,
     cells: Vec<Cell>,
 }
 
-/// Renders the page.
+#[derive(Serialize)]
+struct Numbers<'a> {
+    baseline: &'a str,
+    groups: [(&'static str, &'static [&'static str]); 8],
+    machines: Vec<Machine<'a>>,
+}
+
+/// Renders the page of comparisons, each on a machine of its own; all with one baseline.
 ///
 /// # Errors
 /// A number that has no form in JSON, which is a defect.
-pub fn page(c: &Comparison, base: &Request) -> Result<String, LabError> {
-    let of = |by: &BTreeMap<String, BTreeMap<String, f64>>, r: &RunResult| by.get(&r.program)?.get(&r.design).copied();
-    let cell = |r: &RunResult| Cell {
-        program: r.program.clone(),
-        design: r.design.clone(),
-        time_us: r.time_ps as f64 / 1e6,
-        slowdown: of(&c.slowdown, r),
-        spread: of(&c.spread, r),
-        pm_writes: r.pm_writes,
-        check: (r.check.as_ref()).map(|k| if k.violated() { "VIOLATED" } else { "clean" }),
-        causes: causes(r),
-        command: command(&Request {
-            program: r.program.clone(),
-            design: r.design.clone(),
-            ..base.clone()
-        }),
-    };
-    let half = |design: &String| c.geomean_spread.get(design).copied();
-    let mut geomean: Vec<_> = c.geomean.iter().map(|g| (g.0, *g.1, half(g.0))).collect();
-    geomean.sort_by(|a, b| a.1.total_cmp(&b.1));
+pub fn page(all: &[Comparison], base: &Request) -> Result<String, LabError> {
     let numbers = Numbers {
-        baseline: &c.baseline,
+        baseline: all.first().map_or("", |c| &c.baseline),
         groups: GROUPS,
-        geomean,
-        cells: shown(c, base).map(cell).collect(),
+        machines: all.iter().map(|c| machine(c, base)).collect(),
     };
-    let title = format!("Time relative to {}", c.baseline);
+    let seeds = all
+        .iter()
+        .flat_map(|c| &c.runs)
+        .map(|r| r.seed)
+        .collect::<BTreeSet<_>>()
+        .len();
+    let title = format!("Time relative to {}", numbers.baseline);
     let page = Page {
         title: &title,
-        body: &body(&title, &numbers, base),
+        body: &body(&title, &numbers, base, seeds),
         style: "",
         scripts: &[include_str!("stall_bar.js"), SCRIPT],
         plots: true,
@@ -78,35 +72,60 @@ pub fn page(c: &Comparison, base: &Request) -> Result<String, LabError> {
         .map_err(|e| LabError::Internal(format!("comparison: {e}")))
 }
 
-/// The runs whose time is shown in full: those of the first seed.
-fn shown<'a>(c: &'a Comparison, base: &Request) -> impl Iterator<Item = &'a RunResult> {
-    let first = base.seed;
-    c.runs.iter().filter(move |r| r.seed == first)
-}
-
-/// What is said of seeds.
-fn seeds(n: &Numbers<'_>, base: &Request) -> String {
-    match n.cells.iter().any(|c| c.spread.is_some()) {
-        true => format!(
-            "Ratios are means over several seeds with the half of their 95 % interval; times are those of seed {}.",
-            base.seed
-        ),
-        false => format!("Seed {}. One seed: no spread is shown.", base.seed),
+fn machine<'a>(c: &'a Comparison, base: &Request) -> Machine<'a> {
+    let of = |all: &BTreeMap<String, BTreeMap<String, f64>>, r: &RunResult| {
+        all.get(&r.program).and_then(|d| d.get(&r.design)).copied()
+    };
+    let cell = |r: &RunResult| Cell {
+        program: r.program.clone(),
+        design: r.design.clone(),
+        time_us: r.time_ps as f64 / 1e6,
+        slowdown: of(&c.slowdown, r),
+        half: of(&c.spread, r),
+        pm_writes: r.pm_writes,
+        check: (r.check.as_ref()).map(|k| if k.violated() { "VIOLATED" } else { "clean" }),
+        causes: causes(r),
+        command: command(&Request {
+            program: r.program.clone(),
+            design: r.design.clone(),
+            machine: r.machine.clone(),
+            ..base.clone()
+        }),
+    };
+    let mean = |(design, mean): (&'a String, &f64)| (design, *mean, c.geomean_spread.get(design).copied());
+    let mut geomean: Vec<_> = c.geomean.iter().map(mean).collect();
+    geomean.sort_by(|a, b| a.1.total_cmp(&b.1));
+    Machine {
+        machine: c.runs.first().map_or("", |r| &r.machine),
+        geomean,
+        // The first seed's time is shown in full.
+        cells: c.runs.iter().filter(|r| r.seed == base.seed).map(cell).collect(),
     }
 }
 
-fn body(title: &str, n: &Numbers<'_>, base: &Request) -> String {
+fn body(title: &str, n: &Numbers<'_>, base: &Request, seeds: usize) -> String {
+    let spread = match seeds {
+        0 | 1 => "one seed, so without intervals".to_owned(),
+        s => format!("means over {s} seeds with their 95 % intervals"),
+    };
+    let names: Vec<String> = n
+        .machines
+        .iter()
+        .map(|m| format!("<code>{}</code>", escape(m.machine)))
+        .collect();
     let mut body = format!(
-        "<header><h1>{}</h1><p class=\"quiet\">Machine <code>{}</code>, {} operations a thread. {}</p>\
-         </header><main><div id=\"heat\"></div><div id=\"pair\" class=\"card\" role=\"region\" aria-live=\"polite\" aria-label=\"One run\">\
+        "<header><h1>{}</h1><p class=\"quiet\">Machine {}, {} operations a thread, from seed {}: {spread}.</p>\
+         </header><main><div id=\"machines\" class=\"filters screen-only\" role=\"group\" aria-label=\"Machine\"></div><div id=\"heat\"></div>\
+         <div id=\"pair\" class=\"card\" role=\"region\" aria-live=\"polite\" aria-label=\"One run\">\
          <p>Choose a field for where its time went.</p></div><div id=\"bars\"></div>\
          <details><summary>The numbers</summary><div class=\"scroll\"><table class=\"alive stack\"><caption>runs</caption><thead><tr>",
         escape(title),
-        escape(&base.machine),
+        names.join(", "),
         base.ops,
-        escape(&seeds(n, base))
+        base.seed
     );
     let heads = [
+        "machine",
         "program",
         "design",
         "time, &micro;s",
@@ -119,13 +138,22 @@ fn body(title: &str, n: &Numbers<'_>, base: &Request) -> String {
         let _ = write!(body, "<th>{h}</th>");
     });
     body.push_str("</tr></thead><tbody>");
-    for c in &n.cells {
+    for (machine, c) in n
+        .machines
+        .iter()
+        .flat_map(|m| m.cells.iter().map(move |c| (m.machine, c)))
+    {
         let longest = c
             .causes
             .first()
             .map_or(String::new(), |x| format!("{} {} %", x.0, short(x.1)));
-        let (time, relative) = (short(c.time_us), relative(c));
+        let half = c.half.map_or_else(String::new, |h| format!(" ±{}", short(h)));
+        let (time, relative) = (
+            short(c.time_us),
+            c.slowdown.map_or_else(String::new, |s| short(s) + &half),
+        );
         let cells = [
+            machine,
             &c.program,
             &c.design,
             &time,
@@ -144,10 +172,4 @@ fn body(title: &str, n: &Numbers<'_>, base: &Request) -> String {
     }
     body.push_str("</tbody></table></div></details></main>");
     body
-}
-
-/// The time over the baseline's, with its spread where it is known.
-fn relative(c: &Cell) -> String {
-    let half = c.spread.map_or_else(String::new, |h| format!(" ± {}", short(h)));
-    c.slowdown.map_or_else(String::new, |s| short(s) + &half)
 }

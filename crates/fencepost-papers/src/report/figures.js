@@ -40,14 +40,14 @@ fencepost.filter = (function () {
   function ticks(shared, width) {
     if (!shared.log) return Math.max(2, Math.floor(width / 55));
     var low = shared.domain[0], high = shared.domain[1], most = Math.max(2, width / 32);
-    var sets = [[1, 2, 5], [1, 3], [1]].map(function (steps) {
+    var sets = [[1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 8], [1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]].map(function (steps) {
       var all = [];
       for (var p = Math.floor(Math.log10(low)); p <= Math.log10(high); p += 1) {
         steps.forEach(function (s) { var v = s * Math.pow(10, p); if (v >= low && v <= high) all.push(v); });
       }
       return all;
     });
-    return sets.find(function (s) { return s.length <= most; }) || sets[2];
+    return sets.find(function (s) { return s.length <= most; }) || sets[sets.length - 1];
   }
 
   function said(c, figure) {
@@ -63,28 +63,32 @@ fencepost.filter = (function () {
     var cells = kept(figure).filter(function (c) { return c.media === media; });
     var programs = [], one = figure.bars.length === 1;
     cells.forEach(function (c) { if (!programs.includes(c.program)) programs.push(c.program); });
-    var band = one ? 19 : 13, gap = one ? 0 : 9;
+    // Two bars of one design: ours by the text, and below it, lighter, under the best joint reading.
+    var joint = figure.cells.some(function (c) { return c.best !== null; });
+    var band = joint ? 22 : one ? 19 : 13, gap = one ? 0 : 9, upper = joint ? { insetBottom: band * 0.42 } : {};
     var labels = 16 + 7 * Math.max.apply(null, programs.map(function (p) { return p.length; }));
-    var name = function (c) { return c.bar; };
-    var end = function (c) { return Math.max(c.value, c.stated === null ? -Infinity : c.stated, c.range ? c.range[1] : -Infinity, figure.origin); };
-    var text = function (c) { return short(c.value) + (c.stated === null ? "" : " | " + short(c.stated)); };
+    var name = function (c) { return c.bar; }, right = joint ? 96 : 58;
+    var end = function (c) { return Math.max(c.value, c.best === null ? -Infinity : c.best, c.stated === null ? -Infinity : c.stated, c.range ? c.range[1] : -Infinity, figure.origin); };
+    var text = function (c) {
+      return [short(c.value)].concat(joint ? [c.best === null ? "\u2013" : short(c.best)] : [], c.stated === null ? [] : [short(c.stated)]).join(" | ");
+    };
     var on = { y: "bar", fy: "program" };
-    return Plot.plot({
+    return fencepost.plot({
       width: width, height: programs.length * (figure.bars.length * band + gap) + 46,
-      marginLeft: labels, marginRight: 58, marginTop: 8, marginBottom: 34,
+      marginLeft: labels, marginRight: right, marginTop: 8, marginBottom: 34,
       style: { fontSize: "11px", fontFamily: "inherit", background: "transparent" },
       ariaLabel: figure.title + (media ? ", " + media : ""),
-      ariaDescription: "Bars are ours, diamonds what the paper states, lines the range over the readings; the table below holds the numbers.",
-      x: { type: shared.log ? "log" : "linear", domain: shared.domain, grid: true, ticks: ticks(shared, width - labels - 58), tickFormat: short, tickSize: 4, label: figure.unit === "%" ? "percent" : figure.unit === "x" ? "times" : "", labelArrow: "none", labelAnchor: "center" },
+      ariaDescription: "Bars are ours" + (joint ? " (below, lighter: the best joint reading)" : "") + ", diamonds what the paper states, lines the range over the readings; the table below holds the numbers.",
+      x: { type: shared.log ? "log" : "linear", domain: shared.domain, grid: true, ticks: ticks(shared, width - labels - right), tickFormat: short, tickSize: 4, label: figure.unit === "%" ? "percent" : figure.unit === "x" ? "times" : "", labelArrow: "none", labelAnchor: "center" },
       y: { domain: figure.bars, axis: null, padding: 0.12 },
       fy: { domain: programs, label: null, padding: gap / (figure.bars.length * band + gap) },
       color: { domain: figure.bars, range: fencepost.colours },
       marks: [
         Plot.axisFy({ anchor: "left", label: null, textAnchor: "end", dx: -4, tickSize: 0, frameAnchor: "left", fontSize: 11 }),
-        Plot.barX(cells, Object.assign({ x1: figure.origin, x2: "value", fill: name }, on)),
+        Plot.barX(cells, Object.assign({ x1: figure.origin, x2: "value", fill: name }, upper, on)),
+        Plot.barX(cells.filter(function (c) { return c.best !== null; }), Object.assign({ x1: figure.origin, x2: "best", fill: name, fillOpacity: 0.45, stroke: name, insetTop: band * 0.56 }, on)),
         Plot.ruleX([figure.neutral], { stroke: "currentColor" }),
         Plot.ruleY(cells.filter(function (c) { return c.range; }), Object.assign({ x1: function (c) { return c.range[0]; }, x2: function (c) { return c.range[1]; }, stroke: "currentColor", strokeWidth: 1.2 }, on)),
-        Plot.dot(cells.filter(function (c) { return c.best !== null; }), Object.assign({ x: "best", symbol: "circle", r: 3.2, fill: "var(--ground)", stroke: "currentColor" }, on)),
         Plot.dot(cells.filter(function (c) { return c.stated !== null; }), Object.assign({ x: "stated", symbol: "diamond", r: 5, fill: "var(--ground)", stroke: "currentColor", strokeWidth: 1.7 }, on)),
         Plot.text(cells, Object.assign({ x: end, text: text, textAnchor: "start", dx: 7, fill: "currentColor", fontSize: 10.5 }, on)),
         Plot.tip(cells, Plot.pointerY(Object.assign({ x: "value", title: function (c) { return said(c, figure); }, fill: "var(--raised)", stroke: "var(--quiet)", fontSize: 12, lineHeight: 1.25 }, on))),
@@ -96,10 +100,10 @@ fencepost.filter = (function () {
     var bars = figure.bars.length > 1 ? figure.bars.map(function (b, i) {
       return make("li", {}, [make("i", { style: "background:" + fencepost.colours[i % 8] }), b]);
     }) : [];
-    var marks = ["\u25C7 what the paper states"];
-    if (figure.cells.some(function (c) { return c.range; })) marks.push("\u2500 range over the readings");
-    if (figure.cells.some(function (c) { return c.best !== null; })) marks.push("\u25CB best joint reading");
-    marks.push("number: ours" + " | paper");
+    var marks = ["\u25C7 what the paper states" + (figure.cells.some(function (c) { return c.stated === null; }) ? "; without one it gives no number" : "")];
+    if (figure.cells.some(function (c) { return c.range; })) marks.push("\u2500 range over each other reading alone");
+    if (figure.cells.some(function (c) { return c.best !== null; })) marks.unshift("upper bar by the text, lower and lighter bar best joint reading");
+    marks.push(figure.cells.some(function (c) { return c.best !== null; }) ? "numbers: by the text | best joint | paper" : "numbers: ours | paper");
     return make("ul", { class: "legend" }, bars.concat(marks.map(function (m) { return make("li", {}, m); })));
   }
 

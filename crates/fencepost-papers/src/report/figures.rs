@@ -72,6 +72,41 @@ pub fn drawn(r: &Report<'_>) -> Vec<Drawn> {
     all.filter(|f| f.cells.iter().any(|c| c.value.is_some())).collect()
 }
 
+/// The bars of all figures as a table: what the charts of the page show.
+pub fn table(figures: &[Drawn]) -> Vec<u8> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let head = [
+        "figure",
+        "media",
+        "program",
+        "bar",
+        "unit",
+        "by_text",
+        "low",
+        "high",
+        "best_joint",
+        "paper",
+        "claim",
+    ];
+    let number = |v: Option<f64>| v.map_or_else(String::new, |v| v.to_string());
+    let cells = figures.iter().flat_map(|f| f.cells.iter().map(move |c| (f, c)));
+    let rows = cells.map(|(f, c)| {
+        let [low, high] = [c.range.map(|r| r[0]), c.range.map(|r| r[1])].map(number);
+        let [text, best, paper] = [c.value, c.best, c.stated].map(number);
+        let name = [&f.id, &c.media, &c.program, &c.bar].map(String::clone);
+        let claim = c.claim.clone().unwrap_or_default();
+        [
+            name.to_vec(),
+            vec![f.unit.to_owned(), text, low, high, best, paper, claim],
+        ]
+        .concat()
+    });
+    // A table in memory takes every row.
+    let _ = out.write_record(head);
+    rows.for_each(|r| drop(out.write_record(r)));
+    out.into_inner().unwrap_or_default()
+}
+
 fn unit(form: Form) -> (&'static str, f64) {
     match form {
         Form::Ratio => ("x", 1.0),
@@ -129,6 +164,11 @@ fn baseline(r: &Report<'_>, f: &Figure) -> String {
             first(above)
         ),
         _ => {
+            let of = |point: &String| r.experiment.points.get(point).map(|p| p.design.as_str());
+            let designs: BTreeSet<_> = f.bar.iter().map(|b| (of(&b.point), of(&b.base))).collect();
+            if let (3.., Some((Some(above), Some(below))), 1) = (f.bar.len(), designs.first(), designs.len()) {
+                return format!("Ratio of {what}: {above} / {below}.");
+            }
             let pairs: Vec<String> = (f.bar.iter())
                 .map(|b| format!("{} / {}", design(&b.point), design(&b.base)))
                 .collect();
@@ -140,6 +180,7 @@ fn baseline(r: &Report<'_>, f: &Figure) -> String {
 /// The bars of one name on one medium: programs, and what is taken over them.
 fn cells(r: &Report<'_>, f: &Figure, bar: &Bar, media: &str) -> Vec<Cell> {
     let ours = values(r.runs, f, bar, media);
+    let best = r.best.map(|b| values(&b.runs, f, bar, media)).unwrap_or_default();
     let tried: Vec<PerProgram> = r.choices.iter().map(|runs| values(runs, f, bar, media)).collect();
     let blank = |program: &str, over_all| Cell {
         media: media.into(),
@@ -157,15 +198,25 @@ fn cells(r: &Report<'_>, f: &Figure, bar: &Bar, media: &str) -> Vec<Cell> {
     for (program, value) in &ours {
         let mut cell = blank(program, false);
         cell.value = Some(shape(f.form, *value));
+        cell.best = find(&best, program).map(|v| shape(f.form, v));
         cell.range = range(tried.iter().filter_map(|v| find(v, program)).map(|v| shape(f.form, v)));
-        cell.state(r, stated(r.claims, f, bar, media, None, program, &ours));
+        cell.state(stated(r.claims, f, bar, media, None, program, &ours));
         out.push(cell);
     }
     for over in [f.over.unwrap_or(Over::Mean), Over::Min, Over::Max] {
+        let claim = stated(r.claims, f, bar, media, Some(over), "", &ours);
+        // Of one program, what is taken over all is its own bar.
+        if let [only] = &mut out[..] {
+            if only.claim.is_none() {
+                only.state(claim);
+            }
+            continue;
+        }
         let of = |v: &PerProgram| aggregate(over, v).map(|x| shape(f.form, x));
         let mut cell = blank(over_name(over), true);
         (cell.value, cell.range) = (of(&ours), range(tried.iter().filter_map(of)));
-        cell.state(r, stated(r.claims, f, bar, media, Some(over), "", &ours));
+        cell.best = of(&best);
+        cell.state(claim);
         // The extremes are bars of their own only where the paper states them.
         let mean = f.over.is_none_or(|o| o == over);
         if cell.value.is_some() && (cell.stated.is_some() || mean && ours.len() > 1) {
@@ -176,11 +227,10 @@ fn cells(r: &Report<'_>, f: &Figure, bar: &Bar, media: &str) -> Vec<Cell> {
 }
 
 impl Cell {
-    fn state(&mut self, r: &Report<'_>, claim: Option<&Claim>) {
+    fn state(&mut self, claim: Option<&Claim>) {
         let Some(claim) = claim else { return };
         self.stated = claim.number();
         self.claim = Some(claim.id.clone());
-        self.best = r.best.get(&claim.id).copied();
     }
 }
 
@@ -275,7 +325,7 @@ fn of_claims(r: &Report<'_>, f: &Figure) -> Drawn {
             value: row.measured.parse().ok(),
             range: ends.filter(|[a, b]| a < b),
             stated: claim.number(),
-            best: r.best.get(id).copied(),
+            best: r.best.and_then(|b| b.found.get(id)?.value),
             claim: Some(id.clone()),
         })
     });

@@ -8,6 +8,7 @@ mod browser_tests;
 pub mod comparison;
 mod figures;
 mod histograms;
+mod holds;
 mod stalls;
 mod subject;
 
@@ -19,7 +20,7 @@ use fencepost_pages::Page;
 use fencepost_run::{LabError, short};
 use serde::Serialize;
 use std::collections::BTreeSet;
-pub use subject::Report;
+pub use subject::{BestRuns, Report};
 
 const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
@@ -134,6 +135,11 @@ pub fn render(r: &Report<'_>) -> Result<String, LabError> {
     };
     page.render(&numbers)
         .map_err(|e| LabError::Internal(format!("report: {e}")))
+}
+
+/// The numbers of the page's charts as CSV: a row a bar, with what the paper states of it.
+pub fn figures_table(r: &Report<'_>) -> Vec<u8> {
+    figures::table(&figures::drawn(r))
 }
 
 /// The command that makes the page again.

@@ -17,7 +17,7 @@ fencepost.stallPlot = function (title, bars, names, width) {
     b.causes.forEach(function (c) { parts.push({ name: b.name, group: fencepost.stallGroup(c[0]), cause: c[0], share: c[1] }); });
   });
   var stack = function (more) { return Plot.stackX(Object.assign({ order: groups, x: "share", y: "name", z: function (p) { return p.group + p.cause; } }, more)); };
-  return Plot.plot({
+  return fencepost.plot({
     width: width, height: names.length * 20 + 40, marginLeft: 104, marginRight: 14, marginTop: 4, marginBottom: 30,
     style: { fontSize: "11px", fontFamily: "inherit", background: "transparent" },
     ariaLabel: title, ariaDescription: "Percent of the threads' time; the table below holds the numbers.",

@@ -45,7 +45,7 @@
 
   function distance(d, line, domain, width) {
     var points = line.points.map(function (p) { return { value: p[0], share: p[1] }; });
-    return Plot.plot({
+    return fencepost.plot({
       width: width, height: 130, marginLeft: 36, marginRight: 14, marginTop: 8, marginBottom: 32, style: style,
       ariaLabel: d.title + ", " + line.program, ariaDescription: "Percent of the samples up to each value.",
       x: { type: "symlog", domain: domain, ticks: 5, tickFormat: short, label: d.unit, labelArrow: "none" }, y: { domain: [0, 100], ticks: 3, grid: true, label: null },

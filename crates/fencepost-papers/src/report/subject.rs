@@ -1,12 +1,13 @@
 //! What a page is made from.
 
+use crate::experiment::best::Best;
 use crate::experiment::claims::Claim;
 use crate::experiment::diagnostics::DiagnosticRow;
 use crate::experiment::figures::Figure;
 use crate::experiment::implied::ImpliedRow;
 use crate::experiment::readings::{Readings, Spread};
 use crate::experiment::runs::{Plan, Runs};
-use crate::experiment::score::Row;
+use crate::experiment::score::{Found, Row, outcome};
 use crate::experiment::spec::Experiment;
 use std::collections::BTreeMap;
 
@@ -40,6 +41,31 @@ pub struct Report<'a> {
     pub readings: &'a Readings,
     /// What the claims of the headline are worth over the readings.
     pub worth: &'a BTreeMap<String, Spread>,
-    /// Values of claims under the best joint reading, where one was inferred.
-    pub best: &'a BTreeMap<String, f64>,
+    /// The best joint reading, where one was inferred.
+    pub best: Option<&'a BestRuns>,
+}
+
+/// The best joint reading, run again.
+pub struct BestRuns {
+    /// What it is, and from which search.
+    pub best: Best,
+    /// Finished runs of the headline under it.
+    pub runs: Runs,
+    /// What the claims about them are worth.
+    pub found: BTreeMap<String, Found>,
+}
+impl BestRuns {
+    /// Measures the claims on these runs.
+    pub fn of(best: Best, runs: Runs, claims: &[Claim]) -> BestRuns {
+        let found = |c: &Claim| Some((c.id.clone(), outcome(c, &runs)?));
+        BestRuns {
+            found: claims
+                .iter()
+                .filter(|c| c.by.tag().is_some())
+                .filter_map(found)
+                .collect(),
+            best,
+            runs,
+        }
+    }
 }

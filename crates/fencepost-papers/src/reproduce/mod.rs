@@ -12,18 +12,19 @@ mod worth;
 pub use options::Options;
 pub(crate) use worth::{plan_registered, runs_of};
 
+use crate::experiment::best::{self, Best};
 use crate::experiment::claims::{self, Claim};
 use crate::experiment::diagnostics::{self, DiagnosticRow};
 use crate::experiment::engine::{Step, simulate};
 use crate::experiment::figures;
 use crate::experiment::implied::{self, ImpliedRow};
 use crate::experiment::kinds::Kind;
-use crate::experiment::readings::{Readings, Spread};
+use crate::experiment::readings::{Choice, Readings, Spread};
 use crate::experiment::runs::{Cell, Job, Runs};
 use crate::experiment::score::{Evidence, Found, Row, Score, score};
 use crate::experiment::scoreboard::{tally_by_kind, to_csv};
 use crate::experiment::spec::{self, Experiment};
-use crate::report::{self, Report};
+use crate::report::{self, BestRuns, Report};
 use fencepost_run::LabError;
 use fencepost_run::config::machine::MachineConfig;
 use fencepost_run::kept::hex;
@@ -69,7 +70,7 @@ pub struct Reproduction {
     pub unexpected: Vec<String>,
 }
 
-/// Runs what is not finished, scores every claim of the paper, and writes `scoreboard.csv` and `report.html`.
+/// Runs what is not finished, scores every claim of the paper, and writes `scoreboard.csv`, `figures.csv` and `report.html`.
 pub fn reproduce(
     o: &Options<'_>,
     total: &dyn Fn(usize),
@@ -78,7 +79,7 @@ pub fn reproduce(
     let written: Experiment = spec::experiment(o.paper)?;
     let readings = Readings::of_paper(o.paper, &written)?;
     let claims = claims::of_paper(o.paper)?;
-    let choices = worth::choices(&readings, o)?;
+    let (mut choices, best) = asked_for(&readings, o)?;
     let experiment = choices[0].apply(&written, &readings);
     let plans = worth::plans(&written, &readings, &choices, o)?;
     reserve(o)?;
@@ -88,7 +89,11 @@ pub fn reproduce(
     let mut done = simulate(&jobs, o.jobs, Some(o.store), progress)?;
     let other_seeds = seeds::taken_out(&experiment, o, &mut done);
     let (ran, resumed) = (done.ran, done.resumed);
-    let by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
+    let mut by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
+    let best = best.map(|best| {
+        choices.pop();
+        BestRuns::of(best, by_choice.pop().unwrap_or_default(), &claims)
+    });
     worth::no_reading_is_dead(&choices, &by_choice)?;
     let runs = &by_choice[0];
     let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, runs)?.into_iter().unzip();
@@ -107,7 +112,7 @@ pub fn reproduce(
         .map_or_else(Vec::new, |s| implied::rows(&experiment, runs, s));
     let diagnostics = diagnostics::rows(&experiment, runs);
     o.store.write("scoreboard.csv", &to_csv(&rows))?;
-    let page = report::render(&Report {
+    let report = Report {
         experiment: &experiment,
         scale: o.scale.name(),
         seed: o.seed,
@@ -122,9 +127,10 @@ pub fn reproduce(
         figures: &figures::of_paper(o.paper)?,
         readings: &readings,
         worth: &worth,
-        best: &BTreeMap::new(),
-    })?;
-    o.store.write("report.html", page.as_bytes())?;
+        best: best.as_ref(),
+    };
+    o.store.write("figures.csv", &report::figures_table(&report))?;
+    o.store.write("report.html", report::render(&report)?.as_bytes())?;
     Ok(Reproduction {
         paper: written.paper,
         scale: o.scale.name().into(),
@@ -152,15 +158,26 @@ pub fn reproduce(
 pub fn planned(o: &Options<'_>) -> Result<Vec<Request>, LabError> {
     let written = spec::experiment(o.paper)?;
     let readings = Readings::of_paper(o.paper, &written)?;
-    let choices = worth::choices(&readings, o)?;
+    let choices = asked_for(&readings, o)?.0;
     let plans = worth::plans(&written, &readings, &choices, o)?;
     Ok(plans.into_iter().flat_map(|p| p.jobs).map(|j| j.request).collect())
+}
+
+/// The choices to run, and the best joint reading, which then is the last of them. It stands beside the primaries only: where other
+/// readings are asked for instead of those, it says nothing.
+fn asked_for(readings: &Readings, o: &Options<'_>) -> Result<(Vec<Choice>, Option<Best>), LabError> {
+    let mut choices = worth::choices(readings, o)?;
+    let best = best::of_paper(o.paper)?.filter(|_| o.asked.is_empty());
+    if let Some(best) = &best {
+        choices.push(best.choice(readings)?);
+    }
+    Ok((choices, best))
 }
 
 /// Takes the folder's documents. What was found with other readings besides takes the place of what was found without.
 fn reserve(o: &Options<'_>) -> Result<(), LabError> {
     let mut texts = String::new();
-    for file in ["experiment.toml", "claims.toml", "readings.toml"] {
+    for file in ["experiment.toml", "claims.toml", "readings.toml", best::FILE] {
         texts += &spec::text(o.paper, file)?.unwrap_or_default().1;
     }
     let of = |readings: bool| Of {
@@ -175,7 +192,7 @@ fn reserve(o: &Options<'_>) -> Result<(), LabError> {
         digest: hex(format!("{texts} {} {} {:?} {readings}", o.scale.name(), o.seed, o.asked).as_bytes()),
     };
     let includes = o.readings.then(|| of(false).digest);
-    for document in ["scoreboard.csv", "report.html"] {
+    for document in ["scoreboard.csv", "figures.csv", "report.html"] {
         o.store.reserve(document, &of(o.readings), includes.as_deref())?;
     }
     Ok(())

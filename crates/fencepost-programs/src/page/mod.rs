@@ -40,7 +40,13 @@ pub fn page() -> String {
     let mut list = String::from("| program | what it does | logging |\n| --- | --- | --- |\n");
     for p in programs() {
         let schemes: Vec<String> = p.schemes.iter().map(|s| format!("`{}`", s.name())).collect();
-        let _ = writeln!(list, "| `{}` | {} | {} |", p.name, p.about, schemes.join(" "));
+        let _ = writeln!(
+            list,
+            "| [`{0}`](programs/{0}.md) | {1} | {2} |",
+            p.name,
+            p.about,
+            schemes.join(" ")
+        );
     }
     let mut table = String::from("| program | way | ours | reference | ratio |\n| --- | --- | --- | --- | --- |\n");
     for c in counts() {

@@ -50,6 +50,20 @@ pub struct CrashState {
     /// The stores by themselves, for pictures; documents have the lists above.
     #[serde(skip)]
     pub stores: Vec<Placed>,
+    /// What orders them, beside program order, where it is known.
+    #[serde(skip)]
+    pub edges: Vec<Ordered>,
+}
+
+/// Two stores of a crash state, the first before the second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ordered {
+    /// Place of the first in the execution.
+    pub before: usize,
+    /// Place of the second.
+    pub after: usize,
+    /// The rule of the contract by which the first becomes durable first; none where another thread only saw it.
+    pub rule: Option<&'static str>,
 }
 
 /// A store of a crash state, durable or lost.
@@ -126,6 +140,7 @@ pub fn cut_witness(w: &explore::Witness, kind: Searched) -> Witness {
             recovery: w.second.as_deref().map(second),
             completed: Some(w.completed.clone()),
             stores: placed(&w.persisted, &w.missing),
+            edges: w.edges.iter().map(ordered).collect(),
         }),
         source: lines(read(&w.persisted).chain(read(&w.missing)).map(|s| s.source)),
         replay: Some(w.replay.clone()),
@@ -134,6 +149,14 @@ pub fn cut_witness(w: &explore::Witness, kind: Searched) -> Witness {
 }
 fn second(w: &explore::Witness) -> [Vec<String>; 2] {
     [list(w.persisted.iter()), list(w.missing.iter())]
+}
+
+fn ordered(e: &explore::Edge) -> Ordered {
+    Ordered {
+        before: e.before.index(),
+        after: e.after.index(),
+        rule: e.rule.map(|r| r.name()),
+    }
 }
 
 /// The stores of a crash state that recovery read, for a picture.
@@ -213,6 +236,7 @@ pub fn prefix_witness(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport)
             recovery: b.second.as_deref().map(second),
             completed: Some(b.completed.clone()),
             stores: around(trace, b, report),
+            edges: Vec::new(),
         }),
         source: lines(known().map(|s| trace.store(s.store).source)),
         replay: Some(ReplayKey::prefix_id(
@@ -257,6 +281,7 @@ mod tests {
                 recovery: None,
                 completed: Some(vec![None, Some(3)]),
                 stores: Vec::new(),
+                edges: Vec::new(),
             }),
             event: Some(7),
             ..plain.clone()

@@ -57,6 +57,53 @@ fn the_slider_is_dragged_and_the_verdict_read() {
     assert!(title.contains("volatile, after 0 of 0 durable events"), "{title}");
 }
 #[test]
+fn what_has_drained_is_drawn_empty_to_the_end_of_the_other_run() {
+    let mut runs = [swaps("volatile", None), swaps("x86-adr", None)];
+    runs.sort_by_key(|r| r.finished_ps);
+    let page = render(&runs, "test", Opened::default()).expect("a page");
+    // The store queue of the shorter run: colours of its row where the longer one still runs, and of its background.
+    let read = "fencepost.model.then(function (runs) { setTimeout(function () { var c = document.querySelector('canvas'), r = window.devicePixelRatio || 1;\
+                var row = runs[0].lanes.findIndex(function (l) { return l.name === 'store queue 0'; });\
+                var at = function (x, y) { return Array.from(c.getContext('2d').getImageData(x * r, y * r, 1, 1).data).join(); };\
+                var y = 20 + 17 * row + 13, end = c.clientWidth - 3; document.title = row + ' ' + (at(end, y) === at(end, 20 + 17 * row + 2)); }, 300); });";
+    let Some(title) = title_after(&page, read, [800, 600]) else {
+        return;
+    };
+    assert!(title.ends_with(" true") && !title.starts_with('-'), "{title}");
+}
+#[test]
+fn an_allowed_state_is_picked_and_its_verdict_read() {
+    let states = |run: &Timeline| -> Vec<(String, bool)> {
+        let json = serde_json::to_value(run).expect("a document");
+        let moments = json["crashes"]["allowed"].as_array().expect("a list").clone();
+        let states = moments
+            .iter()
+            .flat_map(|m| m["states"].as_array().expect("a list").clone());
+        let one = |s: serde_json::Value| (s["pick"].as_str().expect("a word").to_owned(), !s["why"].is_null());
+        states.map(one).collect()
+    };
+    let (sound, ideal) = (swaps("x86-adr", None), swaps("x86-ideal", None));
+    let of_sound = states(&sound);
+    assert!(of_sound.len() > 50 && of_sound.iter().all(|s| !s.1), "{of_sound:?}");
+    // Without its fence a log entry may be late: then its data are durable before it.
+    let of_ideal = states(&ideal);
+    assert!(of_ideal.iter().any(|s| s.1 && s.0 == "early"), "{of_ideal:?}");
+    assert!(of_ideal.iter().all(|s| !s.1 || s.0 != "most"), "{of_ideal:?}");
+    let page = render(&[ideal], "test", Opened::default()).expect("a page");
+    let pick = "fencepost.ready.then(function () { var s = document.getElementById('moment'), seen = '';\
+                for (var i = 0; i <= Number(s.max) && !seen; i += 1) { s.value = i; s.dispatchEvent(new Event('input'));\
+                var p = document.querySelector('select'), k = p ? Array.from(p.options).findIndex(function (o) { return o.textContent.startsWith('fails'); }) : -1;\
+                if (k >= 0) { p.value = k; p.dispatchEvent(new Event('change')); seen = document.querySelector('details [role=status]').textContent; } }\
+                document.title = seen; });";
+    let Some(title) = title_after(&page, pick, [800, 600]) else {
+        return;
+    };
+    assert!(
+        title.starts_with("Recovery fails: ") && title.contains("durable though nothing forced"),
+        "{title}"
+    );
+}
+#[test]
 fn a_page_opens_where_it_is_told_to() {
     let page = render(&[swaps("x86-adr", Some(7))], "test", Opened { events: Some(7) }).expect("a page");
     let read = "fencepost.ready.then(function () { document.title = document.querySelector('[data-design]').dataset.events; });";
@@ -66,4 +113,11 @@ fn a_page_opens_where_it_is_told_to() {
     let shown: u64 = title.parse().expect("a number");
     // Several events may share the moment; the page then shows the state after all of them.
     assert!((7..12).contains(&shown), "{shown}");
+}
+#[test]
+fn the_page_fits_every_width_is_accessible_and_looks_as_kept() {
+    let runs = [swaps("x86-adr", None), swaps("volatile", None)];
+    let page = render(&runs, "test", Opened::default()).expect("a page");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pictures");
+    fencepost_pages::browser::holds_as_a_page(&page, &folder, "timeline");
 }

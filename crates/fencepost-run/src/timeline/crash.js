@@ -63,6 +63,37 @@ fencepost.ready = fencepost.model.then(function (runs) {
     return told ? witness(told[1]) : [make("p", { class: "bad says" }, "Recovery fails here too.")];
   }
 
+  function count(n, word) { return n + " " + word + (n === 1 ? "" : "s"); }
+
+  /** Crash states that the contract allows at the last moment before this one for which they were recovered. */
+  function allowed(run, t) {
+    var all = run.crashes.allowed, i = all.findIndex(function (a) { return a.time > t + 1e-6; });
+    var here = i < 0 ? all[all.length - 1] : all[i - 1];
+    if (!here || here.states.length < 2) return "";
+    var source = function (s) { return s === null ? "a store" : run.tracks.sources[run.stores.source[s]]; };
+    var title = {
+      least: function () { return "only what must be durable is"; }, most: function () { return "all that may be durable is"; },
+      early: function (s) { return source(s.store) + " early"; }, late: function (s) { return source(s.store) + " late"; },
+    };
+    var said = make("div", { role: "status" });
+    var options = here.states.map(function (s, k) { return make("option", { value: k }, (s.why ? "fails: " : "recovers: ") + title[s.pick](s)); });
+    var pick = make("select", {}, options);
+    var show = function () {
+      var s = here.states[Number(pick.value)], fewer = s.pick === "least" || s.pick === "early";
+      var names = s.named.map(function (n) { var x = name(run, n); return make("li", {}, [make("code", {}, x.source), " thread " + x.thread + ", " + x.address]); });
+      said.replaceChildren(
+        make("p", { class: s.why ? "bad says" : "good says" }, s.why ? "Recovery fails: " + s.why + "." : "Recovery succeeds."),
+        make("p", {}, count(s.counts[0], "store") + " durable though nothing forced " + (s.counts[0] === 1 ? "it" : "them") + ", " + s.counts[1] + " lost" + (names.length ? "; " + (fewer ? "durable" : "lost") + ":" : ".")),
+        make("ul", {}, names));
+    };
+    pick.addEventListener("change", show);
+    show();
+    return make("details", {}, [
+      make("summary", {}, "What else may be left (" + count(here.states.length, "state") + " that " + run.contract + " allows, at " + fencepost.time(run, here.time) + ")"),
+      make("p", {}, [make("label", {}, ["Pick one: ", pick])]), said,
+    ]);
+  }
+
   function show(index) {
     var t = moments[index];
     view.moment = t;
@@ -74,7 +105,7 @@ fencepost.ready = fencepost.model.then(function (runs) {
       return make("div", { "data-design": run.design, "data-events": n }, [
         make("h3", {}, run.design + ", after " + n + " of " + run.writes.time.length + " durable events"),
         make("p", {}, f.durable + " words durable, " + f.may.length + " may be, " + f.lost.length + " lost."),
-      ].concat(verdict(run, n), [list(run, "May be durable: the controller has them", f.may), list(run, "Lost: only caches or buffers hold them", f.lost)]));
+      ].concat(verdict(run, n), [allowed(run, t), list(run, "May be durable: the controller has them", f.may), list(run, "Lost: only caches or buffers hold them", f.lost)]));
     }));
   }
   function go(index) {

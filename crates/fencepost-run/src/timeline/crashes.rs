@@ -1,12 +1,15 @@
 //! Recovery after power failures along a run.
 
+use super::allowed::{Allowed, allowed};
 use crate::check::Recorded;
 use crate::error::LabError;
 use crate::progress::Progress;
 use crate::witness::{Searched, Witness, cut_witness, prefix_witness};
 use fencepost_contract::explore::BrokenPrefix;
+use fencepost_kernel::StoreId;
 use fencepost_pages::pack::rising;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Failures that are told in full.
 const TOLD: usize = 50;
@@ -23,6 +26,8 @@ pub struct Crashes {
     told: Vec<(u64, Witness)>,
     /// The smallest state that recovery does not survive among those that the contract allows of writes in flight.
     smallest: Option<Witness>,
+    /// Some of those that it allows, at moments of the run.
+    allowed: Vec<Allowed>,
 }
 
 impl Crashes {
@@ -32,11 +37,15 @@ impl Crashes {
     }
 }
 
-/// Recovers after each chosen crash point.
+/// Recovers after each chosen crash point, and after `at` durable events; `place` finds stores in the page's list.
 ///
 /// # Errors
 /// A defect of ours.
-pub fn crashes(run: &Recorded<'_>, at: Option<u64>, progress: &dyn Progress) -> Result<Crashes, LabError> {
+pub fn crashes(
+    run: &Recorded<'_>,
+    (at, place): (Option<u64>, &HashMap<StoreId, usize>),
+    progress: &dyn Progress,
+) -> Result<Crashes, LabError> {
     let (mut points, mut broken, mut told) = (Vec::new(), Vec::new(), Vec::new());
     let asked = at
         .map(|n| Ok::<_, LabError>((n, run.replay_prefix(n, None)?)))
@@ -63,8 +72,9 @@ pub fn crashes(run: &Recorded<'_>, at: Option<u64>, progress: &dyn Progress) -> 
         list.dedup();
     }
     told.sort_by_key(|t| t.0);
-    let mut smallest = None;
+    let (mut smallest, mut states) = (None, Vec::new());
     run.in_flight(|explorer, recovery| {
+        states = allowed(&explorer, run.oracle, place, &run.report.times);
         let found = explorer
             .explore(recovery)
             .map_err(|e| LabError::Internal(e.to_string()))?;
@@ -77,5 +87,6 @@ pub fn crashes(run: &Recorded<'_>, at: Option<u64>, progress: &dyn Progress) -> 
         broken,
         told,
         smallest,
+        allowed: states,
     })
 }

@@ -47,8 +47,10 @@ fencepost.model.then(function (runs) {
       var end = Math.max(i + 1, from(lane.time, view.from + (x + 1) / scale)), most = lane.count[end - 1], stop = Math.min(end, i + 64);
       for (var k = i; k < stop; k += 1) most = Math.max(most, lane.count[k]);
       var to = end < lane.time.length ? Math.floor((lane.time[end] - view.from) * scale) : width;
-      var tall = h * most / (lane.most || 1);
-      p.pen.fillRect(p.label + x, y + ROW - 2 - tall, Math.max(1, Math.min(width, to) - x), tall);
+      var tall = h * most / (lane.most || 1), rest = h * lane.count[end - 1] / (lane.most || 1);
+      // The pixel shows the most there was within it; what follows, up to the next change, the last there was.
+      p.pen.fillRect(p.label + x, y + ROW - 2 - tall, 1, tall);
+      if (to > x + 1) p.pen.fillRect(p.label + x + 1, y + ROW - 2 - rest, Math.min(width, to) - x - 1, rest);
       i = end;
     }
   }

@@ -1,5 +1,6 @@
 //! A run as a page that shows where everything was at every moment, and what a power failure there would leave.
 
+mod allowed;
 #[cfg(test)]
 mod browser_tests;
 mod crashes;
@@ -93,6 +94,6 @@ pub fn timeline(request: &Request, at: Option<u64>, progress: &dyn Progress) -> 
         events: trace.events.len() + stalls,
         warning: warning(&resolved),
         tracks: tracks::tracks(&happened).map_err(|e| LabError::Internal(e.to_string()))?,
-        crashes: crashes::crashes(&run, at, progress)?,
+        crashes: crashes::crashes(&run, (at, &happened.place), progress)?,
     })
 }

@@ -121,6 +121,6 @@ fencepost.from = function (column, value) {
   return a;
 };
 fencepost.time = function (run, steps) {
-  var ns = steps * run.tracks.quantum_ps / 1000;
-  return ns < 1000 ? fencepost.short(ns) + " ns" : (ns / 1000).toFixed(3) + " \u00b5s";
+  var ns = Math.round(steps) * run.tracks.quantum_ps / 1000;
+  return ns < 1000 ? fencepost.short(ns) + " ns" : (ns / 1000).toFixed(3).replace(/\.?0+$/, "") + " \u00b5s";
 };

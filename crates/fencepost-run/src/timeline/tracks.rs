@@ -67,7 +67,8 @@ struct Marks {
     kinds: [&'static str; 6],
 }
 
-fn step(t: Ps) -> u64 {
+/// Steps of the page that a time is.
+pub fn step(t: Ps) -> u64 {
     t.0 / QUANTUM
 }
 

@@ -66,6 +66,12 @@ pub struct MatrixArgs {
     /// Crash points to examine at most in each run.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
     pub points: u64,
+    /// Draw the runs as a page: a heat map and sorted means for each machine.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Design that times on the page are relative to.
+    #[arg(long, default_value = "volatile", requires = "html")]
+    pub baseline: String,
     /// How they are run.
     #[command(flatten)]
     pub how: ManyArgs,

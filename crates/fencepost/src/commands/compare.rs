@@ -64,7 +64,7 @@ pub fn compare(args: &CompareArgs, out: &Out) -> Result<u8, LabError> {
         store.write("comparison.json", text.as_bytes())?;
     }
     if let Some(file) = &args.html {
-        write(file, &comparison::page(&result, &base)?)?;
+        write(file, &comparison::page(std::slice::from_ref(&result), &base)?)?;
     }
     let words = || text(&result) + &wrapped(&papers_baseline(&base.machine, &result.baseline));
     let table = || tables::runs(&result.runs);

@@ -119,7 +119,11 @@ fn text(r: &Inference) -> String {
         &["split", "seen", "predicted", "by the text"],
         &rows.collect::<Vec<_>>(),
     ));
-    let _ = writeln!(t, "\nresults in {}", r.folder);
+    let _ = writeln!(
+        t,
+        "\nresults in {}; with best.toml from there in the folder of the experiment, `reproduce {}` shows the best joint reading, too",
+        r.folder, r.paper
+    );
     t
 }
 

@@ -6,8 +6,12 @@ use crate::interrupt;
 use crate::layout::table;
 use crate::output::Out;
 use crate::progress::Runs;
+use fencepost_papers::compare::Comparison;
+use fencepost_papers::report::comparison;
 use fencepost_papers::reproduce::grid::expanded;
 use fencepost_run::kept::{VERSION, hex};
+use fencepost_run::request::Request;
+use fencepost_run::result::RunResult;
 use fencepost_run::store::Store;
 use fencepost_run::{BadInput, LabError, input};
 use fencepost_sweep::engine::{Engine, Tally, default_bound};
@@ -46,13 +50,13 @@ pub fn sweep(args: &SweepArgs, out: &Out) -> Result<u8, LabError> {
     let grid = Node::from_toml(&args.grid.to_string_lossy(), &text)?;
     let plan = Plan::read(&expanded(&grid)?, args.most_cells)?;
     let stem = args.grid.file_stem().unwrap_or_default().to_string_lossy();
-    go(plan, &stem, &args.how, out)
+    go(plan, &stem, &args.how, out, &|_| Ok(()))
 }
 
 /// Runs designs with programs on machines, all of them where nothing is named.
 pub fn matrix(args: &MatrixArgs, out: &Out) -> Result<u8, LabError> {
     super::shared::is_built(args.how.format)?;
-    let grid = Matrix {
+    let matrix = Matrix {
         designs: args.designs.clone(),
         programs: args.programs.clone(),
         machines: args.machines.clone(),
@@ -61,14 +65,51 @@ pub fn matrix(args: &MatrixArgs, out: &Out) -> Result<u8, LabError> {
         threads: args.threads,
         seed: args.seed,
         points: args.points,
+    };
+    if args.html.is_some() && !matrix.designs()?.contains(&args.baseline) {
+        let e = BadInput::new(format!("the page is relative to {}, which is not run", args.baseline));
+        return Err(e.hint("--baseline names one of the designs").into());
     }
-    .grid()?;
-    let plan = Plan::read(&Node::from_json(&grid)?, u64::MAX)?;
-    go(plan, "matrix", &args.how, out)
+    let plan = Plan::read(&Node::from_json(&matrix.grid()?)?, u64::MAX)?;
+    let base = Request {
+        ops: args.ops,
+        warmup: args.warmup,
+        seed: args.seed,
+        threads: Some(args.threads),
+        check: true,
+        budget: Some(args.points),
+        ..Request::default()
+    };
+    go(plan, "matrix", &args.how, out, &|runs| match &args.html {
+        Some(file) => super::shared::write(file, &page(runs, &args.baseline, &base)?),
+        None => Ok(()),
+    })
+}
+
+/// The page of a matrix: a comparison for each machine, in the order in which they ran.
+fn page(runs: Vec<RunResult>, baseline: &str, base: &Request) -> Result<String, LabError> {
+    let mut machines: Vec<(String, Vec<RunResult>)> = Vec::new();
+    for run in runs {
+        match machines.iter_mut().find(|m| m.0 == run.machine) {
+            Some((_, of)) => of.push(run),
+            None => machines.push((run.machine.clone(), vec![run])),
+        }
+    }
+    let all: Vec<Comparison> = machines
+        .into_iter()
+        .map(|(_, of)| Comparison::of_runs(baseline, of))
+        .collect();
+    comparison::page(&all, base)
 }
 
 /// Brings a plan to its end, as asked.
-fn go(plan: Plan, stem: &str, how: &ManyArgs, out: &Out) -> Result<u8, LabError> {
+fn go(
+    plan: Plan,
+    stem: &str,
+    how: &ManyArgs,
+    out: &Out,
+    finished: &dyn Fn(Vec<RunResult>) -> Result<(), LabError>,
+) -> Result<u8, LabError> {
     let plan = match how.shard {
         Some((part, of)) => plan.shard(part, of),
         None => plan,
@@ -110,6 +151,11 @@ fn go(plan: Plan, stem: &str, how: &ManyArgs, out: &Out) -> Result<u8, LabError>
     let name = format!("sweeps/{stem}-{}{part}", &digest[..12]);
     let rows = rows(&plan, &swept.cells, &|key| find_in(&store, key))?;
     super::shared::write_table(&store, &name, &rows, how.format)?;
+    let run = |cell: &Ended| match cell {
+        Ended::Run { key, .. } => find_in(&store, key),
+        _ => None,
+    };
+    finished(swept.cells.iter().filter_map(run).collect())?;
     let document = document(&swept, &store, format!("{name}.{}", how.format));
     out.document(&document, || text_of(&document, out))?;
     Ok(exit_code(&swept.cells))

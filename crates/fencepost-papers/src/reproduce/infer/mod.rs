@@ -24,6 +24,7 @@ pub use outcome::{HeldOut, Inference, Joint, Line, NeedLine};
 pub use page::page;
 pub use subject::Options;
 
+use crate::experiment::best;
 use crate::experiment::engine::Step;
 use crate::experiment::readings::Choice;
 use crate::experiment::runs::Cell;
@@ -92,14 +93,17 @@ pub fn infer(
     ))
 }
 
-/// Writes `infer.json` and `infer.md` into its folder.
+/// Writes `infer.json`, `infer.md` and the best joint reading into its folder.
 ///
 /// # Errors
 /// The folder cannot be written.
 pub fn write(inference: &Inference, store: &Store) -> Result<(), LabError> {
     let json = serde_json::to_vec_pretty(inference).map_err(|e| LabError::Internal(e.to_string()))?;
     store.write("infer.json", &json)?;
-    store.write("infer.md", page(inference).as_bytes())
+    store.write("infer.md", page(inference).as_bytes())?;
+    let kept = inference.kept().to_toml(&inference.paper);
+    let kept = kept.map_err(|e| LabError::Internal(e.to_string()))?;
+    store.write(best::FILE, kept.as_bytes())
 }
 
 /// What is tried whatever comes of it: the primaries, every other reading alone, and a sample, of which the better part runs whole.

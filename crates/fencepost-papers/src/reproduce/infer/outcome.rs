@@ -4,8 +4,10 @@ use super::archive::{Archive, Judged};
 use super::findings;
 use super::space::Taken;
 use super::subject::{Options, Subject};
+use crate::experiment::best::Best;
 use fencepost_run::short;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A joint reading, by what it changes of the primaries.
 #[derive(Clone, Debug, Serialize)]
@@ -170,6 +172,32 @@ impl Inference {
             unreached: ids(&findings::unreached(archive, &headline)),
             held_out,
             folder: o.store.root().to_string_lossy().into_owned(),
+        }
+    }
+}
+
+impl Inference {
+    /// The best joint reading, as a reproduction takes it up.
+    pub fn kept(&self) -> Best {
+        let mut needs = BTreeMap::<String, Vec<String>>::new();
+        for n in &self.needs {
+            needs.entry(n.id.clone()).or_default().push(n.reading.clone());
+        }
+        Best {
+            readings: self.best.readings.clone(),
+            met: self.best.met,
+            met_by_text: self.by_text.met,
+            rows: self.rows.len(),
+            tried: self.tried,
+            possible: self.possible,
+            inputs: self.inputs,
+            seed: self.seed,
+            met_in: self
+                .rows
+                .iter()
+                .filter_map(|l| Some((l.id.clone(), l.met_in?)))
+                .collect(),
+            needs,
         }
     }
 }
