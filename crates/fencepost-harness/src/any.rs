@@ -19,8 +19,9 @@ pub trait AnyProgram {
     fn body(&self, run: Run, thread: u32) -> ThreadBody;
     /// Resident data that is in the caches before the run ([`fencepost_machine::Workload::resident`]).
     fn resident(&self, run: Run) -> Vec<(HartId, LineAddr)>;
-    /// Recovery and audit of an execution with these operations, sorted by stamp ([`fencepost_kernel::Trace::ops`]).
-    fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a>;
+    /// Recovery and audit of an execution with these operations, sorted by stamp ([`fencepost_kernel::Trace::ops`]), that began
+    /// with this memory, as [`AnyProgram::initial`] gives it.
+    fn oracle<'a>(&'a self, ops: &[OpRecord], initial: &Image) -> Box<dyn AnyOracle + 'a>;
     /// Explores the crash states of its executions ([`CrashCheck::program`]).
     fn crash_check(&self, check: &CrashCheck, run: ProgramRun) -> Result<Report, CheckError>;
     /// Runs recovery again on the crash state that a witness names ([`CrashCheck::replay_program`]).
@@ -44,8 +45,8 @@ impl<P: Program> AnyProgram for P {
             _ => steady::resident_lines(self, run.threads, run.cache),
         }
     }
-    fn oracle<'a>(&'a self, ops: &[OpRecord]) -> Box<dyn AnyOracle + 'a> {
-        Box::new(Oracle::new(self, ops))
+    fn oracle<'a>(&'a self, ops: &[OpRecord], initial: &Image) -> Box<dyn AnyOracle + 'a> {
+        Box::new(Oracle::new(self, ops).passing_over(initial))
     }
     fn crash_check(&self, check: &CrashCheck, run: ProgramRun) -> Result<Report, CheckError> {
         check.program(self, run)

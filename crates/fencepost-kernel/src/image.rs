@@ -1,6 +1,7 @@
 //! Memory images: sparse, paged, copy-on-write. Cloning shares every page.
 
 use crate::log::LineData;
+use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr, PM_BASE, STRETCH, STRETCHES, StoreId};
 use prefetch_index::prefetch_index;
 use std::collections::BTreeMap;
@@ -119,6 +120,27 @@ impl<T: Copy + Default> Paged<T, WORD> {
             (Some(p), None) | (None, Some(p)) => words(p) == [T::default(); 8],
         }
     }
+    /// Adds the lines of `first..end` that differ. Pages that both share are not read.
+    fn differing(&self, other: &Self, first: u64, end: u64, found: &mut Vec<LineAddr>)
+    where
+        T: PartialEq,
+    {
+        const LINES: u64 = PAGE as u64 / 8;
+        let mut line = first;
+        while line < end {
+            let (table, page, _) = Self::place(line * 8);
+            let next = end.min((line / LINES + 1) * LINES);
+            let shared = match (self.page(table, page), other.page(table, page)) {
+                (Some(a), Some(b)) => Rc::ptr_eq(a, b),
+                (None, None) => true,
+                _ => false,
+            };
+            if !shared {
+                found.extend((line..next).map(LineAddr).filter(|l| !self.same_line(other, *l)));
+            }
+            line = next;
+        }
+    }
     fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
         let (table, page, slot) = Self::place(line.0 * 8);
         self.page_mut(table, page)[slot..slot + 8].copy_from_slice(words);
@@ -211,6 +233,12 @@ impl Image {
     pub fn same_line(&self, other: &Image, line: LineAddr) -> bool {
         self.words.same_line(&other.words, line)
     }
+    /// The lines of `span`, ascending, of which another image holds other bytes. Pages that both share are not read.
+    pub fn differing(&self, other: &Image, span: Span) -> Vec<LineAddr> {
+        let (mut found, (first, count)) = (Vec::new(), span.lines());
+        self.words.differing(&other.words, first.0, first.0 + count, &mut found);
+        found
+    }
     /// Overwrites a line.
     pub fn set_line(&mut self, line: LineAddr, data: &LineData) {
         self.words.set_line(line, &data.words);
@@ -264,6 +292,30 @@ mod tests {
         assert!(a.same_line(&a.clone(), line) && a.same_line(&b, LineAddr(line.0 + 1)));
         a.set_word(at, 0, None);
         assert!(a.same_line(&b, line), "of different pages with the same bytes");
+    }
+    #[test]
+    fn differing_lines_are_those_with_other_bytes() {
+        let span = |from: u64, len| Span {
+            at: Addr::pm(from),
+            len,
+        };
+        let mut a = Image::default();
+        (0..64u64 << 10)
+            .step_by(8)
+            .for_each(|w| a.set_word(Addr::pm(w), w, None));
+        let mut b = a.clone();
+        assert_eq!(b.differing(&a, span(0, 64 << 10)), []);
+        let changed = [Addr::pm(8), Addr::pm(4096 + 64), Addr::pm(8192 - 8), Addr::pm(80 << 10)];
+        changed.iter().for_each(|at| b.set_word(*at, 1, None));
+        // Written with what was there: another page, but no other bytes.
+        b.set_word(Addr::pm(40 << 10), 40 << 10, None);
+        let lines = changed.map(Addr::line);
+        assert_eq!(b.differing(&a, span(0, 128 << 10)), lines);
+        assert_eq!(a.differing(&b, span(0, 128 << 10)), lines);
+        // From the middle of a line to the first byte of another.
+        assert_eq!(b.differing(&a, span(12, 4096 + 64 - 12)), lines[..1]);
+        assert_eq!(b.differing(&a, span(64, 4096 + 1)), lines[1..2]);
+        assert_eq!(b.differing(&a, span(64, 0)), []);
     }
     #[test]
     fn a_table_by_line_tells_neighbours_apart_in_every_region() {

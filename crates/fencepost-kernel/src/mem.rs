@@ -3,6 +3,7 @@
 use crate::build::Build;
 use crate::fence::Fence;
 use crate::ops::{Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
+use crate::span::Span;
 use crate::units::{Addr, LineAddr};
 
 /// A byte address together with the operations its value came from.
@@ -191,6 +192,11 @@ pub trait Mem {
 
     /// The instructions of `site` between two memory operations.
     fn compute(&mut self, _site: Site) {}
+    /// For audits: the lines of `span`, ascending, that may hold something else than the program's set-up left there; all others hold
+    /// just that, in whichever crash state this is. `None`: not known, everything has to be read.
+    fn changed_since_setup(&mut self, _span: Span) -> Option<Vec<LineAddr>> {
+        None
+    }
     /// Merge point for recovery written as plain Rust: `live` hashes every local that is read later.
     fn cut(&mut self, _live: u64) {}
     /// Operation `op` of this thread begins.

@@ -3,7 +3,8 @@
 use crate::small::Small;
 pub use fencepost_kernel::Footprint;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, Bytes, Mem, Pm, Span, Val};
+use fencepost_kernel::{Addr, At, Bytes, LineAddr, Mem, Pm, Span, Val};
+use std::ops::Range;
 
 /// First byte used in either memory, so that no object has address 0 (the null pointer) or persistent offset 0.
 const FIRST: u64 = 4096;
@@ -169,6 +170,23 @@ impl Rows {
     pub fn owns(&self, at: u64) -> bool {
         at.checked_sub(self.base.0)
             .is_some_and(|o| o.is_multiple_of(self.row) && o < self.row * self.count)
+    }
+    /// Which row begins at this byte.
+    pub fn number(&self, at: u64) -> Option<u64> {
+        self.owns(at).then(|| (at - self.base.0) / self.row)
+    }
+    /// The rows that lie in a line, as far as there are any.
+    pub fn in_line(&self, line: LineAddr) -> Range<u64> {
+        let (from, end) = (line.0 * LINE_BYTES, (line.0 + 1) * LINE_BYTES);
+        let from = from.saturating_sub(self.base.0) / self.row;
+        from.min(self.count)..end.saturating_sub(self.base.0).div_ceil(self.row).min(self.count)
+    }
+    /// Some of its rows.
+    pub fn part(&self, rows: Range<u64>) -> Span {
+        Span {
+            at: Addr(self.base.0 + rows.start * self.row),
+            len: self.row * (rows.end - rows.start),
+        }
     }
     /// All of it.
     pub fn span(&self) -> Span {

@@ -32,6 +32,7 @@
 pub mod bplustree;
 pub mod btree;
 mod chains;
+mod changed;
 pub mod choices;
 pub mod clients;
 pub mod commitstore;

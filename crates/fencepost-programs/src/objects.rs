@@ -36,7 +36,7 @@ pub(crate) struct Inserts {
 
 impl Inserts {
     /// The `n`-th of all keys: 64 bits that look drawn, different for every `n` below 2^40, never 0.
-    fn key(&self, n: u64) -> u64 {
+    pub fn key(&self, n: u64) -> u64 {
         rng::mix((self.seed << 40) ^ (n + 1))
     }
     /// What operation `k` of `thread` inserts: keys of one transaction differ.

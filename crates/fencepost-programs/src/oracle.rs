@@ -224,6 +224,11 @@ impl History {
     pub fn registers(&self) -> impl Iterator<Item = u64> + '_ {
         self.registers.keys().copied()
     }
+    /// Every register that some operation wrote, in order.
+    pub fn written(&self) -> impl Iterator<Item = u64> + '_ {
+        let written = self.registers.iter().filter(|r| !r.1.versions.is_empty());
+        written.map(|r| *r.0)
+    }
     /// The initial value of a known register.
     pub fn initial(&self, register: u64) -> Option<u64> {
         self.registers.get(&register).map(|r| r.initial)

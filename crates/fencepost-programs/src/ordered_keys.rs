@@ -2,6 +2,7 @@
 
 use crate::oracle::{Cut, History};
 use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, Violation};
+use std::ops::Range;
 
 /// What the oracle knows of a run over a dictionary.
 #[derive(Clone, Debug)]
@@ -9,6 +10,10 @@ pub struct KeyModel {
     pub(crate) history: History,
     /// Every key that may be in the structure, ascending.
     pub(crate) keys: Vec<u64>,
+    /// Those that stood there before the run, ascending, with their values.
+    pub(crate) planted: Vec<(u64, u64)>,
+    /// Those that operations wrote, ascending.
+    pub(crate) written: Vec<u64>,
 }
 
 /// How far a walk has judged the keys.
@@ -42,8 +47,25 @@ pub(crate) fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
 impl KeyModel {
     /// The keys of this history.
     pub(crate) fn new(history: History) -> KeyModel {
-        let keys = history.registers().collect();
-        KeyModel { history, keys }
+        let keys: Vec<u64> = history.registers().collect();
+        let before = |key: &u64| (*key, history.initial(*key).unwrap_or(0));
+        KeyModel {
+            planted: keys.iter().map(before).filter(|pair| pair.1 != 0).collect(),
+            written: history.written().collect(),
+            history,
+            keys,
+        }
+    }
+    /// The keys of `from..=to` that operations wrote.
+    pub(crate) fn written_within(&self, from: u64, to: u64) -> &[u64] {
+        let first = self.written.partition_point(|k| *k < from);
+        let end = self.written.partition_point(|k| *k <= to);
+        &self.written[first..end]
+    }
+    /// The value that a key had before the run; 0: none.
+    pub(crate) fn planted_value(&self, key: u64) -> u64 {
+        let at = self.planted.binary_search_by_key(&key, |pair| pair.0);
+        at.map_or(0, |i| self.planted[i].1)
     }
     /// What contradicts itself in the run, before any crash.
     pub(crate) fn sound(&self) -> Result<(), Violation> {
@@ -67,10 +89,7 @@ impl Ascent {
     }
     /// The walk meets a pair: keys ascend over the whole walk, the keys passed over are absent, and this one has its value. `at` shows it.
     pub fn pair(&mut self, model: &KeyModel, at: u64, key: u64, value: u64) -> Result<(), Violation> {
-        self.absent_before(model, Some(key))?;
-        if model.keys.get(self.next) != Some(&key) {
-            return Err(wrong(at, "a key is out of order, twice there or of no operation"));
-        }
+        self.in_order(model, at, key)?;
         self.next += 1;
         // The oracle's 0 means absent.
         if value == 0 {
@@ -78,6 +97,25 @@ impl Ascent {
         }
         let seen = model.history.observe(&mut self.cut, key, value);
         seen.map_err(|_| wrong(at, "a key has the value of no prefix of the operations"))
+    }
+    /// The walk passes over a part that is as set-up left it and holds exactly these of the planted pairs, one at least. `at` shows it.
+    pub(crate) fn pass_over(&mut self, model: &KeyModel, at: u64, planted: Range<usize>) -> Result<(), Violation> {
+        let (first, last) = (model.planted[planted.start].0, model.planted[planted.end - 1].0);
+        self.in_order(model, at, first)?;
+        for key in model.written_within(first, last) {
+            let seen = model.history.observe(&mut self.cut, *key, model.planted_value(*key));
+            seen.map_err(|_| wrong(at, "a key has the value of no prefix of the operations"))?;
+        }
+        self.next = model.keys.partition_point(|k| *k <= last);
+        Ok(())
+    }
+    /// The walk comes to a key: those passed over are absent, and it is the next of those that may be there.
+    fn in_order(&mut self, model: &KeyModel, at: u64, key: u64) -> Result<(), Violation> {
+        self.absent_before(model, Some(key))?;
+        match model.keys.get(self.next) == Some(&key) {
+            true => Ok(()),
+            false => Err(wrong(at, "a key is out of order, twice there or of no operation")),
+        }
     }
     /// The walk ends: the keys that it did not reach are absent.
     pub fn finish(&mut self, model: &KeyModel) -> Result<(), Violation> {

@@ -1,5 +1,6 @@
 //! The battery of every design, a piece of the net, the toy design of `docs/extending.md`, and planted faults.
 
+mod audits;
 mod battery;
 mod extending;
 mod net;

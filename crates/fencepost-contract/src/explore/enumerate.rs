@@ -3,7 +3,7 @@
 //! It knows nothing of paths, merging or covering, and is what the explorer is held to.
 
 use super::explorer::Explorer;
-use super::on_image::AnyOracle;
+use super::on_image::{AnyOracle, Walk};
 use super::watch::Watch;
 use crate::graph::{CrashSpace, Cut, NodeId};
 use fencepost_kernel::{CrashPoint, Image};
@@ -80,7 +80,7 @@ impl Explorer<'_> {
         enumerate(self.space, most, |image, crash| {
             let mut watch = Watch::new();
             watch.extent = self.extent;
-            oracle.recover(image, crash, watch).0.is_err()
+            oracle.recover(image, crash, (watch, Walk::Whole)).0.is_err()
         })
     }
 }

@@ -3,14 +3,19 @@
 use super::cuts::Cuts;
 use super::path::Path;
 use super::watch::Watch;
-use fencepost_kernel::{Addr, At, Fence, Flush, Image, Mem, Rmw, Val, Width};
+use fencepost_kernel::{Addr, At, Fence, Flush, Image, LineAddr, Mem, Rmw, Span, Val, Width};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
+use std::rc::Rc;
 
 /// Words by address; everything else of [`Mem`] follows from it for code that runs alone after a crash.
 pub trait Words {
     fn word(&mut self, at: Addr) -> u64;
     fn set_word(&mut self, at: Addr, value: u64);
+    /// [`Mem::changed_since_setup`].
+    fn changed(&mut self, _span: Span) -> Option<Vec<LineAddr>> {
+        None
+    }
     /// Who watches the code, if anyone does.
     fn watch(&mut self) -> Option<&mut Watch>;
 }
@@ -25,6 +30,14 @@ pub trait Words {
 pub struct CrashMem<'a> {
     pub(super) path: &'a mut Path,
     pub(super) cuts: Option<&'a mut Cuts>,
+    /// What set-up left, for audits that pass over it.
+    pub(super) setup: Option<Rc<Image>>,
+}
+impl<'a> CrashMem<'a> {
+    pub(super) fn new(path: &'a mut Path, cuts: Option<&'a mut Cuts>) -> CrashMem<'a> {
+        let setup = None;
+        CrashMem { path, cuts, setup }
+    }
 }
 impl Words for CrashMem<'_> {
     fn word(&mut self, at: Addr) -> u64 {
@@ -32,6 +45,10 @@ impl Words for CrashMem<'_> {
     }
     fn set_word(&mut self, at: Addr, value: u64) {
         self.path.store(at, value);
+    }
+    fn changed(&mut self, span: Span) -> Option<Vec<LineAddr>> {
+        let setup = self.setup.clone()?;
+        self.path.changed(&setup, span)
     }
     fn watch(&mut self) -> Option<&mut Watch> {
         Some(&mut self.path.watch)
@@ -45,6 +62,8 @@ pub struct ImageMem<'a> {
     image: &'a Image,
     overlay: FxHashMap<Addr, u64>,
     pub(super) watch: Watch,
+    /// What set-up left, for audits that pass over it.
+    pub(super) setup: Option<Rc<Image>>,
 }
 impl<'a> ImageMem<'a> {
     /// Memory as a crash left it.
@@ -53,6 +72,7 @@ impl<'a> ImageMem<'a> {
             image,
             overlay: FxHashMap::default(),
             watch: Watch::new(),
+            setup: None,
         }
     }
     /// Number of words that recovery has written.
@@ -67,6 +87,15 @@ impl Words for ImageMem<'_> {
     }
     fn set_word(&mut self, at: Addr, value: u64) {
         self.overlay.insert(at, value);
+    }
+    fn changed(&mut self, span: Span) -> Option<Vec<LineAddr>> {
+        let mut lines = self.image.differing(self.setup.as_ref()?, span);
+        let (first, count) = span.lines();
+        let own = self.overlay.keys().map(|at| at.line());
+        lines.extend(own.filter(|l| (first.0..first.0 + count).contains(&l.0)));
+        lines.sort_unstable();
+        lines.dedup();
+        Some(lines)
     }
     fn watch(&mut self) -> Option<&mut Watch> {
         Some(&mut self.watch)
@@ -149,6 +178,9 @@ macro_rules! mem_over_words {
                     Rmw::Swap(new) => self.store(at, Val { v: new, dep: () }),
                 }
                 old
+            }
+            fn changed_since_setup(&mut self, span: Span) -> Option<Vec<LineAddr>> {
+                self.changed(span)
             }
             fn load_acquire(&mut self, at: At<()>) -> Val<()> {
                 self.load(at)

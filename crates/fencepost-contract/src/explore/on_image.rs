@@ -22,14 +22,23 @@ pub trait AnyOracle: Sealed {
     fn extent(&self) -> Extent;
 }
 mod sealed {
-    use super::{CrashPoint, Image, Violation, Watch};
+    use super::{CrashPoint, Image, Violation, Walk, Watch};
     /// What a check of concrete images needs.
     pub trait Sealed {
         /// How many concrete crash images were recovered: checks compare it with what they say they did.
         fn images_recovered(&self) -> u64;
         /// Rebuilds and audits one concrete crash image under a watch, which comes back with recovery's stores if it keeps a tape.
-        fn recover(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch);
+        fn recover(&self, image: &Image, crash: &CrashPoint, how: (Watch, Walk)) -> (Result<(), Violation>, Watch);
     }
+}
+
+/// How much of a recovered memory an audit reads.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// What may differ from what set-up left, where the program's audit knows how.
+    Changed,
+    /// Everything.
+    Whole,
 }
 impl<P: Program> AnyOracle for Oracle<'_, P> {
     fn subject(&self) -> Box<dyn Subject + '_> {
@@ -43,20 +52,30 @@ impl<P: Program> Sealed for Oracle<'_, P> {
     fn images_recovered(&self) -> u64 {
         self.runs()
     }
-    fn recover(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch) {
-        self.watched(image, crash, watch)
+    fn recover(&self, image: &Image, crash: &CrashPoint, how: (Watch, Walk)) -> (Result<(), Violation>, Watch) {
+        self.watched(image, crash, how)
     }
 }
 
 impl<P: Program> Oracle<'_, P> {
     /// Rebuilds and audits one concrete crash image, which stays as it is.
     pub fn run(&self, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {
-        self.watched(image, crash, Watch::new()).0
+        self.watched(image, crash, (Watch::new(), Walk::Whole)).0
+    }
+    /// The same, passing over what is as set-up left it where [`Oracle::passing_over`] was told that.
+    pub fn run_changed(&self, image: &Image, crash: &CrashPoint) -> Result<(), Violation> {
+        self.watched(image, crash, (Watch::new(), Walk::Changed)).0
     }
     /// The same under a watch; the watch comes back with recovery's stores, if it keeps a tape.
-    pub(super) fn watched(&self, image: &Image, crash: &CrashPoint, watch: Watch) -> (Result<(), Violation>, Watch) {
+    pub(super) fn watched(
+        &self,
+        image: &Image,
+        crash: &CrashPoint,
+        (watch, walk): (Watch, Walk),
+    ) -> (Result<(), Violation>, Watch) {
         self.count_run();
         let mut memory = ImageMem::new(image);
+        memory.setup = self.setup().filter(|_| walk == Walk::Changed);
         memory.watch = watch;
         memory.watch.allow(ENDLESS);
         let verdict = match guarded(|| self.run_steps(&mut memory, crash)) {

@@ -1,7 +1,7 @@
 //! The persist order in the form the explorer walks: compact, owned, indexed both ways.
 
 use crate::graph::{Grain, NodeId, PersistGraph};
-use fencepost_kernel::{Addr, Image};
+use fencepost_kernel::{Addr, Image, LineAddr, Span};
 use rustc_hash::FxHashMap;
 
 /// Lists of unequal length, back to back.
@@ -55,6 +55,8 @@ pub struct Order {
     places: Rows<Place>,
     versions: Rows<(u32, u64)>,
     words: FxHashMap<Addr, Vec<Part>>,
+    /// Every line with a location, ascending.
+    lines: Vec<LineAddr>,
     initial: Image,
     nodes: u32,
 }
@@ -92,7 +94,11 @@ impl Order {
                 mask,
             });
         }
+        let mut lines: Vec<LineAddr> = words.keys().map(|at| at.line()).collect();
+        lines.sort_unstable();
+        lines.dedup();
         Order {
+            lines,
             before: Rows::collect(graph.nodes().map(|n| graph.predecessors(n).iter().map(|(p, _)| p.0))),
             after: Rows::collect(graph.nodes().map(|n| graph.successors(n).iter().map(|s| s.0))),
             versions: Rows::collect(all.map(|l| graph.versions(l).iter().map(|v| (v.node.0, v.value)))),
@@ -133,6 +139,17 @@ impl Order {
     /// The word before the execution. DRAM is lost in a crash and reads as zero.
     pub fn initial(&self, at: Addr) -> u64 {
         if at.is_persistent() { self.initial.word(at) } else { 0 }
+    }
+    /// Lines of `span`, ascending, that differ from `setup` before the execution or that the execution wrote.
+    pub fn changed(&self, setup: &Image, span: Span) -> Vec<LineAddr> {
+        let (first, count) = span.lines();
+        let (from, end) = (first, LineAddr(first.0 + count));
+        let written = self.lines.partition_point(|l| *l < from)..self.lines.partition_point(|l| *l < end);
+        let mut lines = self.initial.differing(setup, span);
+        lines.extend(&self.lines[written]);
+        lines.sort_unstable();
+        lines.dedup();
+        lines
     }
     /// A digest of the order: replay ids carry it, so that they are refused on another execution.
     pub fn digest(&self) -> u64 {

@@ -3,8 +3,11 @@
 use super::known::Known;
 use super::stop::Stop;
 use super::watch::Watch;
-use fencepost_kernel::Addr;
 use fencepost_kernel::planted;
+use fencepost_kernel::{Addr, Image, LineAddr, Span};
+
+/// A word of the null page, where no recovery gets: 1 once recovery has written a word that the execution did not.
+const STRAYED: Addr = Addr(0);
 
 /// A place at which recovery's whole state is at hand, so that continuations from equal states need running once.
 #[derive(Debug)]
@@ -237,7 +240,18 @@ impl Path {
     /// Writes a word on behalf of recovery.
     pub fn store(&mut self, at: Addr, value: u64) {
         let slot = self.known.slot(at);
+        let strays = at.is_persistent() && self.known.parts(slot).1.is_empty();
         self.known.write(slot, value);
+        if strays {
+            let strayed = self.known.slot(STRAYED);
+            self.known.write(strayed, 1);
+        }
+    }
+    /// Lines of `span` that may hold something else than `setup` in the states under consideration, ascending. `None` where recovery
+    /// has written words that the execution did not: whether it has is a word like any other, so that equal views agree on it.
+    pub fn changed(&mut self, setup: &Image, span: Span) -> Option<Vec<LineAddr>> {
+        let strayed = self.load(STRAYED) != 0;
+        (!strayed).then(|| self.known.order().changed(setup, span))
     }
     fn choose_version(&mut self, part: u32) -> u32 {
         let (low, high) = self.known.bounds(part);

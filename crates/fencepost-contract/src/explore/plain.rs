@@ -44,7 +44,7 @@ where
     /// One run; the violation in which it ended, if any.
     fn run(&mut self, path: &mut Path, crash: &CrashPoint) -> Result<Option<Violation>, ExploreError> {
         let PlainSubject { recovery, cuts } = self;
-        match guarded(|| recovery(&mut CrashMem { path, cuts: Some(cuts) }, crash)) {
+        match guarded(|| recovery(&mut CrashMem::new(path, Some(cuts)), crash)) {
             // A run that ends before all its earlier choices came up again has diverged.
             Ok(_) if path.replaying() => Err(ExploreError::Nondeterministic),
             Ok(verdict) => Ok(verdict.err()),
@@ -114,7 +114,7 @@ where
         tally.steps += 1;
         path.allow_loads(rules.loads_per_run);
         let recovery = &self.recovery;
-        Ok(match guarded(|| recovery(&mut CrashMem { path, cuts: None }, crash)) {
+        Ok(match guarded(|| recovery(&mut CrashMem::new(path, None), crash)) {
             Ok(verdict) => verdict,
             Err(how) => cut_short(path, how)?.map_or(Ok(()), Err),
         })

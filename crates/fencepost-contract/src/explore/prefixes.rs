@@ -5,7 +5,7 @@ mod each;
 use super::again;
 use super::crash_report::{AgainReport, Verdict};
 use super::log_points::{candidates, is_chosen, missing, within_node};
-use super::on_image::AnyOracle;
+use super::on_image::{AnyOracle, Walk};
 use super::replay_id::{ReplayError, ReplayId};
 use super::search::ExploreError;
 use super::watch::Watch;
@@ -20,6 +20,8 @@ use std::time::Instant;
 
 /// Recoveries of one run that are interrupted at most.
 const MOST_INTERRUPTED: u64 = 512;
+/// Of so many recoveries, the first is audited whole: it says that passing over what set-up left is right. So is the last one.
+const WHOLE_IN: u64 = 32;
 
 /// A store that had performed and is lost, and why it may be.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -153,6 +155,10 @@ impl<'a> PrefixCheck<'a> {
         }
         watch
     }
+    /// Recovers one memory and audits it; the watch has recovery's stores if they are taped.
+    fn recover(&self, image: &Image, point: &Point<'_>, tape: bool, walk: Walk) -> (Result<(), Violation>, Watch) {
+        self.oracle.recover(image, point.crash, (self.watch(tape), walk))
+    }
     /// Visits the crash points in order.
     fn walk<B>(&self, mut visit: impl FnMut(&Point<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
         let threads = self.trace.threads as usize;
@@ -235,8 +241,14 @@ impl<'a> PrefixCheck<'a> {
                 if skips && report.recoveries.is_multiple_of(2) {
                     return ControlFlow::Continue(());
                 }
-                let (verdict, watch) = self.oracle.recover(&image, point.crash, self.watch(tape));
+                let whole = candidate == total || report.recoveries % WHOLE_IN == 1;
+                let walk = if whole { Walk::Whole } else { Walk::Changed };
+                let (verdict, watch) = self.recover(&image, point, tape, walk);
                 if let Err(why) = verdict {
+                    report.recoveries += u64::from(!whole);
+                    if !whole && self.recover(&image, point, false, Walk::Whole).0.is_ok() {
+                        return ControlFlow::Break(Err(ExploreError::ShortAudit { why: why.why }));
+                    }
                     return ControlFlow::Break(Ok(self.broken(point, why, None)));
                 }
                 for other in &others {
@@ -278,7 +290,7 @@ impl<'a> PrefixCheck<'a> {
     }
     /// What is wrong after the recovery from a memory that disturbed hardware leaves.
     fn other_breaks(&self, (image, how): &(Image, String), point: &Point<'_>) -> Option<Violation> {
-        let (verdict, _) = self.oracle.recover(image, point.crash, self.watch(false));
+        let (verdict, _) = self.recover(image, point, false, Walk::Changed);
         let Violation { why, at } = verdict.err()?;
         let why = format!("{why} ({how})");
         Some(Violation { why, at })
@@ -351,7 +363,7 @@ impl<'a> PrefixCheck<'a> {
                 return ControlFlow::Continue(());
             }
             let Recovered { image, others } = hardware(point.image).into();
-            let (verdict, watch) = self.oracle.recover(&image, point.crash, self.watch(second.is_some()));
+            let (verdict, watch) = self.recover(&image, point, second.is_some(), Walk::Whole);
             let verdict = verdict.and_then(|()| {
                 let wrong = others.iter().find_map(|other| self.other_breaks(other, point));
                 wrong.map_or(Ok(()), Err)

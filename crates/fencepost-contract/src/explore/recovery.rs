@@ -1,7 +1,7 @@
 //! What can be run on a crash state: step machines, programs of the kernel's kind, plain functions.
 
 use super::memory::CrashMem;
-use fencepost_kernel::{CrashPoint, Flow, OpRecord, Program};
+use fencepost_kernel::{CrashPoint, Flow, Image, OpRecord, Program};
 use std::cell::Cell;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -62,6 +62,8 @@ where
 pub struct Oracle<'p, P: Program> {
     program: &'p P,
     model: P::Model,
+    /// What set-up left, if the audit may pass over it.
+    setup: Option<Rc<Image>>,
     /// Crash images recovered so far.
     runs: Cell<u64>,
 }
@@ -71,8 +73,17 @@ impl<'p, P: Program> Oracle<'p, P> {
         Oracle {
             program,
             model: program.model(ops),
+            setup: None,
             runs: Cell::new(0),
         }
+    }
+    /// Lets the audit pass over what is as the program's set-up left it, which is in this image.
+    pub fn passing_over(mut self, setup: &Image) -> Self {
+        self.setup = Some(Rc::new(setup.clone()));
+        self
+    }
+    pub(super) fn setup(&self) -> Option<Rc<Image>> {
+        self.setup.clone()
     }
     /// The program.
     pub fn program(&self) -> &'p P {
@@ -132,6 +143,13 @@ impl<P: Program> Debug for Phase<P> {
     }
 }
 
+impl<P: Program> Oracle<'_, P> {
+    fn audit(&self, m: &mut CrashMem<'_>, state: P::Audit) -> Flow<P::Audit> {
+        m.setup = self.setup();
+        self.program.audit(&self.model, m, state)
+    }
+}
+
 impl<P: Program> Recovery for Oracle<'_, P> {
     type State = Phase<P>;
     fn start(&self, crash: &CrashPoint) -> Phase<P> {
@@ -144,7 +162,7 @@ impl<P: Program> Recovery for Oracle<'_, P> {
                 Flow::Done(Ok(())) => Flow::Next(Phase::Audit(self.program.audit_start(&self.model, &crash))),
                 Flow::Done(Err(violation)) => Flow::Done(Err(violation)),
             },
-            Phase::Audit(state) => match self.program.audit(&self.model, m, state) {
+            Phase::Audit(state) => match self.audit(m, state) {
                 Flow::Next(next) => Flow::Next(Phase::Audit(next)),
                 Flow::Done(verdict) => Flow::Done(verdict),
             },

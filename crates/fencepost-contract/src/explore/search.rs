@@ -23,6 +23,12 @@ pub enum ExploreError {
         /// Those that were run.
         run: u64,
     },
+    /// An audit of what changed finds what an audit of everything does not.
+    #[error("an audit of what may have changed finds a violation that a whole audit does not: {why}")]
+    ShortAudit {
+        /// What the short one says.
+        why: String,
+    },
     /// A merge would have hidden a violation.
     #[error(
         "a merge would have hidden this violation: {why}; what a cut mark is given (or a step's state) must \

@@ -41,7 +41,7 @@ enum Run<S> {
 impl<R: Recovery> StepSubject<'_, R> {
     fn run(&self, path: &mut Path, state: R::State, rules: &Rules) -> Result<Run<R::State>, ExploreError> {
         path.rewind_to_mark(rules.loads_per_run);
-        let result = guarded(|| self.recovery.step(&mut CrashMem { path, cuts: None }, state));
+        let result = guarded(|| self.recovery.step(&mut CrashMem::new(path, None), state));
         Ok(match result {
             Ok(Flow::Next(_)) if path.depth() >= rules.marks_per_path => Run::Ended(Some(path.watch.endless())),
             Ok(Flow::Next(next)) => Run::Next(next),
@@ -147,7 +147,7 @@ impl<R: Recovery> Sealed for StepSubject<'_, R> {
         for _ in 0..rules.marks_per_path {
             tally.steps += 1;
             path.allow_loads(rules.loads_per_run);
-            match guarded(|| self.recovery.step(&mut CrashMem { path, cuts: None }, state)) {
+            match guarded(|| self.recovery.step(&mut CrashMem::new(path, None), state)) {
                 Ok(Flow::Next(next)) => state = next,
                 Ok(Flow::Done(verdict)) => return Ok(verdict),
                 Err(how) => return Ok(cut_short(path, how)?.map_or(Ok(()), Err)),

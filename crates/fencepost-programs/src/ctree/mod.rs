@@ -266,6 +266,11 @@ impl Program for Ctree {
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: CtreeAudit) -> Flow<CtreeAudit> {
         let owns = |at| self.owns(at);
-        flow(state.step(m, model, self.inserts.values, owns))
+        let tree = audit::Known {
+            model,
+            values: self.inserts.values,
+            planted: self.preload,
+        };
+        flow(state.step(m, tree, owns))
     }
 }

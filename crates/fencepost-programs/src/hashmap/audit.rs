@@ -1,19 +1,25 @@
-//! The audit of the chained map: every chain, a bucket a step; then every key that may be there, looked up, a key a step.
+//! The audit of the chained map: every chain, a bucket a step; then every key that may be there, looked up, a key a step. Chains that
+//! are as set-up left them are passed over, and the keys that it put there.
 
+use super::Hashmap;
+use super::plan::{MapModel, Plan};
 use super::table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
 use crate::objects::Values;
 use crate::oracle::Cut;
-use crate::ordered_keys::{KeyModel, Step};
+use crate::ordered_keys::Step;
 use fencepost_kernel::{Addr, At, Mem, Violation};
+use std::rc::Rc;
 
 /// State between two steps of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HashmapAudit {
-    /// The next bucket, while chains are walked.
-    bucket: u64,
+    /// What is read; made at the first step.
+    plan: Option<Rc<Plan>>,
+    /// Chains that have been walked.
+    walked: usize,
     /// Entries of the chains walked that were not found by their keys yet.
     entries: u64,
-    /// The next key, once all chains have been walked.
+    /// Keys looked up, once all chains have been walked.
     key: Option<usize>,
     cut: Cut,
 }
@@ -21,34 +27,31 @@ pub struct HashmapAudit {
 impl HashmapAudit {
     pub(super) fn start(cut: Cut) -> HashmapAudit {
         HashmapAudit {
-            bucket: 0,
+            plan: None,
+            walked: 0,
             entries: 0,
             key: None,
             cut,
         }
     }
     /// A bucket or a key; `None` after the last.
-    pub(super) fn step<M: Mem<Dep = ()>>(
-        mut self,
-        m: &mut M,
-        (table, values): (&Table, Values),
-        model: &KeyModel,
-        owns: impl Fn(u64) -> bool,
-    ) -> Step<HashmapAudit> {
-        model.sound()?;
-        let root = At::new(table.root);
+    pub(super) fn step<M: Mem<Dep = ()>>(mut self, m: &mut M, map: &Hashmap, model: &MapModel) -> Step<HashmapAudit> {
+        model.keys.sound()?;
+        let root = At::new(map.table.root);
         let array = m.load(root.field(BUCKETS)).v;
-        let Some(nbuckets) = table.buckets_at(array) else {
+        let Some(nbuckets) = map.table.buckets_at(array) else {
             return Err(Violation::at(
                 root.field(BUCKETS).addr,
                 "the map names no array of buckets",
             ));
         };
         let array = At::new(Addr(array));
+        let plan = self.plan.get_or_insert_with(|| Rc::new(Plan::of(m, map, model, array)));
+        let plan = Rc::clone(plan);
         let Some(i) = self.key else {
-            return self.chain(m, table, (array, nbuckets), owns);
+            return self.chain(m, map, &plan, (array, nbuckets));
         };
-        let Some(key) = model.keys.get(i) else {
+        let Some(key) = plan.key(i, model) else {
             let why = "the map holds a key of no operation";
             return if self.entries == 0 {
                 Ok(None)
@@ -56,10 +59,11 @@ impl HashmapAudit {
                 Err(Violation::at(root.addr, why))
             };
         };
-        let head = Table::bucket(array, *key, nbuckets);
-        let value = find(m, head, *key, values)?;
-        self.entries -= u64::from(value != 0).min(self.entries);
-        if model.history.observe(&mut self.cut, *key, value).is_err() {
+        let head = Table::bucket(array, key, nbuckets);
+        let value = find(m, head, key, map.inserts.values)?;
+        let counts = value != 0 && plan.walks(Table::number(key, nbuckets));
+        self.entries -= u64::from(counts).min(self.entries);
+        if model.keys.history.observe(&mut self.cut, key, value).is_err() {
             let why = "a key has the value of no prefix of the operations, or is not there";
             return Err(Violation::at(head.addr, why));
         }
@@ -70,26 +74,26 @@ impl HashmapAudit {
     fn chain<M: Mem<Dep = ()>>(
         mut self,
         m: &mut M,
-        table: &Table,
+        map: &Hashmap,
+        plan: &Plan,
         (array, nbuckets): (At<()>, u64),
-        owns: impl Fn(u64) -> bool,
     ) -> Step<HashmapAudit> {
-        let count = At::new(table.root).field(COUNT);
-        if self.bucket == 0 && m.load(array).v != nbuckets {
+        let count = At::new(map.table.root).field(COUNT);
+        if self.walked == 0 && m.load(array).v != nbuckets {
             return Err(Violation::at(array.addr, "an array of buckets is not whole"));
         }
-        if self.bucket == nbuckets {
-            if m.load(count).v != self.entries {
+        let Some(bucket) = plan.bucket(self.walked, nbuckets) else {
+            if m.load(count).v != plan.rest + self.entries {
                 return Err(Violation::at(count.addr, "the map's count is not that of its entries"));
             }
             self.key = Some(0);
             return Ok(Some(self));
-        }
-        let head = array.field(8 + 8 * self.bucket);
+        };
+        let head = array.field(8 + 8 * bucket);
         let (mut entry, counted) = (m.load(head).v, m.load(count).v);
         while entry != 0 {
             let at = At::new(Addr(entry));
-            if !owns(entry) || !owns(m.load(at.field(VALUE_AT + 8)).v) {
+            if !map.owns(entry) || !map.owns(m.load(at.field(VALUE_AT + 8)).v) {
                 return Err(Violation::at(
                     Addr(entry),
                     "a chain leads to something that is no entry",
@@ -103,12 +107,12 @@ impl HashmapAudit {
                 ));
             }
             self.entries += 1;
-            if self.entries > counted {
+            if plan.rest + self.entries > counted {
                 return Err(Violation::at(Addr(entry), "there are more entries than the map counts"));
             }
             entry = m.load(at.field(NEXT + 8)).v;
         }
-        self.bucket += 1;
+        self.walked += 1;
         Ok(Some(self))
     }
 }

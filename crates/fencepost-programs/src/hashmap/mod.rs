@@ -12,10 +12,12 @@
 //! Used by themis, and by broi and fgc as part of WHISPER.
 
 mod audit;
+mod plan;
 mod rebuild;
 mod table;
 
 pub use audit::HashmapAudit;
+pub use plan::MapModel;
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::Toggle;
@@ -202,7 +204,7 @@ impl Hashmap {
 impl Program for Hashmap {
     type Input = Small<Toggle, 1>;
     type Audit = HashmapAudit;
-    type Model = KeyModel;
+    type Model = MapModel;
     recovered_by_logs!();
 
     fn footprint(&self) -> Footprint {
@@ -255,14 +257,13 @@ impl Program for Hashmap {
             words: [0; 3],
         })
     }
-    fn model(&self, ops: &[OpRecord]) -> KeyModel {
-        KeyModel::new(self.inserts.history(ops))
+    fn model(&self, ops: &[OpRecord]) -> MapModel {
+        MapModel::new(self, KeyModel::new(self.inserts.history(ops)))
     }
-    fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> HashmapAudit {
-        HashmapAudit::start(model.history.cut(crash))
+    fn audit_start(&self, model: &MapModel, crash: &CrashPoint) -> HashmapAudit {
+        HashmapAudit::start(model.keys.history.cut(crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
-        let owns = |at| self.owns(at);
-        flow(state.step(m, (&self.table, self.inserts.values), model, owns))
+    fn audit<M: Mem<Dep = ()>>(&self, model: &MapModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
+        flow(state.step(m, self, model))
     }
 }

@@ -1,7 +1,8 @@
 //! Arrays of buckets, each twice as long as the one before, and how the map names the one in use.
 
 use crate::layout::Layout;
-use fencepost_kernel::{Addr, At, Mem, Span, Val};
+use fencepost_kernel::{Addr, At, LineAddr, Mem, Span, Val};
+use std::ops::Range;
 
 // The map: entries in it; the array of buckets in use.
 pub(super) const COUNT: u64 = 0;
@@ -66,11 +67,26 @@ impl Table {
         let i = self.arrays.iter().position(|a| a.0 == array)?;
         Some(self.first << i)
     }
+    /// The number of a key's bucket.
+    #[inline(always)]
+    pub fn number(key: u64, nbuckets: u64) -> u64 {
+        A.wrapping_mul(key).wrapping_add(B) % P % nbuckets
+    }
     /// The bucket of a key.
     #[inline(always)]
     pub fn bucket<D: Copy + Default>(array: At<D>, key: u64, nbuckets: u64) -> At<D> {
-        let hash = A.wrapping_mul(key).wrapping_add(B) % P % nbuckets;
-        array.field(8 + 8 * hash)
+        array.field(8 + 8 * Table::number(key, nbuckets))
+    }
+    /// The buckets of an array that lie in a line.
+    pub fn in_line(array: Addr, line: LineAddr, nbuckets: u64) -> Range<u64> {
+        // The array begins on a line, with the word that counts the buckets.
+        let first = (line.0 - array.line().0) * 8;
+        first.saturating_sub(1)..(first + 7).min(nbuckets)
+    }
+    /// The array that set-up makes for so many entries, and its buckets.
+    pub fn planted(&self, entries: u64) -> (Addr, u64) {
+        let i = self.array_of(entries);
+        (self.arrays[i], self.first << i)
     }
     /// What every operation reads first: the map's fixed part, and the array in use.
     pub fn spans(&self, entries: u64) -> [Span; 2] {

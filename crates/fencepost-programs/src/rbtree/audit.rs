@@ -1,9 +1,13 @@
-//! The audit: one in-order walk by parent links, one node a step, checking every invariant and every key.
+//! The audit: one in-order walk by parent links, one node a step, checking every invariant and every key. A subtree that is as set-up
+//! left it is one step.
 
 use super::tree::{BLACK, COLOUR, KEY, LEFT, PARENT, RED, RIGHT, VALUE};
+use super::{lowest_red, planted_below};
+use crate::changed::Changed;
 use crate::nodes::Nodes;
 use crate::ordered_keys::{Ascent, KeyModel, Step, get, wrong};
 use fencepost_kernel::{At, Mem, Violation};
+use std::ops::Range;
 
 /// Where the walk comes from.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +30,8 @@ pub struct RbAudit {
     /// Black nodes on every path to a null link, once one has been seen.
     height: Option<u32>,
     keys: Ascent,
+    /// What may differ from what set-up left; asked at the first step.
+    changed: Option<Changed>,
 }
 
 impl RbAudit {
@@ -37,6 +43,7 @@ impl RbAudit {
             blacks: 0,
             height: None,
             keys,
+            changed: None,
         }
     }
     pub(super) fn step<M: Mem<Dep = ()>>(mut self, p: &Nodes, model: &KeyModel, m: &mut M) -> Step<RbAudit> {
@@ -47,13 +54,13 @@ impl RbAudit {
         match self.from {
             From::Above => {
                 let left = get(m, node, LEFT);
-                self.enter(p, m, node, left, From::Left)?;
+                self.enter(p, model, m, node, (left, From::Left))?;
             }
             From::Left => {
                 let (key, value) = (get(m, node, KEY), get(m, node, VALUE));
                 self.keys.pair(model, node, key, value)?;
                 let right = get(m, node, RIGHT);
-                self.enter(p, m, node, right, From::Right)?;
+                self.enter(p, model, m, node, (right, From::Right))?;
             }
             From::Right => {
                 let parent = get(m, node, PARENT);
@@ -78,10 +85,13 @@ impl RbAudit {
         }
         Ok(Some(RbAudit {
             tree: self.tree + 1,
+            changed: self.changed,
             ..RbAudit::start(self.keys)
         }))
     }
     fn enter_root<M: Mem<Dep = ()>>(mut self, p: &Nodes, model: &KeyModel, m: &mut M) -> Step<RbAudit> {
+        let changed = self.changed.take();
+        self.changed = Some(changed.unwrap_or_else(|| Changed::of(m, p.planted.span())));
         let at = p.tree(self.tree).root;
         let root = m.load(At::new(at)).v;
         if root == 0 {
@@ -97,17 +107,14 @@ impl RbAudit {
     fn enter<M: Mem<Dep = ()>>(
         &mut self,
         p: &Nodes,
+        model: &KeyModel,
         m: &mut M,
         node: u64,
-        child: u64,
-        past: From,
+        (child, past): (u64, From),
     ) -> Result<(), Violation> {
         if child == 0 {
-            if *self.height.get_or_insert(self.blacks) != self.blacks {
-                return Err(wrong(node, "paths of the tree differ in black nodes"));
-            }
             self.from = past;
-            return Ok(());
+            return self.reach_null(node, self.blacks);
         }
         if !p.owns(child) {
             return Err(wrong(child, "a link leads to something that is no node"));
@@ -123,8 +130,31 @@ impl RbAudit {
         if colour == RED && get(m, node, COLOUR) == RED {
             return Err(wrong(child, "a red node has a red child"));
         }
-        self.blacks += u32::from(colour == BLACK);
+        let blacks = self.blacks + u32::from(colour == BLACK);
+        if let Some((keys, below)) = self.untouched(p, model, child) {
+            self.from = past;
+            self.reach_null(child, blacks + below)?;
+            return self.keys.pass_over(model, child, keys);
+        }
+        self.blacks = blacks;
         (self.node, self.from) = (Some(child), From::Above);
         Ok(())
+    }
+    /// A path to a null link below `node` has so many black nodes: all paths have as many.
+    fn reach_null(&mut self, node: u64, blacks: u32) -> Result<(), Violation> {
+        match *self.height.get_or_insert(blacks) == blacks {
+            true => Ok(()),
+            false => Err(wrong(node, "paths of the tree differ in black nodes")),
+        }
+    }
+    /// The planted keys below a node, itself included, and the black nodes on every path below it, if set-up's tree still hangs there.
+    fn untouched(&self, p: &Nodes, model: &KeyModel, node: u64) -> Option<(Range<usize>, u32)> {
+        let first = |above: u64| model.planted.partition_point(|pair| p.trees.of(pair.0) < above);
+        let tree = first(self.tree)..first(self.tree + 1);
+        let number = p.planted.number(node)? as usize;
+        let (keys, depth) = tree.contains(&number).then(|| planted_below(number, tree.clone()))?;
+        let below = lowest_red(tree.len()).saturating_sub(depth + 1);
+        let nodes = p.planted.part(keys.start as u64..keys.end as u64);
+        self.changed.as_ref()?.none_in(nodes).then_some((keys, below))
     }
 }

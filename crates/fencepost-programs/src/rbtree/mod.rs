@@ -21,6 +21,8 @@ use crate::sites;
 use crate::tx::{Runtime, recovered_by_logs};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
+use std::cmp::Ordering;
+use std::ops::Range;
 use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};
 
 params! {
@@ -91,6 +93,25 @@ impl Described for RbTree {
             locks,
             footprint: layout.footprint(),
         })
+    }
+}
+
+/// The depth of the red nodes of a planted tree. Halving keeps every level full but the last: depth `d` is incomplete when
+/// 2^d <= n+1 < 2^(d+1).
+fn lowest_red(nodes: usize) -> u32 {
+    (nodes as u64 + 1).ilog2()
+}
+/// Which nodes of the planted tree of these keys stand below the `n`-th of all, itself included, and how deep that one is.
+fn planted_below(n: usize, mut tree: Range<usize>) -> (Range<usize>, u32) {
+    let mut depth = 0;
+    loop {
+        let middle = tree.start + tree.len() / 2;
+        match n.cmp(&middle) {
+            Ordering::Equal => return (tree, depth),
+            Ordering::Less => tree.end = middle,
+            Ordering::Greater => tree.start = middle + 1,
+        }
+        depth += 1;
     }
 }
 
@@ -177,8 +198,7 @@ impl Program for RbTree {
         let keys: Vec<(u64, u64)> = self.dict.preloaded().collect();
         let mut from = 0;
         for (tree, own) in (0..).zip(self.nodes.trees.split(&keys)) {
-            // Halving keeps every level full but the last: depth `d` is incomplete when 2^d <= n+1 < 2^(d+1).
-            let red_at = (own.len() as u64 + 1).ilog2();
+            let red_at = lowest_red(own.len());
             let root = self.plant(m, own, from, 0, 0, red_at);
             m.store(At::new(self.nodes.tree(tree).root), Val::lit(root));
             from += own.len();

@@ -232,7 +232,10 @@ pub fn check(
     until: Option<Instant>,
     progress: &dyn Progress,
 ) -> Result<Check, LabError> {
-    let (oracle, races) = (&*program.oracle(&recorded(report)?.ops), program.races());
+    let (oracle, races) = (
+        &*program.oracle(&recorded(report)?.ops, &report.initial),
+        program.races(),
+    );
     let run = Recorded {
         resolved,
         oracle,

@@ -326,7 +326,7 @@ impl Explore<'_> {
         let Some(s) = simulate_until(self.resolved, design, program, true, limits.until)? else {
             return Ok(None);
         };
-        let oracle = program.oracle(&recorded(&s.report)?.ops);
+        let oracle = program.oracle(&recorded(&s.report)?.ops, &s.report.initial);
         let run = Recorded {
             resolved: self.resolved,
             oracle: &*oracle,

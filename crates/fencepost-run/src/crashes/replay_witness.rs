@@ -80,7 +80,7 @@ impl<'a> Again<'a> {
                 let s = simulate(self.resolved, build_design(self.resolved)?, program, true)?;
                 let mut witness =
                     Err(BadInput::new("the replay id names writes in flight, and the run has none").into());
-                let oracle = program.oracle(&recorded(&s.report)?.ops);
+                let oracle = program.oracle(&recorded(&s.report)?.ops, &s.report.initial);
                 self.recorded(&*oracle, &s.report).in_flight(|explorer, recovery| {
                     let found = explorer.replay(recovery, self.id);
                     let found = found.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
@@ -96,7 +96,7 @@ impl<'a> Again<'a> {
                     return Err(BadInput::new(other).into());
                 }
                 let second = ReplayId::decode_again(self.id).map_err(|e| BadInput::new(e.to_string()))?;
-                let oracle = program.oracle(&recorded(&s.report)?.ops);
+                let oracle = program.oracle(&recorded(&s.report)?.ops, &s.report.initial);
                 let run = self.recorded(&*oracle, &s.report);
                 let broken = run.replay_prefix(*events, second.as_ref())?;
                 Ok(broken.map(|b| prefix_witness(self.resolved, &b, &s.report)))

@@ -76,7 +76,7 @@ pub fn timeline(request: &Request, at: Option<u64>, progress: &dyn Progress) -> 
     let program = program_of(&resolved)?;
     let report = simulate_timed(&resolved, design, &*program)?.report;
     let trace = crate::check::recorded(&report)?;
-    let oracle = program.oracle(&trace.ops);
+    let oracle = program.oracle(&trace.ops, &report.initial);
     let run = Recorded {
         resolved: &resolved,
         oracle: &*oracle,

@@ -2,6 +2,7 @@
 
 use super::{BrokenPrefix, PrefixCheck, Recovered};
 use crate::explore::log_points::{candidates, is_chosen};
+use crate::explore::on_image::Walk;
 use fencepost_kernel::Image;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -19,7 +20,7 @@ impl PrefixCheck<'_> {
             candidate += 1;
             if is_chosen(candidate, total, self.budget) {
                 let Recovered { image, others } = hardware(point.image).into();
-                let (verdict, _) = self.oracle.recover(&image, point.crash, self.watch(false));
+                let (verdict, _) = self.recover(&image, point, false, Walk::Changed);
                 let other = || others.iter().find_map(|o| self.other_breaks(o, point));
                 let why = verdict.err().or_else(other);
                 then(point.records as u64, why.map(|why| self.broken(point, why, None)));
