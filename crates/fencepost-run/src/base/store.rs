@@ -15,18 +15,18 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Ending of files that are being written.
 const PARTIAL: &str = ".fencepost-partial";
 
-/// Held while a file is written, so that an orderly end of the process does not cut a write short.
-static WRITING: Mutex<()> = Mutex::new(());
+/// Shared by all who write a file, so that an orderly end of the process does not cut a write short.
+static WRITING: RwLock<()> = RwLock::new(());
 
-/// Waits for the file that is being written, and lets no other begin. For the moment before the process ends.
+/// Waits for the files that are being written, and lets no other begin. For the moment before the process ends.
 pub fn finish_writing() {
-    std::mem::forget(WRITING.lock());
+    std::mem::forget(WRITING.write());
 }
 
 /// A folder that results are written to.
@@ -68,7 +68,7 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), LabError> {
-        let _writing = WRITING.lock().unwrap_or_else(|e| e.into_inner());
+        let _writing = WRITING.read().unwrap_or_else(|e| e.into_inner());
         let target = self.path(name);
         let folder = target.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(|e| LabError::file("create folder", folder, e))?;
@@ -88,7 +88,7 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn append(&self, name: &str, line: &str) -> Result<(), LabError> {
-        let _writing = WRITING.lock().unwrap_or_else(|e| e.into_inner());
+        let _writing = WRITING.read().unwrap_or_else(|e| e.into_inner());
         let target = self.path(name);
         let failed = |e| LabError::file("write", &target, e);
         fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
