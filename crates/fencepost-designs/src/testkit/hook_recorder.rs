@@ -103,20 +103,7 @@ impl<D> HookRecorder<D> {
 impl<D: Design> Design for HookRecorder<D> {
     fn hooks(&self) -> Hooks {
         self.saw(Hook::Hooks);
-        Hooks {
-            gate_loads: true,
-            gate_stores: true,
-            loads: true,
-            stores: true,
-            snoops: true,
-            holds: true,
-            leaving: true,
-            versions: true,
-            reads: true,
-            writes: true,
-            remote: true,
-            queued: true,
-        }
+        Hooks::ALL
     }
     fn queue_plan(&self) -> QueuePlan {
         self.saw(Hook::QueuePlan);

@@ -98,7 +98,7 @@ impl Kit {
     fn one<D: Design>(&self, make: &impl Fn() -> D, seed: u64) -> Result<u64, Mistake> {
         let (run, finished) = self.run(make(), seed, None);
         // Asked about everything, a design that keeps to its interests does the same.
-        let (asked, _) = self.run(make(), seed, Some(everything()));
+        let (asked, _) = self.run(make(), seed, Some(Hooks::ALL));
         if behaviour(&run) != behaviour(&asked) {
             return Err(Mistake::Undeclared);
         }
@@ -135,22 +135,4 @@ impl Kit {
 /// What a run shows of a design: what it did to its handle, what happened, and whether reads found what they should.
 fn behaviour<D: Design>(run: &Mini<D>) -> (&[Call], &[TraceEvent], bool) {
     (&run.bench.cx.calls, &run.trace.events, run.hierarchy.stale.is_some())
-}
-
-/// Every interest.
-pub const fn everything() -> Hooks {
-    Hooks {
-        gate_loads: true,
-        gate_stores: true,
-        loads: true,
-        stores: true,
-        snoops: true,
-        holds: true,
-        leaving: true,
-        versions: true,
-        reads: true,
-        writes: true,
-        remote: true,
-        queued: true,
-    }
 }

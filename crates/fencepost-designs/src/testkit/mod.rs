@@ -20,7 +20,7 @@ pub use bench::{Bench, dram_line, filled, pm_line};
 pub use controller::Scheduled;
 pub use hierarchy::{Hierarchy, NotYet};
 pub use hook_recorder::{Hook, HookRecorder};
-pub use kit::{Kit, Mistake, everything};
+pub use kit::{Kit, Mistake};
 pub use mini::{Mini, Order};
 pub use mock::{Call, CleanRequest, MockCx, MockWrite, WriteState};
 pub use programs::{Mix, Op, random_programs};

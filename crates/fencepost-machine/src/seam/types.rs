@@ -196,6 +196,22 @@ pub struct Hooks {
     pub remote: bool,
 }
 impl Hooks {
+    /// Every hook.
+    pub const ALL: Hooks = Hooks {
+        gate_loads: true,
+        gate_stores: true,
+        queued: true,
+        loads: true,
+        stores: true,
+        snoops: true,
+        holds: true,
+        leaving: true,
+        versions: true,
+        reads: true,
+        writes: true,
+        remote: true,
+    };
+
     /// Whether `may_access` is asked before an access of this kind.
     #[inline]
     pub const fn gates(self, access: Access) -> bool {

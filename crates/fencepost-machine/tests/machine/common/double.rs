@@ -76,20 +76,7 @@ impl Double {
 
 impl Design for Double {
     fn hooks(&self) -> Hooks {
-        Hooks {
-            gate_loads: true,
-            gate_stores: true,
-            loads: true,
-            stores: true,
-            snoops: true,
-            holds: true,
-            leaving: true,
-            versions: true,
-            reads: true,
-            writes: true,
-            remote: true,
-            queued: true,
-        }
+        Hooks::ALL
     }
     fn queue_plan(&self) -> QueuePlan {
         self.saw("queue_plan");
