@@ -103,6 +103,7 @@ fn passing_over_what_setup_left_hides_nothing() {
         ("hashmap", &[("preload", 19), ("buckets", 10)]),
         ("hashmap", &[("preload", 200), ("keys", 230)]),
         ("rbtree", &[("keys", 600), ("preload", 300)]),
+        ("rbtree", &[("keys", 600), ("preload", 300), ("trees", 4)]),
         ("rbtree", &[("keys", 40), ("preload", 31)]),
         ("rbtree", &[("keys", 40), ("preload", 32)]),
     ] {
