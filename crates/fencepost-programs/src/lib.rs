@@ -39,6 +39,7 @@ pub mod commitstore;
 pub mod cq;
 pub mod ctree;
 mod dict;
+pub mod dictionary;
 mod draw;
 pub mod echo;
 pub mod hash;

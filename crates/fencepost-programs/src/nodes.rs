@@ -7,7 +7,7 @@ use fencepost_kernel::{Addr, Span};
 
 /// The nodes of one structure, or of several side by side.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Nodes {
+pub struct Nodes {
     /// Where the root pointer lies; those of further structures follow, a line each.
     pub root: Addr,
     /// Structures.
@@ -20,7 +20,7 @@ pub(crate) struct Nodes {
 
 /// Structures side by side, each with a root, a lock and a range of the keys of its own.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Trees {
+pub struct Trees {
     /// How many.
     pub count: u64,
     /// Keys are `1..=keys`.

@@ -18,14 +18,14 @@ pub struct KeyModel {
 
 /// How far a walk has judged the keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Ascent {
+pub struct Ascent {
     /// Next of the model's keys that has not been judged.
     next: usize,
     cut: Cut,
 }
 
 /// One step of a walk: the state after it, or `None` at its end.
-pub(crate) type Step<S> = Result<Option<S>, Violation>;
+pub type Step<S> = Result<Option<S>, Violation>;
 
 /// What a step leads to.
 pub(crate) fn flow<S>(step: Step<S>) -> Flow<S> {
@@ -36,11 +36,11 @@ pub(crate) fn flow<S>(step: Step<S>) -> Flow<S> {
     }
 }
 /// A violation that the node at `at` shows.
-pub(crate) fn wrong(at: u64, why: &str) -> Violation {
+pub fn wrong(at: u64, why: &str) -> Violation {
     Violation::at(Addr(at), why)
 }
 /// A word of a node.
-pub(crate) fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
+pub fn get<M: Mem<Dep = ()>>(m: &mut M, node: u64, offset: u64) -> u64 {
     m.load(At::new(Addr(node)).field(offset)).v
 }
 

@@ -2,6 +2,7 @@
 
 mod audits;
 mod battery;
+mod dictionary_example;
 mod extending;
 mod net;
 mod own_instructions;

@@ -5,7 +5,7 @@ use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Departure;
 use super::state::{CleanRequest, Hierarchy, Side, Step};
-use super::tags::{Evicted, State};
+use super::tags::State;
 use crate::seam::{CleanKind, Exit, Gate, Level, Why};
 use fencepost_kernel::planted;
 use fencepost_kernel::{CoreId, HartId, LineAddr, Ps, WriteCause};
@@ -61,9 +61,8 @@ impl Hierarchy {
         match (holder, llc_dirty) {
             (Some((p, meta)), _) if c.kind == CleanKind::ToLlc => self.move_to_llc(out, p, c.line, meta, &notify),
             (Some((p, meta)), _) => {
-                let gone = Evicted {
+                let gone = crate::seam::Way {
                     line: c.line,
-                    state: State::Modified,
                     dirty: true,
                     meta,
                     frozen: false,

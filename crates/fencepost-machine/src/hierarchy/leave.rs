@@ -5,7 +5,7 @@ use super::notify::Notify;
 use super::outside::Outside;
 use super::private::Departure;
 use super::state::{Hierarchy, Side};
-use super::tags::{Evicted, Spot, State};
+use super::tags::{Spot, State};
 use super::versions::level_key;
 use crate::seam::{Exit, Gate, Level, Way, Why, Write};
 use fencepost_kernel::decision;
@@ -14,7 +14,7 @@ use fencepost_kernel::{CoreId, LineAddr, LineData, WriteCause};
 
 impl Hierarchy {
     /// A victim of an L1. The caller has checked that the write-back buffer has a free entry.
-    pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
+    pub(super) fn leave_l1(&mut self, out: &mut impl Outside, core: CoreId, gone: Way) {
         if decision!("hierarchy.frozen-victim", gone.frozen) {
             self.version_overflow(out, Level::L1(core), gone);
         } else if gone.dirty
@@ -27,21 +27,20 @@ impl Hierarchy {
         }
     }
     /// A victim of a private second level.
-    pub(super) fn leave_l2(&mut self, out: &mut impl Outside, core: CoreId, gone: Evicted) {
+    pub(super) fn leave_l2(&mut self, out: &mut impl Outside, core: CoreId, gone: Way) {
         if gone.dirty {
             self.depart(out, Level::L2(core), gone, Why::Replaced, Notify::default());
         }
     }
 
-    fn version_overflow(&mut self, out: &mut impl Outside, from: Level, gone: Evicted) {
+    fn version_overflow(&mut self, out: &mut impl Outside, from: Level, gone: Way) {
         if let Some(data) = self.versions.remove(&(level_key(from), gone.line, gone.meta)) {
-            out.leaving(self, from, &gone.way(), &data, Why::VersionOverflow);
+            out.leaving(self, from, &gone, &data, Why::VersionOverflow);
         }
     }
 
     /// A dirty line wants to leave a private cache: now, or after a stay in the write-back buffer.
-    pub(super) fn depart(&mut self, out: &mut impl Outside, from: Level, gone: Evicted, why: Why, notify: Notify) {
-        let way = gone.way();
+    pub(super) fn depart(&mut self, out: &mut impl Outside, from: Level, way: Way, why: Why, notify: Notify) {
         if notify.is_empty() && !self.hooks.holds && !self.hooks.leaving && !self.keeps_bytes() {
             // As most do: the line only changes caches, and nobody looks at its bytes.
             self.counters.private_writebacks += 1;
@@ -50,7 +49,7 @@ impl Hierarchy {
         let departure = Departure {
             from,
             way,
-            data: self.leaving_data(out, from, gone.line),
+            data: self.leaving_data(out, from, way.line),
             why,
             notify,
             since: out.now(),
@@ -171,8 +170,8 @@ impl Hierarchy {
         self.set_words(Level::Llc, line, words);
     }
 
-    fn leave_llc(&mut self, out: &mut impl Outside, gone: Evicted) {
-        let (way, data) = (gone.way(), self.leaving_data(out, Level::Llc, gone.line));
+    fn leave_llc(&mut self, out: &mut impl Outside, way: Way) {
+        let data = self.leaving_data(out, Level::Llc, way.line);
         if self.hooks.holds && out.may_leave(self, Level::Llc, &way, Why::Replaced) != Gate::Go {
             let since = out.now();
             let d = Departure {

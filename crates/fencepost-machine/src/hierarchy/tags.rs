@@ -35,32 +35,6 @@ impl WayRef {
     }
 }
 
-/// A line that had to leave.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Evicted {
-    /// The line.
-    pub line: LineAddr,
-    /// Its coherence state when it left.
-    pub state: State,
-    /// Whether it was dirty.
-    pub dirty: bool,
-    /// The design's mark.
-    pub meta: u32,
-    /// Whether it was a frozen version.
-    pub frozen: bool,
-}
-impl Evicted {
-    /// As the design sees it.
-    pub fn way(&self) -> Way {
-        Way {
-            line: self.line,
-            dirty: self.dirty,
-            meta: self.meta,
-            frozen: self.frozen,
-        }
-    }
-}
-
 /// Where a line is in its set, or can be put.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Spot {
@@ -340,11 +314,10 @@ impl Tags {
     }
     /// What a way holds.
     #[inline]
-    pub fn peek(&self, way: WayRef) -> Option<Evicted> {
+    pub fn peek(&self, way: WayRef) -> Option<Way> {
         let word = self.word(way);
-        (word != EMPTY).then(|| Evicted {
+        (word != EMPTY).then(|| Way {
             line: LineAddr(word & LINE),
-            state: state(word),
             dirty: word & DIRTY != 0,
             meta: self.meta(way),
             frozen: word & FROZEN != 0,
@@ -352,7 +325,7 @@ impl Tags {
     }
     /// Empties a way.
     #[inline]
-    pub fn remove(&mut self, way: WayRef) -> Option<Evicted> {
+    pub fn remove(&mut self, way: WayRef) -> Option<Way> {
         let gone = self.peek(way);
         self.drop_way(way);
         gone
@@ -365,7 +338,7 @@ impl Tags {
         self.sets[set].clear(position);
     }
     /// Empties the way that holds `line`, if any.
-    pub fn take(&mut self, line: LineAddr) -> Option<Evicted> {
+    pub fn take(&mut self, line: LineAddr) -> Option<Way> {
         self.find(line).and_then(|w| self.remove(w))
     }
     /// Puts `line` into a way of its set that is empty or holds it.

@@ -19,7 +19,7 @@ impl Hierarchy {
         let Some(held) = self.cores[core.index()].l1.peek(way) else {
             return Ok(way);
         };
-        match out.place(self, hart, &held.way()) {
+        match out.place(self, hart, &held) {
             Place::Here => Ok(way),
             Place::Fork if planted!("hierarchy.version-overwritten", "a frozen version keeps its bytes") => Ok(way),
             Place::Wait(cause) => Err(cause),

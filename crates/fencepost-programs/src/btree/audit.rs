@@ -38,7 +38,6 @@ impl BTreeAudit {
     }
     /// One node; `None` at the end.
     pub(super) fn step<M: Mem<Dep = ()>>(mut self, shape: &Shape, model: &KeyModel, m: &mut M) -> Step<BTreeAudit> {
-        model.sound()?;
         let target = if self.started {
             self.descend(shape, model, m)?
         } else {

@@ -3,6 +3,7 @@
 //! A node is a word of count and leaf flag, then keys, then values, then children, one more than keys.
 
 use crate::nodes::Nodes;
+use fencepost_kernel::Addr;
 use fencepost_kernel::units::LINE_BYTES;
 
 pub(super) const COUNT: u64 = 0;
@@ -28,12 +29,10 @@ pub(super) const fn fewest(pairs: u64) -> u64 {
 }
 
 impl Shape {
-    /// The tree that a key belongs to.
-    pub fn of(&self, key: u64) -> Shape {
-        Shape {
-            nodes: self.nodes.tree(self.nodes.trees.of(key)),
-            ..*self
-        }
+    /// The tree with this root pointer.
+    pub fn at(&self, root: Addr) -> Shape {
+        let nodes = Nodes { root, ..self.nodes };
+        Shape { nodes, ..*self }
     }
     pub fn key(&self, i: u64) -> u64 {
         8 + i * 8

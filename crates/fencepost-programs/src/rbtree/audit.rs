@@ -47,7 +47,6 @@ impl RbAudit {
         }
     }
     pub(super) fn step<M: Mem<Dep = ()>>(mut self, p: &Nodes, model: &KeyModel, m: &mut M) -> Step<RbAudit> {
-        model.sound()?;
         let Some(node) = self.node else {
             return self.enter_root(p, model, m);
         };
