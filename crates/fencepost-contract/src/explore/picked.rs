@@ -1,7 +1,7 @@
 //! Some crash states of an execution, picked to be looked at one by one: at each moment the two ends, and a store early or late.
 
 use super::explorer::Explorer;
-use super::on_image::AnyOracle;
+use super::on_image::{AnyOracle, Walk};
 use super::watch::Watch;
 use crate::graph::{Cut, FailurePoint, NodeId};
 use fencepost_kernel::{StoreId, Violation};
@@ -97,7 +97,7 @@ impl Explorer<'_> {
                 pick,
                 lost: lost.flat_map(stores).collect(),
                 durable: durable.iter().flat_map(stores).collect(),
-                verdict: oracle.recover(&image, &point.crash, watch).0,
+                verdict: oracle.recover(&image, &point.crash, (watch, Walk::Whole)).0,
             }
         };
         picks.into_iter().map(one).collect()

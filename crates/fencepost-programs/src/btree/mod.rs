@@ -18,7 +18,7 @@ pub use audit::BTreeAudit;
 use crate::choices::{Coupling, Variant};
 use crate::dictionary::{Ascent, Dictionary, Extent, KeyModel, Nodes, Sizes, Step, Structure, Toggle, Toggled};
 use crate::tx::Tx;
-use fencepost_kernel::{Addr, At, Mem, Val, params};
+use fencepost_kernel::{Addr, Mem, Val, params};
 use shape::{COUNT, LEAF, Shape, height, most_levels, node_bytes, planted_nodes, shares};
 use tree::Tree;
 

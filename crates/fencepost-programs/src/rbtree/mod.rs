@@ -13,7 +13,7 @@ pub use audit::RbAudit;
 use crate::choices::{Coupling, Variant};
 use crate::dictionary::{Ascent, Dictionary, Extent, KeyModel, Nodes, Sizes, Step, Structure, Toggle, Toggled};
 use crate::tx::Tx;
-use fencepost_kernel::{Addr, At, Mem, Val, params};
+use fencepost_kernel::{Addr, Mem, Val, params};
 use std::cmp::Ordering;
 use std::ops::Range;
 use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};

@@ -32,8 +32,6 @@ pub struct Events {
     pub sources: Vec<String>,
     /// Stores to persistent memory.
     pub stores: Vec<Stored>,
-    /// Where each of them stands in that list.
-    pub place: HashMap<StoreId, usize>,
     /// Lines that became durable.
     pub writes: Vec<Written>,
     /// Banks of persistent memory.
