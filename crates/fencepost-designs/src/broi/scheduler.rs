@@ -34,6 +34,8 @@ pub struct BroiScheduler {
     controller: ControllerQueue,
     /// When the sets as they are have been weighed.
     decided: Ps,
+    /// When requests were last put out into the controller's queue.
+    filled: Ps,
     /// Writes on their way into the medium, and whether a barrier waits for all of them.
     in_medium: u32,
     barrier: bool,
@@ -51,6 +53,7 @@ impl BroiScheduler {
             params: params.clone(),
             controller: ControllerQueue::default(),
             decided: Ps::ZERO,
+            filled: Ps::ZERO,
             in_medium: 0,
             barrier: false,
             candidates: Vec::with_capacity(64),
@@ -132,6 +135,7 @@ impl BroiScheduler {
                 last = REMOTE;
             }
             free -= set.len() as u32;
+            self.filled = now;
             for (entry, id) in set {
                 let place = self.controller.take();
                 self.queues.entries[entry].schedule(now, id, place);
@@ -232,7 +236,9 @@ impl Scheduler for BroiScheduler {
         let remote = &self.queues.entries[self.queues.local..];
         let due = |since: Ps| since + self.params.starvation;
         let starve = remote.iter().filter_map(|e| e.blocked_since).map(due);
-        let decided = (self.params.hand_over == HandOver::Queue).then_some(self.decided);
-        starve.chain(decided).filter(|t| *t > now).min()
+        // The queue is filled when one bank is asked; the others, of which some were asked before, are asked again.
+        let queue = self.params.hand_over == HandOver::Queue;
+        let decided = queue.then_some([self.decided, Ps(self.filled.0 + 1)]);
+        starve.chain(decided.into_iter().flatten()).filter(|t| *t > now).min()
     }
 }

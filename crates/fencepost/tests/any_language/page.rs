@@ -2,6 +2,7 @@
 
 use super::{Folder, have, plugin, text};
 use std::path::Path;
+use std::sync::Once;
 
 /// What a page says and what follows from it: its files are written and its commands run in their order in a folder with what is in
 /// `examples/c`. A block whose head names a file is that file; the head of a block of commands names what they need. A comment with
@@ -22,8 +23,7 @@ fn follow(page: &str, folder: &str) -> usize {
             }
             (Some("sh"), tools) if tools.iter().all(|tool| have(tool)) => {
                 if tools.contains(&"qemu") {
-                    let to = Path::new(env!("CARGO_BIN_EXE_fencepost")).with_file_name("libfencepost_qemu_plugin.so");
-                    std::fs::copy(plugin(), to).expect("the plugin lies beside the command");
+                    PLUGIN.call_once(beside_the_command);
                 }
                 run += body
                     .lines()
@@ -35,6 +35,16 @@ fn follow(page: &str, folder: &str) -> usize {
         }
     }
     run
+}
+/// The plugin lies beside the command, as it does where that is installed.
+static PLUGIN: Once = Once::new();
+
+/// Puts it there in one step: tests of other processes may be running it, and must never find half of it.
+fn beside_the_command() {
+    let to = Path::new(env!("CARGO_BIN_EXE_fencepost")).with_file_name("libfencepost_qemu_plugin.so");
+    let part = to.with_extension(format!("{}.part", std::process::id()));
+    std::fs::copy(plugin(), &part).expect("the plugin is copied");
+    std::fs::rename(part, to).expect("the plugin lies beside the command");
 }
 fn follow_line(f: &Folder, line: &str) {
     let (command, comment) = line.split_once(" # ").unwrap_or((line, ""));
