@@ -127,7 +127,8 @@ impl BroiScheduler {
             self.work_out_priorities();
             let class = |entry| self.class(now, entry).filter(|class| *class <= last);
             let of = |entry| class(entry).map(|class| (class, self.priorities.of(entry)));
-            let set = hand_over(&self.queues.entries, free as usize, of);
+            let waits = |id| self.controller.waits_for_its_line(id);
+            let set = hand_over(&self.queues.entries, free as usize, of, waits);
             if set.is_empty() {
                 if last == REMOTE {
                     return;
@@ -216,10 +217,14 @@ impl Scheduler for BroiScheduler {
     }
     fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) {
         let (entry, _) = self.queues.arrived(now, bank, id, write);
+        if self.params.hand_over == HandOver::Queue {
+            self.controller.arrived(id, write.line);
+        }
         self.changed(now, entry, Change::Same);
     }
     fn issued(&mut self, now: Ps, _: u16, id: WriteId, write: &Write) {
         self.in_medium += 1;
+        self.controller.issued(id);
         let (entry, change) = self.queues.issued(now, id, write);
         self.changed(now, entry, change);
     }
