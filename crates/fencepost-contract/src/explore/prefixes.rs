@@ -2,6 +2,8 @@
 
 mod each;
 
+pub use each::check_prefixes;
+
 use super::again;
 use super::crash_report::{AgainReport, Verdict};
 use super::log_points::{candidates, is_chosen, missing, within_node};
@@ -20,7 +22,7 @@ use std::time::Instant;
 
 /// Recoveries of one run that are interrupted at most.
 const MOST_INTERRUPTED: u64 = 512;
-/// Of so many recoveries, the first is audited whole: it says that passing over what set-up left is right. So is the last one.
+/// Of so many recoveries the first is audited whole, and the last of all: they say that passing over what set-up left is right.
 const WHOLE_IN: u64 = 32;
 
 /// A store that had performed and is lost, and why it may be.
@@ -80,8 +82,10 @@ pub struct Recovered {
 impl From<Image> for Recovered {
     /// Hardware that nothing disturbs.
     fn from(image: Image) -> Recovered {
-        let others = Vec::new();
-        Recovered { image, others }
+        Recovered {
+            image,
+            others: Vec::new(),
+        }
     }
 }
 
@@ -242,7 +246,7 @@ impl<'a> PrefixCheck<'a> {
                     return ControlFlow::Continue(());
                 }
                 let whole = candidate == total || report.recoveries % WHOLE_IN == 1;
-                let walk = if whole { Walk::Whole } else { Walk::Changed };
+                let walk = [Walk::Changed, Walk::Whole][usize::from(whole)];
                 let (verdict, watch) = self.recover(&image, point, tape, walk);
                 if let Err(why) = verdict {
                     report.recoveries += u64::from(!whole);
@@ -382,20 +386,4 @@ impl<'a> PrefixCheck<'a> {
             ControlFlow::Continue(()) => no("it has no such crash point"),
         }
     }
-}
-
-/// [`PrefixCheck`] with a budget and nothing else: power does not fail during recovery.
-///
-/// # Panics
-/// Never: without an exploration there is nothing that could fail.
-pub fn check_prefixes<R: Into<Recovered>>(
-    oracle: &dyn AnyOracle,
-    initial: &Image,
-    trace: &Trace,
-    log: &PersistLog,
-    budget: NonZeroU64,
-    hardware: impl FnMut(&Image) -> R,
-) -> PrefixReport {
-    let check = PrefixCheck::new(oracle, initial, trace, log).budget(budget);
-    check.run(hardware).expect("nothing is explored")
 }

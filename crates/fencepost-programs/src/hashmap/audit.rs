@@ -1,8 +1,7 @@
 //! The audit of the chained map: every chain, a bucket a step; then every key that may be there, looked up, a key a step. Chains that
 //! are as set-up left them are passed over, and the keys that it put there.
 
-use super::Hashmap;
-use super::plan::{MapModel, Plan};
+use super::plan::{MapModel, Parts, Plan};
 use super::table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
 use crate::objects::Values;
 use crate::oracle::Cut;
@@ -35,7 +34,7 @@ impl HashmapAudit {
         }
     }
     /// A bucket or a key; `None` after the last.
-    pub(super) fn step<M: Mem<Dep = ()>>(mut self, m: &mut M, map: &Hashmap, model: &MapModel) -> Step<HashmapAudit> {
+    pub(super) fn step<M: Mem<Dep = ()>>(mut self, m: &mut M, map: &Parts<'_>, model: &MapModel) -> Step<HashmapAudit> {
         model.keys.sound()?;
         let root = At::new(map.table.root);
         let array = m.load(root.field(BUCKETS)).v;
@@ -74,7 +73,7 @@ impl HashmapAudit {
     fn chain<M: Mem<Dep = ()>>(
         mut self,
         m: &mut M,
-        map: &Hashmap,
+        map: &Parts<'_>,
         plan: &Plan,
         (array, nbuckets): (At<()>, u64),
     ) -> Step<HashmapAudit> {

@@ -18,6 +18,7 @@ mod table;
 
 pub use audit::HashmapAudit;
 pub use plan::MapModel;
+use plan::Parts;
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::Toggle;
@@ -30,9 +31,7 @@ use crate::sites;
 use crate::small::Small;
 use crate::tx::{Runtime, Tx, recovered_by_logs};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{
-    Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params,
-};
+use fencepost_kernel::{At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
 use table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
 
 params! {
@@ -124,8 +123,13 @@ impl Described for Hashmap {
 }
 
 impl Hashmap {
-    fn owns(&self, at: u64) -> bool {
-        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            table: &self.table,
+            inserts: &self.inserts,
+            preload: self.preload,
+            pool: self.rt.pool(),
+        }
     }
     /// Inserts a key. The last word of its value, and how long its chain is now if it grew.
     #[inline(always)]
@@ -258,12 +262,12 @@ impl Program for Hashmap {
         })
     }
     fn model(&self, ops: &[OpRecord]) -> MapModel {
-        MapModel::new(self, KeyModel::new(self.inserts.history(ops)))
+        MapModel::new(&self.parts(), KeyModel::new(self.inserts.history(ops)))
     }
     fn audit_start(&self, model: &MapModel, crash: &CrashPoint) -> HashmapAudit {
         HashmapAudit::start(model.keys.history.cut(crash))
     }
     fn audit<M: Mem<Dep = ()>>(&self, model: &MapModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
-        flow(state.step(m, self, model))
+        flow(state.step(m, &self.parts(), model))
     }
 }

@@ -1,10 +1,27 @@
 //! What an audit of the map has to read: all of it, or the chains of which something may have changed since set-up.
 
-use super::Hashmap;
 use super::table::Table;
+use crate::layout::Rows;
+use crate::objects::Inserts;
 use crate::ordered_keys::KeyModel;
-use fencepost_kernel::{At, Mem};
+use crate::pool::Pool;
+use fencepost_kernel::{Addr, At, Mem};
 use std::collections::BTreeSet;
+
+/// Where the map's parts lie, and what set-up put there.
+#[derive(Copy, Clone)]
+pub(super) struct Parts<'a> {
+    pub table: &'a Table,
+    pub inserts: &'a Inserts,
+    pub preload: Rows,
+    pub pool: &'a Pool,
+}
+impl Parts<'_> {
+    /// Whether a block begins at `at`.
+    pub fn owns(&self, at: u64) -> bool {
+        self.preload.owns(at) || self.pool.owns(Addr(at))
+    }
+}
 
 /// What the oracle knows of a run over the map.
 #[derive(Clone, Debug)]
@@ -26,7 +43,7 @@ pub(super) struct Plan {
 }
 
 impl MapModel {
-    pub(super) fn new(map: &Hashmap, keys: KeyModel) -> MapModel {
+    pub(super) fn new(map: &Parts<'_>, keys: KeyModel) -> MapModel {
         let (_, nbuckets) = map.table.planted(map.inserts.preload);
         let planted = keys
             .planted
@@ -52,7 +69,7 @@ impl Plan {
         rest: 0,
     };
     /// What has to be read of a map that uses the array at `array`.
-    pub fn of<M: Mem<Dep = ()>>(m: &mut M, map: &Hashmap, model: &MapModel, array: At<()>) -> Plan {
+    pub fn of<M: Mem<Dep = ()>>(m: &mut M, map: &Parts<'_>, model: &MapModel, array: At<()>) -> Plan {
         let (planted, nbuckets) = map.table.planted(map.inserts.preload);
         if array.addr != planted {
             return Plan::WHOLE;

@@ -1,9 +1,10 @@
 //! Every crash point by itself, whatever the ones before it gave.
 
-use super::{BrokenPrefix, PrefixCheck, Recovered};
+use super::{BrokenPrefix, PrefixCheck, PrefixReport, Recovered};
 use crate::explore::log_points::{candidates, is_chosen};
-use crate::explore::on_image::Walk;
-use fencepost_kernel::Image;
+use crate::explore::on_image::{AnyOracle, Walk};
+use fencepost_kernel::{Image, PersistLog, Trace};
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -31,4 +32,20 @@ impl PrefixCheck<'_> {
             }
         });
     }
+}
+
+/// [`PrefixCheck`] with a budget and nothing else: power does not fail during recovery.
+///
+/// # Panics
+/// Never: without an exploration there is nothing that could fail.
+pub fn check_prefixes<R: Into<Recovered>>(
+    oracle: &dyn AnyOracle,
+    initial: &Image,
+    trace: &Trace,
+    log: &PersistLog,
+    budget: NonZeroU64,
+    hardware: impl FnMut(&Image) -> R,
+) -> PrefixReport {
+    let check = PrefixCheck::new(oracle, initial, trace, log).budget(budget);
+    check.run(hardware).expect("nothing is explored")
 }
