@@ -1,8 +1,8 @@
 //! The audit: one in-order walk by parent links, one node a step, checking every invariant and every key. A subtree that is as set-up
 //! left it is one step.
 
+use super::planted::{lowest_red, planted_below};
 use super::tree::{BLACK, COLOUR, KEY, LEFT, PARENT, RED, RIGHT, VALUE};
-use super::{lowest_red, planted_below};
 use crate::changed::Changed;
 use crate::nodes::Nodes;
 use crate::ordered_keys::{Ascent, KeyModel, Step, get, wrong};

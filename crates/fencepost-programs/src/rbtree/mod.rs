@@ -6,6 +6,7 @@
 //! Used by all papers but fgc.
 
 mod audit;
+mod planted;
 mod tree;
 
 pub use audit::RbAudit;
@@ -14,8 +15,7 @@ use crate::choices::{Coupling, Variant};
 use crate::dictionary::{Ascent, Dictionary, Extent, KeyModel, Nodes, Sizes, Step, Structure, Toggle, Toggled};
 use crate::tx::Tx;
 use fencepost_kernel::{Addr, Mem, Val, params};
-use std::cmp::Ordering;
-use std::ops::Range;
+use planted::lowest_red;
 use tree::{BLACK, COLOUR, KEY, LEFT, NODE, PARENT, RED, RIGHT, Tree, VALUE};
 
 params! {
@@ -41,25 +41,6 @@ pub type RbTree = Dictionary<RedBlack>;
 /// The tree.
 #[derive(Clone, Debug)]
 pub struct RedBlack(Nodes);
-
-/// The depth of the red nodes of a planted tree. Halving keeps every level full but the last: depth `d` is incomplete when
-/// 2^d <= n+1 < 2^(d+1).
-fn lowest_red(nodes: usize) -> u32 {
-    (nodes as u64 + 1).ilog2()
-}
-/// Which nodes of the planted tree of these keys stand below the `n`-th of all, itself included, and how deep that one is.
-fn planted_below(n: usize, mut tree: Range<usize>) -> (Range<usize>, u32) {
-    let mut depth = 0;
-    loop {
-        let middle = tree.start + tree.len() / 2;
-        match n.cmp(&middle) {
-            Ordering::Equal => return (tree, depth),
-            Ordering::Less => tree.end = middle,
-            Ordering::Greater => tree.start = middle + 1,
-        }
-        depth += 1;
-    }
-}
 
 impl RedBlack {
     /// Builds a balanced tree of the preloaded keys `from..to`: all levels black but the last, incomplete one.
