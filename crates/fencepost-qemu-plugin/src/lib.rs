@@ -14,7 +14,7 @@
 //! where they met. Locks made of plain volatile accesses are not seen.
 //!
 //! With `image=FILE,reads=FILE` instead (`offset=N,image=FILE` for each file of several) it notes which bytes of the image the program reads before it
-//! has stored them itself; with `input=FILE,output=FILE,folder=FOLDER` added it does so for one image after another, see [`served`].
+//! has stored them itself; with `input=FILE,output=FILE,folder=FOLDER` added it does so for one image after another, see `served.rs`.
 //!
 //! This crate, like QEMU's own plugin interface, only declares what it uses; it contains no code of QEMU.
 
