@@ -2,29 +2,16 @@
 //!
 //! What is followed becomes events; anything else that reaches a persistent file ends the recording.
 
+use crate::contents::Pending;
 use crate::executed;
-use crate::files::{Content, descriptor, position, store};
-use crate::guest::{self, value};
+use crate::files::{descriptor, position};
+use crate::guest;
 use crate::recorder::Recorder;
 use crate::threads;
 use crate::work::KEPT;
-use fencepost_native::record::{Effect, Event, Mapping, View, call_name, effect, pieces};
+use fencepost_native::record::{Effect, Mapping, View, call_name, effect};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// A system call under way.
-#[derive(Default)]
-pub struct Pending {
-    arguments: [u64; 6],
-    /// Whether the turn was kept: nobody else changes the files meanwhile.
-    kept: bool,
-    /// Threads that waited for the turn.
-    waiting: u32,
-    /// Ranges that may change, how long the file was, and what they held: file, from, to.
-    before: Vec<(usize, u64, u64, u64, Content)>,
-    /// Whether what is written is durable when the call returns.
-    durable: bool,
-}
 
 thread_local! {
     static PENDING: RefCell<Pending> = RefCell::default();
@@ -56,7 +43,11 @@ impl Recorder {
             ..Pending::default()
         };
         match effect(number) {
-            Effect::Maps | Effect::Unmaps | Effect::Remaps | Effect::SyncsMemory => pending.kept = true,
+            Effect::Maps | Effect::Unmaps | Effect::Remaps => pending.kept = true,
+            Effect::SyncsMemory | Effect::SyncsAll => {
+                self.before_durable();
+                pending.kept = true;
+            }
             Effect::Starts => {
                 // Whoever is started waits for its first turn until the call has returned here.
                 pending.kept = true;
@@ -75,8 +66,12 @@ impl Recorder {
                     self.keep(number, &mut pending, k, arguments[1], u64::MAX);
                 }
             }
-            Effect::SyncsFile => pending.kept = self.files.of(arguments[0]).is_some(),
-            Effect::SyncsAll => pending.kept = true,
+            Effect::SyncsFile => {
+                pending.kept = self.files.of(arguments[0]).is_some();
+                if pending.kept {
+                    self.before_durable();
+                }
+            }
             Effect::Executes => match executed::prepare(&self.options, arguments) {
                 executed::Plan::Emulated(mut command) => {
                     self.forget(vcpu);
@@ -159,12 +154,12 @@ impl Recorder {
             Err(why) => self.refuse_call(number, &why),
         }
     }
-    fn refuse_call(&self, number: i64, why: &str) {
+    pub fn refuse_call(&self, number: i64, why: &str) {
         let place = self.call_place();
         self.refuse(&call_name(number), why, &place);
     }
     /// The place of the system call that a thread is in.
-    fn call_place(&self) -> String {
+    pub fn call_place(&self) -> String {
         self.lock().place_of_call()
     }
 
@@ -197,7 +192,10 @@ impl Recorder {
         let [first, second, third, fourth, fifth, _] = arguments;
         match effect {
             Effect::Nothing | Effect::Executes | Effect::Exits | Effect::Ends => {}
-            Effect::Starts => self.started(vcpu, result as u32, arguments),
+            Effect::Starts => {
+                self.started(vcpu, result as u32, arguments);
+                self.may_begin_later(result as u32);
+            }
             Effect::Maps => self.mapped(number, result, arguments),
             Effect::Unmaps => self.remap(|m| m.remove(first, second.next_multiple_of(PAGE))),
             Effect::Remaps => self.remapped(arguments, result),
@@ -304,62 +302,6 @@ impl Recorder {
         self.lock().code.forget();
         // With an old length of 0 the mapping is there twice.
         self.remap(|m| m.relocate((from, old), (to, new), old == 0 || flags & DONTUNMAP != 0));
-    }
-    fn synced_memory(&self, vcpu: u32, [start, length, flags, ..]: [u64; 6]) {
-        const MS_SYNC: u64 = 4;
-        if flags & MS_SYNC == 0 {
-            return;
-        }
-        let from = start / PAGE * PAGE;
-        let found = self
-            .lock()
-            .mappings
-            .pieces(from, (start - from).saturating_add(length).next_multiple_of(PAGE));
-        let place = self.call_place();
-        for (file, offset, length) in found {
-            self.note(vcpu, &Event::Sync(file, offset, length), &place);
-        }
-    }
-    fn synced(&self, vcpu: u32, k: usize) {
-        let length = self.files.length(k).next_multiple_of(PAGE);
-        let place = self.call_place();
-        self.note(vcpu, &Event::Sync(k, 0, length), &place);
-    }
-    /// The stores that a call has made to files, and the sync that it may contain.
-    fn written(&self, vcpu: u32, number: i64, pending: &Pending, count: Option<u64>) {
-        let place = self.call_place();
-        for (k, from, to, was, before) in &pending.before {
-            let now = match self.files.content(*k, *from, *to) {
-                Ok(now) => now,
-                Err(why) => return self.refuse_call(number, &why),
-            };
-            let (was, is) = (*was, self.files.length_now(*k));
-            // A file that grows before it is mapped is laid out; one that is written to has no length but what came of that.
-            if count.is_some() && is > was || is < was {
-                self.tell_once(&format!("varies {k}\n"));
-            }
-            self.tell(&self.files.measure(*k));
-            for event in now.stores_since(before, *k) {
-                self.note(vcpu, &event, &place);
-            }
-            if let (true, Some(count)) = (pending.durable, count) {
-                self.note(vcpu, &Event::Sync(*k, *from, count), &place);
-            }
-        }
-    }
-    /// The system has stored to these pieces of memory.
-    fn filled(&self, vcpu: u32, memory: &[(u64, u64)]) {
-        for (start, length) in memory {
-            let found = self.lock().mappings.within(*start, *length);
-            for m in found {
-                let (from, to) = (m.start.max(*start), (m.start + m.length).min(start + length));
-                let place = self.call_place();
-                for (at, bytes) in pieces(from, to - from) {
-                    let event = store(m.file, m.offset + (at - m.start), value(at, bytes), bytes);
-                    self.note(vcpu, &event, &place);
-                }
-            }
-        }
     }
     fn opened(&self, number: i64, arguments: [u64; 6], fd: u64) {
         const CREAT: i64 = 85;

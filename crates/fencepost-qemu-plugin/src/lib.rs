@@ -22,6 +22,7 @@
 
 mod calls;
 mod code;
+mod contents;
 mod executed;
 mod files;
 mod guest;

@@ -8,6 +8,7 @@ use crate::place::Place;
 use crate::recent::is_new;
 use crate::registers;
 use fencepost_native::record::{Class, Event, FAILED, Journal, Mappings, Operand, Shared, pieces};
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -43,6 +44,11 @@ pub struct Inner {
     pub ends: HashMap<u64, u32>,
     /// Number of this process among those recorded, from 1.
     process: u32,
+}
+
+thread_local! {
+    /// Whether this thread has written something back for which it has not waited.
+    static AWAITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Threads that a log can tell apart.
@@ -139,6 +145,9 @@ impl Recorder {
             let Some((file, offset)) = self.lock().mappings.persistent(at) else {
                 continue;
             };
+            if store && place.class == Class::NonTemporal {
+                AWAITED.set(true);
+            }
             let event = match (store, place.class) {
                 (true, Class::Atomic) => Event::Atomic(file, offset, word(at)),
                 (true, class) => Event::Store {
@@ -156,7 +165,14 @@ impl Recorder {
     /// At a fence.
     pub fn fence(&self, vcpu: u32, name: &'static str, place: &Place) {
         self.take();
+        let awaited = AWAITED.replace(false);
+        if awaited {
+            self.before_durable();
+        }
         self.write(vcpu, place, &Event::Fence(name));
+        if awaited {
+            self.shared.persisted();
+        }
     }
     /// At a flush.
     pub fn flush(&self, vcpu: u32, name: &'static str, operand: &Operand, place: &Place) {
@@ -164,6 +180,8 @@ impl Recorder {
         let address = registers::address(operand, place.next);
         let found = self.lock().mappings.persistent(address);
         if let Some((file, offset)) = found {
+            AWAITED.set(true);
+            self.before_durable();
             self.write(vcpu, place, &Event::Flush(name, file, offset));
         }
     }

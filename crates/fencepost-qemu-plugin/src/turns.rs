@@ -6,6 +6,11 @@ use fencepost_native::record::{Schedule, Turn};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Longest turns that others have while a thread stands back: enough to see that one of them only waits for it.
+const TURNS_BACK: u64 = 2;
+/// Longest turns until a thread begins that begins together with others.
+const TURNS_TOGETHER: u64 = 20;
+
 thread_local! {
     static TURN: RefCell<Option<Turn>> = const { RefCell::new(None) };
     /// The ticket of this thread's turn; 0 without one.
@@ -82,13 +87,27 @@ impl Recorder {
         }
         match LEFT.get() {
             0 => {
-                LEFT.set(self.quantum());
+                let turn = self.quantum();
+                self.shared.stepped(turn);
+                LEFT.set(turn);
                 WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
                 self.turn(Turn::pass);
                 SINCE.set(EXECUTED.load(Relaxed));
             }
             n => LEFT.set(n - 1),
         }
+    }
+    /// Before something becomes durable: what others do while it is not is where mistakes show.
+    pub fn before_durable(&self) {
+        if self.shared.several.load(Relaxed) != 0 {
+            WORK.set(WORK.get() + EXECUTED.load(Relaxed).saturating_sub(SINCE.get()));
+            self.turn(|t| t.stand_back(TURNS_BACK * self.options.quantum));
+            SINCE.set(EXECUTED.load(Relaxed));
+        }
+    }
+    /// A thread was started, and waits for its first turn.
+    pub fn may_begin_later(&self, thread: u32) {
+        self.turn(|t| t.begin_later(thread, TURNS_TOGETHER * self.options.quantum));
     }
     /// Memory callbacks until another thread may have its turn, by chance. With odd seeds short ones are as likely as long ones, so
     /// that threads mix; with even ones any number is, so that a thread that comes in where threads meet also gets somewhere.

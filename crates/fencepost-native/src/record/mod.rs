@@ -9,8 +9,12 @@ mod exclusion;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod journal;
 mod log;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod members;
 mod ranges;
 mod reads;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod schedule;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod shared;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -28,8 +32,10 @@ pub use log::{Event, pieces};
 pub use ranges::{Mapping, Mappings};
 pub use reads::{Reads, View};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use schedule::Schedule;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use shared::{FAILED, MOST_FILES, Shared, SharedFile};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-pub use turn::{Schedule, Turn, Woken};
+pub use turn::{Turn, Woken};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use waits::{Waits, waits};

@@ -13,6 +13,11 @@ pub(super) const SLOTS: usize = 1024;
 /// Persistent files that may be named.
 pub const MOST_FILES: usize = 64;
 
+/// States of a slot.
+pub(super) const IDLE: u32 = 0;
+pub(super) const WAITING: u32 = 1;
+pub(super) const GRANTED: u32 = 2;
+
 /// Recording has ended because it cannot be written.
 pub const FAILED: u32 = 2;
 
@@ -44,6 +49,12 @@ pub struct Shared {
     pub processes: AtomicU32,
     pub(super) tickets: AtomicU64,
     pub(super) random: AtomicU64,
+    /// Steps that threads have taken, in whole turns.
+    pub(super) steps: AtomicU64,
+    /// Times that a thread has made something durable.
+    pub(super) persists: AtomicU64,
+    /// Times that a thread has stood back.
+    pub(super) stood_back: AtomicU64,
     /// The persistent files, in the order in which they were named.
     pub files: [SharedFile; MOST_FILES],
     pub(super) slots: [Slot; SLOTS],
@@ -73,6 +84,10 @@ pub(super) struct Slot {
     pub(super) process: AtomicU32,
     pub(super) state: AtomicU32,
     pub(super) ticket: AtomicU64,
+    /// It stands back until there were so many steps, 0 if it does not;
+    pub(super) until_step: AtomicU64,
+    /// or until there were so many persists.
+    pub(super) until_persist: AtomicU64,
 }
 
 impl Shared {

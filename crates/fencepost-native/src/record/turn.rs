@@ -3,17 +3,13 @@
 //! A thread that ends without giving its turn back is noticed by those that wait.
 
 use super::exclusion::{Guard, lives, runs, sleep, state};
-use super::shared::{SLOTS, Shared, Slot};
+use super::schedule::Schedule;
+use super::shared::{GRANTED, IDLE, SLOTS, Shared, Slot, WAITING};
 use rustix::process::getpid;
 use rustix::thread::futex::{Flags, wake};
 use rustix::thread::gettid;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
-
-/// States of a slot.
-const IDLE: u32 = 0;
-const WAITING: u32 = 1;
-const GRANTED: u32 = 2;
 
 /// Longest time that a turn is held up for a thread that runs and does not come.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,15 +25,6 @@ pub enum Woken {
     Thread(u32),
     /// Perhaps some of those that sleep.
     Some,
-}
-
-/// Who may go next, and for how long.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Schedule {
-    /// First come, first served.
-    Fair,
-    /// By chance, from this seed.
-    Random(u64),
 }
 
 /// A thread's place among those that take turns. Not shared between threads.
@@ -107,7 +94,7 @@ impl Turn {
             self.grant();
         }
     }
-    /// Lets the others have it, if anybody waits, and takes it again.
+    /// Lets the others have it, if anybody waits that does not stand back, and takes it again.
     pub fn pass(&mut self) {
         if self.shared.waiting.load(Relaxed) == 0 {
             return;
@@ -115,10 +102,12 @@ impl Turn {
         let index = self.slot();
         let guard = Guard::new(self.shared);
         if self.shared.is_turn_of(index as u32 + 1) {
-            let next = self.next();
+            let Some(next) = self.pick(&self.forward()) else {
+                return;
+            };
             // It waits before the next one begins: that one may soon pass it on, and must find who there is.
             self.queue(index);
-            self.hand_to(next);
+            self.hand_to(Some(next));
             drop(guard);
             self.sleep_until_granted(index);
         } else {
@@ -126,6 +115,33 @@ impl Turn {
             self.wait();
         }
         self.see_leaver_asleep();
+    }
+    /// Where a thread is about to make something durable: now and then, by the schedule, others go on before it does, until they
+    /// have made something durable themselves, or have taken so many steps, or all wait.
+    pub fn stand_back(&mut self, steps: u64) {
+        if self.shared.waiting.load(Relaxed) == 0 {
+            return;
+        }
+        let index = self.slot();
+        if !self.shared.is_turn_of(index as u32 + 1) {
+            return;
+        }
+        if let Some(persists) = self.schedule.persists_to_await(self.shared) {
+            self.shared.slots[index].stand_back(self.shared, persists, steps);
+            let guard = Guard::new(self.shared);
+            let next = self.next();
+            self.queue(index);
+            self.hand_to(next);
+            drop(guard);
+            self.sleep_until_granted(index);
+            self.see_leaver_asleep();
+        }
+    }
+    /// A thread that was just started, and waits for its first turn, lets others go on for so many steps, or until all wait.
+    pub fn begin_later(&self, thread: u32, steps: u64) {
+        if let Some(slot) = self.slot_of(thread).filter(|_| self.schedule.begins_together()) {
+            slot.stand_back(self.shared, u64::MAX, steps);
+        }
     }
     /// Gives the turn back before a call in which this thread may wait: whoever goes on sees it asleep, or back.
     pub fn leave_asleep(&self) {
@@ -166,9 +182,12 @@ impl Turn {
         slots.map(|(_, s)| s.thread.load(Relaxed)).any(|t| t != 0 && runs(t))
     }
     fn waits(&self, thread: u32) -> bool {
-        let of = |s: &&Slot| s.thread.load(Relaxed) == thread;
-        let slot = self.shared.slots.iter().find(of);
+        let slot = self.slot_of(thread);
         slot.is_some_and(|s| s.state.load(Relaxed) == WAITING)
+    }
+    fn slot_of(&self, thread: u32) -> Option<&'static Slot> {
+        let slots = self.shared.slots.iter();
+        slots.into_iter().find(|s| s.thread.load(Relaxed) == thread)
     }
     /// Whoever had the turn before is asleep, or waits for it.
     fn see_leaver_asleep(&self) {
@@ -195,20 +214,7 @@ impl Turn {
     }
     /// A number below `n`, from the schedule's seed; for the holder of the turn.
     pub fn chance(&self, n: u64) -> u64 {
-        let Schedule::Random(seed) = self.schedule else {
-            return 0;
-        };
-        let old = match self.shared.random.load(Relaxed) {
-            0 => seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-            x => x,
-        };
-        // Xorshift (Marsaglia, 2003).
-        let mut x = old;
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.shared.random.store(x, Relaxed);
-        (x >> 11) % n.max(1)
+        self.schedule.chance(self.shared, n)
     }
 
     /// This thread's slot, found at its first turn.
@@ -221,6 +227,7 @@ impl Turn {
             let free = |s: &Slot| s.thread.compare_exchange(0, me, AcqRel, Relaxed).is_ok();
             if let Some(slot) = self.shared.slots.iter().position(free) {
                 self.shared.slots[slot].state.store(IDLE, Relaxed);
+                self.shared.slots[slot].come_forward();
                 self.shared.slots[slot]
                     .process
                     .store(getpid().as_raw_nonzero().get() as u32, Relaxed);
@@ -238,25 +245,42 @@ impl Turn {
     fn grant(&self) {
         self.hand_to(self.next());
     }
-    /// One that waits.
+    /// One that waits; those that stand back come forward where nobody else does.
     fn next(&self) -> Option<usize> {
+        self.pick(&self.forward()).or_else(|| {
+            let all = self.waiting_slots();
+            all.iter().for_each(|i| self.shared.slots[*i].come_forward());
+            self.pick(&all)
+        })
+    }
+    fn waiting_slots(&self) -> Vec<usize> {
         let waits = |i: &usize| self.shared.slots[*i].state.load(Relaxed) == WAITING;
-        let mut waiting: Vec<usize> = match self.shared.waiting.load(Relaxed) {
+        match self.shared.waiting.load(Relaxed) {
             0 => Vec::new(),
             _ => (0..SLOTS).filter(waits).collect(),
-        };
+        }
+    }
+    /// Those that wait and do not stand back.
+    fn forward(&self) -> Vec<usize> {
+        let mut waiting = self.waiting_slots();
+        waiting.retain(|i| !self.shared.slots[*i].is_back(self.shared));
+        waiting
+    }
+    fn pick(&self, waiting: &[usize]) -> Option<usize> {
         match self.schedule {
-            Schedule::Fair => waiting
-                .into_iter()
-                .min_by_key(|i| self.shared.slots[*i].ticket.load(Relaxed)),
+            Schedule::Fair => {
+                let ticket = |i: &&usize| self.shared.slots[**i].ticket.load(Relaxed);
+                waiting.iter().min_by_key(ticket).copied()
+            }
             Schedule::Random(_) if waiting.is_empty() => None,
-            Schedule::Random(_) => Some(waiting.swap_remove(self.chance(waiting.len() as u64) as usize)),
+            Schedule::Random(_) => Some(waiting[self.chance(waiting.len() as u64) as usize]),
         }
     }
     fn hand_to(&self, next: Option<usize>) {
         self.shared.holder.store(next.map_or(0, |i| i as u32 + 1), Relaxed);
         if let Some(slot) = next.map(|i| &self.shared.slots[i]) {
             self.shared.waiting.fetch_sub(1, Relaxed);
+            slot.come_forward();
             slot.state.store(GRANTED, Release);
             let _ = wake(&slot.state, Flags::empty(), 1);
         }
@@ -281,43 +305,6 @@ impl Turn {
             // On a busy host it may run and have no processor.
             self.grant();
         }
-    }
-}
-
-impl Shared {
-    /// A process begins, perhaps in place of another program: what that one's threads held or waited for is gone.
-    /// Its number, from 1.
-    pub fn join(&self) -> u32 {
-        let number = self.processes.fetch_add(1, Relaxed) + 1;
-        let me = getpid().as_raw_nonzero().get() as u32;
-        let guard = Guard::new(self);
-        for (i, slot) in self.slots.iter().enumerate() {
-            if slot.process.load(Relaxed) != me || slot.thread.load(Relaxed) == 0 {
-                continue;
-            }
-            if slot.state.swap(IDLE, Relaxed) == WAITING {
-                self.waiting.fetch_sub(1, Relaxed);
-            }
-            slot.thread.store(0, Release);
-            if self.holder.load(Relaxed) == i as u32 + 1 {
-                self.holder.store(0, Relaxed);
-            }
-        }
-        drop(guard);
-        number
-    }
-    /// Whether it is the turn of the thread with this ticket.
-    pub fn is_turn_of(&self, ticket: u32) -> bool {
-        self.holder.load(Relaxed) == ticket
-    }
-    /// Processes of the program that still live.
-    pub fn living(&self) -> Vec<u32> {
-        let threads = self.slots.iter().filter(|s| s.thread.load(Relaxed) != 0);
-        let mut processes: Vec<u32> = threads.map(|s| s.process.load(Relaxed)).collect();
-        processes.sort_unstable();
-        processes.dedup();
-        processes.retain(|p| lives(*p));
-        processes
     }
 }
 

@@ -33,7 +33,6 @@ fn an_unlock_before_the_flush_is_found() {
 }
 
 #[test]
-#[ignore = "eight executions show it on some hosts and not on others"]
 fn an_atomic_before_the_flush_is_found() {
     race("publish", include_str!("programs/publish.c"));
 }
