@@ -95,7 +95,6 @@ fn the_page_of_python_is_true() {
     assert!(run >= 2 || !have("python3"), "{run}");
 }
 #[test]
-#[ignore = "by hand the page is true, but recording Java fails in this test; the cause is not known"]
 fn the_page_of_java_is_true() {
     follow("languages/java.md", "java");
 }
