@@ -12,6 +12,7 @@ use super::real_cpu;
 use super::rule::{Form, Over, Rule};
 use super::runs::Runs;
 use fencepost_run::result::RunResult;
+use std::collections::BTreeMap;
 
 /// Applies a rule that works on runs. `None` when the rule is of another kind or no run of it exists.
 pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
@@ -193,7 +194,11 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
             let value = aggregate(Over::Geomean, &ratios)?;
             Some(number(value, each(&ratios), missing(runs, tag, &[])))
         }
-        Rule::Programs { programs, native } => Some(built(runs, programs, native)),
+        Rule::Programs {
+            programs,
+            native,
+            values,
+        } => Some(built(runs, programs, native, values)),
         Rule::Cost { .. }
         | Rule::Costs { .. }
         | Rule::Parameter { .. }
@@ -205,13 +210,22 @@ pub fn measure(rule: &Rule, runs: &Runs) -> Option<Measured> {
     }
 }
 
-fn built(runs: &Runs, programs: &[String], native: &[String]) -> Measured {
+fn built(runs: &Runs, programs: &[String], native: &[String], values: &BTreeMap<String, String>) -> Measured {
     let simulated = runs.run_programs().filter(|p| programs.contains(p));
-    let natively = native.iter().filter(|p| real_cpu::runs(p));
+    let natively = native.iter().filter(|p| real_cpu::runs(p, &runs.native));
     let ran: Vec<&str> = simulated.chain(natively).map(String::as_str).collect();
+    let set = |path: &String| runs.native.value(path).unwrap_or_else(|| "its default".into());
+    let wrong: Vec<String> = (values.iter())
+        .filter(|(path, stated)| set(path) != **stated)
+        .map(|(path, stated)| format!("{path} is {}, not {stated}", set(path)))
+        .collect();
+    let with: Vec<String> = values.iter().map(|(path, stated)| format!("{path}={stated}")).collect();
     verdict(
-        ran.len() == programs.len() + native.len(),
-        format!("test programs-ran: {}", ran.join(", ")),
+        ran.len() == programs.len() + native.len() && wrong.is_empty(),
+        match wrong.is_empty() {
+            true => format!("test programs-ran: {}; {}", ran.join(", "), with.join(", ")),
+            false => format!("test programs-ran: {}; {}", ran.join(", "), wrong.join(", ")),
+        },
         missing(runs, "", programs),
     )
 }
@@ -297,4 +311,39 @@ fn rate_order(
     let note = format!("events per microsecond and core: {}", each(&rates));
     let holds = rates.len() > 1 && falls;
     Some(verdict_for_good(holds, !falls, note, missing(runs, tag, programs)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::spec::Natively;
+
+    #[test]
+    fn programs_count_only_with_what_the_paper_states_of_them() {
+        let runs = Runs {
+            native: Natively {
+                set: vec!["program.redis.keys=1000".into()],
+                clients: [("vacation".to_owned(), 4)].into(),
+            },
+            ..Runs::default()
+        };
+        let holds = |stated: [(&str, &str); 1]| {
+            let values = stated.map(|(path, value)| (path.to_owned(), value.to_owned())).into();
+            let m = built(&runs, &[], &[], &values);
+            (m.holds, m.note)
+        };
+        assert_eq!(holds([("program.redis.keys", "1000")]).0, Some(true));
+        assert_eq!(holds([("clients.vacation", "4")]).0, Some(true));
+        for wrong in [
+            ("program.redis.keys", "1000000"),
+            ("program.redis.key", "1000"),
+            ("clients.redis", "4"),
+        ] {
+            let (held, note) = holds([wrong]);
+            assert!(
+                held == Some(false) && note.contains(wrong.0) && note.contains(wrong.1),
+                "{note}"
+            );
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::measured::{Measured, PerProgram, aggregate, each, number, reach, shape};
 use super::rule::{Form, OfNative, Over, Rule};
+use super::spec::Natively;
 use crate::native::{NativeRequest, RunReport, Variant, native};
 use fencepost_native::clflush_and_mfence;
 use fencepost_programs::About;
@@ -20,10 +21,12 @@ struct Study<'a> {
     log: Option<&'a str>,
     /// Software threads.
     threads: u32,
+    /// What the paper says that programs do.
+    does: &'a Natively,
 }
 
 /// Measures a rule of native runs; why not, where it cannot.
-pub fn measure(rule: &Rule) -> Result<Measured, String> {
+pub fn measure(rule: &Rule, does: &Natively) -> Result<Measured, String> {
     if *rule == Rule::NativeFlushPair {
         return flush_pair();
     }
@@ -42,6 +45,7 @@ pub fn measure(rule: &Rule) -> Result<Measured, String> {
         programs,
         log: log.as_deref(),
         threads: *threads,
+        does,
     };
     study.measure(*of, *over, *form)
 }
@@ -57,16 +61,17 @@ fn flush_pair() -> Result<Measured, String> {
 }
 
 /// Whether a program runs on this CPU and passes its audit, undo-logged as in the studies of section II-D of the themis paper.
-pub fn runs(program: &str) -> bool {
+pub fn runs(program: &str, does: &Natively) -> bool {
     let study = Study {
         programs: &[],
         log: Some("undo-array"),
         threads: 1,
+        does,
     };
     study.run(program).is_ok_and(|r| r.check.violations == 0)
 }
 
-type Key = (String, Option<String>, u32);
+type Key = (String, Option<String>, u32, Vec<String>);
 type Kept = Mutex<BTreeMap<Key, Result<RunReport, String>>>;
 /// Claims share their runs within a reproduction.
 static KEPT: Kept = Mutex::new(BTreeMap::new());
@@ -97,15 +102,22 @@ impl Study<'_> {
         })
     }
     fn run(&self, program: &str) -> Result<RunReport, String> {
-        let key: Key = (program.to_owned(), self.log.map(str::to_owned), self.threads);
+        let threads = self.does.clients.get(program).copied().unwrap_or(self.threads);
+        let own = format!("program.{program}.");
+        let sets: Vec<String> = (self.does.set.iter())
+            .filter(|s| s.starts_with(&own))
+            .cloned()
+            .collect();
+        let key: Key = (program.to_owned(), self.log.map(str::to_owned), threads, sets.clone());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         let run = || {
             let request = Request {
                 program: program.to_owned(),
-                threads: Some(self.threads),
+                threads: Some(threads),
                 ops: OPS.0,
                 warmup: OPS.1,
                 log: self.log.map(str::to_owned),
+                sets,
                 ..Request::default()
             };
             let report = native(&NativeRequest {
@@ -172,6 +184,7 @@ mod tests {
             programs: &programs,
             log: None,
             threads: 1,
+            does: &Natively::default(),
         };
         match study.measure(OfNative::RemovedFences, Over::Mean, Form::Ratio) {
             // Sixteen of eighteen fences of a swap.

@@ -315,6 +315,9 @@ pub enum Rule {
         /// Programs that run on a real CPU only.
         #[serde(default)]
         native: Vec<String>,
+        /// What the paper states of these, as `program.PROGRAM.PARAMETER = value` and `clients.PROGRAM = value`.
+        #[serde(default)]
+        values: BTreeMap<String, String>,
     },
     /// A statement that is tested in this reproduction.
     Check {

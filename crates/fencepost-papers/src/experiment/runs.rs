@@ -1,6 +1,6 @@
 //! The runs of an experiment, by what they vary.
 
-use super::spec::{Experiment, Matrix, Scale, Work};
+use super::spec::{Experiment, Matrix, Natively, Scale, Work};
 use fencepost_run::BadInput;
 use fencepost_run::request::Request;
 use fencepost_run::result::RunResult;
@@ -152,6 +152,8 @@ pub struct Runs {
     pub missing_programs: BTreeSet<String>,
     /// Designs that are not yet built.
     pub missing_designs: BTreeSet<String>,
+    /// What programs do on the real CPU.
+    pub native: Natively,
 }
 impl Runs {
     /// The run of one cell.

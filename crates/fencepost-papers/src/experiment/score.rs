@@ -155,7 +155,7 @@ fn row(claim: &Claim, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
             ),
             Some(statement) => statement_row(claim, statement, evidence.runs, &blank),
         },
-        rule @ (Rule::Native { .. } | Rule::NativeFlushPair) => match real_cpu::measure(rule) {
+        rule @ (Rule::Native { .. } | Rule::NativeFlushPair) => match real_cpu::measure(rule, &evidence.runs.native) {
             Ok(m) => measured_row(claim, m, &blank),
             Err(reason) => blank(Score::NotRun, reason),
         },

@@ -44,6 +44,9 @@ pub struct Experiment {
     /// Sets of runs.
     #[serde(default)]
     pub matrix: Vec<Matrix>,
+    /// What programs do on the real CPU.
+    #[serde(default)]
+    pub native: Natively,
     /// Other figures that the paper's numbers imply.
     #[serde(default)]
     pub diagnostic: Vec<Diagnostic>,
@@ -53,6 +56,28 @@ pub struct Experiment {
     /// What the paper's figures imply about the programs, by program.
     #[serde(default)]
     pub implied: BTreeMap<String, Implied>,
+}
+
+/// What programs do on the real CPU, where a paper says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Natively {
+    /// Parameters of programs, as `--set` takes them.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Clients of single programs, each a software thread; of others, what the claim says.
+    #[serde(default)]
+    pub clients: BTreeMap<String, u32>,
+}
+impl Natively {
+    /// Value of a parameter that is set, or the clients of a program as `clients.PROGRAM`.
+    pub fn value(&self, path: &str) -> Option<String> {
+        if let Some(program) = path.strip_prefix("clients.") {
+            return self.clients.get(program).map(u32::to_string);
+        }
+        let of = |set: &String| set.strip_prefix(path)?.strip_prefix('=').map(str::to_owned);
+        self.set.iter().find_map(of)
+    }
 }
 
 /// Work per thread at both scales.

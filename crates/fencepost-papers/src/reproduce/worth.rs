@@ -74,7 +74,10 @@ pub(crate) fn plan_registered(e: &Experiment, scale: Scale, seed: u64) -> Result
 
 /// An experiment's runs before any has finished.
 pub(crate) fn runs_of(e: &Experiment) -> Runs {
-    let mut runs = Runs::default();
+    let mut runs = Runs {
+        native: e.native.clone(),
+        ..Runs::default()
+    };
     for m in &e.matrix {
         let of_tag = runs.of_tag.entry(m.tag.clone()).or_default();
         of_tag.extend(m.programs.iter().cloned());

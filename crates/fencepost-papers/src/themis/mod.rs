@@ -11,6 +11,7 @@ use fencepost_run::crash::{CrashRequest, crash};
 use fencepost_run::request::Request;
 use fencepost_run::result::{Histogram, RunResult};
 use fencepost_run::run::FENCE_DISTANCE;
+use std::collections::BTreeMap;
 
 /// Every statement of this paper.
 pub const STATEMENTS: &[Statement] = &[
@@ -137,12 +138,21 @@ fn pointer_width(runs: &Runs) -> Result<String, String> {
     }
 }
 
-/// Speedup grows with the stores of a transaction.
+/// Speedup grows with the stores of a transaction, in every program that does several updates in one.
 fn transaction_size(runs: &Runs) -> Result<String, String> {
-    let at = |tag: &str| speedups(runs, tag, "baseline", "themis").first().map(|s| s.1);
-    let chain: Vec<f64> = ["E13-1", "E13-2", "E13-8"].iter().filter_map(|t| at(t)).collect();
-    let text = format!("speedup of sps with 1, 2, 8 swaps a transaction: {chain:.1?} %");
-    if chain.len() == 3 && chain.windows(2).all(|w| w[0] < w[1]) {
+    let mut chains: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for tag in ["E13-1", "E13-2", "E13-8"] {
+        for (program, speedup) in speedups(runs, tag, "baseline", "themis") {
+            chains.entry(program).or_default().push(speedup);
+        }
+    }
+    let each: Vec<String> = chains.iter().map(|(p, c)| format!("{p} {c:.1?}")).collect();
+    let text = format!(
+        "speedup in % with 1, 2, 8 updates a transaction: {}; cq and rbtree do one at a time",
+        each.join(", ")
+    );
+    let rises = |c: &Vec<f64>| c.len() == 3 && c.windows(2).all(|w| w[0] < w[1]);
+    if chains.contains_key("sps") && chains.values().all(rises) {
         Ok(text)
     } else {
         Err(text)
