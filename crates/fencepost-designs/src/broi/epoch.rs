@@ -70,6 +70,7 @@ pub const INFO: DesignInfo = DesignInfo {
     variants: &[
         &[("buffers", "core")],
         &[("buffers", "shared")],
+        &[("buffers", "thread")],
         &[("release", "drain")],
         &[("units", "1")],
         &[("barriers", "1")],

@@ -9,17 +9,21 @@
 //! Persistence Parallelism Optimization: A Holistic Approach from Memory Bus to RDMA Network, MICRO 2018, section IV.
 //!
 //! # Where order is kept
-//! *Persist buffers*: those of delegated ordering, one per hardware thread (`buffers`), plus one per RDMA channel. An entry that no
-//! open dependence holds back is sent, in order, to the BROI entry of its thread, and stays in the buffer until the medium has
-//! stored it (`release`); entries are freed in order, and what depends on one is released then. So requests at the controller are
-//! never in conflict. *Siblings*: a hit in a shared L1 makes no bus request; where the thread has not used the line since it came, or
+//! *Persist buffers*: those of delegated ordering, one per hardware thread, or one per core (`buffers`), plus one per RDMA channel. An
+//! entry that no open dependence holds back is sent, in order, to the BROI entry of its thread, and stays in the buffer until the
+//! medium has stored it (`release`); entries are freed in order, and what depends on one is released then. So requests at the
+//! controller are never in conflict. *Siblings*: a hit in a shared L1 makes no bus request; where the thread has not used the line since it came, or
 //! since its sibling stored to it, the hit counts as one. *BROI entry*: `units` requests; a FENCE is a position in a
 //! barrier index register. The requests in front of the first barrier are the SubReady-SET, those up to the second the
 //! Next-SET. When the last request of the first set is complete its barrier is passed: it orders its own entry only. *Scheduler*: in
-//! every bank the request of the SubReady-SET with the highest priority BLP(R - R_i + N_i) - sigma * size(R_i); what was
-//! scheduled belongs to no set. Among equals first ready, first come, first served. At most one request per bank is chosen; one
-//! for which the bank has begun to change its row stays. *Remote requests* wait for local ones of their bank, and until no more than
-//! `low_utilisation` of the local units is in use; blocked for `starvation`, they go first.
+//! every bank the request of the SubReady-SET with the highest priority BLP(R - R_i + N_i) - sigma * size(R_i), where R are the
+//! first sets of local entries, or of all (`ready`), and a request leaves its set when it is put out, or when it is complete
+//! (`leaves`). *Controller's queue* (`hand_over`): with `bank` the choice is made when a bank can take a request: among equals first
+//! ready, first come, first served, one request per bank at most, and one for which the bank has begun to change its row stays. With
+//! `queue` the choices of all banks, one Sch-SET after the other, go to a write queue of `queue` entries as long as it has one, and the
+//! controller serves what is there: first ready, first come, first served. A request whose line has an older write outside the queue
+//! waits outside, too. *Remote requests* wait for local ones of their bank, and until no more than `low_utilisation` percent of the
+//! write queue are in use (with `bank`: as if it held what stands in the local entries); blocked for `starvation`, they go first.
 //!
 //! # Durable at
 //! The device, or acceptance where the memory says so; then only banks matter, and barriers hold nothing back.
@@ -31,7 +35,8 @@
 //! Per persist buffer 72 B an entry and 320 B of dependency tracking; 8 units of 4 bits and two registers of 3 bits per BROI entry.
 //!
 //! # Deviations
-//! The BROI queues are the controller's write queue, divided: the 64 entries of Table III behind them would hold one request per bank.
+//! With `bank` the BROI queues are the controller's write queue, divided. With `queue`, which requests of a Sch-SET go first when it has
+//! fewer entries is not said: those of the highest priority. The machine `broi` sets what its experiments take as primary.
 //! The paper has one buffer for all remote requests; here each channel has its own, so that one cannot hold up the other. A dependence
 //! names the newest entry of a buffer, so it is released when everything before that entry is durable too. The path from the buffers,
 //! sigma and both thresholds are ours, and so is what delegated ordering leaves open.
@@ -93,6 +98,7 @@ pub const INFO: DesignInfo = DesignInfo {
     variants: &[
         &[("buffers", "core")],
         &[("buffers", "shared")],
+        &[("buffers", "thread"), ("hand_over", "bank")],
         &[("hand_over", "queue")],
         &[
             ("hand_over", "queue"),

@@ -120,6 +120,7 @@ pub const INFO: DesignInfo = DesignInfo {
 pub(crate) const VARIANTS: &[Values] = &[
     &[("arbitration", "oldest-first")],
     &[("ordered_issue", "true")],
+    &[("ordered_issue", "false")],
     &[("path_slot", "40ns")],
     &[("path_slot", "0ns")],
     &[("fences", "1")],
@@ -128,6 +129,7 @@ pub(crate) const VARIANTS: &[Values] = &[
 const RULES: &[Values] = &[
     &[("arbitration", "oldest-first")],
     &[("ordered_issue", "true")],
+    &[("epoch_rule", "close-any"), ("ordered_issue", "false")],
     &[("path_slot", "40ns")],
     &[("path_slot", "0ns")],
     &[("fences", "1")],

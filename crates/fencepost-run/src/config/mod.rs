@@ -18,6 +18,7 @@ pub use find::{find_design, find_program};
 pub use layer::{Setting, parse_set};
 pub use parts::{SECTIONS, reference};
 pub use paths::{declared, every_section, settable};
+pub(crate) use resolve::raw_text;
 pub use resolve::{Resolved, shape_of};
 pub use section::{Origin, Section, apply};
 pub use show::{Change, Document, OneValue, difference, document, one_value};

@@ -313,7 +313,7 @@ fn values(fields: Vec<Field>, set: &[(String, Raw)]) -> Vec<(Field, String)> {
     fields.into_iter().map(|f| (f.clone(), value(&f))).collect()
 }
 
-fn raw_text(raw: &Raw) -> String {
+pub(crate) fn raw_text(raw: &Raw) -> String {
     match raw {
         Raw::Int(i) => i.to_string(),
         Raw::Float(f) => f.to_string(),

@@ -3,7 +3,7 @@
 use super::parts::{MARK, table};
 use crate::config::machine::MachineConfig;
 use crate::config::presets::{self, Kind};
-use crate::config::{self, document};
+use crate::config::{self, document, raw_text};
 use crate::error::LabError;
 use crate::request::Request;
 use crate::{config::Resolved, listing};
@@ -57,9 +57,22 @@ fn page(name: &str, about: &str) -> Result<String, LabError> {
         }
         out.push('\n');
     }
+    of_designs(&mut out, &config);
     out.truncate(out.trim_end().len());
     out.push('\n');
     Ok(out)
+}
+
+/// What the preset sets of designs, if anything.
+fn of_designs(out: &mut String, config: &MachineConfig) {
+    if config.others.is_empty() {
+        return;
+    }
+    out.push_str("## Of designs\n\nOn this machine these differ from the designs' own defaults.\n\n| value | | who says so |\n|---|---|---|\n");
+    for s in &config.others {
+        let note = s.note.clone().unwrap_or_default().replace('|', "\\|");
+        let _ = writeln!(out, "| `{}.{}` | {} | {note} |", s.section, s.key, raw_text(&s.value));
+    }
 }
 
 fn parameters() -> String {

@@ -60,7 +60,7 @@ fn the_resolved_text_is_toml_with_every_section() {
     let doc: toml_edit::DocumentMut = text.parse().unwrap();
     assert_eq!(doc["run"]["threads"].as_integer(), Some(8));
     assert_eq!(doc["pm"]["media"]["write_pulse"].as_str(), Some("150ns"));
-    assert_eq!(doc["design"]["so"]["pcommit"].as_str(), Some("snapshot"));
+    assert_eq!(doc["design"]["so"]["pcommit"].as_str(), Some("drain-empty"));
 }
 #[test]
 fn unknown_names_come_with_the_nearest() {
