@@ -76,11 +76,15 @@ impl Thread {
     pub fn is_dataflow(&self) -> bool {
         self.flow.is_some()
     }
-    /// Operation `id` of a dataflow thread read a value: the stores whose values are known by that.
+    /// Operation `id` of a dataflow thread read a value: the stores whose values are known by that. The one that waits to be dispatched,
+    /// if it is among them, has its value.
     pub fn loaded(&mut self, id: u32, value: u64) -> Vec<(u32, u64)> {
         let mut known = Vec::new();
-        if let Some(flow) = &mut self.flow {
-            flow.program.loaded(id, value, &mut known);
+        let Some(flow) = &mut self.flow else { return known };
+        flow.program.loaded(id, value, &mut known);
+        if let Some(waiting) = self.taken.get_mut(self.next) {
+            let last = known.iter().rfind(|(store, _)| *store == flow.handed);
+            waiting.value = last.map_or(waiting.value, |(_, value)| *value);
         }
         known
     }

@@ -125,3 +125,17 @@ fn an_atomic_answers_with_the_old_value() {
     let (report, reads) = run(vec![vec![Next::Atomic(add, Rmw::Add(3))]]);
     assert_eq!((reads, report.coherent.word(X)), (vec![vec![(1, 5)]], 8));
 }
+
+#[test]
+fn a_store_that_waits_for_the_queue_writes_what_its_load_read() {
+    // The first load brings the line of X; the second reads it while the queue is full of misses, and the store behind is not in it yet.
+    let mut steps = vec![step(OpKind::Load, X, Some(0), 0), Next::Wait];
+    let queue = u64::from(MachineSpec::default().core.store_queue);
+    steps.extend((0..queue).map(|n| step(OpKind::Store, Addr::pm(0x1000 + 64 * n), Some(1), 0)));
+    let load = 2 + queue as u32;
+    steps.push(step(OpKind::Load, X, Some(0), 0));
+    steps.push(step(OpKind::Store, Y, None, load));
+    let (report, reads) = run(vec![steps]);
+    assert_eq!(reads, [[(1, 5), (load, 5)]]);
+    assert_eq!(report.coherent.word(Y), 6);
+}
