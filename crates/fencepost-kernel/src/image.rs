@@ -248,15 +248,22 @@ impl Image {
     }
     /// Every line of persistent memory that has ever been written, in address order.
     pub fn pm_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.lines_from(Addr(PM_BASE).line())
+    }
+    /// Every line from this one on that has ever been written, in address order. Pages before it are not looked at.
+    pub fn lines_from(&self, from: LineAddr) -> impl Iterator<Item = LineAddr> + '_ {
         const LINES: u64 = PAGE as u64 * WORD / LINE_BYTES;
-        let pages = |table: usize| self.words.tables[table].iter().enumerate().map(move |p| (table, p));
-        let written = ((PM_BASE >> STRETCH) as usize..STRETCHES).flat_map(pages);
-        written
-            .filter(|(_, (_, p))| p.is_some())
-            .flat_map(|(table, (page, _))| {
-                let first = ((table as u64) << STRETCH) / LINE_BYTES + page as u64 * LINES;
-                (first..first + LINES).map(LineAddr)
-            })
+        let (first_table, first_page, _) = Paged::<u64, WORD>::place(from.0 * 8);
+        let pages = move |table: usize| {
+            let skipped = if table == first_table { first_page } else { 0 };
+            let pages = self.words.tables[table].iter().enumerate().skip(skipped);
+            pages.filter(|(_, p)| p.is_some()).map(move |(page, _)| (table, page))
+        };
+        let lines = (first_table..STRETCHES).flat_map(pages).flat_map(|(table, page)| {
+            let first = ((table as u64) << STRETCH) / LINE_BYTES + page as u64 * LINES;
+            (first..first + LINES).map(LineAddr)
+        });
+        lines.skip_while(move |l| *l < from)
     }
 }
 
@@ -348,6 +355,21 @@ mod tests {
         assert_eq!(lines, [Addr::pm(0).line(), LOG_BASE.line(), far.line()]);
     }
 
+    #[test]
+    fn lines_from_an_address_on_are_those_of_all_that_are_not_before_it() {
+        let mut a = Image::default();
+        for at in [Addr::pm(0), Addr::pm(9 << 12), LOG_BASE, Addr(LOG_BASE.0 + (5 << 12))] {
+            a.set_word(at, 1, None);
+        }
+        let all: Vec<_> = a.pm_lines().collect();
+        assert_eq!(all.len(), 4 * 64);
+        let starts = [0, 63, 64, 9 * 64 + 5].map(|n| LineAddr(Addr::pm(0).line().0 + n));
+        let logs = [0, 1, 64, 6 * 64].map(|n| LineAddr(LOG_BASE.line().0 + n));
+        for from in starts.into_iter().chain(logs) {
+            let expected: Vec<_> = all.iter().copied().filter(|l| *l >= from).collect();
+            assert_eq!(a.lines_from(from).collect::<Vec<_>>(), expected);
+        }
+    }
     #[test]
     fn wild_addresses_cost_one_page() {
         let mut a = Image::default();

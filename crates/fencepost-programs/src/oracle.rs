@@ -282,6 +282,8 @@ impl History {
         match self.registers.get(&register) {
             None if value == 0 => return Ok(()),
             None => return Err(NoPrefix),
+            // What no operation wrote is the same in every cut.
+            Some(r) if r.versions.is_empty() => return cut.holds(r.initial == value),
             Some(_) => {}
         }
         let moved = self.narrowed(cut, register, value)?;
@@ -341,12 +343,16 @@ impl History {
         if last < most {
             self.exclude(cut, r.versions[last].0);
         }
-        let sound = cut.lo.iter().zip(&cut.hi).all(|(lo, hi)| lo <= hi);
-        if sound {
-            Ok((first < last, first > least || last < most))
-        } else {
-            Err(NoPrefix)
-        }
+        cut.holds(true)?;
+        Ok((first < last, first > least || last < most))
+    }
+}
+
+impl Cut {
+    /// Whether some cut lies within the bounds, given whether all of them leave what was read.
+    pub(crate) fn holds(&self, read: bool) -> Result<(), NoPrefix> {
+        let within = self.lo.iter().zip(&self.hi).all(|(lo, hi)| lo <= hi);
+        (read && within).then_some(()).ok_or(NoPrefix)
     }
 }
 

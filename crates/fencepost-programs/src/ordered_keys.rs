@@ -1,6 +1,6 @@
 //! What the audits of search trees share: a walk meets pairs in ascending order of their keys, and each is judged against the operations.
 
-use crate::oracle::{Cut, History};
+use crate::oracle::{Cut, History, NoPrefix};
 use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, Violation};
 use std::ops::Range;
 
@@ -14,6 +14,8 @@ pub struct KeyModel {
     pub(crate) planted: Vec<(u64, u64)>,
     /// Those that operations wrote, ascending.
     pub(crate) written: Vec<u64>,
+    /// Of every key of `keys`: the value it has in every cut, where no operation writes it.
+    fixed: Vec<Option<u64>>,
 }
 
 /// How far a walk has judged the keys.
@@ -49,11 +51,22 @@ impl KeyModel {
     pub(crate) fn new(history: History) -> KeyModel {
         let keys: Vec<u64> = history.registers().collect();
         let before = |key: &u64| (*key, history.initial(*key).unwrap_or(0));
+        let all: Vec<(u64, u64)> = keys.iter().map(before).collect();
+        let written: Vec<u64> = history.written().collect();
+        let stands = |pair: &(u64, u64)| written.binary_search(&pair.0).is_err().then_some(pair.1);
         KeyModel {
-            planted: keys.iter().map(before).filter(|pair| pair.1 != 0).collect(),
-            written: history.written().collect(),
+            fixed: all.iter().map(stands).collect(),
+            planted: all.into_iter().filter(|pair| pair.1 != 0).collect(),
+            written,
             history,
             keys,
+        }
+    }
+    /// Whether a cut within the bounds leaves this value in the key at this place of `keys`; narrows the bounds to those that do.
+    fn observe(&self, cut: &mut Cut, place: usize, value: u64) -> Result<(), NoPrefix> {
+        match self.fixed[place] {
+            Some(fixed) => cut.holds(fixed == value),
+            None => self.history.observe(cut, self.keys[place], value),
         }
     }
     /// The keys of `from..=to` that operations wrote.
@@ -90,12 +103,13 @@ impl Ascent {
     /// The walk meets a pair: keys ascend over the whole walk, the keys passed over are absent, and this one has its value. `at` shows it.
     pub fn pair(&mut self, model: &KeyModel, at: u64, key: u64, value: u64) -> Result<(), Violation> {
         self.in_order(model, at, key)?;
+        let place = self.next;
         self.next += 1;
         // The oracle's 0 means absent.
         if value == 0 {
             return Err(wrong(at, "a key has no value"));
         }
-        let seen = model.history.observe(&mut self.cut, key, value);
+        let seen = model.observe(&mut self.cut, place, value);
         seen.map_err(|_| wrong(at, "a key has the value of no prefix of the operations"))
     }
     /// The walk passes over a part that is as set-up left it and holds exactly these of the planted pairs, one at least. `at` shows it.
@@ -124,7 +138,7 @@ impl Ascent {
     /// Every key before this one (all, if there is none) that was passed over is absent.
     fn absent_before(&mut self, model: &KeyModel, key: Option<u64>) -> Result<(), Violation> {
         while let Some(passed) = model.keys.get(self.next).filter(|k| key.is_none_or(|key| **k < key)) {
-            let seen = model.history.observe(&mut self.cut, *passed, 0);
+            let seen = model.observe(&mut self.cut, self.next, 0);
             seen.map_err(|_| Violation {
                 why: format!("key {passed:#x} is absent in no prefix of the operations"),
                 at: None,

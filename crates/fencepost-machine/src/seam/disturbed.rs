@@ -3,6 +3,7 @@
 //! A second failure can come at any moment of recovery. It finds the earlier [stages](super::Recovery) and any of the writes of the running
 //! one, and recovery begins again on what it finds; so does a third.
 
+use super::cuts::{Cut, cuts, spread};
 use super::design::Design;
 use super::recovery::{Recovery, Repair};
 use fencepost_kernel::units::LOG_BASE;
@@ -64,18 +65,20 @@ pub struct Outcome {
 }
 
 /// Lets power fail again wherever hardware recovery of `image` writes. Answers with what undisturbed recovery leaves, and then every other
-/// memory that disturbed recovery leaves to software, each once.
+/// memory that disturbed recovery leaves to software, each once. Every failure during the first recovery is looked at before the recovery
+/// from one is disturbed; where that are more states than asked for, half of them, spread over all.
 pub fn disturbed(design: &dyn Design, image: &Image, again: Again) -> (Vec<Outcome>, Disturbed) {
     let mut search = Search {
         design,
         again,
         base: image,
+        memory: image.clone(),
         touched: BTreeSet::new(),
         known: HashSet::new(),
         outcomes: Vec::new(),
         seen: Disturbed::default(),
     };
-    search.run(image, 0, "");
+    search.run();
     (search.outcomes, search.seen)
 }
 
@@ -83,6 +86,8 @@ struct Search<'a> {
     design: &'a dyn Design,
     again: Again,
     base: &'a Image,
+    /// Memory as a failure left it. What recovery writes into it is taken back, so that no state costs a copy of all.
+    memory: Image,
     /// Lines that any recovery wrote.
     touched: BTreeSet<LineAddr>,
     known: HashSet<u64>,
@@ -90,47 +95,98 @@ struct Search<'a> {
     seen: Disturbed,
 }
 
+/// What failures left.
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// What became durable of recoveries, in order.
+    durable: Vec<Repair>,
+    /// The failures: stage from 1 on, its writes, and which of them were durable.
+    failures: Vec<(usize, usize, Cut)>,
+}
+
 impl Search<'_> {
-    fn run(&mut self, image: &Image, depth: u32, trail: &str) {
-        let mut after = image.clone();
-        let mut recovery = Recovery::new(&mut after);
-        self.design.recover(&mut recovery);
-        let stages = std::mem::take(&mut recovery.stages);
-        self.touched.extend(stages.iter().flatten().map(|w| w.0));
-        self.note(after, trail);
-        if depth == self.again.depth || stages.iter().all(Vec::is_empty) {
-            return;
-        }
-        self.seen.recoveries += 1;
-        let mut before = image.clone();
-        for (number, stage) in (1..).zip(&stages) {
-            for cut in cuts(stage.len(), depth) {
-                self.cut(
-                    &before,
-                    stage,
-                    &cut,
+    fn run(&mut self) {
+        let first = State::default();
+        self.recover(&first);
+        let mut level = vec![first];
+        for depth in 0..self.again.depth {
+            let left = self.again.states - self.seen.states;
+            let last = depth + 1 == self.again.depth;
+            let mut share = if last { left } else { left.div_ceil(2) };
+            let mut next = Vec::new();
+            for (done, at) in spread(level.len()).enumerate() {
+                let before = self.seen.states;
+                self.disturb(
+                    &level[at],
                     depth,
-                    &format!("{trail}{}", told(number, &cut, stage.len())),
+                    share.div_ceil((level.len() - done) as u64),
+                    &mut next,
                 );
+                share -= self.seen.states - before;
             }
-            stage.iter().for_each(|(line, data)| before.set_line(*line, data));
+            level = next;
         }
     }
-    /// Power fails when these writes of a stage are durable.
-    fn cut(&mut self, before: &Image, stage: &[Repair], durable: &[bool], depth: u32, trail: &str) {
-        if self.seen.states >= self.again.states {
-            self.seen.bounded = true;
-            return;
+    /// Hardware recovers the memory that failures left: the writes of its stages. They are taken back.
+    fn recover(&mut self, state: &State) -> Vec<Vec<Repair>> {
+        let mut recovery = Recovery::new(&mut self.memory);
+        self.design.recover(&mut recovery);
+        let (stages, before) = (recovery.stages, recovery.before);
+        self.touched.extend(stages.iter().flatten().map(|w| w.0));
+        self.note(state);
+        self.restore(before);
+        stages
+    }
+    /// Lets power fail during the recovery from a state, until that has left so many new ones.
+    fn disturb(&mut self, state: &State, depth: u32, most: u64, next: &mut Vec<State>) {
+        let before = self.write(state.durable.iter());
+        let stages = self.recover(state);
+        let all: Vec<(usize, Cut)> = (stages.iter().enumerate())
+            .filter(|(_, stage)| !stage.is_empty())
+            .flat_map(|(n, stage)| cuts(stage.len(), depth).into_iter().map(move |cut| (n, cut)))
+            .collect();
+        self.seen.recoveries += u64::from(!all.is_empty());
+        let end = self.seen.states + most;
+        for (number, cut) in spread(all.len()).map(|at| all[at]) {
+            if self.seen.states >= end {
+                self.seen.bounded = true;
+                break;
+            }
+            self.fail(state, (&stages, number, cut), next);
         }
-        let mut state = before.clone();
-        let kept = stage.iter().zip(durable).filter(|w| *w.1);
-        kept.for_each(|((line, data), _)| state.set_line(*line, data));
-        if !self.known.insert(self.digest(&state)) {
-            return;
+        self.restore(before);
+    }
+    /// Power fails in a stage, when these of its writes are durable.
+    fn fail(&mut self, state: &State, (stages, number, cut): (&[Vec<Repair>], usize, Cut), next: &mut Vec<State>) {
+        let (earlier, stage) = (&stages[..number], &stages[number]);
+        let n = stage.len();
+        let kept = (0..n).filter(|i| cut.keeps(*i, n)).map(|i| &stage[i]);
+        let durable = earlier.iter().flatten().chain(kept);
+        let before = self.write(durable.clone());
+        if self.known.insert(self.digest(&self.memory)) {
+            self.seen.states += 1;
+            self.seen.reordered += u64::from(cut.reorders(n));
+            let mut left = state.clone();
+            left.durable.extend(durable.copied());
+            left.failures.push((number + 1, n, cut));
+            self.recover(&left);
+            next.push(left);
         }
-        self.seen.states += 1;
-        self.seen.reordered += u64::from(durable.windows(2).any(|w| w[1] && !w[0]));
-        self.run(&state, depth + 1, trail);
+        self.restore(before);
+    }
+    /// Writes lines; what they held before.
+    fn write<'w>(&mut self, writes: impl Iterator<Item = &'w Repair>) -> Vec<Repair> {
+        let mut before = Vec::new();
+        for (line, data) in writes {
+            before.push((*line, self.memory.line(*line)));
+            self.memory.set_line(*line, data);
+        }
+        before
+    }
+    /// Takes writes back, the last one first.
+    fn restore(&mut self, before: Vec<Repair>) {
+        let writes = before.iter().rev();
+        writes.for_each(|(line, data)| self.memory.set_line(*line, data));
     }
     /// What tells a state from others: every state differs from the first memory in lines that recovery writes only.
     fn digest(&self, image: &Image) -> u64 {
@@ -140,51 +196,35 @@ impl Search<'_> {
             words.iter().fold(rng::mix(digest ^ line.0), |d, w| rng::mix(d ^ *w))
         })
     }
-    /// Keeps a result, unless software sees it as one that is kept already. The region that machines keep for logs is the hardware's.
-    fn note(&mut self, image: Image, trail: &str) {
+    /// Keeps what recovery left, unless software sees it as one that is kept already. The region that machines keep for logs is the
+    /// hardware's.
+    fn note(&mut self, state: &State) {
         let software = || self.touched.iter().filter(|l| **l < LOG_BASE.line());
-        let same = |o: &Outcome| software().all(|l| o.image.line_words(*l) == image.line_words(*l));
+        let same = |o: &Outcome| software().all(|l| o.image.line_words(*l) == self.memory.line_words(*l));
         if !self.outcomes.iter().any(same) {
-            let how = (!trail.is_empty()).then(|| format!("power failed again in the hardware's recovery{trail}"));
-            self.outcomes.push(Outcome { image, how });
+            let image = self.memory.clone();
+            self.outcomes.push(Outcome {
+                image,
+                how: state.told(),
+            });
         }
     }
 }
 
-fn told(stage: usize, durable: &[bool], of: usize) -> String {
-    let kept: Vec<String> = (1..).zip(durable).filter(|d| *d.1).map(|d| d.0.to_string()).collect();
-    let kept = if kept.is_empty() {
-        "none".into()
-    } else {
-        kept.join(", ")
-    };
-    format!(", in stage {stage} of its writes with {kept} of {of} durable")
-}
-
-/// Writes up to which every combination is looked at.
-const ALL: usize = 6;
-/// Combinations drawn beyond that.
-const DRAWN: u64 = 16;
-
-/// Which writes of a stage of `n` are durable when power fails: all combinations of few; of many the first ones, all but one, one
-/// alone, and some drawn. Fewer the deeper.
-fn cuts(n: usize, depth: u32) -> Vec<Vec<bool>> {
-    if n <= ALL >> depth.min(1) {
-        return (0..1u32 << n)
-            .map(|set| (0..n).map(|i| set >> i & 1 == 1).collect())
-            .collect();
+impl State {
+    /// The failures in words; nothing if there was none.
+    fn told(&self) -> Option<String> {
+        let told = self.failures.iter().map(|(stage, n, cut)| {
+            let kept = (0..*n).filter(|i| cut.keeps(*i, *n)).map(|i| (i + 1).to_string());
+            let kept = match kept.collect::<Vec<_>>().join(", ") {
+                none if none.is_empty() => "none".into(),
+                some => some,
+            };
+            format!(", in stage {stage} of its writes with {kept} of {n} durable")
+        });
+        let told: String = told.collect();
+        (!told.is_empty()).then(|| format!("power failed again in the hardware's recovery{told}"))
     }
-    let stride = if depth == 0 { 1 } else { n.div_ceil(4) };
-    let some = || (0..n).step_by(stride);
-    let prefixes = (0..=n).step_by(stride).map(|end| (0..n).map(|i| i < end).collect());
-    let but_one = some().map(|but| (0..n).map(|i| i != but).collect());
-    let alone = some().map(|one| (0..n).map(|i| i == one).collect());
-    let drawn = (0..DRAWN >> (2 * depth).min(5)).map(|draw| {
-        (0..n as u64)
-            .map(|i| rng::hash(&[draw, n as u64, i]) & 1 == 1)
-            .collect()
-    });
-    prefixes.chain(but_one).chain(alone).chain(drawn).collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! call on `Cx` never calls back into the design; what follows from it arrives later as a hook of its own.
 
 mod cause;
+mod cuts;
 mod cx;
 mod design;
 mod disturbed;

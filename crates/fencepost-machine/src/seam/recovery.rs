@@ -12,6 +12,8 @@ pub(super) type Repair = (LineAddr, LineData);
 pub struct Recovery<'a> {
     image: &'a mut Image,
     pub(super) stages: Vec<Vec<Repair>>,
+    /// What every line held before it was written, in the order of the writes.
+    pub(super) before: Vec<Repair>,
 }
 
 impl<'a> Recovery<'a> {
@@ -20,6 +22,7 @@ impl<'a> Recovery<'a> {
         Recovery {
             image,
             stages: vec![Vec::new()],
+            before: Vec::new(),
         }
     }
     /// Memory with all that was written.
@@ -28,6 +31,7 @@ impl<'a> Recovery<'a> {
     }
     /// Writes a line. A stage writes each line once.
     pub fn write(&mut self, line: LineAddr, data: LineData) {
+        self.before.push((line, self.image.line(line)));
         self.image.set_line(line, &data);
         if let Some(stage) = self.stages.last_mut() {
             stage.push((line, data));

@@ -6,6 +6,9 @@ use fencepost_machine::seam::{Again, Design, Disturbed, disturbed, recovered};
 
 /// Crash points of one run at which hardware recovery is disturbed at most, evenly spread.
 const MOST: u64 = 128;
+/// States that disturbances of one run leave at most, about (ours: a check takes seconds): each of its crash points has an equal share, at
+/// least a quarter of what one alone has.
+const STATES: u64 = 8192;
 
 /// The hardware of a design after power failures. The mechanism is a fresh one: nothing volatile is left of the run's.
 pub struct Hardware<'a> {
@@ -21,13 +24,15 @@ pub struct Hardware<'a> {
 impl<'a> Hardware<'a> {
     /// The hardware at so many crash points, disturbed `depth` times in a row.
     pub fn new(design: &'a dyn Design, points: u64, depth: u32) -> Hardware<'a> {
+        let (every, one) = (points.div_ceil(MOST).max(1), Again::default().states);
+        let disturbed = points.div_ceil(every).max(1);
         Hardware {
             design,
             again: Again {
                 depth,
-                ..Again::default()
+                states: (STATES / disturbed).clamp(one / 4, one),
             },
-            every: points.div_ceil(MOST).max(1),
+            every,
             asked: 0,
             seen: Disturbed::default(),
         }

@@ -262,7 +262,7 @@ pub fn groups(image: &Image) -> Vec<Found> {
     let base = LOG_BASE.line().0;
     let meta = |l: &LineAddr| l.0 >= base + GROUP_LINES && (l.0 - base) % GROUP_LINES == GROUP_LINES - 1;
     let mut found: Vec<Found> = image
-        .pm_lines()
+        .lines_from(LOG_BASE.line())
         .filter(meta)
         .filter_map(|l| decode(image, l, start))
         .collect();

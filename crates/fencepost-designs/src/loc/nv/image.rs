@@ -104,8 +104,8 @@ pub fn recover(memory: &mut Recovery<'_>, fault: LocFault) {
     let last = register(image);
     let first = data_line(0).0;
     let tags: Vec<LineAddr> = image
-        .pm_lines()
-        .filter(|l| l.0 > first && (l.0 - first) % 2 == 1 && image.line_words(*l)[0] == VALID)
+        .lines_from(LineAddr(first + 1))
+        .filter(|l| (l.0 - first) % 2 == 1 && image.line_words(*l)[0] == VALID)
         .collect();
     let mut newest: BTreeMap<u64, ([u64; 2], LineAddr)> = BTreeMap::new();
     for at in &tags {
