@@ -1,7 +1,7 @@
 //! What a test's instructions are on a design: only those that the design gives its contract's meaning.
 
 use fencepost_designs::info::Honours;
-use fencepost_kernel::{Fence, Flush};
+use fencepost_kernel::{Addr, Fence, Flush};
 use fencepost_litmus::op::{Barrier, FlushKind};
 
 /// What becomes of a barrier.
@@ -63,9 +63,10 @@ impl Lowering {
         };
         wanted.iter().copied().find(|f| self.honours.flushes.contains(f))
     }
-    /// Whether a non-temporal store is one here.
-    pub fn non_temporal(&self, nt: bool) -> bool {
-        nt && self.honours.nt_stores
+    /// Whether a non-temporal store to an address is one here. To volatile memory it is a store: the bytes of volatile lines that go past
+    /// the caches are not modelled.
+    pub fn non_temporal(&self, nt: bool, addr: Addr) -> bool {
+        nt && self.honours.nt_stores && addr.is_persistent()
     }
 }
 

@@ -7,16 +7,20 @@
 
 pub mod files;
 mod lower;
+mod neighbour;
 mod rules;
 mod run;
+mod state;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod thread;
 pub mod verdicts;
 mod way;
 
-pub use rules::{Rule, switched_off};
+pub use rules::{Explained, Rule, switched_off};
 pub use run::{Prepared, Ran};
+pub use state::State;
 
 use crate::config::Resolved;
 use crate::error::LabError;
@@ -31,6 +35,16 @@ use std::collections::BTreeSet;
 /// Media that differ in latency and in where writes are durable.
 const MEDIA: [&str; 3] = ["pcm", "ddr3-1600", "pwq"];
 
+/// Memories whose queues are short, or many; and ways to memory, caches' and designs', that are so long that what is on one is overtaken on
+/// another. A design takes what it has.
+const PATHS: [&[&str]; 5] = [
+    &["pm.controller.write_queue=2"],
+    &["pm.media.channels=4", "pm.media.mapping=row-column-bank"],
+    &["llc.latency=600ns"],
+    &["design.path_slot=2us"],
+    &["design.drain_delay=2us"],
+];
+
 /// How much is tried.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -42,6 +56,8 @@ pub struct Sweep {
     pub media: Option<String>,
     /// Settings, as `--set` takes them.
     pub sets: Vec<String>,
+    /// Further runs while something that is allowed was not shown, as a multiple of `seeds`.
+    pub further: u64,
 }
 
 /// States that a model or contract allows, and which of them were shown.
@@ -95,9 +111,10 @@ pub enum Refused {
 /// The configurations of a design that a sweep alternates between: media, then the design's variants and its smallest size.
 pub fn configurations(info: &'static DesignInfo, sweep: &Sweep) -> Result<Vec<Resolved>, LabError> {
     let machine = sweep.machine.clone().unwrap_or_else(|| home(info).to_owned());
-    let resolve = |media: Option<&str>, values: Values| {
+    let resolve_with = |media: Option<&str>, values: Values, machine_sets: &[&str]| {
         let mut sets = sweep.sets.clone();
         sets.extend(values.iter().map(|(k, v)| format!("design.{k}={v}")));
+        sets.extend(machine_sets.iter().map(|s| (*s).to_owned()));
         let request = Request {
             design: info.name.into(),
             machine: machine.clone(),
@@ -107,12 +124,14 @@ pub fn configurations(info: &'static DesignInfo, sweep: &Sweep) -> Result<Vec<Re
         };
         Resolved::with_design(&request, info)
     };
+    let resolve = |media, values| resolve_with(media, values, &[]);
     let mut list = vec![resolve(sweep.media.as_deref(), &[])?];
     let asked = sweep.media.is_some() || !sweep.sets.is_empty();
     if !asked {
         list.extend(MEDIA.iter().filter_map(|m| resolve(Some(m), &[]).ok()));
         let values = info.variants.iter().chain([&info.smallest]).filter(|v| !v.is_empty());
         list.extend(values.filter_map(|v| resolve(None, v).ok()));
+        list.extend(PATHS.iter().filter_map(|q| resolve_with(None, &[], q).ok()));
         // What cannot keep its promise is run when it is asked for.
         if list.iter().any(Resolved::sound) {
             list.retain(Resolved::sound);
@@ -154,7 +173,13 @@ pub fn sweep(program: &Program<'_>, info: &'static DesignInfo, sweep: &Sweep) ->
     let prepared = Prepared::new(program);
     let mut violations = Vec::new();
     let (mut finals, mut crashes) = (BTreeSet::new(), BTreeSet::new());
-    for seed in 0..sweep.seeds {
+    let mut runs = 0;
+    for seed in 0..sweep.seeds * (1 + sweep.further) {
+        let all = |c: &Coverage, seen: &BTreeSet<Vec<u64>>| c.states.is_subset(seen);
+        if seed >= sweep.seeds && all(&visible, &finals) && crash.as_ref().is_none_or(|c| all(c, &crashes)) {
+            break;
+        }
+        runs += 1;
         let resolved = &configurations[(seed % configurations.len() as u64) as usize];
         let ran = prepared.run(resolved, seed)?;
         let media = &resolved.machine.media;
@@ -192,12 +217,23 @@ pub fn sweep(program: &Program<'_>, info: &'static DesignInfo, sweep: &Sweep) ->
     Ok(Shown {
         design: info.name,
         machine: first.machine.name.clone(),
-        runs: sweep.seeds,
+        runs,
         sound: first.sound(),
         visible,
         crash,
         violations,
     })
+}
+
+impl Shown {
+    /// Every state that is allowed and was not shown.
+    pub fn unseen(&self) -> BTreeSet<State> {
+        let crash = self.crash.iter().flat_map(|c| c.unseen_states());
+        let visible = self.visible.unseen_states();
+        (visible.into_iter().map(State::Final))
+            .chain(crash.map(State::Crash))
+            .collect()
+    }
 }
 
 impl Coverage {

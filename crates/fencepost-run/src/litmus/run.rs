@@ -1,13 +1,14 @@
 //! One run of a test on a machine, and what it left.
 
 use super::lower::Lowering;
+use super::neighbour::Neighbour;
 use super::thread::{LitmusThread, Open, Shared};
 use super::way::Way;
 use crate::config::Resolved;
 use crate::error::LabError;
 use crate::simulate::{build_design, refuse};
 use fencepost_contract::{Contract, Demands, conform};
-use fencepost_kernel::{Addr, Bytes, Image, Stream};
+use fencepost_kernel::{Addr, Bytes, Image, LineAddr, Stream};
 use fencepost_litmus::condition::Atom;
 use fencepost_litmus::crash::Layout;
 use fencepost_litmus::op::{Op, Width};
@@ -38,6 +39,8 @@ pub struct Ran {
     pub crash_states: BTreeSet<Vec<u64>>,
     /// Why the order of persists is not one that the contract allows.
     pub refused: Option<String>,
+    /// Whether bytes were lost: lines whose newest bytes are neither durable nor dirty in a cache. Only a run with a rule broken loses any.
+    pub lost: bool,
     /// A rule of the machine's own that the run broke: a defect of the simulator or of the design, or planted.
     pub defect: Option<String>,
 }
@@ -60,9 +63,11 @@ impl<'t> Prepared<'t> {
     }
 
     /// Where the words lie in one of several ways: lines side by side, pages apart, in different banks, or scattered.
-    fn place(&self, dice: &mut Stream) -> BTreeMap<u64, Addr> {
+    pub(super) fn place(&self, dice: &mut Stream) -> BTreeMap<u64, Addr> {
         let kind = dice.below(4);
         let apart: Vec<u64> = self.layout.words.iter().map(|_| dice.below(64)).collect();
+        // Of scattered words no two may come to lie on one line.
+        let lines = self.layout.words.len().max(16) as u64;
         let place = |word: &fencepost_litmus::crash::Word| {
             let base = if word.persistent { Addr::pm(0).0 } else { 0x40_0000 };
             let at = word.addr.0 - if word.persistent { base } else { 0 };
@@ -71,7 +76,7 @@ impl<'t> Prepared<'t> {
                 0 => 64 * n,
                 1 => 4096 * n,
                 2 => 64 * n + (n % 3) * 0x800 + n / 3 * 0x1_0000,
-                _ => 64 * (n + 16 * apart[n as usize % apart.len()]),
+                _ => 64 * (n + lines * apart[n as usize % apart.len()]),
             };
             Addr(base + line + within)
         };
@@ -86,21 +91,32 @@ impl<'t> Prepared<'t> {
         let mut dice = Stream::new(seed, "litmus");
         let place = self.place(&mut dice);
         let mut spec = resolved.machine.spec.clone();
-        if dice.chance(1, 2) {
+        if dice.chance(3, 4) {
             small_caches(&mut spec);
         }
         let environment = resolved.environment();
         let shared = Rc::new(Shared {
             place,
             lowering: Lowering::new(resolved.design.promise.honours, environment.tso),
+            begins: begins(self.threads.len(), &mut dice),
         });
         let (mut threads, mut open): (Vec<Box<dyn Dataflow>>, Vec<Open>) = (Vec::new(), Vec::new());
         for (t, (code, ways)) in self.threads.iter().enumerate() {
             let dice = Stream::new(seed << 8 | t as u64, "litmus thread");
-            let filler = Addr::pm(0x10_0000 * (t as u64 + 1));
-            let (thread, ways) = LitmusThread::new(code.clone(), ways.clone(), shared.clone(), filler, dice);
+            let (thread, ways) = LitmusThread::new(code.clone(), ways.clone(), shared.clone(), t as u64, dice);
             threads.push(Box::new(thread));
             open.push(ways);
+        }
+        let words: Vec<Addr> = shared.place.values().copied().collect();
+        let beside = if words.is_empty() {
+            0
+        } else {
+            neighbours(&spec, threads.len(), &mut dice)
+        };
+        for n in 0..beside {
+            let owner = (self.threads.len() + n) as u64;
+            let dice = Stream::new(seed << 8 | owner, "litmus neighbour");
+            threads.push(Box::new(Neighbour::new(&words, shared.lowering, owner, dice)));
         }
         let report = self.simulate(&spec, resolved, threads, &shared.place)?;
         let contract = resolved.design.contract_of(environment);
@@ -161,7 +177,9 @@ impl<'t> Prepared<'t> {
         let counts = self.test.filter.as_ref().is_none_or(|f| f.holds(&value));
         let complete = resolved.design.promise.persists_every_store;
         let refused = conform(trace, report.log.records(), contract, Demands { complete }).err();
+        let behind = |l: &LineAddr| !report.coherent.same_line(&report.durable, *l);
         Ok(Ran {
+            lost: report.coherent.pm_lines().filter(behind).count() > report.left_dirty,
             state: counts.then(|| self.test.shown.iter().map(value).collect()),
             crash_states: self.shown(report, place),
             refused: refused.map(|r| r.to_string()),
@@ -187,6 +205,30 @@ impl<'t> Prepared<'t> {
         }
         seen
     }
+}
+
+/// When threads begin: all at once, one behind the other in a drawn order, so that one may see what another did, or any time.
+fn begins(threads: usize, dice: &mut Stream) -> Vec<u64> {
+    match dice.below(6) {
+        0 | 1 => vec![0; threads],
+        2 => {
+            let gap = [100, 2500, 9000][dice.below(3) as usize];
+            let mut begins: Vec<u64> = (0..threads as u64).map(|n| n * gap).collect();
+            for i in (1..threads).rev() {
+                begins.swap(i, dice.below(i as u64 + 1) as usize);
+            }
+            begins
+        }
+        _ => (0..threads)
+            .map(|_| dice.below(6).saturating_sub(2) * dice.below(6000))
+            .collect(),
+    }
+}
+
+/// How many of the hardware threads that a test leaves idle do something beside it.
+fn neighbours(spec: &MachineSpec, used: usize, dice: &mut Stream) -> usize {
+    let idle = usize::from(spec.harts()).saturating_sub(used);
+    (dice.below(4) as usize).min(idle)
 }
 
 /// Caches of a few lines, so that what a test wrote is driven out while it runs.

@@ -1,9 +1,9 @@
 //! Tests on machines: what is shown is allowed, much of it is shown, and broken rules are noticed.
 
-use super::{Shown, Sweep, sweep, switched_off};
+use super::{Shown, State, Sweep, sweep, switched_off};
 use crate::designs;
 use fencepost_designs::DesignInfo;
-use fencepost_kernel::fault;
+use fencepost_kernel::{Stream, fault};
 use fencepost_litmus::{Program, Test, parse};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,6 +18,7 @@ fn seeds(seeds: u64) -> Sweep {
         machine: None,
         media: None,
         sets: Vec::new(),
+        further: 0,
     }
 }
 
@@ -41,10 +42,12 @@ const MP_ADDR: &str = "../litmus/ARM/MP+dmb+addr.litmus";
 const LB: &str = "../litmus/ARM/LB+pos.litmus";
 const ISA2: &str = "fencepost-papers/litmus/figure-1.litmus";
 const IRIW: &str = "fencepost-papers/litmus/IRIW.litmus";
-const P04: &str = "../litmus/persistency/P04.litmus";
+const P02: &str = "../litmus/persistency/P02.litmus";
 const P05: &str = "../litmus/persistency/P05.litmus";
 const P07: &str = "../litmus/persistency/P07.litmus";
+const HANDED_ON: &str = "../litmus/persistency-arm/handed_on.litmus";
 const P13: &str = "../litmus/persistency/P13.litmus";
+const P16: &str = "../litmus/persistency/P16.litmus";
 
 #[test]
 fn no_design_shows_what_is_not_allowed_and_each_shows_something() {
@@ -64,7 +67,7 @@ fn no_design_shows_what_is_not_allowed_and_each_shows_something() {
 fn cores_are_as_weak_as_their_model_and_no_weaker() {
     // A relaxed core reorders stores and loads; one that keeps the order of stores lets loads pass them and nothing else.
     let shown = |text, design_name| {
-        let v = on(text, design(design_name), &seeds(200)).visible;
+        let v = on(text, design(design_name), &seeds(1000)).visible;
         (v.by, v.shown, v.allowed)
     };
     assert_eq!(shown(SB, "themis"), ("tso", 4, 4));
@@ -108,7 +111,7 @@ fn a_broken_promise_is_noticed() {
         ]
         .map(str::to_owned)
         .into(),
-        ..seeds(100)
+        ..seeds(600)
     };
     let shown = on(IRIW, design("delegated"), &ignoring);
     assert!(
@@ -125,21 +128,79 @@ fn a_broken_promise_is_noticed() {
     assert!(!shown.sound && !shown.violations.is_empty());
 }
 
+/// The names of the rules that forbid a state.
+fn rules_of(path: &str, info: &'static DesignInfo, tried: &Sweep, state: State) -> Vec<String> {
+    let test = read(path);
+    let program = Program::new(&test).unwrap();
+    let unseen = sweep(&program, info, tried).unwrap().unseen();
+    assert!(unseen.contains(&state), "{}: {unseen:?}", test.name);
+    let explained = switched_off(&program, info, tried, BTreeSet::from([state.clone()])).unwrap();
+    let [explained] = &explained[..] else {
+        panic!("{}: {explained:?}", test.name)
+    };
+    assert_eq!(explained.state, state);
+    assert!(explained.rules.iter().all(|r| !r.breaks.is_empty()));
+    assert!(explained.shown > 1 && explained.shown <= explained.runs);
+    explained.rules.iter().map(|r| r.fault.clone()).collect()
+}
+
 #[test]
 fn what_the_hardware_never_shows_it_shows_without_its_rule() {
     if !fault::ENABLED {
         return;
     }
-    // The contract lets y be durable without x as long as no fence follows the flush; the hardware sends x when the flush acts.
-    let test = read(P04);
+    // Both loads read what the other thread stores behind its load: a store would have to pass a load.
+    let found = rules_of(LB, design("delegated"), &seeds(60), State::Final(vec![1, 1]));
+    assert_eq!(found, ["core.store-passes-load"]);
+    // The second of two stores to one line alone.
+    let found = rules_of(P02, design("delegated"), &seeds(60), State::Crash(vec![0, 1]));
+    assert!(found.contains(&"core.same-line-store-passes".to_owned()), "{found:?}");
+    // Two stores past the caches leave in the order in which they came.
+    let found = rules_of(P16, design("themis"), &seeds(60), State::Crash(vec![0, 1]));
+    assert!(found.contains(&"core.tso-store-passes-store".to_owned()), "{found:?}");
+}
+
+#[test]
+fn what_only_a_set_of_rules_forbids_is_shown_without_all_of_them_and_not_without_fewer() {
+    if !fault::ENABLED {
+        return;
+    }
+    // The first store keeps the line waiting for the second: only one that has nothing to wait for may go before it.
+    let (info, tried, state) = (design("delegated"), seeds(60), State::Crash(vec![0, 1]));
+    let found = rules_of(P02, info, &tried, state.clone());
+    for left_on in 0..found.len() {
+        let mut off = found.clone();
+        off.remove(left_on);
+        let _off = fault::Faults::named(off.iter().map(String::as_str)).enter();
+        let test = read(P02);
+        let program = Program::new(&test).unwrap();
+        let shown = sweep(&program, info, &tried).map(|s| !s.unseen().contains(&state));
+        assert!(!shown.unwrap_or(false), "shown with {} on", found[left_on]);
+    }
+}
+
+#[test]
+fn words_of_a_test_with_many_never_share_a_line() {
+    let test = read(HANDED_ON);
     let program = Program::new(&test).unwrap();
-    let (info, tried, state) = (design("themis"), seeds(300), vec![0, 1]);
-    let shown = sweep(&program, info, &tried).unwrap();
-    assert_eq!(shown.crash.unwrap().unseen_states(), BTreeSet::from([state.clone()]));
-    let rules = switched_off(&program, info, &tried, BTreeSet::from([state.clone()])).unwrap();
-    let [rule] = &rules[..] else { panic!("{rules:?}") };
-    assert_eq!((&rule.state, &*rule.fault), (&state, "core.flush-not-sent"));
-    assert!(!rule.breaks.is_empty());
+    let prepared = super::Prepared::new(&program);
+    for seed in 0..300 {
+        let place = prepared.place(&mut Stream::new(seed, "place"));
+        let lines: BTreeSet<_> = place.values().map(|a| a.line()).collect();
+        assert!(place.len() > 32 && lines.len() == place.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn stores_past_the_caches_to_volatile_memory_are_seen() {
+    let text = "X86 nt\nPersistent=y\n{ v=0; y=0; }\nP0|P1;\nMOV EDX,$1|MOV EAX,[v];\nMOVNTI [v],EDX|MOV [y],EAX;\n\
+                exists (1:EAX=1)";
+    let test = parse(text).unwrap();
+    let program = Program::new(&test).unwrap();
+    for name in ["x86-adr", "delegated", "so-adr"] {
+        let shown = sweep(&program, design(name), &seeds(60)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!((shown.visible.shown, shown.violations.len()), (2, 0), "{name}");
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //! where they agree it goes on, where they differ it waits for a load.
 
 use super::lower::{Lowered, Lowering};
+use super::steps::{conflicting, step};
 use super::way::{Item, Way};
 use fencepost_kernel::{Addr, Rmw, Stream};
-use fencepost_litmus::op::{Alu, Op};
+use fencepost_litmus::op::{Alu, FlushKind, Op};
 use fencepost_litmus::path::{Event, Kind, Set};
 use fencepost_machine::frontend::{Dataflow, Next, OpKind, Step};
 use std::cell::RefCell;
@@ -25,6 +26,8 @@ pub struct Shared {
     pub place: BTreeMap<u64, Addr>,
     /// What instructions become.
     pub lowering: Lowering,
+    /// Instructions that each thread computes before it begins.
+    pub begins: Vec<u64>,
 }
 
 /// A running thread.
@@ -34,6 +37,8 @@ pub struct LitmusThread {
     open: Open,
     shared: Rc<Shared>,
     dice: Stream,
+    /// Its number in the test.
+    number: u64,
     /// Lines that no other thread and no test uses.
     filler: Addr,
     /// Accesses before the test's own: lines that lie in the cache, persists that stand before in a buffer.
@@ -63,17 +68,19 @@ pub struct LitmusThread {
 }
 
 impl LitmusThread {
-    /// A thread; every way through it is open. Before the test it reads some of the words and writes some lines from `filler` on.
-    pub fn new(code: Rc<[Op]>, ways: Rc<[Way]>, shared: Rc<Shared>, filler: Addr, mut dice: Stream) -> (Self, Open) {
+    /// Thread `number` of a test; every way through it is open. Before the test it reads some of the words and writes some lines.
+    pub fn new(code: Rc<[Op]>, ways: Rc<[Way]>, shared: Rc<Shared>, number: u64, mut dice: Stream) -> (Self, Open) {
         let open: Open = Rc::new(RefCell::new((0..ways.len()).collect()));
-        let prelude = prelude(&shared.place, filler, &mut dice);
-        let epilogue = dice.below(64);
+        let filler = Addr::pm(0x10_0000 * (number + 1));
+        let prelude = prelude(&shared, number, filler, &mut dice);
+        let epilogue = if dice.chance(1, 2) { 0 } else { dice.below(64) };
         let thread = LitmusThread {
             code,
             ways,
             open: open.clone(),
             shared,
             dice,
+            number,
             filler,
             prelude,
             at: 0,
@@ -168,8 +175,9 @@ impl LitmusThread {
     }
     /// What shifts threads against one another, or drives a line out of small caches.
     fn noise(&mut self) -> Step {
-        match self.dice.below(2) {
+        match self.dice.below(3) {
             0 => self.filler_load(),
+            1 => self.evicting_load(),
             _ => Step {
                 value: Some(DELAYS[self.dice.below(DELAYS.len() as u64) as usize]),
                 ..step(OpKind::Compute)
@@ -179,6 +187,16 @@ impl LitmusThread {
     fn filler_load(&mut self) -> Step {
         Step {
             addr: Addr(self.filler.0 + 64 * self.dice.below(32)),
+            ..step(OpKind::Load)
+        }
+    }
+    /// Drives one of the test's own lines towards its way out.
+    fn evicting_load(&mut self) -> Step {
+        let words = self.shared.place.values();
+        let at = self.dice.below(words.len().max(1) as u64) as usize;
+        let word = words.copied().nth(at).unwrap_or(self.filler);
+        Step {
+            addr: conflicting(word, self.number, self.dice.below(64)),
             ..step(OpKind::Load)
         }
     }
@@ -206,7 +224,7 @@ impl LitmusThread {
                 Some(value) => (OpKind::StoreRelease, Some(value)),
                 None => return Some(Next::Wait),
             },
-            Kind::Write if lowering.non_temporal(e.nt) => (OpKind::NtStore, self.value(n)),
+            Kind::Write if lowering.non_temporal(e.nt, addr) => (OpKind::NtStore, self.value(n)),
             Kind::Write => (OpKind::Store, self.value(n)),
         };
         let Some(dep) = self.depend(n, pending) else {
@@ -266,16 +284,6 @@ impl LitmusThread {
             },
             rmw,
         )
-    }
-}
-
-/// A step without operands.
-fn step(kind: OpKind) -> Step {
-    Step {
-        kind,
-        addr: Addr(0),
-        value: Some(0),
-        dep: 0,
     }
 }
 
@@ -343,20 +351,39 @@ impl Dataflow for LitmusThread {
     }
 }
 
-fn prelude(place: &BTreeMap<u64, Addr>, filler: Addr, dice: &mut Stream) -> VecDeque<Step> {
+fn prelude(shared: &Shared, number: u64, filler: Addr, dice: &mut Stream) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
-    for addr in place.values().filter(|_| dice.chance(1, 4)) {
-        steps.push_back(Step {
-            addr: *addr,
-            ..step(OpKind::Load)
-        });
-    }
-    for i in 0..dice.below(12).saturating_sub(5) {
-        steps.push_back(Step {
-            addr: Addr(filler.0 + 64 * i),
-            value: Some(1),
-            ..step(OpKind::Store)
-        });
+    let begins = shared.begins.get(number as usize).copied().unwrap_or(0);
+    let wait = Step {
+        value: Some(begins),
+        ..step(OpKind::Compute)
+    };
+    steps.extend((begins > 0).then_some(wait));
+    let load = |addr: Addr| Step {
+        addr,
+        ..step(OpKind::Load)
+    };
+    let store = |addr: Addr| Step {
+        addr,
+        value: Some(1),
+        ..step(OpKind::Store)
+    };
+    steps.extend((shared.place.values()).filter(|_| dice.chance(1, 4)).map(|a| load(*a)));
+    let fillers = dice.below(12).saturating_sub(5);
+    steps.extend((0..fillers).map(|i| store(Addr(filler.0 + 64 * i))));
+    // What stands in the queue of one word's bank.
+    let crowded = dice.below(4 * shared.place.len().max(1) as u64) as usize;
+    if let Some(word) = shared.place.values().nth(crowded) {
+        for n in 0..dice.below(12) {
+            let line = conflicting(*word, number, n);
+            steps.push_back(store(line));
+            if let Some(flush) = shared.lowering.flush(FlushKind::Weak) {
+                steps.push_back(Step {
+                    addr: line,
+                    ..step(OpKind::Flush(flush))
+                });
+            }
+        }
     }
     steps
 }

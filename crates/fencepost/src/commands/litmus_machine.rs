@@ -5,11 +5,14 @@ use crate::exit::{CLEAN, VIOLATION};
 use crate::output::Out;
 use fencepost_litmus::{Program, parse};
 use fencepost_run::litmus::files::{self, LARGEST, each};
-use fencepost_run::litmus::{Coverage, Refused, Rule, Shown, Sweep, sweep, switched_off};
+use fencepost_run::litmus::{Coverage, Explained, Refused, Rule, Shown, State, Sweep, sweep, switched_off};
 use fencepost_run::{BadInput, DesignInfo, LabError, designs, input};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
+
+/// Before rules are switched off, what is rare is looked for in so many times more runs.
+const FURTHER: u64 = 19;
 
 /// A test on a design, or why it did not run.
 #[derive(Serialize)]
@@ -19,11 +22,12 @@ struct Record {
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", flatten)]
     shown: Option<Shown>,
+    /// With `--rules`: states that were not shown, each with the rules that forbid it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rules: Vec<Rule>,
-    /// With `--rules`: crash states that no single rule forbids.
+    rules: Vec<Explained>,
+    /// With `--rules`: those for which none were found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    no_rule: Vec<Vec<u64>>,
+    no_rule: Vec<State>,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<String>,
 }
@@ -37,6 +41,7 @@ pub fn run(args: &LitmusArgs, out: &Out) -> Result<u8, LabError> {
         machine: args.machine.clone(),
         media: args.media.clone(),
         sets: args.sets.clone(),
+        further: if args.rules { FURTHER } else { 0 },
     };
     // What is wrong with the settings is wrong with all tests.
     for info in &infos {
@@ -85,11 +90,11 @@ fn of_file(file: &Path, infos: &[&'static DesignInfo], tried: &Sweep, rules: boo
     let one = |info: &&'static DesignInfo| {
         let run = || -> Result<Record, Refused> {
             let shown = sweep(&program, info, tried)?;
-            let unseen = shown.crash.as_ref().map(Coverage::unseen_states).unwrap_or_default();
+            let unseen = shown.unseen();
             let (mut found, mut no_rule) = (Vec::new(), Vec::new());
             if rules && !unseen.is_empty() {
                 found = switched_off(&program, info, tried, unseen.clone())?;
-                let explained = |state: &Vec<u64>| found.iter().any(|r| r.state == *state);
+                let explained = |state: &State| found.iter().any(|r| r.state == *state);
                 no_rule = unseen.into_iter().filter(|s| !explained(s)).collect();
             }
             Ok(Record {
@@ -141,13 +146,18 @@ fn text(records: &[Record], states: bool) -> String {
                 let _ = writeln!(text, "  not shown: {state}");
             }
         }
-        for rule in &record.rules {
-            let state = rule.state.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+        for explained in &record.rules {
+            let rule = |r: &Rule| format!("{} ({})", r.breaks, r.fault);
+            let rules: Vec<String> = explained.rules.iter().map(rule).collect();
+            let (state, shown, runs) = (&explained.state, explained.shown, explained.runs);
+            let rules = rules.join("; and ");
             let _ = writeln!(
                 text,
-                "  {state} is forbidden by the rule: {} ({})",
-                rule.breaks, rule.fault
+                "  {state}: forbidden by: {rules}; without it in {shown} of {runs} runs"
             );
+        }
+        for state in &record.no_rule {
+            let _ = writeln!(text, "  {state}: no rule was found");
         }
     }
     let share = |(shown, allowed): (usize, usize)| format!("{shown} of {allowed}");
