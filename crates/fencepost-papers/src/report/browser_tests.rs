@@ -252,3 +252,28 @@ fn a_comparison_shows_its_numbers_and_where_the_time_of_a_run_went() {
     );
     holds_as_a_page(&page, &pictures(), "comparison");
 }
+#[test]
+fn a_bar_under_the_pointer_says_its_program_values_and_readings() {
+    let hover = "var svg = document.querySelector('#figure-slowdown svg[aria-label*=pcm]'), bar = svg.querySelector('rect').getBoundingClientRect();\
+                 ['pointerenter', 'pointermove'].forEach(function (kind) { svg.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerType: 'mouse',\
+                 clientX: bar.x + bar.width / 2, clientY: bar.y + bar.height / 2 })); });\
+                 setTimeout(function () { document.title = svg.textContent; }, 300);";
+    let Some(title) = title_after(&page(), hover, WIDE) else {
+        return;
+    };
+    assert!(title.contains("cq") && title.contains("by the text"), "{title}");
+}
+#[test]
+fn kept_pages_answer_on_their_first_screen() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproductions");
+    for paper in ["dpo", "themis", "loc", "broi", "fgc"] {
+        let page = std::fs::read_to_string(kept.join(format!("{paper}.html"))).unwrap();
+        let read = "document.title = ['.met', '.headlines', '#main-figure', '.counts'].map(function (part) {\
+                    return Math.round(document.querySelector('.answer ' + part).getBoundingClientRect().top); }).join(' ');";
+        let Some(title) = title_after(&page, read, [1400, 900]) else {
+            return;
+        };
+        let tops: Vec<i64> = title.split(' ').map(|top| top.parse().unwrap()).collect();
+        assert!(tops.iter().all(|top| *top < 860), "{paper}: {title}");
+    }
+}
