@@ -74,14 +74,26 @@ pub struct PrefixReport {
 
 /// What hardware recovery leaves of a memory.
 pub struct Recovered {
-    /// What it leaves undisturbed.
-    pub image: Image,
+    /// What it leaves undisturbed; `None` if it writes nothing.
+    pub image: Option<Image>,
     /// What else it may leave if power fails again meanwhile, and how.
     pub others: Vec<(Image, String)>,
+}
+impl Recovered {
+    /// Memory that it leaves undisturbed of a crashed one.
+    fn memory<'a>(&'a self, crashed: &'a Image) -> &'a Image {
+        self.image.as_ref().unwrap_or(crashed)
+    }
 }
 impl From<Image> for Recovered {
     /// Hardware that nothing disturbs.
     fn from(image: Image) -> Recovered {
+        Some(image).into()
+    }
+}
+impl From<Option<Image>> for Recovered {
+    /// Hardware that nothing disturbs, and that may write nothing.
+    fn from(image: Option<Image>) -> Recovered {
         Recovered {
             image,
             others: Vec::new(),
@@ -235,7 +247,8 @@ impl<'a> PrefixCheck<'a> {
             report.points += 1;
             if std::mem::take(&mut differs) {
                 report.recoveries += 1;
-                let Recovered { image, others } = hardware(point.image).into();
+                let left: Recovered = hardware(point.image).into();
+                let (image, others) = (left.memory(point.image), &left.others);
                 let may = |a: AgainReport| a.recoveries < MOST_INTERRUPTED && report.second < self.most_second;
                 let tape = again.is_some_and(may);
                 let skips = planted!(
@@ -246,16 +259,16 @@ impl<'a> PrefixCheck<'a> {
                     return ControlFlow::Continue(());
                 }
                 let whole = candidate == total || report.recoveries % WHOLE_IN == 1;
-                let walk = [Walk::Changed, Walk::Whole][usize::from(whole)];
-                let (verdict, watch) = self.recover(&image, point, tape, walk);
+                let walk = if whole { Walk::Whole } else { Walk::Changed };
+                let (verdict, watch) = self.recover(image, point, tape, walk);
                 if let Err(why) = verdict {
                     report.recoveries += u64::from(!whole);
-                    if !whole && self.recover(&image, point, false, Walk::Whole).0.is_ok() {
+                    if !whole && self.recover(image, point, false, Walk::Whole).0.is_ok() {
                         return ControlFlow::Break(Err(ExploreError::ShortAudit { why: why.why }));
                     }
                     return ControlFlow::Break(Ok(self.broken(point, why, None)));
                 }
-                for other in &others {
+                for other in others {
                     report.recoveries += 1;
                     if let Some(why) = self.other_breaks(other, point) {
                         return ControlFlow::Break(Ok(self.broken(point, why, None)));
@@ -366,8 +379,9 @@ impl<'a> PrefixCheck<'a> {
             if point.records as u64 != records {
                 return ControlFlow::Continue(());
             }
-            let Recovered { image, others } = hardware(point.image).into();
-            let (verdict, watch) = self.recover(&image, point, second.is_some(), Walk::Whole);
+            let left: Recovered = hardware(point.image).into();
+            let (image, others) = (left.memory(point.image), &left.others);
+            let (verdict, watch) = self.recover(image, point, second.is_some(), Walk::Whole);
             let verdict = verdict.and_then(|()| {
                 let wrong = others.iter().find_map(|other| self.other_breaks(other, point));
                 wrong.map_or(Ok(()), Err)
@@ -375,7 +389,7 @@ impl<'a> PrefixCheck<'a> {
             let (Some(second), Some(tape), Some(contract)) = (second, &watch.tape, self.again) else {
                 return ControlFlow::Break(Ok(verdict.err().map(|why| self.broken(point, why, None))));
             };
-            let Some(space) = again::space_of(contract, tape, &image, point.crash, self.extent) else {
+            let Some(space) = again::space_of(contract, tape, image, point.crash, self.extent) else {
                 return ControlFlow::Break(no("its recovery stores nothing"));
             };
             let again = again::explorer(&space).replay_state(&mut *self.oracle.subject(), "", second);

@@ -10,11 +10,11 @@ use fencepost_kernel::units::LOG_BASE;
 use fencepost_kernel::{Image, LineAddr, rng};
 use std::collections::{BTreeSet, HashSet};
 
-/// Memory after a design's hardware has recovered it undisturbed.
-pub fn recovered(design: &dyn Design, image: &Image) -> Image {
-    let mut image = image.clone();
-    design.recover(&mut Recovery::new(&mut image));
-    image
+/// Memory after a design's hardware has recovered it undisturbed; `None` if that wrote nothing.
+pub fn recovered(design: &dyn Design, image: &Image) -> Option<Image> {
+    let mut recovery = Recovery::of_copy(image);
+    design.recover(&mut recovery);
+    recovery.copy()
 }
 
 /// How often power fails again, and how much of that is looked at.

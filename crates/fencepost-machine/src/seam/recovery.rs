@@ -4,35 +4,64 @@
 //! over when the one before is durable.
 
 use fencepost_kernel::{Image, LineAddr, LineData};
+use std::borrow::Cow;
 
 /// A write of recovery's.
 pub(super) type Repair = (LineAddr, LineData);
 
 /// Memory as hardware recovery sees it: reads see what it has written.
 pub struct Recovery<'a> {
-    image: &'a mut Image,
+    memory: Memory<'a>,
     pub(super) stages: Vec<Vec<Repair>>,
     /// What every line held before it was written, in the order of the writes.
     pub(super) before: Vec<Repair>,
 }
 
+/// Where recovery writes.
+enum Memory<'a> {
+    InPlace(&'a mut Image),
+    /// A copy, made at the first write: most hardware has nothing to recover.
+    Copy(Cow<'a, Image>),
+}
+
 impl<'a> Recovery<'a> {
-    /// Recovery of this memory.
+    /// Recovery of this memory, in place.
     pub fn new(image: &'a mut Image) -> Recovery<'a> {
+        Recovery::with(Memory::InPlace(image))
+    }
+    /// Recovery of a copy of this memory.
+    pub fn of_copy(image: &'a Image) -> Recovery<'a> {
+        Recovery::with(Memory::Copy(Cow::Borrowed(image)))
+    }
+    fn with(memory: Memory<'a>) -> Recovery<'a> {
         Recovery {
-            image,
+            memory,
             stages: vec![Vec::new()],
             before: Vec::new(),
         }
     }
     /// Memory with all that was written.
     pub fn image(&self) -> &Image {
-        self.image
+        match &self.memory {
+            Memory::InPlace(image) => image,
+            Memory::Copy(image) => image,
+        }
+    }
+    /// The copy, if anything was written.
+    pub fn copy(self) -> Option<Image> {
+        match self.memory {
+            Memory::Copy(Cow::Owned(image)) => Some(image),
+            _ => None,
+        }
     }
     /// Writes a line. A stage writes each line once.
     pub fn write(&mut self, line: LineAddr, data: LineData) {
-        self.before.push((line, self.image.line(line)));
-        self.image.set_line(line, &data);
+        self.before.push((line, self.image().line(line)));
+        let image = match &mut self.memory {
+            Memory::InPlace(image) => image,
+            Memory::Copy(image) => image.to_mut(),
+        };
+        image.set_line(line, &data);
         if let Some(stage) = self.stages.last_mut() {
             stage.push((line, data));
         }

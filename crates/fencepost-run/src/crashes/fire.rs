@@ -40,18 +40,19 @@ impl<'a> Hardware<'a> {
     /// What it leaves of a memory.
     pub fn recover(&mut self, image: &Image) -> Recovered {
         self.asked += 1;
-        if !self.asked.is_multiple_of(self.every) {
-            return recovered(self.design, image).into();
+        let left = recovered(self.design, image);
+        if left.is_none() || !self.asked.is_multiple_of(self.every) {
+            return left.into();
         }
         let (left, seen) = disturbed(self.design, image, self.again);
         self.seen.add(&seen);
-        let (mut image, mut others) = (image.clone(), Vec::new());
+        let mut all = Recovered::from(None);
         for outcome in left {
             match outcome.how {
-                None => image = outcome.image,
-                Some(how) => others.push((outcome.image, how)),
+                None => all.image = Some(outcome.image),
+                Some(how) => all.others.push((outcome.image, how)),
             }
         }
-        Recovered { image, others }
+        all
     }
 }

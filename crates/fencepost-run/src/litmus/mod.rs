@@ -92,6 +92,7 @@ pub struct Shown {
     /// cores. The order of persists was held against the contract in every run all the same.
     pub crash: Option<Coverage>,
     /// Whether the design can keep its promise here. One that cannot must be convicted.
+    #[serde(rename = "can_keep_promise")]
     pub sound: bool,
     /// Final or crash states, or orders of persists, that are not allowed.
     pub violations: Vec<String>,

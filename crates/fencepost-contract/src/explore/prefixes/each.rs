@@ -20,9 +20,9 @@ impl PrefixCheck<'_> {
         let _ = self.walk(|point| {
             candidate += 1;
             if is_chosen(candidate, total, self.budget) {
-                let Recovered { image, others } = hardware(point.image).into();
-                let (verdict, _) = self.recover(&image, point, false, Walk::Changed);
-                let other = || others.iter().find_map(|o| self.other_breaks(o, point));
+                let left: Recovered = hardware(point.image).into();
+                let (verdict, _) = self.recover(left.memory(point.image), point, false, Walk::Changed);
+                let other = || left.others.iter().find_map(|o| self.other_breaks(o, point));
                 let why = verdict.err().or_else(other);
                 then(point.records as u64, why.map(|why| self.broken(point, why, None)));
             }
