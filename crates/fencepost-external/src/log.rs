@@ -92,6 +92,7 @@ fn base(file: &Path, image: Option<&Path>, log: &RecordedLog, bytes: Arc<[u8]>) 
         name: f.name.clone(),
         offset: f.offset as usize,
         length: (f.length as usize).min(bytes.len().saturating_sub(f.offset as usize)),
+        length_at: f.length_at.map(|at| at as usize),
     };
     match (log.files.is_empty(), image) {
         (true, _) => {}
@@ -103,8 +104,8 @@ fn base(file: &Path, image: Option<&Path>, log: &RecordedLog, bytes: Arc<[u8]>) 
             );
             return Err(BadInput::new(found).hint("a recorded log holds what its files held before"));
         }
-        (false, Some(_)) => {}
-        (false, None) => base.parts = log.files.iter().map(part).collect(),
+        (false, Some(_)) if log.files.iter().all(|f| f.length_at.is_none()) => {}
+        (false, _) => base.parts = log.files.iter().map(part).collect(),
     }
     Ok(base)
 }

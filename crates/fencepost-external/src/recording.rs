@@ -50,8 +50,8 @@ pub(crate) struct Recording {
     pub(crate) processes: Vec<Process>,
     /// By number: the largest length that a file had, where it was touched at all.
     pub(crate) lengths: BTreeMap<usize, u64>,
-    /// Files whose lengths changed as they were written or cut.
-    pub(crate) varying: BTreeSet<usize>,
+    /// By number: the length that a file began with.
+    pub(crate) first_lengths: BTreeMap<usize, u64>,
     /// What the files held: file, offset, word.
     pub(crate) initial: Vec<(usize, u64, u64)>,
     /// Calls that could not be recorded, and how often.
@@ -96,6 +96,8 @@ impl Recording {
             }
         }
         recording.events.sort_by_key(|e| e.number);
+        let first = |k: &usize| (*k, shared.files[*k].first_length.load(Ordering::Relaxed));
+        recording.first_lengths = recording.lengths.keys().map(first).collect();
         Ok(recording)
     }
     fn line(&mut self, line: &str) -> Option<()> {
@@ -128,9 +130,6 @@ impl Recording {
                 let (file, length) = rest.split_once(' ')?;
                 let known = self.lengths.entry(file.parse().ok()?).or_default();
                 *known = (*known).max(length.parse().ok()?);
-            }
-            "varies" => {
-                self.varying.insert(rest.parse().ok()?);
             }
             "initial" => {
                 let (at, value) = rest.split_once(' ')?;

@@ -2,7 +2,7 @@
 
 use crate::recording::{Noted, Recording, address, hexadecimal};
 use fencepost_run::{BadInput, LabError};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -11,6 +11,9 @@ use std::path::PathBuf;
 /// Files begin on pages.
 const PAGE: u64 = 4096;
 
+/// Lengths have lines of their own.
+const LINE: u64 = 64;
+
 /// Addresses that no guest has: the recorder notes there where threads begin and end.
 const MEETINGS: Range<u64> = 0x20_0000_0000..0x22_0000_0000;
 
@@ -18,6 +21,12 @@ const MEETINGS: Range<u64> = 0x20_0000_0000..0x22_0000_0000;
 pub(crate) struct Layout {
     /// By number: first offset.
     bases: BTreeMap<usize, u64>,
+    /// By number, of files whose lengths change: offset of the word that holds it.
+    lengths: BTreeMap<usize, u64>,
+    /// By number, of the same: the newest length.
+    newest: BTreeMap<usize, u64>,
+    /// What shorter lengths have cut off, and no longer one has shown as zero: file, offset, bytes.
+    cut: BTreeSet<(usize, u64, u64)>,
     /// Addresses at which threads meet by beginning and ending, which are made of their numbers in the system; by first use.
     meetings: HashMap<String, String>,
 }
@@ -40,6 +49,14 @@ impl Layout {
             bases.insert(file, next);
             next += end.next_multiple_of(PAGE);
         }
+        let resized = recording.events.iter().filter_map(|e| e.what.strip_prefix("length "));
+        let mut lengths: BTreeMap<usize, u64> = resized
+            .filter_map(|e| Some((address(e.split(' ').next()?)?.0, 0)))
+            .collect();
+        for at in lengths.values_mut() {
+            *at = next;
+            next += LINE;
+        }
         let mut meetings = HashMap::new();
         for at in recording.events.iter().filter_map(|e| e.what.split(' ').nth(1)) {
             if hexadecimal(at).is_some_and(|a| MEETINGS.contains(&a)) && !meetings.contains_key(at) {
@@ -47,7 +64,13 @@ impl Layout {
                 meetings.insert(at.to_owned(), new);
             }
         }
-        Layout { bases, meetings }
+        Layout {
+            bases,
+            lengths,
+            newest: recording.first_lengths.clone(),
+            cut: BTreeSet::new(),
+            meetings,
+        }
     }
     fn place(&self, file: usize, offset: u64) -> u64 {
         self.bases.get(&file).copied().unwrap_or(0) + offset
@@ -58,20 +81,64 @@ impl Layout {
         for (file, base) in &self.bases {
             let name = files.get(*file).and_then(|f| f.file_name()).unwrap_or_default();
             let length = recording.lengths.get(file).copied().unwrap_or(0);
-            let varies = if recording.varying.contains(file) {
-                " varies"
-            } else {
-                ""
-            };
-            let _ = writeln!(text, "file {base:#x} {length} {}{varies}", name.to_string_lossy());
+            let at = self.lengths.get(file).map(|at| format!(" length {at:#x}"));
+            let at = at.unwrap_or_default();
+            let _ = writeln!(text, "file {base:#x} {length} {}{at}", name.to_string_lossy());
+        }
+        for (file, at) in &self.lengths {
+            let first = recording.first_lengths.get(file).copied().unwrap_or(0);
+            let _ = writeln!(text, "initial pm+{at:#x} {first:#x}");
         }
         for (file, offset, value) in &recording.initial {
             let _ = writeln!(text, "initial pm+{:#x} {value:#x}", self.place(*file, *offset));
         }
         text
     }
-    /// An event as the log has it.
-    pub(crate) fn event(&self, event: &Noted) -> String {
+    /// An event as lines of the log; of all events in their order.
+    pub(crate) fn event(&mut self, event: &Noted) -> Vec<String> {
+        let mut words = event.what.split(' ');
+        let (kind, at) = (words.next().unwrap_or_default(), words.next().and_then(address));
+        let durable = |file: &usize| self.lengths.get(file).map(|at| format!("sync pm+{at:#x} {LINE}"));
+        let number = words.next().and_then(hexadecimal);
+        match (kind, at) {
+            ("sync", Some((file, _))) => [self.line(event)].into_iter().chain(durable(&file)).collect(),
+            ("length-sync", Some((file, _))) => durable(&file).into_iter().collect(),
+            ("cut", Some((file, offset))) => {
+                let bytes = words.next().and_then(|w| w.strip_prefix('w')?.parse().ok());
+                self.cut.insert((file, offset, bytes.unwrap_or(8)));
+                Vec::new()
+            }
+            ("length", Some((file, _))) => {
+                let length = number.unwrap_or(0);
+                let mut lines = self.shown(file, length);
+                let at = self.lengths.get(&file).copied().unwrap_or(0);
+                lines.push(format!("store pm+{at:#x} {length:#x}"));
+                lines
+            }
+            _ => vec![self.line(event)],
+        }
+    }
+    /// A file gets this length: what was cut off before its end is zero now, and durably so, as nobody may see what was there. In the line
+    /// in which it ended other bytes are not durable for that, and these are not.
+    fn shown(&mut self, file: usize, length: u64) -> Vec<String> {
+        let ended = self.newest.insert(file, length).unwrap_or(0).next_multiple_of(LINE);
+        let is_shown = |(f, at, _): &(usize, u64, u64)| *f == file && *at < length;
+        let shown: Vec<_> = self.cut.iter().copied().filter(is_shown).collect();
+        self.cut.retain(|c| !is_shown(c));
+        let zero = |(_, at, bytes): &(usize, u64, u64)| {
+            let width = if *bytes == 8 {
+                String::new()
+            } else {
+                format!(" w{bytes}")
+            };
+            format!("store pm+{:#x} 0x0{width}", self.place(file, *at))
+        };
+        let end = shown.last().map_or(0, |last| last.1 + last.2);
+        let sync = |n| format!("sync pm+{:#x} {n}", self.place(file, ended));
+        let sync = end.checked_sub(ended).filter(|n| *n > 0).map(sync);
+        shown.iter().map(zero).chain(sync).collect()
+    }
+    fn line(&self, event: &Noted) -> String {
         let mut words = event.what.splitn(3, ' ');
         let (kind, at, rest) = (words.next().unwrap_or_default(), words.next(), words.next());
         let at = at.map(|at| match address(at) {
@@ -142,7 +209,7 @@ fn differs(path: &std::path::Path, offset: u64, found: &[u8], wanted: &[u8]) -> 
 }
 fn apply(memory: &mut HashMap<(usize, u64), u64>, what: &str) {
     let mut words = what.split(' ');
-    let (Some("store" | "nt" | "rmw"), Some((file, offset)), Some(value)) = (
+    let (Some("store" | "nt" | "rmw" | "cut"), Some((file, offset)), Some(value)) = (
         words.next(),
         words.next().and_then(address),
         words.next().and_then(hexadecimal),
@@ -179,22 +246,74 @@ mod tests {
         Recording {
             events: events.iter().enumerate().map(noted).collect(),
             lengths: [(0, 100), (1, 16)].into(),
-            varying: [1].into(),
+            first_lengths: [(0, 100), (1, 16)].into(),
             initial: vec![(0, 0, 0x1111)],
             ..Recording::default()
         }
     }
     #[test]
     fn files_lie_side_by_side() {
-        let recording = recording(&["store f0+0x2000 1", "clwb f1+0x0", "sfence", "rmw 0x1000 5"]);
-        let layout = Layout::of(&recording);
-        let lines: Vec<String> = recording.events.iter().map(|e| layout.event(e)).collect();
-        assert_eq!(lines, ["store pm+0x2000 1", "clwb pm+0x3000", "sfence", "rmw 0x1000 5"]);
+        let recording = recording(&[
+            "store f0+0x2000 1",
+            "clwb f1+0x0",
+            "sfence",
+            "rmw 0x1000 5",
+            "sync f1+0x0 16",
+        ]);
+        let mut layout = Layout::of(&recording);
+        let lines: Vec<String> = recording.events.iter().flat_map(|e| layout.event(e)).collect();
+        let wanted = [
+            "store pm+0x2000 1",
+            "clwb pm+0x3000",
+            "sfence",
+            "rmw 0x1000 5",
+            "sync pm+0x3000 16",
+        ];
+        assert_eq!(lines, wanted);
         let head = layout.head(&recording, &["/a/pool".into(), "/a/side".into()]);
-        assert_eq!(
-            head,
-            "file 0x0 100 pool\nfile 0x3000 16 side varies\ninitial pm+0x0 0x1111\n"
-        );
+        assert_eq!(head, "file 0x0 100 pool\nfile 0x3000 16 side\ninitial pm+0x0 0x1111\n");
+    }
+    /// A length is a word; what is cut off stays until the file is longer again, and is zero then.
+    #[test]
+    fn lengths_are_words_that_become_durable() {
+        let recording = recording(&[
+            "length f1+0x0 0xa",
+            "cut f1+0xa 0x0 w2",
+            "sync f1+0x0 4096",
+            "length f1+0x0 0x8",
+            "cut f1+0x8 0x0 w2",
+            "length f1+0x0 0xb",
+            "store f1+0xa 0x7 w1",
+            "length f1+0x0 0xa",
+            "cut f1+0x48 0x0 w8",
+            "cut f1+0xa 0x0 w1",
+            "length f1+0x0 0x50",
+            "length-sync f1+0x0",
+            "length-sync f0+0x0",
+        ]);
+        let mut layout = Layout::of(&recording);
+        let lines: Vec<String> = recording.events.iter().flat_map(|e| layout.event(e)).collect();
+        let wanted = [
+            "store pm+0x2000 0xa",
+            "sync pm+0x1000 4096",
+            "sync pm+0x2000 64",
+            "store pm+0x2000 0x8",
+            "store pm+0x1008 0x0 w2",
+            "store pm+0x100a 0x0 w2",
+            "store pm+0x2000 0xb",
+            "store pm+0x100a 0x7 w1",
+            "store pm+0x2000 0xa",
+            "store pm+0x100a 0x0 w1",
+            "store pm+0x1048 0x0",
+            "sync pm+0x1040 16",
+            "store pm+0x2000 0x50",
+            "sync pm+0x2000 64",
+        ];
+        assert_eq!(lines, wanted);
+        let head = layout.head(&recording, &["/a/pool".into(), "/a/side".into()]);
+        let wanted =
+            "file 0x0 100 pool\nfile 0x1000 16 side length 0x2000\ninitial pm+0x2000 0x10\ninitial pm+0x0 0x1111\n";
+        assert_eq!(head, wanted);
     }
     #[test]
     fn a_byte_that_was_not_recorded_is_found() {

@@ -36,19 +36,6 @@ impl Target {
     /// # Errors
     /// A configuration that is impossible; a program that the design cannot run.
     pub(crate) fn aim(&self, loaded: &mut Loaded) -> Result<Aimed, LabError> {
-        let varying = loaded.log.files.iter().filter(|f| f.varies).map(|f| {
-            let (name, length) = (&f.name, f.length);
-            format!(
-                "{name} was shorter than {length} bytes at times, and has that length in every image: a recovery that goes \
-                 by the length of the file is not judged rightly"
-            )
-        });
-        let varying: Vec<String> = varying.collect();
-        let mut aimed = self.of(loaded)?;
-        aimed.warnings.extend(varying);
-        Ok(aimed)
-    }
-    fn of(&self, loaded: &mut Loaded) -> Result<Aimed, LabError> {
         let (request, params) = match self {
             Target::Contract(contract) => {
                 return Ok(Aimed {

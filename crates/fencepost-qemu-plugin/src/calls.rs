@@ -9,7 +9,7 @@ use crate::guest;
 use crate::recorder::Recorder;
 use crate::threads;
 use crate::work::KEPT;
-use fencepost_native::record::{Effect, Mapping, View, call_name, effect};
+use fencepost_native::record::{Effect, Event, Mapping, View, call_name, effect};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -196,9 +196,9 @@ impl Recorder {
                 self.started(vcpu, result as u32, arguments);
                 self.may_begin_later(result as u32);
             }
-            Effect::Maps => self.mapped(number, result, arguments),
+            Effect::Maps => self.mapped(vcpu, number, result, arguments),
             Effect::Unmaps => self.remap(|m| m.remove(first, second.next_multiple_of(PAGE))),
-            Effect::Remaps => self.remapped(arguments, result),
+            Effect::Remaps => self.remapped(vcpu, arguments, result),
             Effect::Attaches => self.remap(|m| m.remove(result, PAGE)),
             Effect::SyncsMemory => self.synced_memory(vcpu, arguments),
             Effect::SyncsFile => {
@@ -267,7 +267,7 @@ impl Recorder {
     fn is_mapped(&self, (start, length): (u64, u64)) -> bool {
         !self.lock().mappings.within(start, length).is_empty()
     }
-    fn mapped(&self, number: i64, start: u64, [_, length, access, flags, fd, offset]: [u64; 6]) {
+    fn mapped(&self, vcpu: u32, number: i64, start: u64, [_, length, access, flags, fd, offset]: [u64; 6]) {
         const ANONYMOUS: u64 = 0x20;
         const WRITE: u64 = 2;
         const SHARED_KINDS: u64 = 3; // MAP_SHARED is 1, MAP_PRIVATE 2, MAP_SHARED_VALIDATE 3
@@ -283,6 +283,9 @@ impl Recorder {
             return;
         };
         self.touch(number, file, fd);
+        if access & WRITE != 0 && self.files.is_used(file) {
+            self.note(vcpu, &Event::LengthSync(file), &self.call_place());
+        }
         if std::fs::metadata(descriptor(fd)).is_ok_and(|m| !m.is_file()) {
             self.tell(&self.files.reaches(file, offset + length));
         }
@@ -296,12 +299,16 @@ impl Recorder {
             });
         });
     }
-    fn remapped(&self, [from, old, new, flags, ..]: [u64; 6], to: u64) {
+    fn remapped(&self, vcpu: u32, [from, old, new, flags, ..]: [u64; 6], to: u64) {
         const DONTUNMAP: u64 = 4;
         let (old, new) = (old.next_multiple_of(PAGE), new.next_multiple_of(PAGE));
         self.lock().code.forget();
         // With an old length of 0 the mapping is there twice.
         self.remap(|m| m.relocate((from, old), (to, new), old == 0 || flags & DONTUNMAP != 0));
+        let found = self.lock().mappings.find(to).map(|m| m.file);
+        if let Some(file) = found.filter(|k| self.files.is_used(*k)) {
+            self.note(vcpu, &Event::LengthSync(file), &self.call_place());
+        }
     }
     fn opened(&self, number: i64, arguments: [u64; 6], fd: u64) {
         const CREAT: i64 = 85;

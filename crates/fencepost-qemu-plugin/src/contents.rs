@@ -21,6 +21,16 @@ pub struct Pending {
     pub durable: bool,
 }
 
+/// What a store is of a file that ends at `end`: behind that it is no more than what is not there.
+fn cut_off(event: Event, end: u64) -> Event {
+    match event {
+        Event::Store {
+            file, offset, bytes, ..
+        } if offset >= end => Event::Cut(file, offset, bytes),
+        store => store,
+    }
+}
+
 impl Recorder {
     pub fn synced_memory(&self, vcpu: u32, [start, length, flags, ..]: [u64; 6]) {
         const MS_SYNC: u64 = 4;
@@ -35,6 +45,7 @@ impl Recorder {
         let place = self.call_place();
         for (file, offset, length) in found {
             self.note(vcpu, &Event::Sync(file, offset, length), &place);
+            self.files.length_is_durable(file);
             self.shared.persisted();
         }
     }
@@ -42,6 +53,7 @@ impl Recorder {
         let length = self.files.length(k).next_multiple_of(PAGE);
         let place = self.call_place();
         self.note(vcpu, &Event::Sync(k, 0, length), &place);
+        self.files.length_is_durable(k);
         self.shared.persisted();
     }
     /// The stores that a call has made to files, and the sync that it may contain.
@@ -53,16 +65,18 @@ impl Recorder {
                 Err(why) => return self.refuse_call(number, &why),
             };
             let (was, is) = (*was, self.files.length_now(*k));
-            // A file that grows before it is mapped is laid out; one that is written to has no length but what came of that.
-            if count.is_some() && is > was || is < was {
-                self.tell_once(&format!("varies {k}\n"));
-            }
             self.tell(&self.files.measure(*k));
-            for event in now.stores_since(before, *k) {
-                self.note(vcpu, &event, &place);
+            let stores = now.stores_since(before, *k);
+            if self.files.resized(*k, was, is, !stores.is_empty()) {
+                self.note(vcpu, &Event::Length(*k, is), &place);
+            }
+            for event in stores {
+                self.note(vcpu, &cut_off(event, is), &place);
             }
             if let (true, Some(count)) = (pending.durable, count) {
                 self.note(vcpu, &Event::Sync(*k, *from, count), &place);
+                self.files.length_is_durable(*k);
+                self.shared.persisted();
             }
         }
     }

@@ -73,6 +73,9 @@ impl Files {
         file.touched.store(1, Relaxed);
         self.shared.begun.store(1, Relaxed);
         let mut lines = self.measure(k);
+        self.begins_with(k, about.len());
+        // Only what is new is laid out first.
+        file.laid_out.store(u32::from(about.len() > 0), Relaxed);
         if about.is_file() {
             let held = self.held(k)?;
             // Before the region of interest only what it starts from matters.
@@ -116,6 +119,38 @@ impl Files {
     /// Its length now.
     pub fn length_now(&self, k: usize) -> u64 {
         std::fs::metadata(&self.paths[k]).map_or(0, |m| m.len())
+    }
+    /// A file has this length when what happens to it begins to count.
+    pub fn begins_with(&self, k: usize, length: u64) {
+        self.shared.files[k].first_length.store(length, Relaxed);
+    }
+    /// A file has another length: whether that is an event. What it grows before it is used is how it is laid out, and it starts from
+    /// what it is when the region of interest begins.
+    pub fn resized(&self, k: usize, was: u64, is: u64, stored: bool) -> bool {
+        let file = &self.shared.files[k];
+        let counts = self.shared.inside.load(Relaxed) != 0;
+        if stored || is < was {
+            file.laid_out.store(1, Relaxed);
+        }
+        if is == was {
+            return false;
+        }
+        if !counts || file.laid_out.load(Relaxed) == 0 {
+            self.begins_with(k, is);
+            return false;
+        }
+        file.length_pending.store(1, Relaxed);
+        true
+    }
+    /// A file is mapped to be written: what it has of length is laid out. A fault in persistent memory (`MAP_SYNC`) makes it durable.
+    /// Whether it was not.
+    pub fn is_used(&self, k: usize) -> bool {
+        self.shared.files[k].laid_out.store(1, Relaxed);
+        self.length_is_durable(k)
+    }
+    /// The length of a file is durable; whether it was not.
+    pub fn length_is_durable(&self, k: usize) -> bool {
+        self.shared.files[k].length_pending.swap(0, Relaxed) != 0
     }
     /// Whether a file that counts is no longer what its path names.
     pub fn displaced(&self) -> Option<usize> {

@@ -75,6 +75,7 @@ impl Recorder {
             Mark::Region if self.shared.inside.swap(1, Relaxed) == 0 => {
                 self.take();
                 for k in self.files.all_touched().collect::<Vec<_>>() {
+                    self.files.begins_with(k, self.files.length_now(k));
                     match self.files.held(k) {
                         Ok(lines) => self.tell(&lines),
                         Err(why) => self.refuse("the region of interest", &why, "its begin"),

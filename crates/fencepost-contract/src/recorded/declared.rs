@@ -45,20 +45,34 @@ impl Parser {
             return Err(f.error(format!("a file starts on a 64-byte line, and ends below {most} GiB")));
         };
         let files = &self.log.files;
-        if files.iter().any(|o| o.offset < end && offset < o.offset + o.length) {
+        let lies_within = |o: &PersistentFile| o.length_at.is_some_and(|at| (offset..end).contains(&at));
+        if files
+            .iter()
+            .any(|o| o.offset < end && offset < o.offset + o.length || lies_within(o))
+        {
             return Err(f.error("files overlap"));
         }
         let name = f.next("the name of the file")?.to_owned();
         if name.contains('/') || name == ".." || files.iter().any(|o| o.name == name) {
             return Err(f.error(format!("`{name}` must be a file name, and that of one file only")));
         }
+        let mut end = end;
+        let mut length_at = None;
+        if f.take("length") {
+            let at = f.number("the offset of a word with the length")?;
+            let taken = |o: &PersistentFile| (o.offset..o.offset + o.length).contains(&at) || o.length_at == Some(at);
+            if at % 64 != 0 || at >= MOST_PERSISTENT || (offset..end).contains(&at) || self.log.files.iter().any(taken)
+            {
+                return Err(f.error("the length of a file has a 64-byte line of its own, in no file"));
+            }
+            (length_at, end) = (Some(at), end.max(at + 64));
+        }
         self.log.persistent_bytes = self.log.persistent_bytes.max(end.next_multiple_of(64));
-        let varies = f.take("varies");
         self.log.files.push(PersistentFile {
             name,
             offset,
             length,
-            varies,
+            length_at,
         });
         Ok(())
     }

@@ -6,8 +6,8 @@
 //! ```text
 //! fencepost-log 1
 //! persistent 0x7f0000000000 0x10000   # addresses from here on (length) are persistent memory
-//! file 0 0x10000 pool                 # offsets from 0 on, so many bytes, are the content of the file `pool`; `varies` behind
-//!                                     # the name says that it was shorter at times
+//! file 0 0x10000 pool                 # offsets from 0 on, so many bytes at most, are the content of the file `pool`; `length
+//!                                     # 0x10000` behind the name: the word there is how long the file is
 //! initial 0x7f0000000040 7            # a word's durable value before the run; others are 0
 //!
 //! 0 begin 0                           # thread 0 begins operation 0
@@ -83,7 +83,7 @@ use write::write_with;
 
 use crate::conform::{ConformReport, Demands, Given, Refusal, conform_given};
 use crate::contracts::Contract;
-use fencepost_kernel::{HartId, Image, PersistRecord, StoreId, Trace};
+use fencepost_kernel::{Addr, HartId, Image, PersistRecord, StoreId, Trace};
 
 /// A parsed log.
 #[derive(Clone, Debug)]
@@ -117,8 +117,8 @@ pub struct PersistentFile {
     pub offset: u64,
     /// Its largest length in bytes.
     pub length: u64,
-    /// Whether its length changed while it was written.
-    pub varies: bool,
+    /// Offset of the word that holds its length, where that changes: a line of its own, which becomes durable as any other.
+    pub length_at: Option<u64>,
 }
 
 /// Instructions between recorded events.
@@ -163,8 +163,8 @@ impl RecordedLog {
             Some(o.source.clone()? + &callers.collect::<String>())
         };
         let files = self.files.iter().map(|f| {
-            let varies = if f.varies { " varies" } else { "" };
-            format!("file {:#x} {} {}{varies}\n", f.offset, f.length, f.name)
+            let at = f.length_at.map(|at| format!(" length {at:#x}")).unwrap_or_default();
+            format!("file {:#x} {} {}{at}\n", f.offset, f.length, f.name)
         });
         let files: String = files.collect();
         write_with(&self.trace, &self.records, &self.initial, &origin).replacen('\n', &format!("\n{files}"), 1)
@@ -180,8 +180,13 @@ impl RecordedLog {
         let origin = &self.origins[store.index()];
         let source = origin.source.as_ref().map(|s| format!(", {s}")).unwrap_or_default();
         let (n, thread, addr, value) = (store.index() + 1, info.thread.0, info.addr, info.value);
+        let is_length = |f: &&PersistentFile| f.length_at.is_some_and(|at| addr.word() == Addr::pm(at));
+        let what = match self.files.iter().find(is_length) {
+            Some(file) => format!("length of {} = {value}", file.name),
+            None => format!("{addr} = {value:#x}"),
+        };
         format!(
-            "store {n} of thread {thread} ({addr} = {value:#x}, log line {}{source})",
+            "store {n} of thread {thread} ({what}, log line {}{source})",
             origin.line
         )
     }

@@ -56,6 +56,33 @@ fn bytes_in_no_order() -> Contract {
     };
     contract
 }
+/// The length of a file is a word in a line of its own, and is named by what it is.
+#[test]
+fn the_length_of_a_file_is_a_word() {
+    let text = "fencepost-log 1
+file 0 100 pool length 0x1000
+file 0x1040 64 side length 0x1080
+initial pm+0x1000 60
+0 store pm+0x1000 100 @ a.c:3
+";
+    let log = parse(text).unwrap();
+    assert_eq!((log.files[0].length_at, log.persistent_bytes), (Some(0x1000), 0x10c0));
+    assert_eq!(parse(&log.to_text()).unwrap().to_text(), log.to_text());
+    let name = log.name(fencepost_kernel::StoreId::from_index(0).unwrap());
+    assert_eq!(name, "store 1 of thread 0 (length of pool = 100, log line 5, a.c:3)");
+    for bad in [
+        "length",
+        "length 0x1001",
+        "length 0x40",
+        "length 0x1000",
+        "length 0x1040",
+        "varies",
+    ] {
+        let text = text.replace("length 0x1080", bad);
+        assert!(parse(&text).is_err(), "{bad}");
+    }
+    assert!(parse(&text.replace("file 0x1040 64", "file 0xfc0 128")).is_err());
+}
 #[test]
 fn a_sync_is_a_promise_of_durability() {
     let text = "fencepost-log 1

@@ -228,7 +228,7 @@ impl<'r> Session<'r> {
     }
     /// The log of a recording, and how many of its lines have a line of the program.
     pub(super) fn log(&self, recording: &Recording) -> (String, u64) {
-        let layout = Layout::of(recording);
+        let mut layout = Layout::of(recording);
         let mut text = String::from("fencepost-log 1\n");
         text += &layout.head(recording, &self.files);
         let (mut places, mut named) = (Places::default(), 0);
@@ -240,7 +240,9 @@ impl<'r> Session<'r> {
             if event.work > 0 {
                 let _ = writeln!(text, "{thread} work {}", event.work.min(u64::from(u32::MAX)));
             }
-            let _ = writeln!(text, "{thread} {} @ {place}", layout.event(event));
+            for line in layout.event(event) {
+                let _ = writeln!(text, "{thread} {line} @ {place}");
+            }
         }
         (text, named)
     }

@@ -17,7 +17,10 @@ const PAGE: usize = 4096;
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) offset: usize,
+    /// Its largest length.
     pub(crate) length: usize,
+    /// Where the word lies that holds its length, if that changes.
+    pub(crate) length_at: Option<usize>,
 }
 
 /// Persistent memory before the execution, and the files that it consists of.
@@ -35,6 +38,7 @@ impl Base {
             name: String::new(),
             offset: 0,
             length: bytes.len(),
+            length_at: None,
         };
         Base {
             bytes,
@@ -51,6 +55,20 @@ impl Base {
     /// The files of an image at `path`, and where their content lies.
     pub(crate) fn files(&self, path: &Path) -> Vec<(PathBuf, usize)> {
         self.parts.iter().map(|p| (self.place(path, p), p.offset)).collect()
+    }
+    /// How long a file is where these words differ from the base. Half of a length, where words tear, is no longer than the file ever was.
+    pub(crate) fn length(&self, part: &Part, words: &[(u64, u64)]) -> usize {
+        let Some(at) = part.length_at else {
+            return part.length;
+        };
+        let stored = words.iter().find(|(offset, _)| *offset == at as u64).map(|w| w.1);
+        let held = || Some(u64::from_le_bytes(self.bytes.get(at..at + 8)?.try_into().ok()?));
+        let length = stored.or_else(held).and_then(|l| usize::try_from(l).ok());
+        length.unwrap_or(part.length).min(part.length)
+    }
+    /// The words that hold lengths, as pieces of memory: whoever looks at a file reads them.
+    pub(crate) fn length_words(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.parts.iter().filter_map(|p| Some((p.length_at? as u64, 8)))
     }
     /// Whether an image is a folder.
     pub(crate) fn is_folder(&self) -> bool {
@@ -70,6 +88,8 @@ pub(crate) struct ImageFile {
     written: Vec<Vec<usize>>,
     /// Pages in which the files differ from the base, if it is known what they hold: part, number in the part.
     changed: Option<Vec<(usize, usize)>>,
+    /// Bytes of the files as they were written.
+    bytes: usize,
 }
 
 impl ImageFile {
@@ -84,6 +104,7 @@ impl ImageFile {
         ImageFile {
             path,
             written: base.parts.iter().map(used).collect(),
+            bytes: base.parts.iter().map(|p| p.length).sum(),
             base,
             changed: None,
         }
@@ -94,8 +115,9 @@ impl ImageFile {
     pub(crate) fn base(&self) -> &Base {
         &self.base
     }
+    /// Bytes of its files.
     pub(crate) fn len(&self) -> usize {
-        self.base.parts.iter().map(|p| p.length).sum()
+        self.bytes
     }
     /// Writes the image. `untouched`: nobody has changed the files since they were last written.
     pub(crate) fn write(&mut self, words: &[(u64, u64)], untouched: bool) -> Result<(), LabError> {
@@ -106,13 +128,17 @@ impl ImageFile {
             let _ = std::fs::remove_dir_all(&self.path);
             std::fs::create_dir(&self.path).map_err(|e| LabError::file("create folder", &self.path, e))?;
         }
-        for number in 0..self.base.parts.len() {
+        self.bytes = 0;
+        for (number, part) in self.base.parts.iter().enumerate() {
             let of_part = |(part, _): &&(usize, usize)| *part == number;
-            let before = known
-                .as_ref()
-                .map(|all| all.iter().filter(of_part).map(|p| p.1).collect());
-            let path = self.base.place(&self.path, &self.base.parts[number]);
+            // What was cut off is not there to be mended.
+            let known = known.as_ref().filter(|_| part.length_at.is_none());
+            let before = known.map(|all| all.iter().filter(of_part).map(|p| p.1).collect());
+            let path = self.base.place(&self.path, part);
+            let length = self.base.length(part, words);
+            self.bytes += length;
             self.write_part(number, &path, &pages, before)
+                .and_then(|file| file.set_len(length as u64))
                 .map_err(|e| LabError::file("write", &path, e))?;
         }
         self.changed = Some(pages.into_keys().collect());
@@ -124,7 +150,7 @@ impl ImageFile {
         path: &Path,
         pages: &BTreeMap<(usize, usize), Vec<u8>>,
         before: Option<Vec<usize>>,
-    ) -> io::Result<()> {
+    ) -> io::Result<File> {
         let part = &self.base.parts[number];
         let (file, restored) = match before {
             Some(before) => (File::options().write(true).open(path)?, before),
@@ -140,7 +166,7 @@ impl ImageFile {
         for ((_, page), bytes) in pages.range((number, 0)..(number + 1, 0)) {
             file.write_all_at(bytes, (page * PAGE) as u64)?;
         }
-        Ok(())
+        Ok(file)
     }
     fn base_page(&self, part: &Part, page: usize) -> &[u8] {
         let end = ((page + 1) * PAGE).min(part.length);
@@ -193,12 +219,51 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
     #[test]
+    fn a_file_has_the_length_of_its_state() {
+        let path = std::env::temp_dir().join(format!("fencepost-lengths-{}", std::process::id()));
+        let mut bytes = vec![7u8; 3 * PAGE];
+        bytes[2 * PAGE..].fill(0);
+        bytes[2 * PAGE..2 * PAGE + 8].copy_from_slice(&5000u64.to_le_bytes());
+        let part = Part {
+            name: "log".into(),
+            offset: 0,
+            length: 2 * PAGE,
+            length_at: Some(2 * PAGE),
+        };
+        let base = Base {
+            bytes: bytes.into(),
+            parts: [part].into(),
+        };
+        let mut file = ImageFile::new(path.clone(), base);
+        let at = 2 * PAGE as u64;
+        let states: [(&[(u64, u64)], usize); 5] = [
+            (&[], 5000),
+            (&[(at, 3)], 3),
+            (&[(at, 8000), (4992, 9)], 8000),
+            (&[(at, 0)], 0),
+            (&[(at, 1 << 40)], 8192),
+        ];
+        for (words, length) in states {
+            file.write(words, true).unwrap();
+            let mut wanted = vec![7u8; length];
+            if length == 8000 {
+                wanted[4992..5000].copy_from_slice(&9u64.to_le_bytes());
+            }
+            assert!(
+                std::fs::read(&path).unwrap() == wanted && file.len() == length,
+                "{length}"
+            );
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+    #[test]
     fn several_files_are_a_folder() {
         let path = std::env::temp_dir().join(format!("fencepost-images-{}", std::process::id()));
         let part = |name: &str, offset, length| Part {
             name: name.into(),
             offset,
             length,
+            length_at: None,
         };
         let base = Base {
             bytes: vec![0u8; 3 * PAGE].into(),

@@ -4,7 +4,7 @@ use crate::emulated::failure;
 use crate::recovery::command::{ReadsBy, Recover};
 use crate::recovery::deadline::Deadlines;
 use crate::recovery::emulator::{Copies, observed};
-use crate::recovery::image::ImageFile;
+use crate::recovery::image::{Base, ImageFile};
 use crate::recovery::served::{Copied, Served};
 use crate::recovery::text::{list, read_line};
 use fencepost_contract::images::Answer;
@@ -47,6 +47,9 @@ impl ProcessRunner {
             deadlines,
             served: None,
         }
+    }
+    pub(crate) fn base(&self) -> &Base {
+        self.image.base()
     }
     /// Runs it on one image. If the emulator fails, once more: that it failed says nothing of the recovery.
     pub(crate) fn run(&mut self, words: &[(u64, u64)], crash: &CrashPoint) -> Result<Answer, LabError> {

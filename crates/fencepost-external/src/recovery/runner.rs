@@ -35,16 +35,18 @@ impl Runner {
     }
     /// Runs it on one image.
     pub(crate) fn run(&mut self, job: &ImageJob) -> Result<Answer, LabError> {
-        match self {
-            Runner::Process(p) => p.run(&job.words, &job.crash),
-            Runner::Server(s) => s.run(&job.words, &job.crash),
-        }
+        self.run_state(&job.words, &job.crash)
     }
     /// Runs it on one state.
     pub(crate) fn run_state(&mut self, words: &[(u64, u64)], crash: &CrashPoint) -> Result<Answer, LabError> {
-        match self {
-            Runner::Process(p) => p.run(words, crash),
-            Runner::Server(s) => s.run(words, crash),
+        let (mut answer, base) = match self {
+            Runner::Process(p) => (p.run(words, crash)?, p.base()),
+            Runner::Server(s) => (s.run(words, crash)?, s.base()),
+        };
+        // How long the files are shows before anything in them is read.
+        if let Some(reads) = &mut answer.reads {
+            reads.splice(0..0, base.length_words());
         }
+        Ok(answer)
     }
 }

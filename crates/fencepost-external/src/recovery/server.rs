@@ -13,7 +13,7 @@
 use crate::recovery::command::{ReadsBy, Recover};
 use crate::recovery::deadline::{Deadlines, kill};
 use crate::recovery::emulator::Copies;
-use crate::recovery::image::ImageFile;
+use crate::recovery::image::{Base, ImageFile};
 use crate::recovery::text::{list, read_line};
 use fencepost_contract::images::Answer;
 use fencepost_kernel::CrashPoint;
@@ -54,6 +54,9 @@ impl ServerRunner {
             deadlines,
             running: None,
         }
+    }
+    pub(crate) fn base(&self) -> &Base {
+        self.image.base()
     }
     pub(crate) fn run(&mut self, words: &[(u64, u64)], crash: &CrashPoint) -> Result<Answer, LabError> {
         let mut running = match self.running.take() {

@@ -225,11 +225,13 @@ impl Base {
         {
             let offset = bytes.len().next_multiple_of(4096);
             bytes.resize(offset, 0);
-            bytes.extend_from_slice(&whole[part.offset..part.offset + part.length]);
+            let length = self.length(part, words);
+            bytes.extend_from_slice(&whole[part.offset..part.offset + length]);
             parts.push(Part {
                 name: part.name.clone(),
                 offset,
-                length: part.length,
+                length,
+                length_at: None,
             });
         }
         Base {

@@ -34,8 +34,14 @@ pub enum Event {
     Flush(&'static str, usize, u64),
     /// A fence, by its name.
     Fence(&'static str),
-    /// A range of a persistent file was made durable: file, offset, length.
+    /// A range of a persistent file was made durable, and its length: file, offset, length of the range.
     Sync(usize, u64, u64),
+    /// A persistent file has another length from here on: file, length.
+    Length(usize, u64),
+    /// The length of a persistent file was made durable.
+    LengthSync(usize),
+    /// Bytes that a shorter length has cut off, and that are zero when the file is longer again: file, offset, how many.
+    Cut(usize, u64, u8),
 }
 
 /// The format has 40 bits for volatile addresses.
@@ -71,6 +77,9 @@ impl fmt::Display for Event {
             Event::Flush(name, file, offset) => write!(f, "{name} f{file}+{:#x}", offset & !63),
             Event::Fence(name) => f.write_str(name),
             Event::Sync(file, offset, length) => write!(f, "sync f{file}+{offset:#x} {length}"),
+            Event::Length(file, length) => write!(f, "length f{file}+0x0 {length:#x}"),
+            Event::LengthSync(file) => write!(f, "length-sync f{file}+0x0"),
+            Event::Cut(file, offset, bytes) => write!(f, "cut f{file}+{offset:#x} 0x0 w{bytes}"),
         }
     }
 }
@@ -117,6 +126,9 @@ mod tests {
             Event::Keep(0x1003, 6),
             Event::Operation("ack", 3),
             Event::Sync(0, 0, 4096),
+            Event::Length(1, 12),
+            Event::LengthSync(1),
+            Event::Cut(0, 12, 4),
         ];
         let wanted = "store f1+0x44 0x9 w4
 nt f1+0x44 0x9
@@ -128,7 +140,10 @@ sfence
 load 0x1000
 store 0x1000 0x6
 ack 3
-sync f0+0x0 4096";
+sync f0+0x0 4096
+length f1+0x0 0xc
+length-sync f1+0x0
+cut f0+0xc 0x0 w4";
         assert_eq!(events.map(|e| e.to_string()).join("\n"), wanted);
     }
     #[test]

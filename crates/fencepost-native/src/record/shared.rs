@@ -72,6 +72,12 @@ pub struct SharedFile {
     pub touched: AtomicU32,
     /// Its largest length so far.
     pub length: AtomicU64,
+    /// The length from which on every other one is an event.
+    pub first_length: AtomicU64,
+    /// Whether it was stored to, cut or mapped: what length it got before that is how it is laid out.
+    pub laid_out: AtomicU32,
+    /// Whether its length has changed and was not made durable.
+    pub length_pending: AtomicU32,
 }
 
 /// A thread that takes turns.

@@ -84,7 +84,8 @@ int main(int count, char **arguments) {
         persist(m + PAGE / 8);
         if (ftruncate(pool, PAGE) || ftruncate(pool, 2 * PAGE)) return 9;
         m[PAGE / 8] = 7;
-        if (right) persist(m + PAGE / 8);
+        // How long it is again must be durable, too.
+        if (right && fsync(pool)) return 9;
         m[0] = 1;
         persist(m);
         finish(1);
