@@ -1,7 +1,7 @@
 //! What a thread of the simulated machine runs.
 
 use crate::steady::WarmUp;
-use fencepost_kernel::{Dialect, Logging, Mem, Pm, Program, run_thread};
+use fencepost_kernel::{Dialect, Logging, Mem, Pm, Program, RareCommits, run_thread};
 use fencepost_machine::ThreadBody;
 
 /// How a program is run.
@@ -17,6 +17,8 @@ pub struct Run {
     pub ops: u32,
     /// Every operation asks for its own acknowledgement.
     pub ack_every: bool,
+    /// Commits of the program for each that a thread makes.
+    pub commit_every: u32,
     /// Bytes of the cache that holds resident data.
     pub cache: u64,
     /// Where volatile memory begins that the program does not use.
@@ -30,6 +32,7 @@ pub(crate) fn steady_body<P: Program>(program: &P, run: Run, thread: u32) -> Thr
     Box::new(move |m| {
         let mut pm = Pm::new(m, run.dialect);
         pm.ack_every = run.ack_every;
+        pm.rare = RareCommits::every(run.commit_every);
         warm_up.run(&program, &mut pm, run.ops);
         acknowledge_all(pm, run.ops);
     })

@@ -28,6 +28,16 @@ pub enum Rmw {
     /// Unconditional exchange.
     Swap(u64),
 }
+impl Rmw {
+    /// What it writes over `old`; `None` if nothing.
+    pub fn applied(self, old: u64) -> Option<u64> {
+        match self {
+            Rmw::Add(n) => Some(old.wrapping_add(n)),
+            Rmw::Swap(n) => Some(n),
+            Rmw::Cas { expect, new } => (old == expect).then_some(new),
+        }
+    }
+}
 
 /// Width of an access in bytes. Every access is naturally aligned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,6 +7,7 @@ use crate::mem::{At, Mem, Val};
 use crate::ops::Outcome;
 use crate::private::Private;
 use crate::ranges::Ranges;
+use crate::rare::RareCommits;
 use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr};
 
@@ -18,6 +19,8 @@ pub struct Pm<'m, M: Mem> {
     pub dialect: Dialect,
     /// Acknowledge every operation (`--ack every`): each ends with `durable`. Not in code for a fixed build.
     pub ack_every: bool,
+    /// Whether the thread commits only now and then. Not in code for a fixed build.
+    pub rare: RareCommits,
     /// What the thread's transaction runtime keeps in private memory.
     pub lists: Lists<M::Dep>,
     /// What the thread's program keeps in private memory.
@@ -33,6 +36,7 @@ impl<'m, M: Mem> Pm<'m, M> {
             m,
             dialect,
             ack_every: false,
+            rare: RareCommits::default(),
             lists: Lists::default(),
             private: Private::default(),
             ranges: Ranges::default(),
@@ -75,6 +79,9 @@ impl<'m, M: Mem> Pm<'m, M> {
     #[inline(always)]
     pub fn persist_line(&mut self, line: u64) {
         if let Some(kind) = self.idiom().flush {
+            if self.commits_rarely() {
+                return self.rare.persisted(line);
+            }
             self.m.flush(At::new(Addr(line * LINE_BYTES)), kind);
             self.persisted(line);
         }
@@ -86,6 +93,11 @@ impl<'m, M: Mem> Pm<'m, M> {
         if let Some(kind) = self.idiom().flush {
             let mut line = at.addr.0 & !(LINE_BYTES - 1);
             while line < at.addr.0 + len.max(1) {
+                if self.commits_rarely() {
+                    self.rare.persisted(line / LINE_BYTES);
+                    line += LINE_BYTES;
+                    continue;
+                }
                 self.m.flush(
                     At {
                         addr: Addr(line),
@@ -102,6 +114,9 @@ impl<'m, M: Mem> Pm<'m, M> {
     #[track_caller]
     #[inline(always)]
     pub fn order(&mut self) {
+        if self.puts_off() {
+            return;
+        }
         self.fence_all(|d| d.order);
         self.commit_persisted();
     }
@@ -109,6 +124,9 @@ impl<'m, M: Mem> Pm<'m, M> {
     #[track_caller]
     #[inline(always)]
     pub fn durable(&mut self) {
+        if self.puts_off() {
+            return;
+        }
         self.fence_all(|d| d.durable);
         self.commit_persisted();
         if self.idiom().logging == Logging::Hardware {
@@ -136,6 +154,9 @@ impl<'m, M: Mem> Pm<'m, M> {
     #[track_caller]
     #[inline(always)]
     pub fn log_to_data(&mut self) {
+        if self.puts_off() {
+            return;
+        }
         if let [before @ .., last] = self.fences(|d| d.log_to_data) {
             for f in before {
                 self.m.fence(*f);
@@ -143,6 +164,29 @@ impl<'m, M: Mem> Pm<'m, M> {
             self.m.log_fence(*last);
         }
         self.commit_persisted();
+    }
+    /// Whether lines are flushed and committed only now and then.
+    #[inline(always)]
+    fn commits_rarely(&self) -> bool {
+        M::FIXED.is_none() && self.rare.every > 1
+    }
+    /// Puts this commit off, or flushes what the commits put off before have left to it.
+    #[track_caller]
+    #[inline(always)]
+    fn puts_off(&mut self) -> bool {
+        if !self.commits_rarely() {
+            return false;
+        }
+        let Some(lines) = self.rare.due() else {
+            return true;
+        };
+        if let Some(kind) = self.idiom().flush {
+            for line in lines {
+                self.m.flush(At::new(Addr(line * LINE_BYTES)), kind);
+                self.persisted(line);
+            }
+        }
+        false
     }
     /// The line with this number was flushed: the next commit covers its queue.
     #[inline(always)]

@@ -13,5 +13,6 @@ pub mod report;
 pub mod reproduce;
 mod statements;
 mod themis;
+pub mod whisper;
 
 pub use reproduce::infer;

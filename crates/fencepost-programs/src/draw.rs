@@ -39,6 +39,21 @@ fn of_table(seed: u64, h: u64, n: u64, bits: u64) -> u64 {
 pub(crate) fn percent(h: u64, percent: u64) -> bool {
     below(h, 100) < percent
 }
+/// Where number `i` comes to stand when the numbers below `n` are shuffled: a Feistel network over the next even power of two, walked
+/// until it meets a number below `n`.
+pub(crate) fn shuffled(seed: u64, n: u64, i: u64) -> u64 {
+    let half = n.next_power_of_two().ilog2().div_ceil(2).max(1);
+    let mask = (1 << half) - 1;
+    let mut at = i;
+    loop {
+        let round = |(left, right): (u64, u64), salt| (right, left ^ (rng::hash(&[seed, salt, right]) & mask));
+        let (left, right) = (0..4).fold((at >> half, at & mask), round);
+        at = left << half | right;
+        if at < n {
+            return at;
+        }
+    }
+}
 /// A number below `n` by a power law: `hot` percent of the numbers, the lowest, get `100 - hot` percent of the draws, and again so
 /// among those. 80-20 is `hot` = 20.
 pub(crate) fn power_law(h: u64, n: u64, hot: u64) -> u64 {
@@ -84,6 +99,7 @@ pub(crate) fn scale_free_edge(h: u64, scale: u32) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     #[test]
     fn choices_stay_in_range_and_the_non_uniform_one_is_not_uniform() {
         let mut high_bits = [0u32; 2];
@@ -142,5 +158,17 @@ mod tests {
             let found = share(|h| scale_free_edge(h, 10).0, limit);
             assert!(found.abs_diff(percent) <= 1, "{found} percent below {limit}");
         }
+    }
+    #[test]
+    fn shuffling_leaves_nothing_out_and_nothing_in_place() {
+        for n in [1, 2, 3, 7, 64, 1000, 4096] {
+            let all: BTreeSet<u64> = (0..n).map(|i| shuffled(9, n, i)).collect();
+            assert!(all.len() as u64 == n && all.last().is_some_and(|l| *l < n), "{n}");
+        }
+        let kept = (0..4096).filter(|i| shuffled(9, 4096, *i) == *i).count();
+        assert!(kept < 8, "a shuffle leaves one in its place on average, not {kept}");
+        // Powers of two do not stay together.
+        let sets: BTreeSet<u64> = (0..64).map(|i| shuffled(9, 4096, i * 64) % 64).collect();
+        assert!(sets.len() > 32, "{}", sets.len());
     }
 }

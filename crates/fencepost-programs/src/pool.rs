@@ -86,6 +86,14 @@ impl Pool {
             len: self.blocks() * self.block,
         }
     }
+    /// The blocks of one thread's pool.
+    pub fn span_of(&self, thread: u32) -> Span {
+        let len = self.per_thread * self.block;
+        Span {
+            at: Addr(self.blocks.0 + u64::from(thread) * len),
+            len,
+        }
+    }
     /// Blocks of all pools.
     pub fn blocks(&self) -> u64 {
         u64::from(self.threads) * self.per_thread

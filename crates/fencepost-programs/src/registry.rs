@@ -28,6 +28,8 @@ pub struct About {
     pub fields: Vec<Field>,
     /// Parameters, by name and value, that make its structures small: for checks.
     pub small: &'static [(&'static str, &'static str)],
+    /// Whether its threads race on purpose.
+    pub races: bool,
 }
 
 impl About {
@@ -49,6 +51,7 @@ macro_rules! programs {
                 variants: <$program>::SCHEMES.iter().map(|s| (*s, <$program>::variants(*s))).collect(),
                 fields: <$program>::fields(),
                 small: <$program>::SMALL,
+                races: <$program as Program>::RACES,
             }),*]
         }
         /// Builds the program called `name` and hands it to `visitor`.

@@ -22,7 +22,7 @@ pub use common::{Ack, Common, Work};
 pub use config::{ConfigArgs, ConfigCommand};
 pub use grain::{GrainArg, LineOrderArg};
 pub use many::{ManyArgs, MatrixArgs, SweepArgs};
-pub use papers::{InferArgs, ReproduceArgs, ScaleArg};
+pub use papers::{InferArgs, ReproduceArgs, ScaleArg, WhisperArgs};
 
 /// What does it cost to keep persistent memory crash-consistent on a given piece of hardware, and is it really
 /// crash-consistent there?
@@ -98,6 +98,9 @@ pub enum Command {
         after_help = "Examples:\n  fencepost infer dpo --first DPO-H1\n  fencepost infer dpo --from \"pcommit=exclusive compute=1\""
     )]
     Infer(InferArgs),
+    /// How the programs of the WHISPER suite persist, beside what was published of the suite.
+    #[command(after_help = "Examples:\n  fencepost whisper\n  fencepost whisper -d so -m dpo --ops 400 --json")]
+    Whisper(WhisperArgs),
     /// Run a grid of designs, programs, machines, media, parameters and seeds, and keep it in a folder.
     #[command(
         after_help = "Examples:\n  fencepost sweep grid.toml\n  fencepost sweep grid.toml --shard 3/8 -o results"

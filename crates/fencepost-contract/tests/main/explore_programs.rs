@@ -1,6 +1,9 @@
 //! Whole programs: recorded under schedules, judged under contracts. Mistakes flip where CHECKER's rules say.
 
 #[allow(dead_code, unused_imports)]
+#[path = "../../examples/commit_a_range.rs"]
+mod commit_a_range;
+#[allow(dead_code, unused_imports)]
 #[path = "../../examples/judge_my_code.rs"]
 mod judge_my_code;
 

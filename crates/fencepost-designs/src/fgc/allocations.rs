@@ -1,6 +1,6 @@
 //! What the operating system knows of bound memory: the other side of `PersistenceMalloc` and `PersistenceRelease`.
 
-use fencepost_kernel::{QueueId, Span};
+use fencepost_kernel::{HartId, QueueId, Span};
 use fencepost_machine::memory::LineRange;
 
 /// Bound memory.
@@ -8,6 +8,8 @@ use fencepost_machine::memory::LineRange;
 struct Allocation {
     span: Span,
     queue: u8,
+    /// Who bound it first.
+    hart: HartId,
     /// How often it was bound.
     times: u32,
 }
@@ -18,13 +20,16 @@ pub(super) struct Allocations {
     all: Vec<Allocation>,
     queues: u8,
     registers: u8,
+    /// Writes that each queue has taken, by hardware thread; the last is what left the caches on nobody's account.
+    traffic: Vec<Vec<u64>>,
 }
 
 impl Allocations {
     /// Nothing is bound; `queues` sub-queues of `registers` registers.
-    pub fn new(queues: u8, registers: u8) -> Allocations {
+    pub fn new(queues: u8, registers: u8, harts: u8) -> Allocations {
         Allocations {
             all: Vec::new(),
+            traffic: vec![vec![0; usize::from(harts) + 1]; usize::from(queues) + 1],
             queues,
             registers,
         }
@@ -39,21 +44,46 @@ impl Allocations {
             QueueId(a.queue)
         })
     }
-    /// The queue for a new range: of those with a free register the one with the fewest ranges, the lowest of several. `None`
-    /// if no register is free, or the range is empty or shares a line with another one.
-    pub fn choose(&self, span: Span) -> Option<u8> {
+    /// A queue took a write.
+    pub fn wrote(&mut self, queue: u8, hart: Option<HartId>) {
+        let of_queue = &mut self.traffic[usize::from(queue)];
+        let nobody = of_queue.len() - 1;
+        of_queue[hart.map_or(nobody, HartId::index)] += 1;
+    }
+    /// The queue for a new range of `hart`: of those with a free register the one that others use least, so that threads use
+    /// different queues. Use is what they write; before they have written anything, the ranges that they have bound. Of several the one
+    /// with the fewest ranges of its own, then the lowest. `None` if no register is free, or the range is empty or shares a
+    /// line with another one.
+    pub fn choose(&self, span: Span, hart: HartId) -> Option<u8> {
         let range = LineRange::touched(span);
         let shares = |a: &Allocation| LineRange::touched(a.span).meets(&range);
         if span.len == 0 || self.all.iter().any(shares) {
             return None;
         }
-        let used = |queue: u8| self.all.iter().filter(|a| a.queue == queue).count();
-        let free = (1..=self.queues).filter(|q| used(*q) < usize::from(self.registers));
-        free.min_by_key(|q| used(*q))
+        let free = |q: &u8| self.bound(*q).count() < usize::from(self.registers);
+        (1..=self.queues)
+            .filter(free)
+            .min_by_key(|q| self.utilisation(*q, hart))
+    }
+    fn bound(&self, queue: u8) -> impl Iterator<Item = &Allocation> {
+        self.all.iter().filter(move |a| a.queue == queue)
+    }
+    /// Writes of others to a queue, ranges of others, ranges of the thread's own.
+    fn utilisation(&self, queue: u8, hart: HartId) -> (u64, usize, usize) {
+        let traffic = (self.traffic[usize::from(queue)].iter().enumerate()).filter(|(h, _)| *h != hart.index());
+        let others = self.bound(queue).filter(|a| a.hart != hart).count();
+        let own = self.bound(queue).count() - others;
+        (traffic.map(|(_, n)| n).sum(), others, own)
     }
     /// A range was bound.
-    pub fn add(&mut self, span: Span, queue: u8) {
-        self.all.push(Allocation { span, queue, times: 1 });
+    pub fn add(&mut self, span: Span, queue: u8, hart: HartId) {
+        let times = 1;
+        self.all.push(Allocation {
+            span,
+            queue,
+            hart,
+            times,
+        });
     }
     /// The queue of a range that is bound once: its register is to be cleared with the next release.
     pub fn last(&self, span: Span) -> Option<u8> {
@@ -67,9 +97,14 @@ impl Allocations {
         if let Some(a) = self.find(span) {
             a.times -= 1;
         }
-        let before = self.all.len();
-        self.all.retain(|a| a.times > 0);
-        self.all.len() < before
+        let Some(at) = self.all.iter().position(|a| a.times == 0) else {
+            return false;
+        };
+        let queue = self.all.remove(at).queue;
+        if self.bound(queue).next().is_none() {
+            self.traffic[usize::from(queue)].fill(0);
+        }
+        true
     }
 }
 
@@ -82,36 +117,65 @@ mod tests {
         Span { at: Addr::pm(at), len }
     }
 
-    #[test]
-    fn the_least_used_queue_takes_a_new_range_until_registers_run_out() {
-        let mut a = Allocations::new(2, 2);
+    const H: [HartId; 3] = [HartId(0), HartId(1), HartId(2)];
+
+    /// Binds ranges of 64 bytes at `from` and so on, one by one; the queues that took them.
+    fn bind(a: &mut Allocations, from: u64, harts: &[HartId]) -> Vec<Option<u8>> {
         let mut taken = Vec::new();
-        for i in 0..5 {
-            let at = span(i * 128, 64);
-            let queue = a.choose(at);
+        for (i, hart) in (0..).zip(harts) {
+            let at = span(from + i * 128, 64);
+            let queue = a.choose(at, *hart);
             taken.push(queue);
             if let Some(queue) = queue {
-                a.add(at, queue);
+                a.add(at, queue, *hart);
             }
         }
-        assert_eq!(taken, [Some(1), Some(2), Some(1), Some(2), None]);
+        taken
+    }
+
+    #[test]
+    fn threads_use_different_queues_until_registers_run_out() {
+        let mut a = Allocations::new(3, 2, 3);
+        let taken = bind(&mut a, 0, &[H[0], H[1], H[2], H[0], H[1], H[1], H[1]]);
+        // The third range of thread 1 finds its own queue full, and of the others' only one with a free register.
+        let expected = [Some(1), Some(2), Some(3), Some(1), Some(2), Some(3), None];
+        assert_eq!(taken, expected);
         assert_eq!((a.last(span(128, 64)), a.release(span(128, 64))), (Some(2), true));
-        assert_eq!(a.choose(span(1024, 64)), Some(2));
+        assert_eq!(a.choose(span(4096, 64), H[2]), Some(2));
+        let mut alone = Allocations::new(2, 2, 3);
+        assert_eq!(bind(&mut alone, 0, &[H[1]; 3]), [Some(1), Some(2), Some(1)]);
+    }
+    /// What counts is what others write, not how many ranges they have.
+    #[test]
+    fn the_queue_with_the_least_traffic_of_others_takes_a_range() {
+        let mut a = Allocations::new(3, 4, 3);
+        bind(&mut a, 0, &[H[0], H[1], H[0]]);
+        for (queue, writes) in [(1, 2), (2, 9), (3, 3)] {
+            (0..writes).for_each(|_| a.wrote(queue, Some(H[0])));
+        }
+        assert_eq!(a.choose(span(4096, 64), H[2]), Some(1));
+        assert_eq!(a.choose(span(4096, 64), H[0]), Some(1), "its own writes do not count");
+        (0..5).for_each(|_| a.wrote(1, None));
+        assert_eq!(a.choose(span(4096, 64), H[2]), Some(3));
+        // A queue that nothing is bound to has no use.
+        assert!(a.release(span(128, 64)));
+        assert_eq!(a.choose(span(4096, 64), H[2]), Some(2));
     }
     #[test]
     fn a_range_is_bound_as_often_as_it_was_asked_for() {
-        let mut a = Allocations::new(1, 4);
+        let mut a = Allocations::new(1, 4, 1);
         assert_eq!((a.again(span(0, 64)), a.release(span(0, 64))), (None, false));
-        a.add(span(0, 64), 1);
+        a.add(span(0, 64), 1, H[0]);
         assert_eq!((a.again(span(0, 64)), a.last(span(0, 64))), (Some(QueueId(1)), None));
         assert_eq!([0; 2].map(|_| a.release(span(0, 64))), [false, true]);
     }
     #[test]
     fn ranges_that_share_a_line_are_refused() {
-        let mut a = Allocations::new(4, 4);
-        a.add(span(100, 40), 1); // lines 1 and 2
-        assert_eq!((a.choose(span(0, 64)), a.choose(span(192, 8))), (Some(2), Some(2)));
-        let refused = [span(60, 8), span(64, 8), span(191, 2), span(0, 640), span(256, 0)];
-        assert_eq!(refused.map(|s| a.choose(s)), [None; 5]);
+        let mut a = Allocations::new(4, 4, 2);
+        a.add(span(100, 40), 1, H[0]); // lines 1 and 2
+        let chosen = |at, len| a.choose(span(at, len), H[1]);
+        assert_eq!((chosen(0, 64), chosen(192, 8)), (Some(2), Some(2)));
+        let refused = [(60, 8), (64, 8), (191, 2), (0, 640), (256, 0)];
+        assert_eq!(refused.map(|(at, len)| chosen(at, len)), [None; 5]);
     }
 }

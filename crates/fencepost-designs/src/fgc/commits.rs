@@ -11,6 +11,7 @@ use crate::persist_path::Waiting;
 use fencepost_kernel::{HartId, Ps};
 use fencepost_machine::seam::{Cause, Cx, DrainScope, WriteId};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// What a timer is for; packed with the queue into its tag.
@@ -77,8 +78,8 @@ pub(super) struct Commits {
     queues: Vec<Option<Commit>>,
     /// Threads that wait: for their own commit, or for another's to end.
     waiting: Waiting,
-    /// Threads that wait for another's commit to end, by queue.
-    behind: Vec<u64>,
+    /// Threads that wait for another's commit to end, by queue, the first to come first.
+    behind: Vec<VecDeque<HartId>>,
     /// By hardware thread: when it first asked for the commit that it waits for.
     asked: Vec<Option<Ps>>,
     path: Ps,
@@ -92,7 +93,7 @@ impl Commits {
             credits,
             queues: vec![None; usize::from(queues)],
             waiting: Waiting::default(),
-            behind: vec![0; usize::from(queues)],
+            behind: vec![VecDeque::new(); usize::from(queues)],
             asked: vec![None; 64],
             path,
             fault,
@@ -111,7 +112,10 @@ impl Commits {
             }
             Some(c) if c.hart == hart => {}
             Some(_) => {
-                self.behind[usize::from(queue)] |= 1 << hart.0;
+                let behind = &mut self.behind[usize::from(queue)];
+                if !behind.contains(&hart) {
+                    behind.push_back(hart);
+                }
                 self.waiting.wait(hart, Cause::CommitExclusive);
                 return Err(Cause::CommitExclusive);
             }
@@ -133,10 +137,7 @@ impl Commits {
     /// taken.
     fn end(&mut self, cx: &mut dyn Cx, queue: u8) {
         self.queues[usize::from(queue)] = None;
-        let behind = &mut self.behind[usize::from(queue)];
-        if *behind != 0 {
-            let first = HartId(behind.trailing_zeros() as u8);
-            *behind &= *behind - 1;
+        if let Some(first) = self.behind[usize::from(queue)].pop_front() {
             self.waiting.wake(cx, first);
         }
     }
@@ -285,7 +286,7 @@ impl Commits {
             let (copy, full) = self.credits.borrow().shown(queue as u8);
             return Some(format!("commits queue {queue}, which has {copy} of {full} credits"));
         }
-        let queue = self.behind.iter().position(|b| b >> hart.0 & 1 == 1)?;
+        let queue = self.behind.iter().position(|b| b.contains(&hart))?;
         let holder = self.queues[queue].map_or_else(String::new, |c| format!(" by thread {}", c.hart.0));
         Some(format!("waits for the commit of queue {queue}{holder}"))
     }
@@ -308,7 +309,7 @@ mod tests {
             let answer = commits.ask(&mut cx, HartId(waits), 1, false);
             assert_eq!(answer, Err(Cause::CommitExclusive));
         }
-        for (commits_it, next) in [(2, Some(0)), (0, Some(1)), (1, Some(3)), (3, None)] {
+        for (commits_it, next) in [(2, Some(3)), (3, Some(0)), (0, Some(1)), (1, None)] {
             assert!(
                 commits.timer(&mut cx, Tag::Flag.pack(1)).is_some(),
                 "nothing is written"
@@ -340,7 +341,7 @@ mod tests {
             assert_eq!(commits.timer(&mut cx, Tag::Flag.pack(1)), None, "a credit is out");
             cx.timers.clear();
             flow.freed(1);
-            flow.read_reached(Ps(100 + came), true);
+            flow.read_reached(Ps(100), Ps(100 + came), true);
             cx.now = Ps(100 + came);
             assert!(flow.arrived(cx.now));
             commits.credits_came(&mut cx);

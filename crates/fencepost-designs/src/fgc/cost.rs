@@ -13,7 +13,7 @@ fn range_bits(shape: &MachineShape) -> u64 {
 pub(super) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
     let p: PerTaskParams = configure(values)?;
     let (queues, registers) = (u64::from(p.queues), u64::from(p.registers));
-    let credits = (u64::from(p.module_entries) / (queues + 1)).max(1);
+    let credits = u64::from(p.credits);
     let credit_bits = u64::from(64 - credits.leading_zeros());
     let per_controller = queues * registers * range_bits(&shape);
     Ok(vec![

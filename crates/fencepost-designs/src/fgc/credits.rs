@@ -48,6 +48,9 @@ pub(super) struct Credits {
     returning: VecDeque<(Ps, u8, u16)>,
     /// When the answer to the controller's own read arrives.
     query: Option<Ps>,
+    /// Least time from one such read to the next, and when the next may be sent.
+    interval: Ps,
+    next_query: Ps,
     /// Whether the controller wants to send that read, where that is known: it is asked much more often than anything changes.
     wants: Cell<Option<bool>>,
     /// Synchronisations since they were last counted.
@@ -68,6 +71,8 @@ impl Credits {
             queues: vec![Queue::default(); usize::from(queues)],
             returning: VecDeque::new(),
             query: None,
+            interval: Ps::ZERO,
+            next_query: Ps::ZERO,
             wants: Cell::new(None),
             synchronisations: Synchronisations::default(),
             fault,
@@ -75,7 +80,11 @@ impl Credits {
             misplaced: false,
         }
     }
-    /// Every queue has this many credits: the entries that it has in the module.
+    /// The controller asks no more often than once in so long a time.
+    pub fn with_interval(self, interval: Ps) -> Credits {
+        Credits { interval, ..self }
+    }
+    /// Every queue has this many credits.
     pub fn set_full(&mut self, full: u16) {
         self.full = full;
         self.ask_at = self.ask_at.min(full.saturating_sub(1));
@@ -160,7 +169,7 @@ impl FlowControl for Shared {
             _ => 1,
         };
     }
-    fn read_reached(&mut self, arrives: Ps, query: bool) {
+    fn read_reached(&mut self, now: Ps, arrives: Ps, query: bool) {
         let mut c = self.0.borrow_mut();
         c.wants.set(None);
         for queue in 0..c.queues.len() as u8 {
@@ -171,6 +180,7 @@ impl FlowControl for Shared {
             }
         }
         if query {
+            c.next_query = now + c.interval;
             c.query = Some(arrives);
             c.synchronisations.reads += 1;
         }
@@ -193,6 +203,9 @@ impl FlowControl for Shared {
             c.query = None;
         }
         committed
+    }
+    fn asks_from(&self) -> Ps {
+        self.0.borrow().next_query
     }
     fn wants_query(&self) -> bool {
         let c = self.0.borrow();
@@ -223,7 +236,7 @@ mod tests {
         flow.freed(1);
         assert!(!flow.may_send(1), "the controller does not know");
         assert!(flow.wants_query());
-        flow.read_reached(Ps(100), true);
+        flow.read_reached(Ps(0), Ps(100), true);
         assert!(!flow.wants_query(), "one read at a time");
         flow.freed(1);
         flow.arrived(Ps(100));
@@ -236,7 +249,7 @@ mod tests {
         c.borrow_mut().set_committing(1, true);
         assert!(flow.wants_query());
         // Any read brings credits along.
-        flow.read_reached(Ps(300), false);
+        flow.read_reached(Ps(0), Ps(300), false);
         flow.arrived(Ps(300));
         assert!(c.borrow().is_full(1) && !flow.wants_query());
         assert_eq!(c.borrow().broken(), None);
@@ -253,7 +266,7 @@ mod tests {
                 2 if c.borrow().queues[usize::from(queue)].under_way > 0 => flow.freed(queue),
                 3 => {
                     let query = flow.wants_query();
-                    flow.read_reached(now + Ps(rng.below(9)), query);
+                    flow.read_reached(Ps(0), now + Ps(rng.below(9)), query);
                 }
                 4 => {
                     flow.arrived(now);
@@ -272,9 +285,9 @@ mod tests {
         let (c, mut flow) = credits(1, 4, 3);
         (0..4).for_each(|_| flow.sent(0));
         flow.freed(0);
-        flow.read_reached(Ps(500), false);
+        flow.read_reached(Ps(0), Ps(500), false);
         flow.freed(0);
-        flow.read_reached(Ps(200), false);
+        flow.read_reached(Ps(0), Ps(200), false);
         flow.arrived(Ps(200));
         assert_eq!(c.borrow().shown(0).0, 1);
         flow.arrived(Ps(500));
@@ -292,5 +305,17 @@ mod tests {
         flow.freed(0);
         flow.freed(0);
         assert!(!flow.wants_query() && !shared.borrow().can_fill(0));
+    }
+    #[test]
+    fn the_next_question_waits_for_its_interval() {
+        let credits = Credits::new(1, 0, CommitFault::None).with_interval(Ps(150));
+        let shared = Rc::new(RefCell::new(credits));
+        shared.borrow_mut().set_full(2);
+        let mut flow = Shared(shared);
+        assert_eq!(flow.asks_from(), Ps(0));
+        flow.read_reached(Ps(1000), Ps(1040), true);
+        assert_eq!(flow.asks_from(), Ps(1150));
+        flow.read_reached(Ps(1060), Ps(1100), false);
+        assert_eq!(flow.asks_from(), Ps(1150), "reads of data are no questions");
     }
 }

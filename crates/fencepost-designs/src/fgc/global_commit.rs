@@ -9,7 +9,8 @@
 //!
 //! # Where order is kept
 //! In the core, which waits for its own flushes (`mfence`) and for `pcommit`. `pcommit` is a primitive of this design's own: from
-//! its arrival on the controller refuses every write, until its queue and the memory module are empty. One thread commits at a time
+//! its arrival on the controller refuses every write, until its queue and the memory module are empty and the module has said so: one
+//! read that the controller sends for it, the paper's synchronisation operation of a committing period (section IV-B). One thread commits at a time
 //! (*all other running threads must stop data committing before current committing period is finished*); with `overlap = joined`
 //! a `pcommit` that arrives meanwhile is answered with the one under way.
 //!
@@ -23,12 +24,12 @@
 //! A bit that says that a commit is under way; the paper counts none.
 //!
 //! # Deviations
-//! The controller knows when the module is empty without asking it, which the paper counts as one synchronisation per commit: so
-//! does this design, and pays no time for it. Cores keep total store order as the paper's traces do; on relaxed cores locks
+//! The controller asks once, when the module is empty, where the NVM controller might hold the answer back until it is. Cores keep total store order as the paper's traces do; on relaxed cores locks
 //! bring their own barriers.
 
 use super::flushes::Flushes;
 use super::params::{GlobalFault, GlobalParams, Overlap};
+use super::synchronisation::Synchronisation;
 use super::{FGC, HONOURS};
 use crate::info::{
     CostItem, DesignInfo, Environment, MachineShape, ParamValues, PlantedFault, Promise, Scenario, configure,
@@ -38,6 +39,7 @@ use crate::volatile::lock_fences;
 use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, Logging, Ps};
+use fencepost_machine::memory::FlowControl;
 use fencepost_machine::seam::{Cause, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
 use std::collections::VecDeque;
 
@@ -164,6 +166,7 @@ struct GlobalCommit {
     committers: Vec<HartId>,
     /// The newest write when the controller was closed.
     closed: Option<WriteId>,
+    synchronisation: Synchronisation,
     waiting: Waiting,
     broken: Option<String>,
 }
@@ -177,6 +180,7 @@ impl GlobalCommit {
             line: VecDeque::new(),
             committers: Vec::new(),
             closed: None,
+            synchronisation: Synchronisation::new(),
             waiting: Waiting::default(),
             broken: None,
         }
@@ -232,6 +236,12 @@ impl GlobalCommit {
             self.answer(cx);
         }
     }
+    /// The controller knows that the module is empty: it takes writes again.
+    fn synchronised(&mut self, cx: &mut dyn Cx) {
+        self.closed = None;
+        cx.open_queue(0, true);
+        self.answer(cx);
+    }
     fn answer(&mut self, cx: &mut dyn Cx) {
         for hart in self.committers.drain(..) {
             cx.timer(cx.now() + self.params.path, ANSWERED << 8 | u64::from(hart.0));
@@ -271,9 +281,18 @@ impl Design for GlobalCommit {
         }
     }
     fn drained(&mut self, cx: &mut dyn Cx, _: u64) {
-        self.closed = None;
-        cx.open_queue(0, true);
-        self.answer(cx);
+        if self.synchronisation.ask() {
+            // Still closed: the controller does not know yet, and looks what it is to do.
+            cx.open_queue(0, self.params.fault == GlobalFault::QueueStaysOpen);
+        } else {
+            self.synchronised(cx);
+        }
+    }
+    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
+        Some(self.synchronisation.with_module(entries))
+    }
+    fn flow_changed(&mut self, cx: &mut dyn Cx) {
+        self.synchronised(cx);
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         let hart = HartId(tag as u8);

@@ -64,12 +64,14 @@ impl PerTask {
             fault: params.fault.or_planted(),
             ..params
         };
-        let credits = Rc::new(RefCell::new(Credits::new(queues, params.ask_at, params.fault)));
+        let credits = Rc::new(RefCell::new(
+            Credits::new(queues, params.ask_at, params.fault).with_interval(params.interval),
+        ));
         PerTask {
             commits: Commits::new(credits.clone(), queues, params.path, params.fault),
             credits,
             flushes: Flushes::new(shape.harts),
-            allocations: Allocations::new(params.queues, params.registers),
+            allocations: Allocations::new(params.queues, params.registers, shape.harts),
             changes: vec![None; usize::from(shape.harts)],
             dram_cache,
             params,
@@ -111,7 +113,9 @@ impl PerTask {
         cx.count(SYNC_READS, counted.reads);
         cx.count(PIGGY_BACKED, counted.with_data);
         match &mut self.changes[hart.index()] {
-            Some(Change::Bind(span, answer)) => *answer = bind_now(&mut self.allocations, cx, *span, self.params.fault),
+            Some(Change::Bind(span, answer)) => {
+                *answer = bind_now(&mut self.allocations, cx, (*span, hart), self.params.fault);
+            }
             Some(Change::Release(span, queue)) if self.allocations.release(*span) => {
                 cx.write_register(RegisterWrite::Release(*queue, register(*span, self.params.fault)));
             }
@@ -132,14 +136,19 @@ fn register(span: Span, fault: CommitFault) -> LineRange {
 }
 
 /// Writes a range into a register, unless another thread did meanwhile.
-fn bind_now(allocations: &mut Allocations, cx: &mut dyn Cx, span: Span, fault: CommitFault) -> QueueId {
+fn bind_now(
+    allocations: &mut Allocations,
+    cx: &mut dyn Cx,
+    (span, hart): (Span, HartId),
+    fault: CommitFault,
+) -> QueueId {
     if let Some(queue) = allocations.again(span) {
         return queue;
     }
-    let Some(queue) = allocations.choose(span) else {
+    let Some(queue) = allocations.choose(span, hart) else {
         return QueueId::DEFAULT;
     };
-    allocations.add(span, queue);
+    allocations.add(span, queue, hart);
     let times = 1 + u8::from(planted!("ranges.bound-twice", "a range takes one register"));
     for _ in 0..times {
         cx.write_register(RegisterWrite::Bind(queue, register(span, fault)));
@@ -173,9 +182,8 @@ impl Design for PerTask {
             ..machine.clone()
         }
     }
-    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
-        let each = entries / (u16::from(self.params.queues) + 1);
-        self.credits.borrow_mut().set_full(each);
+    fn flow_control(&self, _entries: u16) -> Option<Box<dyn FlowControl>> {
+        self.credits.borrow_mut().set_full(self.params.credits);
         Some(Box::new(Shared(self.credits.clone())))
     }
     fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
@@ -195,7 +203,7 @@ impl Design for PerTask {
             if let Some(queue) = self.allocations.again(span) {
                 return Bound::To(queue);
             }
-            if self.allocations.choose(span).is_none() {
+            if self.allocations.choose(span, hart).is_none() {
                 cx.count(NOT_BOUND, 1);
                 return Bound::To(QueueId::DEFAULT);
             }
@@ -221,6 +229,7 @@ impl Design for PerTask {
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.flushes.accepted(cx, write);
         self.commits.accepted(id, write.queue);
+        self.allocations.wrote(write.queue, write.hart);
     }
     fn flow_changed(&mut self, cx: &mut dyn Cx) {
         self.commits.credits_came(cx);

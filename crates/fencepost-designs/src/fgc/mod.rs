@@ -14,6 +14,7 @@ mod mechanism;
 mod params;
 pub mod per_task_commit;
 pub mod per_task_commit_dram_cache;
+mod synchronisation;
 
 use crate::info::{Honours, Paper};
 use cost::cost;

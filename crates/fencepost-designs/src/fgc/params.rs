@@ -72,12 +72,18 @@ fencepost_kernel::params! {
         /// Address-range registers of each sub-queue.
         #[range(1..=64)]
         registers: u8 = 4,
-        /// Write entries of the memory module, divided evenly over the queues, where the machine has no module of its own.
+        /// Write entries of the memory module, which all queues share, where the machine has no module of its own.
         #[range(2..=4096)]
         module_entries: u16 = 64,
+        /// Maximum credit of a queue: writes that may be on their way to the medium (ours: as many as the queue has entries).
+        #[range(1..=4096)]
+        credits: u16 = 8,
         /// Credits left of a queue at which the controller asks the module for more (the paper: 0).
         #[range(0..=4095)]
         ask_at: u16 = 0,
+        /// Least time between two reads that ask for credits (ours: none, the next follows the answer).
+        #[range(Ps(0)..=Ps::from_ns(1_000_000))]
+        interval: Ps = Ps::ZERO,
         /// One way between a core and the controller, for the committing flag, polls and their answers (ours).
         #[range(Ps(1)..=Ps::from_ns(1_000_000))]
         path: Ps = Ps::from_ns(10),

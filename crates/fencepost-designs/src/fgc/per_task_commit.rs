@@ -8,7 +8,8 @@
 //!
 //! # Paper
 //! Per-task (fine-grained) memory committing, section III. Queues of 8 entries, 4 address-range registers each and 64 entries of
-//! the NVM controller are the paper's; how many queues there are is ours, so that 8 queues of 8 entries fit the 64.
+//! the NVM controller are the paper's; how many queues there are is ours, so that 8 queues of 8 entries fit the 64, and so is their
+//! maximum credit, by default as many as a queue has entries.
 //!
 //! # Where order is kept
 //! In the core (`clflush; mfence`) and at two controllers. A write is routed by the address-range registers; lines in no range take
@@ -23,7 +24,8 @@
 //! the others' writes too. *Credits*: writes wait in their sub-queue; a full sub-queue refuses writes, which wait in the write-back
 //! path of the caches. **Two threads that commit one queue** do so one after the other. **A release** counts the bindings of its range;
 //! the last waits until the queue holds no write, as a commit does, before the registers are cleared. **A binding** waits until no write to its
-//! lines can be left in the default queue. **A range that straddles lines** covers every line it touches.
+//! lines can be left in the default queue. **A range that straddles lines** covers every line it touches. **Which queue takes a range**: of those with a free register the
+//! one that other threads use least, by what they write to it, then by what they bound to it.
 //!
 //! # Durable at
 //! The device.
@@ -35,8 +37,7 @@
 //! Committing flags, credits and address-range registers at both controllers.
 //!
 //! # Deviations
-//! `PersistenceCommit` of the paper flushes its whole range; here the program flushes the lines that it wrote, in both designs. Polls take time
-//! and count no instructions. The read that asks for credits takes the bus for a burst and needs no bank.
+//! Polls take time and count no instructions. The read that asks for credits takes the bus for a burst and needs no bank.
 
 use super::mechanism::PerTask;
 use super::params::PerTaskParams;
@@ -73,6 +74,7 @@ pub const INFO: DesignInfo = DesignInfo {
         ("entries", "1"),
         ("registers", "1"),
         ("module_entries", "2"),
+        ("credits", "1"),
     ],
     build: |values, shape| build(configure(values)?, Bytes(0), shape),
     cost,
@@ -87,14 +89,18 @@ pub(super) const VARIANTS: &[Values] = &[
         ("registers", "1"),
         ("entries", "2"),
         ("module_entries", "3"),
+        ("credits", "1"),
     ],
     &[
         ("queues", "3"),
         ("registers", "2"),
         ("module_entries", "8"),
+        ("credits", "2"),
         ("ask_at", "1"),
+        ("interval", "150ns"),
     ],
-    &[("path", "70ns"), ("module_entries", "16")],
+    // More credits than the module has entries.
+    &[("path", "70ns"), ("module_entries", "16"), ("credits", "12")],
 ];
 
 const fn small(name: &'static str, breaks: &'static str, values: Values) -> PlantedFault {
@@ -123,7 +129,12 @@ pub(super) const FAULTS: &[PlantedFault] = &[
     small(
         "commit.issues-at-zero",
         "no write is issued at credit 0",
-        &[("fault", "issues-at-zero"), ("queues", "2"), ("module_entries", "3")],
+        &[
+            ("fault", "issues-at-zero"),
+            ("queues", "2"),
+            ("module_entries", "3"),
+            ("credits", "1"),
+        ],
     ),
     small(
         "commit.poll-early",

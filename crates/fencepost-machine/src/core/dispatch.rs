@@ -108,6 +108,7 @@ impl HardwareThread {
         let addr = self.thread.next_op().addr;
         let new = self.enter_one(shape, Progress::Issued);
         self.loads += 1;
+        self.counters.loads += 1;
         out.host_prefetch(addr);
         if let Some(start) = self.operand(new) {
             self.issue_load(out, new.at, new.id, start);

@@ -5,11 +5,11 @@ use super::outside::{Outside, Turn};
 use super::state::HardwareThread;
 use super::state::{Refused, Stopped};
 use super::store_queue::{QueuedStore, StoreState};
-use crate::frontend::{Answer, Op, OpKind};
+use crate::frontend::{AT_ONCE, Answer, Op, OpKind};
 use crate::hierarchy::{Lookup, Waiter};
 use crate::seam::{Access, Bound, Cause, Gate, Instr, TxStart};
 use fencepost_kernel::planted;
-use fencepost_kernel::{Fence, Rmw, Span, TraceKind, TxId};
+use fencepost_kernel::{Fence, Span, TraceKind, TxId};
 
 /// What an instruction at the head needs next.
 enum Act {
@@ -106,6 +106,7 @@ impl HardwareThread {
                 act
             }
             OpKind::Rmw | OpKind::StoreRelease => self.act_exclusive(out, op),
+            OpKind::Lock if op.value == AT_ONCE => self.act_exclusive(out, op),
             OpKind::Lock => match out.locks().take(op.addr, self.id) {
                 true => self.act_exclusive(out, op),
                 false => Act::Waits(Cause::LockWait),
@@ -324,11 +325,7 @@ impl HardwareThread {
             {
                 None
             }
-            OpKind::Rmw => match self.thread.rmw()? {
-                Rmw::Add(n) => Some(old.wrapping_add(n)),
-                Rmw::Swap(n) => Some(n),
-                Rmw::Cas { expect, new } => (old == expect).then_some(new),
-            },
+            OpKind::Rmw => self.thread.rmw()?.applied(old),
             OpKind::Lock => Some(1),
             _ => Some(op.value),
         }

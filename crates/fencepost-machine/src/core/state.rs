@@ -126,6 +126,7 @@ pub(crate) struct ThreadProgress {
 pub(crate) struct CoreCounters {
     /// Accesses that the core found in its L1 by itself.
     pub l1_hits: u64,
+    pub loads: u64,
     pub stores: u64,
     pub nt_stores: u64,
     pub flushes: u64,

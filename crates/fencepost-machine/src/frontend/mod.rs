@@ -2,19 +2,22 @@
 //!
 //! Plain accesses act on functional memory when the program issues them, at most [`RUN_AHEAD`] operations before the
 //! hardware thread dispatches them. Locks, atomics, acquires and releases suspend the thread until the timing model performs them.
-//! Litmus tests have a front end of their own: [`Dataflow`].
+//! Litmus tests have a front end of their own: [`Dataflow`]. Threads may also be driven by traces: [`Recording`].
 
 mod dataflow;
 mod journal;
 mod op;
 mod sim_mem;
+mod trace;
 
 pub use dataflow::{Dataflow, Next, Step};
 pub use journal::Journal;
-pub use op::{Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
+pub use op::{AT_ONCE, Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
 pub use sim_mem::{SimMem, ThreadBody};
+pub use trace::{Recording, Replay};
 
 use self::dataflow::Flow;
+use self::sim_mem::Ends;
 use corosensei::{Coroutine, CoroutineResult};
 use fencepost_kernel::{Image, Outcome, Rmw};
 use std::cell::RefCell;
@@ -24,6 +27,7 @@ use std::rc::Rc;
 pub struct Thread {
     coroutine: Option<Coroutine<Answer, Pause, ()>>,
     flow: Option<Box<Flow>>,
+    replay: Option<Replay>,
     port: Rc<Port>,
     /// Operations taken out of the mailbox, oldest first; those from `next` on have not been dispatched.
     taken: Vec<Op>,
@@ -42,11 +46,19 @@ impl Thread {
         let port = Rc::new(Port::default());
         let inner = port.clone();
         let coroutine = Coroutine::new(move |yielder: &corosensei::Yielder<Answer, Pause>, _first: Answer| {
-            body(&mut SimMem::new(yielder, inner, memory, journal, sites, hart));
+            body(&mut SimMem::new(
+                yielder,
+                inner,
+                memory,
+                journal,
+                sites,
+                (hart, Ends::RunOn),
+            ));
         });
         Thread {
             coroutine: Some(coroutine),
             flow: None,
+            replay: None,
             port,
             taken: Vec::with_capacity(RUN_AHEAD),
             next: 0,
@@ -61,15 +73,28 @@ impl Thread {
                 ended: false,
                 handed: 0,
             })),
+            replay: None,
             port: Rc::new(Port::default()),
             taken: Vec::with_capacity(1),
+            next: 0,
+        }
+    }
+    /// A thread that replays its trace.
+    pub fn replayed(replay: Replay) -> Thread {
+        Thread {
+            coroutine: None,
+            flow: None,
+            replay: Some(replay),
+            port: Rc::new(Port::default()),
+            taken: Vec::new(),
             next: 0,
         }
     }
     /// Whether the thread has returned.
     pub fn finished(&self) -> bool {
         let all = self.next == self.taken.len() && self.port.ops.borrow().is_empty();
-        all && self.coroutine.is_none() && self.flow.as_ref().is_none_or(|f| f.ended)
+        let ended = self.flow.as_ref().is_none_or(|f| f.ended) && self.replay.as_ref().is_none_or(Replay::done);
+        all && self.coroutine.is_none() && ended
     }
     /// Whether loads give it their values when they perform.
     #[inline]
@@ -94,6 +119,10 @@ impl Thread {
             // The operation that it waited for is the last.
             self.loaded(handed, answer.value);
             return;
+        }
+        if let Some(replay) = &mut self.replay {
+            let acted = self.next.checked_sub(1).map_or(Op::NOTHING, |at| self.taken[at]);
+            return replay.answered(acted.kind, answer);
         }
         if let Some(co) = self.coroutine.as_mut()
             && let CoroutineResult::Return(()) = co.resume(answer)
@@ -127,6 +156,9 @@ impl Thread {
         }
         self.taken.clear();
         self.next = 0;
+        if let Some(replay) = &mut self.replay {
+            return replay.take(&mut self.taken);
+        }
         if let Some(flow) = &mut self.flow {
             self.taken.extend(flow.fetch(&self.port));
             return;
@@ -135,7 +167,10 @@ impl Thread {
     }
     /// What the atomic under way does.
     pub fn rmw(&self) -> Option<Rmw> {
-        self.port.rmw.get()
+        match &self.replay {
+            Some(replay) => replay.rmw(),
+            None => self.port.rmw.get(),
+        }
     }
     /// Outcome of the operation whose end marker was just taken.
     pub fn next_outcome(&self) -> Outcome {

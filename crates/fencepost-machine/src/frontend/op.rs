@@ -8,6 +8,9 @@ use std::panic::Location;
 /// Value of a fence that stands between log entries and data.
 pub const LOG_FENCE: u64 = 1;
 
+/// Value of a lock that is taken at once, whoever holds it: the access that a trace has of it.
+pub const AT_ONCE: u64 = 1;
+
 /// Operations a thread may run ahead of its hardware thread's dispatch.
 pub const RUN_AHEAD: usize = 32;
 
@@ -71,7 +74,7 @@ pub struct Op {
     /// Byte address (range binding: first byte).
     pub addr: Addr,
     /// Value stored, value loaded functionally, instruction count, operation index or length; of a fence, whether it is a
-    /// [`LOG_FENCE`].
+    /// [`LOG_FENCE`]; of a lock, whether it is taken [`AT_ONCE`].
     pub value: u64,
     /// Operation whose result the address depends on (0: none).
     pub dep: u32,
@@ -108,6 +111,8 @@ pub enum Pause {
     Full,
     /// It waits for the answer to its last operation.
     Sync,
+    /// Its next operation begins, and it was asked to say so.
+    Operation,
 }
 
 /// Answer to a suspended operation.

@@ -13,6 +13,15 @@ use std::rc::Rc;
 /// What a thread runs.
 pub type ThreadBody = Box<dyn FnOnce(&mut SimMem<'_>)>;
 
+/// What a thread does where an operation of its program begins.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// It goes on.
+    RunOn,
+    /// It suspends itself.
+    Suspend,
+}
+
 /// Memory as a simulated thread sees it. Provenance (`Dep`) is the number of the producing operation, 0 for none.
 pub struct SimMem<'y> {
     yielder: &'y Yielder<Answer, Pause>,
@@ -21,6 +30,7 @@ pub struct SimMem<'y> {
     journal: Rc<RefCell<Journal>>,
     sites: Rc<[u32]>,
     hart: HartId,
+    ends: Ends,
     next: u32,
     op: u32,
     /// Whether it has begun a hardware transaction that can be rolled back: from then on the journal wants to know of stores.
@@ -34,7 +44,7 @@ impl<'y> SimMem<'y> {
         memory: Rc<RefCell<Image>>,
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
-        hart: u8,
+        (hart, ends): (u8, Ends),
     ) -> Self {
         SimMem {
             yielder,
@@ -43,6 +53,7 @@ impl<'y> SimMem<'y> {
             journal,
             sites,
             hart: HartId(hart),
+            ends,
             next: 1,
             op: 0,
             journalled: false,
@@ -218,6 +229,9 @@ impl Mem for SimMem<'_> {
         }
     }
     fn op_begin(&mut self, op: u32) {
+        if self.ends == Ends::Suspend {
+            self.yielder.suspend(Pause::Operation);
+        }
         self.op = op;
         self.word_op(OpKind::OpBegin, NOWHERE, u64::from(op), Location::caller());
     }

@@ -6,7 +6,7 @@ use super::system::{MemoryPort, System};
 use super::threads::Rest;
 use super::workload::{RunError, Workload};
 use crate::core::{HardwareThread, Locks, Shape, TraceRecorder};
-use crate::frontend::{Dataflow, Journal, Thread};
+use crate::frontend::{Dataflow, Journal, Recording, Replay, Thread};
 use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
@@ -69,6 +69,31 @@ impl Machine {
             Thread::new(body, functional, journal, work.sites.clone(), i as u8)
         });
         let threads = threads.collect();
+        Machine::of_threads(spec, design, work, threads, shared)
+    }
+
+    /// Puts a machine together whose threads replay traces: `work` has the threads of all processes, of which there are `processes` with
+    /// equally many threads each, and the memory that each begins with. That of each lies `apart` bytes behind that of the one before.
+    ///
+    /// # Errors
+    /// An impossible specification, or more threads than hardware threads.
+    pub fn traced(
+        spec: &MachineSpec,
+        design: Box<dyn Design>,
+        mut work: Workload,
+        (processes, apart): (usize, u64),
+    ) -> Result<Machine, RunError> {
+        let mut bodies = std::mem::take(&mut work.threads);
+        let shared = Shared::new(&work, bodies.len());
+        let each = bodies.len() / processes.max(1);
+        let mut threads = Vec::new();
+        for process in 0..processes {
+            let own = bodies.drain(..each).collect();
+            let recording = Recording::new(own, work.initial.clone().without_writers(), &work.sites);
+            let recording = Rc::new(RefCell::new(recording));
+            let replay = |t| Replay::new(recording.clone(), t, process as u64 * apart);
+            threads.extend((0..each).map(|t| Thread::replayed(replay(t))));
+        }
         Machine::of_threads(spec, design, work, threads, shared)
     }
 

@@ -23,6 +23,8 @@ pub struct Counters {
     pub invalidations: u64,
     /// Dirty lines that left a private cache.
     pub private_writebacks: u64,
+    /// Loads dispatched.
+    pub loads: u64,
     /// Stores performed.
     pub stores: u64,
     /// Non-temporal stores performed.
@@ -70,6 +72,7 @@ impl Counters {
         };
         for t in threads {
             sum.l1_hits += t.l1_hits;
+            sum.loads += t.loads;
             sum.stores += t.stores;
             sum.nt_stores += t.nt_stores;
             sum.flushes += t.flushes;
@@ -88,6 +91,7 @@ impl Counters {
             bus_grants: self.bus_grants - start.bus_grants,
             invalidations: self.invalidations - start.invalidations,
             private_writebacks: self.private_writebacks - start.private_writebacks,
+            loads: self.loads - start.loads,
             stores: self.stores - start.stores,
             nt_stores: self.nt_stores - start.nt_stores,
             flushes: self.flushes - start.flushes,

@@ -15,9 +15,9 @@ pub trait FlowControl: Debug {
     fn sent(&mut self, queue: u8);
     /// In the module: a write of the queue has been stored (or is in the module's cache), and its entry is free.
     fn freed(&mut self, queue: u8);
-    /// In the module: a read reaches it; its data arrives at the controller at `arrives`. `query`: it is one of the reads
+    /// In the module: a read, sent at `now`, reaches it; its data arrives at the controller at `arrives`. `query`: it is one of the reads
     /// that [`FlowControl::wants_query`] asked for.
-    fn read_reached(&mut self, _arrives: Ps, _query: bool) {}
+    fn read_reached(&mut self, _now: Ps, _arrives: Ps, _query: bool) {}
     /// Data that arrives at `now` or arrived before has reached the controller. Whether the design waits for what it tells
     /// ([`Design::flow_changed`](crate::seam::Design::flow_changed)).
     fn arrived(&mut self, _now: Ps) -> bool {
@@ -27,6 +27,10 @@ pub trait FlowControl: Debug {
     /// burst. Asked after each of the other calls.
     fn wants_query(&self) -> bool {
         false
+    }
+    /// When the next such read may be sent at the earliest.
+    fn asks_from(&self) -> Ps {
+        Ps::ZERO
     }
 }
 

@@ -1,7 +1,7 @@
 //! The optional memory module between controller and medium: queues of its own, and a volatile cache of written lines.
 //!
-//! A write that may issue leaves the controller's queue when its queue has a free entry in the module, crosses the
-//! link, and waits in the module for its bank; it holds its entry there until the medium has stored it (what the
+//! A write that may issue leaves the controller's queue when its queue has a free entry in the module (its share of them, or
+//! what the design's own flow control allows, while any entry is free), crosses the link, and waits in the module for its bank; it holds its entry there until the medium has stored it (what the
 //! persistence credits of the per-task-committing paper, section III-B, count).
 //!
 //! With a cache (the hybrid memory of the same paper, section II-B), writes of queue 0 are parked in it and reach the
@@ -20,7 +20,8 @@ use std::collections::VecDeque;
 fencepost_kernel::params! {
     /// The stage between controller and medium. Without entries there is none.
     pub struct ModuleSpec {
-        /// Write entries of the module, divided evenly over the controller's queues; 0 means no module stage.
+        /// Write entries of the module, divided evenly over the controller's queues where the design does not say otherwise; 0
+        /// means no module stage.
         #[range(0..=4096)]
         entries: u16 = 0,
         /// Time a write takes from the controller's queue to the module's.
@@ -45,6 +46,9 @@ pub enum Crossing {
 /// State of a module.
 #[derive(Debug)]
 pub struct Module {
+    /// Write entries of all queues together.
+    pub(super) entries: u16,
+    /// A queue's share of them, where no flow control of a design's own divides them.
     pub(super) entries_each: u16,
     pub(super) transfer: Ps,
     pub(super) slot: Ps,
@@ -63,6 +67,8 @@ pub struct Module {
     /// When the link can take the next line, and when to look at `waiting` again (`NEVER`: not before something happens).
     pub(super) link_free: Ps,
     pub(super) wake: Ps,
+    /// When to ask what the module knows: a question that had to wait (`NEVER`: none waits).
+    pub(super) ask: Ps,
     pub(super) crossing: Timed<Crossing>,
     /// Writes that hold a module entry until the cache has a free line.
     pub(super) parking: VecDeque<Slot>,
@@ -77,7 +83,11 @@ pub struct Module {
 impl Module {
     /// When something can happen.
     pub(super) fn next_event(&self) -> Ps {
-        self.notices.first().min(self.crossing.first()).min(self.wake)
+        self.notices
+            .first()
+            .min(self.crossing.first())
+            .min(self.wake)
+            .min(self.ask)
     }
     /// A write arrived in the controller's queue, or what may leave changed.
     pub(super) fn look(&mut self, now: Ps) {

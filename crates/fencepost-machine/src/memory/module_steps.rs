@@ -33,6 +33,7 @@ impl Controller {
             self.writes.durable_in_medium_only();
         }
         self.module = Some(Module {
+            entries: spec.entries,
             entries_each: spec.entries / queues,
             transfer: spec.transfer,
             slot: spec.slot,
@@ -45,6 +46,7 @@ impl Controller {
             waiting: Vec::with_capacity(64),
             link_free: Ps::ZERO,
             wake: NEVER,
+            ask: NEVER,
             crossing: Timed::with_capacity(16),
             parking: VecDeque::new(),
             parked: VecDeque::new(),
@@ -65,7 +67,7 @@ impl Controller {
     /// Free entries of the module for a queue's writes; `None` without a module.
     pub fn module_slots(&self, queue: u8) -> Option<u16> {
         let m = self.module.as_ref()?;
-        Some(m.entries_each - m.used[usize::from(queue)])
+        Some(m.entries_each.saturating_sub(m.used[usize::from(queue)]))
     }
     /// Lines in the module's cache that the medium does not have.
     pub fn parked(&self) -> usize {
@@ -103,6 +105,9 @@ impl Controller {
         m.wake = NEVER;
         if m.link_free > now {
             m.wake = m.link_free;
+            return;
+        }
+        if m.used.iter().sum::<u16>() >= m.entries {
             return;
         }
         let (m, writes) = (&*m, &self.writes);
@@ -253,9 +258,9 @@ impl Controller {
         }
     }
     /// A read of data reached the module; what the module knows arrives with it.
-    pub(super) fn read_reached_module(&mut self, arrives: Ps) {
+    pub(super) fn read_reached_module(&mut self, now: Ps, arrives: Ps) {
         if let Some(m) = &mut self.module {
-            m.flow.read_reached(arrives, false);
+            m.flow.read_reached(now, arrives, false);
             m.notices.insert(arrives, ());
         }
     }
@@ -273,13 +278,18 @@ impl Controller {
     }
     /// Asks the module for its free entries, where the flow control wants to know.
     fn query_module(&mut self, now: Ps) {
-        if let Some(m) = &mut self.module
-            && m.flow.wants_query()
-        {
-            self.stats.module_queries += 1;
-            let (arrives, _) = self.channels.act(0, |channel| channel.query(&self.delays, now));
-            m.flow.read_reached(arrives, true);
-            m.notices.insert(arrives, ());
+        let Some(m) = &mut self.module else { return };
+        m.ask = NEVER;
+        if !m.flow.wants_query() {
+            return;
         }
+        if m.flow.asks_from() > now {
+            m.ask = m.flow.asks_from();
+            return;
+        }
+        self.stats.module_queries += 1;
+        let (arrives, _) = self.channels.act(0, |channel| channel.query(&self.delays, now));
+        m.flow.read_reached(now, arrives, true);
+        m.notices.insert(arrives, ());
     }
 }

@@ -93,7 +93,7 @@ impl Controller {
                 let (at, id) = (t.done + self.spec.static_latency, ReadId(t.key));
                 self.returning.insert(at, (id, t.line));
                 self.queue_due_by(at);
-                self.read_reached_module(t.done);
+                self.read_reached_module(now, t.done);
             }
             Direction::Write => {
                 self.write_issued(now, t.key as Slot, t.done, out);

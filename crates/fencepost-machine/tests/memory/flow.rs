@@ -27,7 +27,7 @@ impl FlowControl for Credits {
     fn freed(&mut self, _: u8) {
         self.freed += 1;
     }
-    fn read_reached(&mut self, arrives: Ps, query: bool) {
+    fn read_reached(&mut self, _: Ps, arrives: Ps, query: bool) {
         self.asked |= query;
         self.under_way.push_back((arrives, std::mem::take(&mut self.freed)));
     }

@@ -23,8 +23,8 @@ pub fn metric_ratios(
     media: &str,
 ) -> PerProgram {
     let ratio = |p: &String| {
-        let a = metric(runs.get(tag, p, point, media)?, names[0])?;
-        let b = metric(runs.get(tag, p, base, media)?, names[1])?;
+        let a = metric(runs.get(tag, p, point, media)?, runs.metric(names[0]))?;
+        let b = metric(runs.get(tag, p, base, media)?, runs.metric(names[1]))?;
         (b > 0.0).then(|| (p.clone(), a / b))
     };
     runs.run_programs().filter_map(ratio).collect()

@@ -44,6 +44,8 @@ pub struct Plan {
     pub missing_programs: BTreeSet<String>,
     /// Designs that are not built yet.
     pub missing_designs: BTreeSet<String>,
+    /// Metrics that stand in for those that claims name.
+    pub metric_as: BTreeMap<String, String>,
 }
 
 /// What exists, by name.
@@ -56,7 +58,10 @@ pub struct Known<'a> {
 
 /// Expands an experiment into jobs; leaves out, and names, what the registries do not have.
 pub fn plan(e: &Experiment, scale: Scale, seed: u64, known: &Known<'_>) -> Result<Plan, BadInput> {
-    let mut plan = Plan::default();
+    let mut plan = Plan {
+        metric_as: e.metric_as.clone(),
+        ..Plan::default()
+    };
     for m in &e.matrix {
         for program in &m.programs {
             if !known.programs.contains(&program.as_str()) {
@@ -154,8 +159,14 @@ pub struct Runs {
     pub missing_designs: BTreeSet<String>,
     /// What programs do on the real CPU.
     pub native: Natively,
+    /// Metrics that stand in for those that claims name.
+    pub metric_as: BTreeMap<String, String>,
 }
 impl Runs {
+    /// The metric that a claim's name stands for under the readings taken.
+    pub fn metric<'a>(&'a self, name: &'a str) -> &'a str {
+        self.metric_as.get(name).map_or(name, String::as_str)
+    }
     /// The run of one cell.
     pub fn get(&self, tag: &str, program: &str, point: &str, media: &str) -> Option<&RunResult> {
         self.by_cell.get(&Cell {

@@ -47,6 +47,9 @@ pub struct Experiment {
     /// What programs do on the real CPU.
     #[serde(default)]
     pub native: Natively,
+    /// Metrics that stand in for those that claims name; a reading sets them.
+    #[serde(skip)]
+    pub metric_as: BTreeMap<String, String>,
     /// Other figures that the paper's numbers imply.
     #[serde(default)]
     pub diagnostic: Vec<Diagnostic>,

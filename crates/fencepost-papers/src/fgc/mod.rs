@@ -58,7 +58,12 @@ const PROGRAMS: [(&str, &[&str]); 3] = [
 ];
 /// Asynchronous DRAM refresh: what the controller has accepted is durable.
 const ACCEPT: &str = "pm.controller.durable_at=accept";
-const SMALL: [&str; 3] = ["design.queues=2", "pm.module.entries=6", "pm.module.slot=100ns"];
+const SMALL: [&str; 4] = [
+    "design.queues=2",
+    "design.credits=2",
+    "pm.module.entries=6",
+    "pm.module.slot=100ns",
+];
 
 fn small(program: &str, design: &str, sets: &[&str]) -> Result<RunResult, String> {
     attempt(program, design, sets).map_err(|e| format!("{program} on {design}: {e}"))

@@ -83,14 +83,16 @@ impl Runtime {
     pub(crate) fn log(&self, thread: u32) -> Addr {
         Addr(self.logs.0 + u64::from(thread) * self.log_bytes)
     }
-    /// What `thread` binds to write sub-queues where the design has them: its own log, and what all threads share, the allocation
-    /// pools and the program's `data`.
+    /// What `thread` binds to write sub-queues where the design has them: its own log and pool first, a range each; then the pools of
+    /// the others, whose blocks it may change once they are linked, and the program's `data`.
     pub fn ranges(&self, thread: u32, data: Vec<Span>) -> Vec<Span> {
         let log = Span {
             at: self.log(thread),
             len: self.log_bytes,
         };
-        let all = [log, self.pool.span()].into_iter().chain(data);
+        let others = (0..self.threads).filter(|t| *t != thread);
+        let pools = [thread].into_iter().chain(others).map(|t| self.pool.span_of(t));
+        let all = [log].into_iter().chain(pools).chain(data);
         all.filter(|s| s.len > 0).collect()
     }
 }
@@ -98,6 +100,33 @@ impl Runtime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A thread binds what is its own before what it shares, and knows the queue of every block that it may change.
+    #[test]
+    fn threads_bind_their_own_first_and_every_pool() {
+        let settings = Settings {
+            threads: 3,
+            ..Settings::default()
+        };
+        let mut layout = Layout::default();
+        let pool = Pool::new(&mut layout, settings.threads, 64, 5);
+        let rt = Runtime::new(&mut layout, &settings, Coupling::Auto, 4, pool);
+        let shared = Span {
+            at: Addr::pm(1 << 30),
+            len: 64,
+        };
+        let of = [0, 1, 2].map(|t| rt.ranges(t, vec![shared]));
+        for (t, ranges) in (0..).zip(&of) {
+            let own: Vec<Addr> = ranges[..2].iter().map(|r| r.at).collect();
+            assert_eq!(own, [rt.log(t), pool.span_of(t).at]);
+            assert_eq!((ranges.len(), ranges.last()), (5, Some(&shared)));
+            let mut pools = ranges[1..4].to_vec();
+            pools.sort_by_key(|p| p.at);
+            assert!(pools.windows(2).all(|p| p[0].at.0 + p[0].len == p[1].at.0));
+            let all = pool.span();
+            assert_eq!((pools[0].at, pools.iter().map(|p| p.len).sum()), (all.at, all.len));
+        }
+    }
 
     /// Logs begin on pages of their own, or as much later as the stagger says, and never overlap.
     #[test]

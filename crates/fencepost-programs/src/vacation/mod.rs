@@ -255,7 +255,8 @@ impl Program for Vacation {
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         self.tables.plant(m);
-        (0..self.params.preload).for_each(|i| self.customers.plant(m, self.planted.at(i), i + 1));
+        let place = |i| draw::shuffled(self.seed, self.params.preload, i);
+        (0..self.params.preload).for_each(|i| self.customers.plant(m, self.planted.at(place(i)), i + 1));
     }
     fn resident(&self) -> Vec<Span> {
         let [roots, nodes, records] = self.tables.spans();

@@ -2,6 +2,7 @@
 //!
 //! The mix makes reservations only, so that the trees keep their shape during a run: they are searched without a lock.
 
+use crate::draw::shuffled;
 use crate::layout::{Layout, Rows};
 use crate::sites;
 use crate::tx::Tx;
@@ -53,6 +54,12 @@ impl Tables {
     pub fn row(&self, table: u64, id: u64) -> u64 {
         table * self.relations + id - 1
     }
+    /// Where a row lies. The original shuffles the rows of each table before it enters them, one allocation after the other; in the order
+    /// of their numbers, the upper nodes of the trees of a power of two of rows share few sets of the caches.
+    fn place(&self, row: u64) -> u64 {
+        let (table, id) = (row / self.relations, row % self.relations);
+        table * self.relations + shuffled(rng::hash(&[self.seed, table]), self.relations, id)
+    }
     fn drawn(&self, row: u64, salt: u64) -> u64 {
         rng::hash(&[self.seed, row, salt]) % 5
     }
@@ -91,7 +98,8 @@ impl Tables {
         }
         let id = from.midpoint(to);
         let row = self.row(table, id);
-        let (node, record) = (self.nodes.at::<M::Dep>(row), self.records.at::<M::Dep>(row));
+        let place = self.place(row);
+        let (node, record) = (self.nodes.at::<M::Dep>(place), self.records.at::<M::Dep>(place));
         let (left, right) = (
             self.plant_tree(m, table, from, id - 1),
             self.plant_tree(m, table, id + 1, to),
@@ -111,7 +119,7 @@ impl Tables {
     }
     /// Units in use of a row in a recovered memory, or what is wrong with it.
     pub fn used<M: Mem<Dep = ()>>(&self, m: &mut M, row: u64) -> Result<(u64, Addr), Violation> {
-        let at = self.records.at::<()>(row);
+        let at = self.records.at::<()>(self.place(row));
         let mut get = |field| m.load(at.field(field)).v;
         let (used, free, total) = (get(USED), get(FREE), get(TOTAL));
         if total != self.total(row) || get(PRICE) != self.price(row) || get(ID) != row % self.relations + 1 {

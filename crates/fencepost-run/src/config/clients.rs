@@ -39,6 +39,7 @@ pub fn program_of(name: &str, design: &DesignInfo) -> Result<About, BadInput> {
     let known = || Workload::NAMES.iter().copied().find(|w| *w == name);
     if let Some(name) = protocol_of(design).and_then(|_| known()) {
         return Ok(About {
+            races: false,
             name,
             about: "what clients do that persist over a network",
             schemes: &[],

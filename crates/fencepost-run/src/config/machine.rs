@@ -6,7 +6,6 @@ use super::paths;
 use super::presets::{self, Kind};
 use super::section::{Origin, Section, apply};
 use crate::error::{BadInput, LabError};
-use fencepost_kernel::Bytes;
 use fencepost_kernel::params::Raw;
 use fencepost_machine::memory;
 use fencepost_machine::{CacheSpec, MachineSpec};
@@ -31,8 +30,8 @@ pub struct MachineConfig {
     pub l1i: CacheSpec,
     /// What clients do that persist on this machine over a network, where it has any.
     pub client: ClientParams,
-    /// How much later than on a page of its own each thread's software log begins.
-    pub log_stagger: Bytes,
+    /// What belongs to no component.
+    pub general: General,
     /// Origins of the values that are not defaults.
     pub origins: Origins,
     /// Settings of designs and programs that the machine's file makes (sections `design.NAME`, `program.NAME`).
@@ -61,7 +60,7 @@ impl MachineConfig {
             spec: MachineSpec::default(),
             l1i: CacheSpec::default(),
             client: ClientParams::default(),
-            log_stagger: Bytes(0),
+            general: General::default(),
             origins: Origins::new(),
             others: Vec::new(),
             applied: Vec::new(),
@@ -124,17 +123,14 @@ impl MachineConfig {
             "memory" | "run" => return Err(paths::only_in_files(s)),
             _ => {}
         }
-        let mut general = General {
-            log_area: self.spec.log_area,
-            log_stagger: self.log_stagger,
-        };
+        let mut general = self.general();
         apply(
             &mut sections(&mut self.spec, &mut self.l1i, &mut general, &mut self.client),
             s,
         )
         .map_err(|e| self.unknown_section(s).unwrap_or(e))?;
         self.spec.log_area = general.log_area;
-        self.log_stagger = general.log_stagger;
+        self.general = general;
         let origin = Origin {
             place: s.value_place.clone(),
             note: s.note.clone(),
@@ -210,7 +206,7 @@ impl MachineConfig {
             },
             l1i: CacheSpec::default(),
             client: ClientParams::default(),
-            log_stagger: Bytes(0),
+            general: General::default(),
             origins: Origins::new(),
             others: Vec::new(),
             applied: Vec::new(),
@@ -220,13 +216,18 @@ impl MachineConfig {
         rest.map(|(_, s)| s).all(|s| bare.apply(s).is_ok()) && possible(&bare.spec).is_ok()
     }
 
+    fn general(&self) -> General {
+        let log_area = self.spec.log_area;
+        General {
+            log_area,
+            ..self.general.clone()
+        }
+    }
+
     /// Every section with its parameters' names and values, in order.
     pub fn values(&self) -> Vec<(String, Vec<(&'static str, String)>)> {
         let mut copy = self.clone();
-        let mut general = General {
-            log_area: copy.spec.log_area,
-            log_stagger: copy.log_stagger,
-        };
+        let mut general = self.general();
         let list = sections(&mut copy.spec, &mut copy.l1i, &mut general, &mut copy.client);
         let value = |s: &dyn Section, name: &'static str| (name, s.get(name).unwrap_or_default());
         (list.iter())

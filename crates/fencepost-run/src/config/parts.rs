@@ -13,6 +13,27 @@ params! {
         /// How much later than a multiple of 4 KiB after the thread's before it each thread's software log begins: whole lines.
         #[range(Bytes(0)..=Bytes(1 << 20))]
         log_stagger: Bytes = Bytes(0),
+        /// What drives the threads: the program as it runs, or a trace of its accesses, recorded once and replayed without waiting for
+        /// locks. Such a run has no verdict.
+        driven_by: DrivenBy = DrivenBy::Execution,
+        /// Processes that run side by side, each with its share of the threads and memory of its own; more than one where traces drive
+        /// them.
+        #[range(1..=64)]
+        processes: u8 = 1,
+        /// A thread makes every so-manieth commit of its program only, and flushes then what it has persisted since. With more than 1 a run
+        /// has no verdict.
+        #[range(1..=10_000)]
+        commit_every: u32 = 1,
+    }
+}
+
+fencepost_kernel::param_enum! {
+    /// What drives the threads of a run.
+    pub enum DrivenBy {
+        /// The program, as its accesses perform and its locks are taken.
+        Execution = "execution",
+        /// A trace: a thread's accesses as recorded, whatever others do.
+        Trace = "trace",
     }
 }
 

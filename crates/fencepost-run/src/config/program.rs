@@ -62,10 +62,10 @@ pub fn program_settings(
         .checked_add(request.warmup)
         .ok_or_else(|| BadInput::new("too many operations"))?;
     Ok(fencepost_programs::Settings {
-        threads,
+        threads: threads / u32::from(machine.general.processes),
         ops,
         seed: request.seed,
-        log_stagger: machine.log_stagger.0,
+        log_stagger: machine.general.log_stagger.0,
         scheme,
         variant,
         params: Vec::new(),

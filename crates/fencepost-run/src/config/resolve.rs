@@ -1,6 +1,7 @@
 //! From a request to everything a run needs, with every value and its origin.
 
 use super::clients;
+use super::driven;
 use super::find::{find_design, find_program};
 use super::layer::{Setting, parse_set};
 use super::machine::MachineConfig;
@@ -67,6 +68,7 @@ impl Resolved {
         machine.validate()?;
         clients::answered_in_time(&machine)?;
         let threads = clients::threads(request, &machine, design)?;
+        driven::possible(&machine, &about, threads)?;
         let mut resolved = Resolved {
             request: Request {
                 threads: Some(threads),
@@ -114,6 +116,27 @@ impl Resolved {
     /// Whether the program is what clients do: no program runs on the server.
     pub fn is_replication(&self) -> bool {
         clients::is_replication(self.design, self.about.name)
+    }
+    /// Whether threads replay traces.
+    pub fn traced(&self) -> bool {
+        driven::traced(&self.machine)
+    }
+    /// Processes that share the threads out.
+    pub fn processes(&self) -> u32 {
+        self.machine.general.processes.into()
+    }
+    /// Why the run has no verdict, if it has none.
+    pub fn no_verdict(&self) -> Option<&'static str> {
+        driven::no_verdict(&self.machine.general)
+    }
+    /// Refuses to judge a run that has no verdict.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn judged(&self) -> Result<(), BadInput> {
+        let refused =
+            |why| Err(BadInput::new(why).hint("leave out machine.driven_by, machine.commit_every, or the check"));
+        self.no_verdict().map_or(Ok(()), refused)
     }
     /// What dialect and contract depend on.
     pub fn environment(&self) -> fencepost_designs::Environment {

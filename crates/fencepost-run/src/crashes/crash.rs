@@ -164,6 +164,7 @@ pub fn crash_telling(c: &CrashRequest, progress: &dyn Progress) -> Result<CrashO
         true => small_structures(&request)?,
         false => (Resolved::resolve(&request)?, Vec::new()),
     };
+    resolved.judged()?;
     if resolved.is_replication() {
         let e = BadInput::new(format!(
             "`{}` on `{}` is what clients do: no program recovers",

@@ -11,4 +11,6 @@ pub mod replication;
 pub mod result;
 pub mod simulate;
 pub mod sizes;
+#[cfg(test)]
+mod traced_tests;
 pub mod witness;

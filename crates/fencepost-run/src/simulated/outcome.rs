@@ -110,7 +110,7 @@ fn histograms(report: &RunReport, design: &[StatInfo]) -> BTreeMap<String, Histo
 }
 
 /// Names of the machine's counters, with their values.
-pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
+pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 17] {
     [
         ("l1_hits", c.l1_hits),
         ("l1_misses", c.l1_misses),
@@ -118,6 +118,7 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
         ("bus_grants", c.bus_grants),
         ("invalidations", c.invalidations),
         ("private_writebacks", c.private_writebacks),
+        ("loads", c.loads),
         ("stores", c.stores),
         ("nt_stores", c.nt_stores),
         ("flushes", c.flushes),
@@ -134,7 +135,8 @@ pub fn machine_counters(c: &Counters) -> [(&'static str, u64); 16] {
 /// What was asked for and has no effect in this run; and that its instruction counts are estimates.
 fn note(resolved: &Resolved) -> Option<String> {
     let asked = replication::note(resolved).or_else(|| no_effect(resolved));
-    let notes: Vec<String> = asked.into_iter().chain(estimated(resolved)).collect();
+    let unjudged = resolved.no_verdict().map(str::to_owned);
+    let notes: Vec<String> = unjudged.into_iter().chain(asked).chain(estimated(resolved)).collect();
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 fn estimated(resolved: &Resolved) -> Option<String> {

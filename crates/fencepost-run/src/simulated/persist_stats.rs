@@ -30,7 +30,7 @@ pub struct PersistStats {
 }
 
 /// One figure beside the one that WHISPER published.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     /// What it is.
     pub what: &'static str,

@@ -9,7 +9,8 @@ use crate::host_memory::fits_host;
 use fencepost_contract::ContractKind;
 use fencepost_designs::Environment;
 use fencepost_harness::{AnyProgram, Run, any_program};
-use fencepost_kernel::Ps;
+use fencepost_kernel::units::LINE_BYTES;
+use fencepost_kernel::{Footprint, HartId, LineAddr, Ps};
 use fencepost_machine::seam::{Design, StatInfo};
 use fencepost_machine::{Machine, RunError, RunReport, Workload};
 use fencepost_programs::sites;
@@ -55,6 +56,43 @@ pub fn simulate_timed(
     ran(resolved, design, program, Recording::Timed, None)?.ok_or_else(given_up)
 }
 
+/// The processes of a run, each with its share of the threads and memory of its own.
+struct Processes {
+    number: u64,
+    threads_each: u32,
+    /// How far apart their memories lie.
+    bytes: u64,
+}
+
+impl Processes {
+    fn of(resolved: &Resolved, size: &Footprint) -> Processes {
+        let number = resolved.processes();
+        // The locks of the warm-up lie behind volatile memory. An odd number of pages: equal data of processes share no bank by accident.
+        let pages = (size.pm.0.max(size.dram.0) / PAGE + 2) | 1;
+        Processes {
+            number: number.into(),
+            threads_each: resolved.threads / number,
+            bytes: pages * PAGE,
+        }
+    }
+    fn apart(&self) -> (usize, u64) {
+        (self.number as usize, self.bytes)
+    }
+    /// The resident lines of one process as those of all.
+    fn resident(&self, one: &[(HartId, LineAddr)]) -> Vec<(HartId, LineAddr)> {
+        let of = |(hart, line): &(HartId, LineAddr), process: u64| {
+            let hart = HartId(hart.0 + (process * u64::from(self.threads_each)) as u8);
+            (hart, LineAddr(line.0 + process * self.bytes / LINE_BYTES))
+        };
+        one.iter()
+            .flat_map(|l| (0..self.number).map(move |p| of(l, p)))
+            .collect()
+    }
+}
+
+/// Processes lie on pages of their own.
+const PAGE: u64 = 4096;
+
 fn given_up() -> LabError {
     LabError::Internal("a run without a deadline was given up".into())
 }
@@ -88,11 +126,16 @@ fn ran(
 ) -> Result<Option<Simulated>, LabError> {
     fits_host(resolved)?;
     let (r, record) = (&resolved.request, recording != Recording::Nothing);
+    if record {
+        resolved.judged()?;
+    }
     let size = fencepost_programs::footprint(resolved.program_word(), &resolved.program);
     let size = size.map_err(|e| LabError::from(BadInput::new(e.to_string())))?;
+    let processes = Processes::of(resolved, &size);
     let run = Run {
         dialect: resolved.dialect(),
-        threads: resolved.threads,
+        threads: processes.threads_each,
+        commit_every: resolved.machine.general.commit_every,
         warm_up: r.warmup,
         ops: resolved.program.ops,
         ack_every: r.ack_every,
@@ -103,13 +146,22 @@ fn ran(
     let (stats, histograms) = (design.stats(), design.histograms());
     let work = Workload {
         initial,
-        threads: (0..resolved.threads).map(|t| program.body(run, t)).collect(),
+        threads: (0..resolved.threads)
+            .map(|t| program.body(run, t % processes.threads_each))
+            .collect(),
         sites: sites::costs_of(resolved.program_word(), &resolved.program, &resolved.dialect()).into(),
-        resident: program.resident(run),
+        resident: processes.resident(&program.resident(Run {
+            cache: run.cache / processes.number,
+            ..run
+        })),
         warm_up: r.warmup.into(),
         record,
     };
-    let machine = Machine::new(&resolved.machine.spec, design, work).map_err(refuse)?;
+    let machine = match resolved.traced() {
+        true => Machine::traced(&resolved.machine.spec, design, work, processes.apart()),
+        false => Machine::new(&resolved.machine.spec, design, work),
+    };
+    let machine = machine.map_err(refuse)?;
     let machine = match resolved.clients() {
         Some(transactions) => machine.with_clients(transactions, r.seed).map_err(refuse)?,
         None => machine,

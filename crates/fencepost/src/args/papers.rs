@@ -3,7 +3,7 @@
 use super::values::{parallel, seed};
 use clap::{Args, ValueEnum};
 use fencepost_table::Format;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 /// `reproduce`.
@@ -36,6 +36,26 @@ pub struct ReproduceArgs {
     /// Write the scoreboard in this format too.
     #[arg(long)]
     pub format: Option<Format>,
+}
+
+/// `whisper`.
+#[derive(Args, Debug)]
+pub struct WhisperArgs {
+    /// Design whose instructions the programs are written with.
+    #[arg(short, long, default_value = "x86-adr")]
+    pub design: String,
+    /// Machine preset, or a file.
+    #[arg(short, long, default_value = "themis")]
+    pub machine: String,
+    /// Software threads of each program.
+    #[arg(long, default_value = "4")]
+    pub threads: NonZeroU32,
+    /// Operations of each thread.
+    #[arg(long, default_value = "100")]
+    pub ops: NonZeroU32,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
+    pub seed: u64,
 }
 
 /// What to infer from.

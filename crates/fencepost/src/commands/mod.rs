@@ -23,6 +23,7 @@ mod run;
 mod shared;
 mod sweep;
 mod timeline;
+mod whisper;
 
 use crate::args::{Command, CrashArgs};
 use crate::interrupt;
@@ -63,6 +64,10 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
         Command::Litmus(args) => {
             let _shown = Waiting::new(out, "litmus", None, &CrashPoints::default());
             litmus::litmus(args, out)
+        }
+        Command::Whisper(args) => {
+            let _shown = Waiting::new(out, "whisper", None, &CrashPoints::default());
+            whisper::whisper(args, out)
         }
         Command::Cite { design } => lists::cite(design, out),
         Command::Memtrace { file, media } => {

@@ -80,6 +80,7 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     let until = time.map(|t| Instant::now() + t);
     let (mut result, log) = fencepost_run::run::run_logged(&resolved, design, until, &progress)?;
     drop(shown);
+    something_to_judge(&result)?;
     result.note = also(result.note, super::shared::unused(resolved.unused()));
     if let Some(store) = &store {
         if let Some(host) = &result.host {
@@ -107,6 +108,19 @@ pub fn run(args: &RunArgs, out: &Out) -> Result<u8, LabError> {
     }
     let violated = result.check.as_ref().is_some_and(Check::violated);
     Ok(if violated { VIOLATION } else { CLEAN })
+}
+
+/// A checked run of which no operation stored to persistent memory passes nothing.
+fn something_to_judge(r: &RunResult) -> Result<(), BadInput> {
+    let nothing = r.check.is_some() && r.persists.as_ref().is_some_and(|p| p.pm_stores == 0);
+    if !nothing {
+        return Ok(());
+    }
+    let why = format!(
+        "nothing to judge: none of {} operations stored to persistent memory",
+        r.ops
+    );
+    Err(BadInput::new(why).hint("give more operations (--ops N), or a program that writes"))
 }
 
 /// Crash points, or a time, that `--points` or `--budget` allow.

@@ -1,4 +1,4 @@
-//! docs/any-language.md and the pages of docs/languages, followed to the letter.
+//! docs/any-language.md, the tutorial of ranges and the pages of docs/languages, followed to the letter.
 
 use super::{Folder, have, plugin, text};
 use std::path::Path;
@@ -76,6 +76,12 @@ fn the_page_is_true() {
         assert!(run >= 8, "{run}");
         assert!(run >= 16 || !have("qemu"), "{run}");
     }
+}
+/// The right program is clean, and each of its four mistakes is convicted.
+#[test]
+fn the_tutorial_of_ranges_is_true() {
+    let run = follow("tutorials/commit-a-range.md", "ranges");
+    assert!(run == 13 || !have("cc"), "{run}");
 }
 #[test]
 fn the_page_of_pmdk_is_true() {

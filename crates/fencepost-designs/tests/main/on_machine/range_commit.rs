@@ -131,7 +131,7 @@ fn a_queue_that_is_committed_takes_no_write_of_any_thread() {
 #[test]
 fn writes_wait_at_credit_zero_and_the_controller_asks() {
     let run = || {
-        let s = tso("per-task-commit").with("queues", "1").with("module_entries", "4");
+        let s = tso("per-task-commit").with("queues", "1").with("credits", "2");
         let r = s.run_bodies(vec![body(|m| {
             let q = bind(m, 0, 64);
             for i in 0..12 {
@@ -142,7 +142,7 @@ fn writes_wait_at_credit_zero_and_the_controller_asks() {
         })]);
         (r.broken_rule.clone(), r.pm.module_queries)
     };
-    // Two queues share four entries of the module: two credits each.
+    // Two credits for each of two queues.
     let (broken, asked) = run();
     assert_eq!(broken, None);
     assert!(
@@ -154,7 +154,7 @@ fn writes_wait_at_credit_zero_and_the_controller_asks() {
     let burst = |fault: &str| {
         let s = tso("per-task-commit")
             .with("queues", "1")
-            .with("module_entries", "2")
+            .with("credits", "1")
             .with("fault", fault);
         let r = s.run_bodies(vec![body(|m| {
             (0..12).for_each(|i| m.nt_store(pm(i), Val::lit(i + 1)));

@@ -124,6 +124,7 @@ fn change(e: &mut Experiment, reading: &Reading) {
                 .extend(sets.iter().cloned());
         }
     }
+    e.metric_as.extend(reading.metrics.clone());
     for (label, c) in &reading.points {
         let Some(point) = e.points.get_mut(label) else { continue };
         if let Some(design) = &c.design {

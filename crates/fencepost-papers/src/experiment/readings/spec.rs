@@ -130,6 +130,9 @@ pub struct Reading {
     /// Changes to single design points, by label.
     #[serde(default)]
     pub points: BTreeMap<String, PointChange>,
+    /// Other metrics of the runs, by the metric that claims name: what the paper's words count.
+    #[serde(default)]
+    pub metrics: BTreeMap<String, String>,
 }
 
 /// What a reading changes at one design point.

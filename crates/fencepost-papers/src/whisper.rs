@@ -1,0 +1,96 @@
+//! The programs of the WHISPER suite beside what was published of it.
+//!
+//! The suite's figures are of whole applications (*An Analysis of Persistent Memory Use with WHISPER*, ASPLOS 2017): most of their stores
+//! are the applications' volatile work. The programs here are the transactions of those applications; what differs is shown, not tuned away.
+
+use fencepost_run::LabError;
+use fencepost_run::persist_stats::Beside;
+use fencepost_run::request::Request;
+use serde::Serialize;
+
+/// The programs, in the order of the paper of per-task committing (Table III).
+pub const PROGRAMS: [&str; 8] = [
+    "echo",
+    "nstore-ycsb",
+    "nstore-tpcc",
+    "redis",
+    "ctree",
+    "hashmap",
+    "vacation",
+    "memcached",
+];
+
+/// One program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Its name.
+    pub program: String,
+    /// Operations that were counted.
+    pub operations: u64,
+    /// Stores to either memory.
+    pub stores: u64,
+    /// Its figures; none where nothing was persisted.
+    pub figures: Vec<Beside>,
+}
+
+/// Runs each program as the request says, recorded, and counts how it persists.
+///
+/// # Errors
+/// A design or machine that there is not, or a request that cannot be run.
+pub fn whisper(request: &Request) -> Result<Vec<Line>, LabError> {
+    PROGRAMS.iter().map(|p| counted(request, p)).collect()
+}
+
+fn counted(request: &Request, program: &str) -> Result<Line, LabError> {
+    let run = fencepost_run::run::run(&Request {
+        program: program.into(),
+        // Only recorded runs are counted; how they recover is the matter of other commands.
+        check: true,
+        budget: Some(1),
+        warmup: 0,
+        ..request.clone()
+    })?;
+    let persists = run.persists.unwrap_or_default();
+    Ok(Line {
+        program: program.into(),
+        operations: run.ops,
+        stores: persists.stores,
+        figures: persists.beside_whisper(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(ops: u32) -> Request {
+        Request {
+            design: "x86-adr".into(),
+            machine: "themis".into(),
+            threads: Some(2),
+            ops,
+            ..Request::default()
+        }
+    }
+    #[test]
+    fn every_program_has_every_figure() {
+        let lines = whisper(&request(60)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(lines.iter().map(|l| l.program.as_str()).collect::<Vec<_>>(), PROGRAMS);
+        for l in &lines {
+            assert_eq!((l.figures.len(), l.operations), (5, 120), "{}", l.program);
+            let share = l.figures[0].here;
+            assert!(share > 0.0 && share <= 100.0, "{}: {share}", l.program);
+        }
+    }
+    /// GETs that move nothing store nothing to persistent memory.
+    #[test]
+    fn a_program_that_persists_nothing_has_no_figures() {
+        let only_gets = ["program.memcached.set_percent=0", "program.memcached.bump_percent=0"];
+        let request = Request {
+            sets: only_gets.map(str::to_owned).to_vec(),
+            ..request(5)
+        };
+        let line = counted(&request, "memcached").unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((line.operations, line.figures.len()), (10, 0));
+    }
+}
