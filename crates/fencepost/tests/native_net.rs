@@ -97,15 +97,17 @@ fn planted_mistakes_of_the_server_are_convicted() {
     for transport in transports() {
         let kills = if transport == "tcp" { "2" } else { "1" };
         for (fault, why) in [
-            ("wire.ack-before-flush", "was told"),
-            ("wire.applied-twice", "took effect again"),
-            ("wire.reorders", "took effect before"),
-            ("wire.last-line-dropped", "the file after the kill"),
+            ("wire.ack-before-flush", &["was told"][..]),
+            ("wire.applied-twice", &["took effect again"]),
+            // A kill between the two finds it in the file first.
+            ("wire.reorders", &["took effect before", "the file after the kill"]),
+            ("wire.last-line-dropped", &["the file after the kill"]),
         ] {
             let args = ["hashmap", "--kill", kills, "--seed", "5", "--transport", transport];
             let r = killed(fault, &args);
             assert!(r["violations"].as_u64() > Some(0), "{fault}: {r}");
-            assert!(r["why"].as_str().is_some_and(|w| w.contains(why)), "{fault}: {r}");
+            let said = r["why"].as_str().unwrap_or_default();
+            assert!(why.iter().any(|w| said.contains(w)), "{fault}: {r}");
         }
     }
 }

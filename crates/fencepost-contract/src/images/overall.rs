@@ -7,7 +7,8 @@ use crate::graph::{CrashSpace, Cut};
 use fencepost_kernel::StoreId;
 
 /// Finds it, from a failing image. `run` runs recovery, and answers `None` when the effort allowed is spent; among states of one
-/// size those are preferred whose deviating stores have the lowest `rank`, of which 0 is the best.
+/// size those are preferred whose deviating stores have the lowest `rank`, of which 0 is the best, and among those the first in the order
+/// of failure points: which image failed first is chance where several recoveries run at a time.
 ///
 /// # Errors
 /// Whatever `run` meets.
@@ -25,10 +26,15 @@ pub fn find_smallest<E>(
     best.smallest = false;
     let cuts: Vec<Cut> = space.cuts().map(|(_, cut)| cut).collect();
     let mut fails_whole = vec![None; cuts.len()];
+    let key = |w: &ImageWitness| (w.size(), rank(w.deviating()));
+    // Whether it was met in order, and not first by chance.
+    let mut in_order = false;
     let mut size = 0;
-    while size < best.size() || size == best.size() && rank(best.deviating()) > 0 {
+    while size <= best.size() && !(in_order && rank(best.deviating()) == 0) {
         for (point, cut) in cuts.iter().enumerate() {
             let mut at = Smallest::at(space, point, cut.clone(), &mut run);
+            // That no smaller state fails is proved once those of its own size are tried.
+            best.smallest = size == best.size();
             let whole = match fails_whole[point] {
                 Some(whole) => whole,
                 None => match at.fails_whole()? {
@@ -40,11 +46,11 @@ pub fn find_smallest<E>(
                 return Ok(best);
             };
             if let Some(found) = found
-                && (found.size(), rank(found.deviating())) < (best.size(), rank(best.deviating()))
+                && (key(&found) < key(&best) || !in_order && key(&found) == key(&best))
             {
-                best = found;
+                (best, in_order) = (found, true);
             }
-            if best.size() == size && rank(best.deviating()) == 0 {
+            if in_order && key(&best) == (size, 0) {
                 break;
             }
         }
