@@ -1,8 +1,10 @@
 //! Checking what one simulated run really left behind: recovery on the memory image before every durable event.
 
 mod each;
+mod recovered;
 
 pub use each::check_prefixes;
+pub use recovered::Recovered;
 
 use super::again;
 use super::crash_report::{AgainReport, Verdict};
@@ -70,35 +72,6 @@ pub struct PrefixReport {
     pub again: Option<AgainReport>,
     /// The first prefix that breaks.
     pub broken: Option<BrokenPrefix>,
-}
-
-/// What hardware recovery leaves of a memory.
-pub struct Recovered {
-    /// What it leaves undisturbed; `None` if it writes nothing.
-    pub image: Option<Image>,
-    /// What else it may leave if power fails again meanwhile, and how.
-    pub others: Vec<(Image, String)>,
-}
-impl Recovered {
-    /// Memory that it leaves undisturbed of a crashed one.
-    fn memory<'a>(&'a self, crashed: &'a Image) -> &'a Image {
-        self.image.as_ref().unwrap_or(crashed)
-    }
-}
-impl From<Image> for Recovered {
-    /// Hardware that nothing disturbs.
-    fn from(image: Image) -> Recovered {
-        Some(image).into()
-    }
-}
-impl From<Option<Image>> for Recovered {
-    /// Hardware that nothing disturbs, and that may write nothing.
-    fn from(image: Option<Image>) -> Recovered {
-        Recovered {
-            image,
-            others: Vec::new(),
-        }
-    }
 }
 
 /// A crash point of a run: the moment before a durable event, or the end.
