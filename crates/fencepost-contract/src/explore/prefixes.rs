@@ -248,7 +248,7 @@ impl<'a> PrefixCheck<'a> {
                     }
                 }
                 if let (Some(tape), Some(contract), Some(again)) = (&watch.tape, self.again, &mut again) {
-                    match self.interrupt(point, contract, &image, tape, (again, &mut report.second)) {
+                    match self.interrupt(point, contract, image, tape, (again, &mut report.second)) {
                         Ok(None) => {}
                         Ok(Some(second)) => {
                             let why = second.why.clone();

@@ -3,6 +3,10 @@
 use crate::executions::models::Broken;
 use std::fmt::Write as _;
 
+/// Distance between threads, and between accesses of one.
+const COLUMN: usize = 190;
+const ROW: usize = 70;
+
 /// One access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
@@ -99,10 +103,16 @@ impl Picture {
 
     /// As a picture for a browser.
     pub fn svg(&self) -> String {
-        const COLUMN: usize = 190;
-        const ROW: usize = 70;
         let rows = self.nodes.iter().map(|n| n.row + 1).max().unwrap_or(1);
-        let (width, height) = (COLUMN * self.threads.len() + 60, ROW * rows + 110);
+        let (title, verdict) = (self.title.chars().count(), self.verdict().chars().count());
+        // Letters of the title, which is bold, and of the line below take about so much.
+        let words = 24 + (title * 9).max(verdict * 8);
+        let room = if self.arrows.iter().any(|a| self.is_bent(a)) {
+            130
+        } else {
+            60
+        };
+        let (width, height) = (words.max(COLUMN * self.threads.len() + room), ROW * rows + 110);
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
              <defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
@@ -112,7 +122,6 @@ impl Picture {
             escape(&self.title),
             escape(&self.verdict())
         );
-        let at = |n: usize| (100 + COLUMN * self.nodes[n].thread, 100 + ROW * self.nodes[n].row);
         for (t, id) in self.threads.iter().enumerate() {
             let _ = writeln!(
                 out,
@@ -120,8 +129,24 @@ impl Picture {
                 100 + COLUMN * t
             );
         }
+        self.draw_nodes(&mut out);
+        self.draw_gaps(&mut out);
+        self.draw_arrows(&mut out);
+        out + "</svg>\n"
+    }
+    /// Where an access stands.
+    fn at(&self, n: usize) -> (usize, usize) {
+        (100 + COLUMN * self.nodes[n].thread, 100 + ROW * self.nodes[n].row)
+    }
+    /// Whether an arrow goes around accesses of its thread that stand between.
+    fn is_bent(&self, a: &Arrow) -> bool {
+        let (from, to) = (&self.nodes[a.from], &self.nodes[a.to]);
+        from.thread == to.thread && from.row.abs_diff(to.row) > 1
+    }
+    /// Accesses, and what a failure left of them.
+    fn draw_nodes(&self, out: &mut String) {
         for (n, node) in self.nodes.iter().enumerate() {
-            let (x, y) = at(n);
+            let (x, y) = self.at(n);
             let fill = if node.faint { "#777" } else { "black" };
             let label = escape(&node.label);
             let _ = writeln!(
@@ -140,8 +165,11 @@ impl Picture {
             };
             let _ = writeln!(out, "{mark}");
         }
+    }
+    /// Fences that are missing.
+    fn draw_gaps(&self, out: &mut String) {
         for gap in &self.gaps {
-            let (x, y) = at(gap[1]);
+            let (x, y) = self.at(gap[1]);
             let _ = writeln!(
                 out,
                 "<line class=\"fence\" x1=\"{}\" x2=\"{}\" y1=\"{2}\" y2=\"{2}\" stroke=\"#e69f00\" stroke-width=\"4\" stroke-dasharray=\"8 5\"/>\
@@ -152,6 +180,9 @@ impl Picture {
                 y - 30
             );
         }
+    }
+    /// Relations.
+    fn draw_arrows(&self, out: &mut String) {
         for (i, a) in self.arrows.iter().enumerate() {
             let colour = match (a.cycle, a.name.as_str()) {
                 (true, _) => "#c00",
@@ -162,7 +193,7 @@ impl Picture {
                 _ => "#6b4c9a",
             };
             let weight = if a.cycle { 2 } else { 1 };
-            let ((x1, y1), (x2, y2)) = (at(a.from), at(a.to));
+            let ((x1, y1), (x2, y2)) = (self.at(a.from), self.at(a.to));
             // Labels keep off the line's middle, where lines meet.
             let share = 3 + i % 3;
             let between = |a: usize, b: usize| (a * (8 - share) + b * share) / 8;
@@ -183,6 +214,18 @@ impl Picture {
                 }
             };
             let (x1, x2) = (side(x1, x2), side(x2, x1));
+            if self.is_bent(a) {
+                // Around what stands between.
+                let (edge, out_to, middle) = (x1 + 52, x1 + 110, y1.midpoint(y2));
+                let _ = writeln!(
+                    out,
+                    "<path d=\"M{edge} {y1}Q{out_to} {middle} {edge} {y2}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{weight}\" \
+                     marker-end=\"url(#a)\"/><text x=\"{}\" y=\"{middle}\" fill=\"{colour}\">{}</text>",
+                    x1 + 84,
+                    a.name
+                );
+                continue;
+            }
             let _ = writeln!(
                 out,
                 "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{colour}\" stroke-width=\"{weight}\" marker-end=\"url(#a)\"/>\
@@ -192,7 +235,6 @@ impl Picture {
                 a.name
             );
         }
-        out + "</svg>\n"
     }
 }
 

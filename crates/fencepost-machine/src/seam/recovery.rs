@@ -21,7 +21,7 @@ pub struct Recovery<'a> {
 enum Memory<'a> {
     InPlace(&'a mut Image),
     /// A copy, made at the first write: most hardware has nothing to recover.
-    Copy(Cow<'a, Image>),
+    Copy(Box<Cow<'a, Image>>),
 }
 
 impl<'a> Recovery<'a> {
@@ -31,7 +31,7 @@ impl<'a> Recovery<'a> {
     }
     /// Recovery of a copy of this memory.
     pub fn of_copy(image: &'a Image) -> Recovery<'a> {
-        Recovery::with(Memory::Copy(Cow::Borrowed(image)))
+        Recovery::with(Memory::Copy(Box::new(Cow::Borrowed(image))))
     }
     fn with(memory: Memory<'a>) -> Recovery<'a> {
         Recovery {
@@ -50,8 +50,11 @@ impl<'a> Recovery<'a> {
     /// The copy, if anything was written.
     pub fn copy(self) -> Option<Image> {
         match self.memory {
-            Memory::Copy(Cow::Owned(image)) => Some(image),
-            _ => None,
+            Memory::Copy(image) => match *image {
+                Cow::Owned(image) => Some(image),
+                Cow::Borrowed(_) => None,
+            },
+            Memory::InPlace(_) => None,
         }
     }
     /// Writes a line. A stage writes each line once.
