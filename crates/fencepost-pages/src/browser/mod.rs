@@ -46,11 +46,11 @@ pub fn objections(html: &str) -> Option<Vec<String>> {
 /// When anything on the page goes wrong.
 pub fn too_wide(html: &str, width: u32) -> Option<String> {
     let measure = "document.querySelectorAll('details').forEach(function (d) { d.open = true; });\
-                   requestAnimationFrame(function () { setTimeout(function () {\
+                   setTimeout(function () {\
                    var root = document.documentElement, over = root.scrollWidth - root.clientWidth, far = [];\
                    if (over > 0) document.querySelectorAll('body *').forEach(function (e) {\
                    if (e.getBoundingClientRect().right > root.clientWidth + 0.5 && !e.parentElement.closest('.scroll')) far.push(e.tagName + '.' + e.className + '#' + e.id); });\
-                   document.title = over > 0 ? over + ' pixels: ' + far.slice(0, 8).join(', ') : 'fits'; }, 300); });";
+                   document.title = over > 0 ? over + ' pixels: ' + far.slice(0, 8).join(', ') : 'fits'; }, 300);";
     let title = title_after(html, measure, [width, 900])?;
     let fits = title == "fits";
     assert!(fits || title.contains(" pixels: "), "`{title}` is no width");
