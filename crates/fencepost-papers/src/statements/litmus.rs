@@ -189,6 +189,9 @@ fn broken_by<'t>(fault: &str, shapes: &[Shape<'t>]) -> Result<Vec<&'t str>, Stri
                 "none" => shape.run(&resolved, seed)?,
                 _ => shape.run_broken(&resolved, seed)?,
             };
+            if ran.lost && fault == "none" {
+                return Err(format!("{}: seed {seed} lost bytes without a fault", shape.test.name));
+            }
             if !ran.lost && !ran.crash_states.is_subset(&shape.allowed) {
                 broken.push(&*shape.test.name);
                 break;
