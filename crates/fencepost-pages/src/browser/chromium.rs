@@ -108,7 +108,8 @@ pub fn title_after(html: &str, script: &str, size: [u32; 2]) -> Option<String> {
     title_in(html, script, View { size, dark: false })
 }
 
-/// The same in a view.
+/// The same in a view. Frames are timers here: without a screen the browser need not draw a frame before its time is over, and what
+/// waits for one would then never happen.
 ///
 /// # Panics
 /// As [`title_after`].
@@ -116,6 +117,8 @@ pub fn title_in(html: &str, script: &str, view: View) -> Option<String> {
     let browser = browser()?;
     let folder = Folder::new();
     let watch = "<head><script>window.wrong = function (m) { document.documentElement.setAttribute('data-wrong', String(m)); };\
+                 window.requestAnimationFrame = function (f) { return setTimeout(function () { f(performance.now()); }, 16); };\
+                 window.cancelAnimationFrame = clearTimeout;\
                  window.addEventListener('error', function (e) { wrong(e.message); });\
                  window.addEventListener('unhandledrejection', function (e) { wrong(e.reason); });\
                  console.error = wrong;</script>";
