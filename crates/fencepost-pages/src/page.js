@@ -127,5 +127,5 @@ var fencepost = (function () {
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (d) { d.open = true; });
   });
-  return { data: data, make: make, short: short, table: table, atWidth: atWidth, plot: plot, unpack: unpack };
+  return { data: data, make: make, short: short, table: table, alive: alive, atWidth: atWidth, plot: plot, unpack: unpack };
 })();

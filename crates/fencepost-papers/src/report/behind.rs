@@ -237,7 +237,18 @@ fn looks_at(rule: &Rule, cell: &Cell) -> bool {
 
 /// The command line of a run.
 pub fn command(q: &Request) -> String {
-    let mut words = vec![format!("fencepost run {} -d {} -m {}", q.program, q.design, q.machine)];
+    format!(
+        "fencepost run {} -d {} -m {}{}",
+        q.program,
+        q.design,
+        q.machine,
+        options(q)
+    )
+}
+
+/// What follows program, design and machine in [`command`], with a space before each word.
+pub fn options(q: &Request) -> String {
+    let mut words = vec![String::new()];
     let mut option = |name: &str, value: Option<String>| words.extend(value.map(|v| format!("{name} {v}")));
     option("--media", q.media.clone());
     option("--threads", q.threads.map(|n| n.to_string()));

@@ -253,6 +253,30 @@ fn a_comparison_shows_its_numbers_and_where_the_time_of_a_run_went() {
     holds_as_a_page(&page, &pictures(), "comparison");
 }
 #[test]
+fn a_page_of_every_run_of_a_matrix_is_small() {
+    let run = |machine: &str, program: usize, design: usize| RunResult {
+        program: format!("a-program-{program}"),
+        design: if design == 0 {
+            "volatile".into()
+        } else {
+            format!("some-design-{design}")
+        },
+        machine: machine.into(),
+        stalls: fencepost_machine::seam::Cause::NAMES[..8]
+            .iter()
+            .map(|c| ((*c).to_owned(), 12_345_678))
+            .collect(),
+        ..made_up(1_234_567 * (1 + design as u64))
+    };
+    let of = |machine| {
+        let runs = (0..22).flat_map(|p| (0..25).map(move |d| run(machine, p, d))).collect();
+        crate::compare::Comparison::of_runs("volatile", runs)
+    };
+    let all = ["dpo", "themis", "loc", "broi", "fgc"].map(of);
+    let page = comparison::page(&all, &fencepost_run::request::Request::default()).expect("a page");
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+}
+#[test]
 fn a_bar_under_the_pointer_says_its_program_values_and_readings() {
     let hover = "var svg = document.querySelector('#figure-slowdown svg[aria-label*=pcm]'), bar = svg.querySelector('rect').getBoundingClientRect();\
                  ['pointerenter', 'pointermove'].forEach(function (kind) { svg.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerType: 'mouse',\

@@ -20,7 +20,7 @@
       var plot = make("div", {}), both = machine.cells.filter(function (x) { return x.program === c.program && (x.design === c.design || x.design === data.baseline); });
       pair.replaceChildren(
         make("h3", {}, c.program + " on " + c.design + ": " + short(c.time_us) + " \u00b5s, " + short(c.slowdown) + (c.half === null ? "" : " \u00b1" + short(c.half)) + " times " + data.baseline + (c.check ? ", crash states " + c.check : "")),
-        fencepost.stallLegend(), plot, make("pre", { tabindex: "0" }, make("code", {}, c.command))
+        fencepost.stallLegend(), plot, make("pre", { tabindex: "0" }, make("code", {}, "fencepost run " + c.program + " -d " + c.design + " -m " + machine.machine + data.options))
       );
       plot.append(fencepost.stallPlot("Where the time of " + c.program + " went", both.map(function (x) { return { name: x.design, causes: x.causes }; }), both.map(function (x) { return x.design; }), Math.min(900, pair.clientWidth - 30)));
     }
@@ -76,6 +76,19 @@
     draw(Math.floor(place.clientWidth));
   }
 
+  /** All runs of all machines. */
+  function numbers() {
+    var rows = [].concat.apply([], data.machines.map(function (m) {
+      return m.cells.map(function (c) {
+        var most = c.causes[0], half = c.half === null ? "" : " \u00b1" + short(c.half);
+        return [m.machine, c.program, c.design, c.time_us, c.slowdown === null ? "" : short(c.slowdown) + half, c.pm_writes, most ? most[0] + " " + short(most[1]) + " %" : "", c.check || ""];
+      });
+    }));
+    var table = fencepost.table("runs", ["machine", "program", "design", "time, \u00b5s", "relative", "PM writes", "longest", "crash check"], rows);
+    document.getElementById("numbers").append(table);
+    fencepost.alive(table);
+  }
+
   var chosen = document.getElementById("machines");
   if (data.machines.length > 1) data.machines.forEach(function (m, i) {
     var b = make("button", { type: "button", "aria-pressed": String(i === 0) }, m.machine);
@@ -86,6 +99,7 @@
     });
     chosen.append(b);
   });
+  numbers();
   if (data.machines.length) compared(data.machines[0]);
   fencepost.atWidth(document.getElementById("bars"), function (width) { redraw.forEach(function (d) { d(width); }); });
 })();

@@ -1,6 +1,6 @@
 //! Programs on several designs as a page: a heat map, sorted bars, and where the time of a chosen pair went.
 
-use super::behind::command;
+use super::behind::options;
 use super::stalls::{GROUPS, causes};
 use crate::compare::Comparison;
 use fencepost_pages::{Page, escape};
@@ -9,7 +9,6 @@ use fencepost_run::result::RunResult;
 use fencepost_run::{LabError, short};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 const SCRIPT: &str = include_str!("comparison.js");
 
@@ -24,8 +23,8 @@ struct Cell {
     pm_writes: u64,
     /// "clean" or what was found, where crash states were examined.
     check: Option<&'static str>,
+    /// Percent of the threads' time, the largest first.
     causes: Vec<(String, f64)>,
-    command: String,
 }
 
 /// One machine's comparison.
@@ -41,6 +40,8 @@ struct Machine<'a> {
 struct Numbers<'a> {
     baseline: &'a str,
     groups: [(&'static str, &'static [&'static str]); 8],
+    /// What every command has after program, design and machine.
+    options: String,
     machines: Vec<Machine<'a>>,
 }
 
@@ -52,6 +53,7 @@ pub fn page(all: &[Comparison], base: &Request) -> Result<String, LabError> {
     let numbers = Numbers {
         baseline: all.first().map_or("", |c| &c.baseline),
         groups: GROUPS,
+        options: options(base),
         machines: all.iter().map(|c| machine(c, base)).collect(),
     };
     let seeds = all
@@ -79,18 +81,15 @@ fn machine<'a>(c: &'a Comparison, base: &Request) -> Machine<'a> {
     let cell = |r: &RunResult| Cell {
         program: r.program.clone(),
         design: r.design.clone(),
-        time_us: r.time_ps as f64 / 1e6,
-        slowdown: of(&c.slowdown, r),
-        half: of(&c.spread, r),
+        time_us: rounded(r.time_ps as f64 / 1e6),
+        slowdown: of(&c.slowdown, r).map(rounded),
+        half: of(&c.spread, r).map(rounded),
         pm_writes: r.pm_writes,
         check: (r.check.as_ref()).map(|k| if k.violated() { "VIOLATED" } else { "clean" }),
-        causes: causes(r),
-        command: command(&Request {
-            program: r.program.clone(),
-            design: r.design.clone(),
-            machine: r.machine.clone(),
-            ..base.clone()
-        }),
+        causes: causes(r)
+            .into_iter()
+            .map(|(cause, share)| (cause, rounded(share)))
+            .collect(),
     };
     let mean = |(design, mean): (&'a String, &f64)| (design, *mean, c.geomean_spread.get(design).copied());
     let mut geomean: Vec<_> = c.geomean.iter().map(mean).collect();
@@ -113,63 +112,20 @@ fn body(title: &str, n: &Numbers<'_>, base: &Request, seeds: usize) -> String {
         .iter()
         .map(|m| format!("<code>{}</code>", escape(m.machine)))
         .collect();
-    let mut body = format!(
+    format!(
         "<header><h1>{}</h1><p class=\"quiet\">Machine {}, {} operations a thread, from seed {}: {spread}.</p>\
          </header><main><div id=\"machines\" class=\"filters screen-only\" role=\"group\" aria-label=\"Machine\"></div><div id=\"heat\"></div>\
          <div id=\"pair\" class=\"card\" role=\"region\" aria-live=\"polite\" aria-label=\"One run\">\
          <p>Choose a field for where its time went.</p></div><div id=\"bars\"></div>\
-         <details><summary>The numbers</summary><div class=\"scroll\"><table class=\"alive stack\"><caption>runs</caption><thead><tr>",
+         <details><summary>The numbers</summary><div class=\"scroll\" id=\"numbers\"></div></details></main>",
         escape(title),
         names.join(", "),
         base.ops,
         base.seed
-    );
-    let heads = [
-        "machine",
-        "program",
-        "design",
-        "time, &micro;s",
-        "relative",
-        "PM writes",
-        "longest",
-        "crash check",
-    ];
-    heads.iter().for_each(|h| {
-        let _ = write!(body, "<th>{h}</th>");
-    });
-    body.push_str("</tr></thead><tbody>");
-    for (machine, c) in n
-        .machines
-        .iter()
-        .flat_map(|m| m.cells.iter().map(move |c| (m.machine, c)))
-    {
-        let longest = c
-            .causes
-            .first()
-            .map_or(String::new(), |x| format!("{} {} %", x.0, short(x.1)));
-        let half = c.half.map_or_else(String::new, |h| format!(" ±{}", short(h)));
-        let (time, relative) = (
-            short(c.time_us),
-            c.slowdown.map_or_else(String::new, |s| short(s) + &half),
-        );
-        let cells = [
-            machine,
-            &c.program,
-            &c.design,
-            &time,
-            &relative,
-            &c.pm_writes.to_string(),
-            &longest,
-            c.check.unwrap_or(""),
-        ]
-        .map(escape);
-        let row: String = cells
-            .iter()
-            .zip(heads)
-            .map(|(x, h)| format!("<td data-head=\"{h}\">{x}</td>"))
-            .collect();
-        let _ = write!(body, "<tr>{row}</tr>");
-    }
-    body.push_str("</tbody></table></div></details></main>");
-    body
+    )
+}
+
+/// A number as the page shows it: a page of thousands of runs stays small.
+fn rounded(v: f64) -> f64 {
+    short(v).parse().unwrap_or(v)
 }
