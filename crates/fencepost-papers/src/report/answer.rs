@@ -31,7 +31,7 @@ pub struct Joint {
     readings: Vec<String>,
     /// How large the search was, and what it met.
     search: String,
-    /// How many claims about the headline are met under it, run again here.
+    /// How many measured claims about the headline are met under it, run again here.
     met: String,
 }
 
@@ -70,7 +70,7 @@ pub fn answer(r: &Report<'_>) -> Answer {
         headlines: pairs.iter().filter_map(|(c, row)| headline(r, c, row)).collect(),
         counts: Kind::ALL.iter().filter_map(|k| count(*k, r.rows)).collect(),
         deciders: deciders(r),
-        best: r.best.map(joint),
+        best: r.best.map(|b| joint(b, r.claims)),
     }
 }
 
@@ -109,15 +109,18 @@ fn reversal(claim: &Claim, row: &Row) -> Option<String> {
     })
 }
 
-fn joint(b: &BestRuns) -> Joint {
-    let (k, met) = (&b.best, b.found.values().filter(|f| f.met).count());
+fn joint(b: &BestRuns, claims: &[Claim]) -> Joint {
+    let k = &b.best;
+    let measured = claims.iter().filter(|c| c.rests_on == Kind::Measured);
+    let found: Vec<_> = measured.filter_map(|c| b.found.get(&c.id)).collect();
+    let met = found.iter().filter(|f| f.met).count();
     Joint {
         readings: k.readings.clone(),
         search: format!(
             "{} of {:.1e} joint readings of {} inputs were tried; this one met {} of {} measured rows, the text {}",
             k.tried, k.possible, k.inputs, k.met, k.rows, k.met_by_text
         ),
-        met: format!("{met} of {} claims about the headline", b.found.len()),
+        met: format!("{met} of {} measured claims about the headline", found.len()),
     }
 }
 
