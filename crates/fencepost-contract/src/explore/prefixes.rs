@@ -2,6 +2,7 @@
 
 mod each;
 mod recovered;
+mod walks;
 
 pub use each::check_prefixes;
 pub use recovered::Recovered;
@@ -21,11 +22,10 @@ use fencepost_kernel::{planted, stop};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::Instant;
+use walks::Walks;
 
 /// Recoveries of one run that are interrupted at most.
 const MOST_INTERRUPTED: u64 = 512;
-/// Of so many recoveries the first is audited whole, and the last of all: they say that passing over what set-up left is right.
-const WHOLE_IN: u64 = 32;
 
 /// A store that had performed and is lost, and why it may be.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -208,6 +208,7 @@ impl<'a> PrefixCheck<'a> {
         });
         let before = self.oracle.images_recovered();
         let (total, mut candidate, mut differs) = (candidates(self.log), 0, true);
+        let mut walks = Walks::default();
         let flow = self.walk(|point| {
             stop::look();
             candidate += 1;
@@ -231,9 +232,10 @@ impl<'a> PrefixCheck<'a> {
                 if skips && report.recoveries.is_multiple_of(2) {
                     return ControlFlow::Continue(());
                 }
-                let whole = candidate == total || report.recoveries % WHOLE_IN == 1;
-                let walk = if whole { Walk::Whole } else { Walk::Changed };
+                let walk = walks.next(report.recoveries, candidate == total);
+                let whole = walk == Walk::Whole;
                 let (verdict, watch) = self.recover(image, point, tape, walk);
+                walks.done(walk, watch.accesses());
                 if let Err(why) = verdict {
                     report.recoveries += u64::from(!whole);
                     if !whole && self.recover(image, point, false, Walk::Whole).0.is_ok() {

@@ -16,6 +16,7 @@ pub struct Watch {
     pub until: Option<Instant>,
     /// Recovery's own execution, where it is wanted.
     pub tape: Option<Trace>,
+    allowed: u64,
     left: u64,
     last: Option<Place>,
 }
@@ -26,13 +27,18 @@ impl Watch {
             extent: Extent::ALL,
             until: None,
             tape: None,
+            allowed: u64::MAX,
             left: u64::MAX,
             last: None,
         }
     }
     /// Begins a run that counts as endless after so many accesses.
     pub fn allow(&mut self, accesses: u64) {
-        self.left = accesses;
+        (self.allowed, self.left) = (accesses, accesses);
+    }
+    /// Accesses of the run so far.
+    pub fn accesses(&self) -> u64 {
+        self.allowed - self.left
     }
     /// Recovery loads from or stores to (`access`) memory.
     #[inline]
