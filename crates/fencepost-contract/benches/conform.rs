@@ -23,7 +23,7 @@ fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
     for i in 0..stores {
         let hart = HartId((i / 4 % 4) as u8);
         let addr = Addr::pm(rng.below(1 << 20) * 8);
-        let (value, source) = (u64::from(i) + 1, Location::caller());
+        let (value, source) = (u64::from(i) + 1, Location::caller().into());
         trace.stores.push(StoreInfo {
             thread: hart,
             addr,

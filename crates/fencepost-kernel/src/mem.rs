@@ -5,6 +5,7 @@ use crate::fence::Fence;
 use crate::ops::{Flush, Outcome, QueueId, Rmw, Rollback, Site, TxId, Width};
 use crate::span::Span;
 use crate::units::{Addr, LineAddr};
+use std::panic::Location;
 
 /// A byte address together with the operations its value came from.
 ///
@@ -190,6 +191,12 @@ pub trait Mem {
     #[track_caller]
     fn release(&mut self, _base: Addr, _len: u64) {}
 
+    /// What follows, up to the next call, is work of a library for this line of the program, or the program's own (`None`). Returns what
+    /// was said before, to be said again when the library returns. Stores are then named by both lines ([`Place`](crate::Place)).
+    #[inline(always)]
+    fn work_for(&mut self, _line: Option<&'static Location<'static>>) -> Option<&'static Location<'static>> {
+        None
+    }
     /// The instructions of `site` between two memory operations.
     fn compute(&mut self, _site: Site) {}
     /// For audits: the lines of `span`, ascending, that may hold something else than the program's set-up left there; all others hold

@@ -3,9 +3,9 @@
 use crate::fence::Fence;
 use crate::ledger::LedgerEvent;
 use crate::ops::{Flush, QueueId, TxId};
+use crate::place::Place;
 use crate::program::OpRecord;
 use crate::units::{Addr, HartId, LineAddr, StoreId};
-use std::panic::Location;
 
 /// One store of the execution.
 #[derive(Copy, Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct StoreInfo {
     pub nt: bool,
     /// Hardware transaction it belongs to, if any.
     pub tx: Option<TxId>,
-    /// The line of the program.
-    pub source: &'static Location<'static>,
+    /// The line of the program, and the library's own.
+    pub source: Place,
 }
 
 /// What happened.

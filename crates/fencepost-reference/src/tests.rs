@@ -45,7 +45,7 @@ impl Small {
     }
     fn store(&mut self, thread: u8, word: u64, value: u64) -> StoreId {
         let (addr, by) = (Addr::pm(word * 8), id(self.trace.stores.len()));
-        let (thread, source) = (HartId(thread), Location::caller());
+        let (thread, source) = (HartId(thread), Location::caller().into());
         self.trace.stores.push(StoreInfo {
             thread,
             addr,

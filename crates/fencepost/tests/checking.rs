@@ -316,3 +316,76 @@ fn mistakes_of_a_hardware_recovery_are_convicted_by_the_guides_command() {
     }
     assert_eq!(run("none", &[]).0, 0);
 }
+
+/// Of a place `FILE:LINE`, what that line says.
+fn line_of(place: &str) -> String {
+    let (file, line) = place.rsplit_once(':').expect("a file and a line");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    let source = std::fs::read_to_string(path).expect("a file of the project");
+    let number: usize = line.parse().expect("a number");
+    source.lines().nth(number - 1).expect("a line").trim().to_owned()
+}
+
+/// A log record names the update that it is for, the mark the commit, each with the runtime's own line behind it: in text, documents and
+/// pages, of recorded and of simulated executions.
+#[test]
+fn witnesses_name_the_programs_line_and_then_the_runtimes() {
+    let (page, small) = (file("lines.html", ""), ["--ops", "6", "--threads", "2"]);
+    let html = page.display().to_string();
+    let design = [
+        "crash",
+        "cq",
+        "-d",
+        "delegated",
+        "--variant",
+        "missing-log-fence",
+        "--html",
+        &html,
+    ];
+    let contract = [
+        "crash",
+        "cq",
+        "--contract",
+        "px86",
+        "--variant",
+        "missing-flush",
+        "--ops",
+        "6",
+    ];
+    let mut met = [0; 3];
+    for args in [[&design[..], &small].concat(), contract.to_vec()] {
+        let (status, found) = json(&args);
+        assert_eq!(status, 1, "{found}");
+        let said = text(&fencepost(&[&args[..], &["--quiet"]].concat()));
+        let lists = ["persisted", "missing"].map(|list| found["witness"][list].as_array().cloned().unwrap_or_default());
+        for store in lists.concat() {
+            let (program, rest) = store.as_str().and_then(|s| s.split_once(" (by ")).expect("two lines");
+            let own = rest.split(')').next().expect("the end of a place");
+            assert!(own.contains("/tx/"), "{store}");
+            let name = |place: &str| place.rsplit('/').next().unwrap_or(place).to_owned();
+            assert!(said.is_empty() || said.contains(&name(own)), "{said}");
+            let (by, kind) = (line_of(program), line_of(own));
+            let kind = ["log_word", "log_mark", "store"].iter().position(|k| kind.contains(k));
+            met[kind.unwrap_or_else(|| panic!("{store}"))] += 1;
+            let wanted: &[&str] = match kind {
+                Some(0) => &["tx.update(", "tx.protect("],
+                Some(1) => &["tx.commit()"],
+                _ => &["tx.update(", "tx.write(", "tx.fresh("],
+            };
+            assert!(wanted.iter().any(|w| by.contains(w)), "{store}: {by}");
+            if args == contract {
+                continue;
+            }
+            let drawn = std::fs::read_to_string(&page).expect("the page");
+            assert!(drawn.contains(&format!("by {}", name(own))), "{own}");
+        }
+    }
+    let _ = std::fs::remove_file(&page);
+    assert!(met.iter().all(|n| *n > 0), "{met:?}");
+    let simulated = fencepost(&["run", "cq", "-d", "x86-adr", "--variant", "missing-flush", "--check"]);
+    let said = text(&simulated).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("/cq/mod.rs:") && said.contains(" (by crates/fencepost-programs/src/tx/undo.rs:"),
+        "{said}"
+    );
+}

@@ -1,9 +1,8 @@
 //! Why a run does not conform, told with the rule, the stores and the lines of the program.
 
 use crate::graph::Axiom;
-use fencepost_kernel::{Addr, HartId, LineAddr, StoreId, Trace};
+use fencepost_kernel::{Addr, HartId, LineAddr, Place, StoreId, Trace};
 use std::fmt;
-use std::panic::Location;
 
 /// A store, as messages name it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -16,8 +15,8 @@ pub struct StoreAt {
     pub addr: Addr,
     /// The value.
     pub value: u64,
-    /// The line of the program.
-    pub source: &'static Location<'static>,
+    /// The line of the program, and the library's own.
+    pub source: Place,
 }
 impl StoreAt {
     /// The store `id` of `trace`.
@@ -35,12 +34,7 @@ impl StoreAt {
 impl fmt::Display for StoreAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (n, thread, addr, value) = (self.store.index() + 1, self.thread.0, self.addr, self.value);
-        write!(
-            f,
-            "store {n} (thread {thread}, {addr} = {value:#x}, {}:{})",
-            self.source.file(),
-            self.source.line()
-        )
+        write!(f, "store {n} (thread {thread}, {addr} = {value:#x}, {})", self.source)
     }
 }
 

@@ -169,7 +169,7 @@ mod tests {
         let at = |i: u64| Addr::pm(i / 2 * 64 + i % 2 * 8);
         for n in 0..3 + rng.below(6) as u32 {
             let node = g.node();
-            let source = Location::caller();
+            let source = Location::caller().into();
             g.write(Write {
                 at: at(rng.below(6)),
                 value: u64::from(n),

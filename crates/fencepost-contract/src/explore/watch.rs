@@ -88,7 +88,7 @@ impl Watch {
             value,
             nt,
             tx: None,
-            source: place,
+            source: place.into(),
         });
         tape.push(HartId(0), TraceKind::Store(id));
     }

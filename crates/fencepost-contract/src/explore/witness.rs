@@ -3,9 +3,8 @@
 use super::edges::{Edge, edges};
 use super::replay_id::{Deviation, ReplayId};
 use crate::graph::{CrashSpace, Grain, NodeId, WhyLost};
-use fencepost_kernel::{Addr, CrashPoint, HartId, StoreId, Violation};
+use fencepost_kernel::{Addr, CrashPoint, HartId, Place, StoreId, Violation};
 use std::fmt;
-use std::panic::Location;
 
 /// A store of the execution, as named in a witness.
 #[derive(Copy, Clone, Debug)]
@@ -20,8 +19,8 @@ pub struct NamedStore {
     pub value: u64,
     /// Who stored.
     pub thread: HartId,
-    /// The line of the program.
-    pub source: &'static Location<'static>,
+    /// The line of the program, and the library's own.
+    pub source: Place,
     /// The operation of its thread in which it was made, if it was made in one.
     pub operation: Option<u32>,
     /// Whether recovery read it, or the order implies it by what recovery read.
@@ -31,11 +30,10 @@ pub struct NamedStore {
 }
 impl fmt::Display for NamedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (file, line) = (self.source.file(), self.source.line());
         write!(
             f,
-            "{file}:{line}  [{}] = {:#x}  (thread {}",
-            self.at, self.value, self.thread.0
+            "{}  [{}] = {:#x}  (thread {}",
+            self.source, self.at, self.value, self.thread.0
         )?;
         if let Some(k) = self.operation {
             write!(f, ", operation {k}")?;

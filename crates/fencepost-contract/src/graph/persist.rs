@@ -1,9 +1,8 @@
 //! The persist-order graph itself: immutable, sparse, indexed in both directions.
 
 use super::axiom::Axiom;
-use fencepost_kernel::{Addr, HartId, Image, StoreId};
+use fencepost_kernel::{Addr, HartId, Image, Place, StoreId};
 use rustc_hash::FxHashMap;
-use std::panic::Location;
 
 /// A node: one store, one hardware transaction, or a barrier that stands for "everything before this point".
 /// Numbered in the order in which the nodes took effect, so every edge goes from a smaller to a larger number.
@@ -51,8 +50,8 @@ pub struct Write {
     pub thread: HartId,
     /// Whether by the non-temporal path.
     pub nt: bool,
-    /// The line of the program.
-    pub source: &'static Location<'static>,
+    /// The line of the program, and the library's own.
+    pub source: Place,
 }
 
 /// One value that a location had, and the node that wrote it.

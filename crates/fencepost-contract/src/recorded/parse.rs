@@ -339,7 +339,7 @@ impl Parser {
             value,
             nt,
             tx,
-            source: Location::caller(),
+            source: Location::caller().into(),
         });
         let id = StoreId::from_index(stores.len() - 1).expect("a log has fewer than 2^32 lines");
         let mut frames = source.as_deref().unwrap_or_default().split(" < ").map(str::to_owned);

@@ -9,10 +9,7 @@ use std::fmt::Write;
 ///
 /// Addresses of persistent memory are written as offsets. Operations' outcomes are not part of the format.
 pub fn write(trace: &Trace, records: &[PersistRecord]) -> String {
-    let origin = |s: StoreId| {
-        let source = trace.store(s).source;
-        Some(format!("{}:{}", source.file(), source.line()))
-    };
+    let origin = |s: StoreId| Some(trace.store(s).source.of_program());
     write_with(trace, records, &Image::default(), &origin)
 }
 

@@ -338,7 +338,7 @@ impl<D: Design> Mini<D> {
             value,
             nt,
             tx: None,
-            source: Location::caller(),
+            source: Location::caller().into(),
         });
         self.trace.push(thread, TraceKind::Store(id));
         let mut data = self.bench.cx.coherent(line);

@@ -88,7 +88,7 @@ impl HardwareThread {
 
     fn perform_load(&mut self, out: &mut impl Outside, at: usize, way: WayRef, ready: Ps) {
         let (op, id) = (self.window[at].op, self.window[at].id);
-        let value = op.width.extract(out.word(op.addr), op.addr.0);
+        let value = op.access.width().extract(out.word(op.addr), op.addr.0);
         if self.thread.is_dataflow() {
             self.deliver(out, id, value);
         } else if value != op.value && !self.rolled_back() {
@@ -118,7 +118,7 @@ impl HardwareThread {
 
     /// A load takes its value from a queued store: where both access a whole word, that is the value it was given at issue.
     fn check_forwarded(&mut self, out: &mut impl Outside, op: &Op, store: &Op) {
-        let whole = op.width == Width::B8 && store.width == Width::B8 && store.kind != OpKind::Unlock;
+        let whole = op.access.width() == Width::B8 && store.access.width() == Width::B8 && store.kind != OpKind::Unlock;
         if decision!(
             "core.forward-differs",
             whole && store.value != op.value && !self.rolled_back()

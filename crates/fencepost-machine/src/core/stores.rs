@@ -200,7 +200,7 @@ impl HardwareThread {
     /// A store becomes visible.
     pub(crate) fn perform_store(&mut self, out: &mut impl Outside, s: &QueuedStore, way: WayRef) {
         let line = s.line();
-        let value = s.op.width.insert(out.word(s.op.addr), s.op.addr.0, s.op.value);
+        let value = s.op.access.width().insert(out.word(s.op.addr), s.op.addr.0, s.op.value);
         if !matches!(s.op.kind, OpKind::Lock | OpKind::Unlock) {
             self.journal_performed(out, s.op.addr.word());
         }

@@ -155,7 +155,13 @@ fn run(
     let mut threads = Vec::new();
     for (i, body) in bodies.into_iter().enumerate() {
         let id = HartId(i as u8);
-        let thread = Thread::new(body, functional.clone(), journal.clone(), Rc::from([1000]), id.0);
+        let thread = Thread::new(
+            body,
+            functional.clone(),
+            journal.clone(),
+            Rc::from([1000]),
+            (id.0, None),
+        );
         threads.push(HardwareThread::new(id, thread, 0, functional.clone(), journal.clone()));
         out.schedule(Ps::ZERO, id, Turn::Dispatch);
     }

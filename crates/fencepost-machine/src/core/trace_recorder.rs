@@ -2,9 +2,12 @@
 
 use super::passages::Passages;
 use super::program_order::ProgramOrder;
-use crate::frontend::Op;
+use crate::frontend::{Op, OwnLines};
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, OpRecord, Ps, StoreId, StoreInfo, Trace, TraceKind, TxId};
+use fencepost_kernel::{
+    Addr, HartId, LineAddr, LineData, OpRecord, Place, Ps, StoreId, StoreInfo, Trace, TraceKind, TxId,
+};
+use std::rc::Rc;
 
 /// A load whose value was changed by another thread between its issue and its performing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -45,14 +48,16 @@ pub struct TraceRecorder {
     queues: Vec<[Vec<Ps>; 2]>,
     /// How each operation went through its core, if times are kept.
     pub passages: Passages,
+    /// The lines of libraries that the run's operations name.
+    own_lines: Rc<OwnLines>,
 }
 impl TraceRecorder {
     /// Events recorded so far.
     pub fn events(&self) -> usize {
         self.trace.events.len()
     }
-    /// A recorder for `threads` threads.
-    pub fn new(threads: u32) -> TraceRecorder {
+    /// A recorder for `threads` threads, whose operations name lines of libraries by these numbers.
+    pub fn new(threads: u32, own_lines: Rc<OwnLines>) -> TraceRecorder {
         TraceRecorder {
             trace: Trace {
                 threads,
@@ -66,6 +71,7 @@ impl TraceRecorder {
             times: None,
             queues: Vec::new(),
             passages: Passages::default(),
+            own_lines,
         }
     }
     /// Keeps the time of every event of so many hardware threads.
@@ -136,6 +142,12 @@ impl TraceRecorder {
         let newest = deps.into_iter().map(|d| self.result(thread, d)).max();
         self.set_result(thread, id, newest.unwrap_or(0));
     }
+    fn place(&self, op: &Op) -> Place {
+        match self.own_lines.line(op.access.own()) {
+            Some(own) => Place::new(Some(op.source), own),
+            None => op.source.into(),
+        }
+    }
     /// A store performed; returns its id.
     #[cold]
     pub fn store(&mut self, thread: HartId, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
@@ -147,7 +159,7 @@ impl TraceRecorder {
             value,
             nt,
             tx,
-            source: op.source,
+            source: self.place(op),
         });
         if !std::mem::take(&mut self.hold) {
             self.trace.push(thread, TraceKind::Store(id));
@@ -171,7 +183,7 @@ impl TraceRecorder {
             value,
             nt: false,
             tx: None,
-            source: std::panic::Location::caller(),
+            source: std::panic::Location::caller().into(),
         });
         self.trace.push(port, TraceKind::Store(id));
         id

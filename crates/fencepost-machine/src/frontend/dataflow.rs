@@ -4,7 +4,8 @@
 //! races. A litmus test is nothing but races, so its threads are asked for one operation at a time and told what loads returned.
 
 use super::op::{Op, OpKind, Port};
-use fencepost_kernel::{Addr, Rmw, Width};
+use super::own_lines::Access;
+use fencepost_kernel::{Addr, Rmw};
 use std::panic::Location;
 
 /// What a thread does next.
@@ -71,7 +72,7 @@ impl Flow {
         self.handed += 1;
         Some(Op {
             kind: step.kind,
-            width: Width::B8,
+            access: Access::WORD,
             addr: step.addr,
             value: step.value.unwrap_or(0),
             dep: step.dep,

@@ -7,12 +7,14 @@
 mod dataflow;
 mod journal;
 mod op;
+mod own_lines;
 mod sim_mem;
 mod trace;
 
 pub use dataflow::{Dataflow, Next, Step};
 pub use journal::Journal;
 pub use op::{AT_ONCE, Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
+pub use own_lines::{Access, OwnLine, OwnLines};
 pub use sim_mem::{SimMem, ThreadBody};
 pub use trace::{Recording, Replay};
 
@@ -35,15 +37,19 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A thread that will run `body` on `memory`. `sites` gives the instructions of each compute site.
+    /// A thread that will run `body` on `memory`. `sites` gives the instructions of each compute site,
+    /// `own_lines` takes the lines of libraries where somebody records.
     pub fn new(
         body: ThreadBody,
         memory: Rc<RefCell<Image>>,
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
-        hart: u8,
+        (hart, own_lines): (u8, Option<Rc<OwnLines>>),
     ) -> Thread {
-        let port = Rc::new(Port::default());
+        let port = Rc::new(Port {
+            own_lines,
+            ..Port::default()
+        });
         let inner = port.clone();
         let coroutine = Coroutine::new(move |yielder: &corosensei::Yielder<Answer, Pause>, _first: Answer| {
             body(&mut SimMem::new(

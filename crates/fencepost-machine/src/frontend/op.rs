@@ -1,9 +1,11 @@
 //! What passes between a program thread and its hardware thread.
 
-use fencepost_kernel::{Addr, Fence, Flush, Outcome, QueueId, Rmw, Width};
+use super::own_lines::{Access, OwnLines};
+use fencepost_kernel::{Addr, Fence, Flush, Outcome, QueueId, Rmw};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::Location;
+use std::rc::Rc;
 
 /// Value of a fence that stands between log entries and data.
 pub const LOG_FENCE: u64 = 1;
@@ -69,8 +71,8 @@ pub enum OpKind {
 pub struct Op {
     /// What.
     pub kind: OpKind,
-    /// Width of the access.
-    pub width: Width,
+    /// Width of the access, and the line of the library that made it for the program.
+    pub access: Access,
     /// Byte address (range binding: first byte).
     pub addr: Addr,
     /// Value stored, value loaded functionally, instruction count, operation index or length; of a fence, whether it is a
@@ -87,7 +89,7 @@ impl Op {
     /// Stands for no operation.
     pub const NOTHING: Op = Op {
         kind: OpKind::Compute,
-        width: Width::B8,
+        access: Access::WORD,
         addr: Addr(0),
         value: 0,
         dep: 0,
@@ -103,6 +105,8 @@ pub struct Port {
     pub(crate) outcomes: RefCell<VecDeque<Outcome>>,
     /// The last atomic; there is at most one under way, because it suspends the thread.
     pub(crate) rmw: Cell<Option<Rmw>>,
+    /// The lines of libraries, where somebody records.
+    pub(crate) own_lines: Option<Rc<OwnLines>>,
 }
 
 /// Why a thread suspended.

@@ -2,6 +2,7 @@
 
 use super::journal::Journal;
 use super::op::{Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
+use super::own_lines::{Access, OwnLine};
 use corosensei::Yielder;
 use fencepost_kernel::{
     Addr, At, Fence, Flush, HartId, Image, Mem, Outcome, QueueId, Rmw, Rollback, Site, TxId, Val, Width,
@@ -35,6 +36,8 @@ pub struct SimMem<'y> {
     op: u32,
     /// Whether it has begun a hardware transaction that can be rolled back: from then on the journal wants to know of stores.
     journalled: bool,
+    /// The line of the program for which a library is at work.
+    caller: Option<&'static Location<'static>>,
 }
 
 impl<'y> SimMem<'y> {
@@ -57,6 +60,7 @@ impl<'y> SimMem<'y> {
             next: 1,
             op: 0,
             journalled: false,
+            caller: None,
         }
     }
     fn push(
@@ -68,9 +72,14 @@ impl<'y> SimMem<'y> {
         width: Width,
         source: &'static Location<'static>,
     ) -> u32 {
+        let own = match &self.port.own_lines {
+            Some(lines) if self.caller.is_some() => lines.number(source),
+            _ => OwnLine::NONE,
+        };
+        let source = self.caller.unwrap_or(source);
         let op = Op {
             kind,
-            width,
+            access: Access::new(width, own),
             addr,
             value,
             dep,
@@ -227,6 +236,9 @@ impl Mem for SimMem<'_> {
         if n > 0 {
             self.word_op(OpKind::Compute, NOWHERE, u64::from(n), Location::caller());
         }
+    }
+    fn work_for(&mut self, line: Option<&'static Location<'static>>) -> Option<&'static Location<'static>> {
+        std::mem::replace(&mut self.caller, line)
     }
     fn op_begin(&mut self, op: u32) {
         if self.ends == Ends::Suspend {

@@ -6,7 +6,7 @@ use super::system::{MemoryPort, System};
 use super::threads::Rest;
 use super::workload::{RunError, Workload};
 use crate::core::{HardwareThread, Locks, Shape, TraceRecorder};
-use crate::frontend::{Dataflow, Journal, Recording, Replay, Thread};
+use crate::frontend::{Dataflow, Journal, OwnLines, Recording, Replay, Thread};
 use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
@@ -20,6 +20,7 @@ use std::rc::Rc;
 struct Shared {
     functional: Rc<RefCell<Image>>,
     journal: Rc<RefCell<Journal>>,
+    own_lines: Rc<OwnLines>,
 }
 
 impl Shared {
@@ -27,6 +28,7 @@ impl Shared {
         Shared {
             functional: Rc::new(RefCell::new(work.initial.clone().without_writers())),
             journal: Rc::new(RefCell::new(Journal::new(threads))),
+            own_lines: Rc::default(),
         }
     }
 }
@@ -66,7 +68,8 @@ impl Machine {
         let shared = Shared::new(&work, bodies.len());
         let threads = bodies.into_iter().enumerate().map(|(i, body)| {
             let (functional, journal) = (shared.functional.clone(), shared.journal.clone());
-            Thread::new(body, functional, journal, work.sites.clone(), i as u8)
+            let own_lines = work.record.then(|| shared.own_lines.clone());
+            Thread::new(body, functional, journal, work.sites.clone(), (i as u8, own_lines))
         });
         let threads = threads.collect();
         Machine::of_threads(spec, design, work, threads, shared)
@@ -117,8 +120,13 @@ impl Machine {
         design: Box<dyn Design>,
         work: Workload,
         threads: Vec<Thread>,
-        Shared { functional, journal }: Shared,
+        shared: Shared,
     ) -> Result<Machine, RunError> {
+        let Shared {
+            functional,
+            journal,
+            own_lines,
+        } = shared;
         spec.validate()?;
         if threads.len() > usize::from(spec.harts()) {
             return Err(RunError::Threads {
@@ -159,7 +167,7 @@ impl Machine {
             coherent: copy(&work.initial, work.record),
             durable: copy(&work.initial, work.record),
             log: PersistLog::new(work.record),
-            recorder: work.record.then(|| TraceRecorder::new(threads.len() as u32)),
+            recorder: work.record.then(|| TraceRecorder::new(threads.len() as u32, own_lines)),
             journal,
             next_write: 0,
             kicked: 0,

@@ -25,7 +25,7 @@ pub struct Durable {
 
 fn store(trace: &mut Trace, thread: u8, addr: Addr, value: u64) -> StoreId {
     let id = StoreId::from_index(trace.stores.len()).unwrap_or_else(|| unreachable!("a handful of stores"));
-    let (thread, source) = (HartId(thread), Location::caller());
+    let (thread, source) = (HartId(thread), Location::caller().into());
     trace.stores.push(StoreInfo {
         thread,
         addr,

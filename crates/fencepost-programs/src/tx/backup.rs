@@ -19,6 +19,7 @@ impl<M: Mem> Tx<'_, '_, M> {
         if self.mode() != Mode::Raw {
             return;
         }
+        let outer = self.enter();
         self.assert_fits((BACKUP_HEAD + len) / 8);
         let to = At::new(Addr(self.cursor));
         self.store(to, at.pointer(), Width::B8);
@@ -31,14 +32,20 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
         self.cursor += BACKUP_HEAD + len;
         self.regions += 1;
+        self.leave(outer);
     }
     /// Validates the backups: from here to [`Tx::drop_backups`] the rows may change.
     #[track_caller]
     #[inline(always)]
     pub fn backed_up(&mut self) {
-        if self.mode() != Mode::Raw {
-            return;
+        if self.mode() == Mode::Raw {
+            let outer = self.enter();
+            self.validate_backups();
+            self.leave(outer);
         }
+    }
+    #[inline(always)]
+    fn validate_backups(&mut self) {
         let shared = self.slip(Variant::SharedFence);
         if !shared {
             self.step();
@@ -62,13 +69,14 @@ impl<M: Mem> Tx<'_, '_, M> {
         if self.mode() != Mode::Raw {
             return;
         }
+        let outer = self.enter();
         self.step();
         if !self.slip(Variant::WrongStoreOrder) {
             self.backup_flag(0);
             self.step();
         }
+        self.leave(outer);
     }
-    #[track_caller]
     #[inline(always)]
     fn backup_flag(&mut self, rows: u64) {
         let flag = At::new(Addr(self.log + COMMIT));

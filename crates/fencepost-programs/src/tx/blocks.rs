@@ -34,7 +34,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         block
     }
     /// Stores to the copy of the block, a new one at its first store.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn block_write(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         let line = at.addr.0 / LINE_BYTES;
@@ -62,7 +61,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         (self.pm.lists.blocks.at(block).1 & wanted == wanted).then(|| self.copy(block as u64, at))
     }
     /// Names the blocks and starts them on their way to memory; returns their number.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn blocks_logged(&mut self) -> u64 {
         let blocks = self.pm.lists.blocks.len() as u64;
@@ -79,7 +77,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         blocks
     }
     /// Copies what was logged to its home.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn blocks_applied(&mut self) {
         for i in 0..self.pm.lists.blocks.len() {

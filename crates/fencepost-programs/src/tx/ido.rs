@@ -16,13 +16,14 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub fn region(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
+        let outer = self.enter();
         match self.mode() {
             Mode::Ido if M::FIXED.is_some() => self.ido_region(id, inputs),
             Mode::Ido => self.region_called(id, inputs),
             _ => {}
         }
+        self.leave(outer);
     }
-    #[track_caller]
     #[inline(never)]
     fn region_called(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
         self.ido_region(id, inputs);
@@ -32,7 +33,6 @@ impl<M: Mem> Tx<'_, '_, M> {
     pub fn has_regions(&self) -> bool {
         self.mode() == Mode::Ido
     }
-    #[track_caller]
     #[inline(always)]
     fn ido_region(&mut self, id: u8, inputs: &[Val<M::Dep>]) {
         self.ido_end_region();
@@ -51,7 +51,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.regions += 1;
     }
     /// Makes the stores since the last record durable.
-    #[track_caller]
     #[inline(always)]
     fn ido_end_region(&mut self) {
         if Self::MISTAKES
@@ -64,7 +63,6 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.order();
         }
     }
-    #[track_caller]
     #[inline(always)]
     fn ido_record(&mut self, id: u8, position: u64, inputs: &[Val<M::Dep>]) {
         assert!(
@@ -89,7 +87,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.pm.log_persist(At::new(Addr(at)), to + 8 - at);
         self.log_to_data();
     }
-    #[track_caller]
     #[inline(always)]
     pub(super) fn ido_commit(&mut self) {
         if self.regions == 0 && (!Self::MISTAKES || self.pm.lists.late.is_empty()) {

@@ -7,7 +7,6 @@ use fencepost_kernel::{Addr, At, Buffered, Dialect, Fence, Mem, Span, Val, Width
 
 impl<M: Mem> Tx<'_, '_, M> {
     /// Starts the transaction wrongly, where the mistake stands at its start.
-    #[track_caller]
     pub(super) fn slip_at_begin(&mut self) {
         match self.rt.variant {
             Variant::MissingPcommit => self.mutilate(without_pcommit),
@@ -40,7 +39,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.pm.lists.late.set(at.addr.0, Buffered { at, value, width });
     }
     /// Emits the stores that were held back; true if there were any.
-    #[track_caller]
     pub(super) fn write_late(&mut self) -> bool {
         if !Self::MISTAKES || self.pm.lists.late.is_empty() {
             return false;

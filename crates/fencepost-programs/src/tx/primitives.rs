@@ -1,12 +1,26 @@
 //! What every way of logging is made of: stores in place, barriers, words of the log.
 
+use super::transaction::Caller;
 use super::{RECORDS, Tx};
 use crate::choices::Variant;
 use fencepost_kernel::planted;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{Addr, At, LogPath, Mem, Val, Width};
+use std::panic::Location;
 
 impl<M: Mem> Tx<'_, '_, M> {
+    /// The runtime begins to work for the line of the program that called it: what it stores is named by that line and, second, by its
+    /// own. Returns what [`Tx::leave`] wants.
+    #[track_caller]
+    #[inline(always)]
+    pub(super) fn enter(&mut self) -> Caller {
+        self.pm.m.work_for(Some(Location::caller()))
+    }
+    /// The runtime returns to the program.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, outer: Caller) {
+        self.pm.m.work_for(outer);
+    }
     /// A store in place, its line remembered for the flush at commit.
     #[track_caller]
     #[inline(always)]

@@ -13,7 +13,6 @@ pub(super) const COUNT_BITS: u32 = 24;
 
 impl<M: Mem> Tx<'_, '_, M> {
     /// Logs the new value and keeps it back until commit.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn redo_write(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         // What the record holds is what replay stores: a narrow value without the bits that would not be stored.
@@ -28,7 +27,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.pm.lists.writes.set(at.addr.0, Buffered { at, value, width });
         self.pm.m.compute(sites::LOG_RECORD);
     }
-    #[track_caller]
     #[inline(always)]
     pub(super) fn redo_commit(&mut self) {
         let records = match self.mode() {
@@ -68,7 +66,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.order();
     }
     /// Starts the records on their way to memory; returns their number.
-    #[track_caller]
     #[inline(always)]
     fn words_logged(&mut self) -> u64 {
         let (first, bytes) = (self.first_record(), self.cursor - self.first_record());
@@ -77,7 +74,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
         bytes / UNIT
     }
-    #[track_caller]
     #[inline(always)]
     fn redo_apply(&mut self) {
         if self.mode() == Mode::RedoBlock {

@@ -6,6 +6,10 @@ use crate::choices::Variant;
 use crate::sites;
 use fencepost_kernel::units::LINE_BYTES;
 use fencepost_kernel::{At, Mem, Mode, Pm, Val, Width};
+use std::panic::Location;
+
+/// A line of the program, where a library is at work for one.
+pub(super) type Caller = Option<&'static Location<'static>>;
 
 /// A running transaction.
 pub struct Tx<'a, 'm, M: Mem> {
@@ -93,11 +97,9 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub fn write_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
-        if M::FIXED.is_some() {
-            self.write_here(at, v, width);
-        } else {
-            self.write_called(at, v, width);
-        }
+        let outer = self.enter();
+        self.write_entered(at, v, width);
+        self.leave(outer);
     }
     /// Announces one word and writes it: for transactions whose only store it is.
     #[track_caller]
@@ -107,12 +109,18 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.write(at, v);
     }
     // Where the mode is chosen at run time the code for all of them stands once, out of line.
-    #[track_caller]
+    #[inline(always)]
+    fn write_entered(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        if M::FIXED.is_some() {
+            self.write_here(at, v, width);
+        } else {
+            self.write_called(at, v, width);
+        }
+    }
     #[inline(never)]
     fn write_called(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         self.write_here(at, v, width);
     }
-    #[track_caller]
     #[inline(always)]
     fn write_here(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         match self.mode() {
@@ -150,24 +158,24 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub fn fresh_n(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
+        let outer = self.enter();
         if M::FIXED.is_some() {
             self.fresh_here(at, v, width);
         } else {
             self.fresh_called(at, v, width);
         }
+        self.leave(outer);
     }
-    #[track_caller]
     #[inline(never)]
     fn fresh_called(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         self.fresh_here(at, v, width);
     }
-    #[track_caller]
     #[inline(always)]
     fn fresh_here(&mut self, at: At<M::Dep>, v: Val<M::Dep>, width: Width) {
         if self.slip(Variant::WrongStoreOrder) && self.logs() {
             self.hold_back(at, v, width);
         } else if matches!(self.mode(), Mode::Undo { grouped: false, .. }) {
-            self.write_n(at, v, width);
+            self.write_entered(at, v, width);
         } else {
             self.store(at, v, width);
         }
@@ -180,7 +188,9 @@ impl<M: Mem> Tx<'_, '_, M> {
         if held_back || !self.logs() || matches!(self.mode(), Mode::Undo { grouped: false, .. }) {
             self.fresh(at, v);
         } else {
+            let outer = self.enter();
             self.store_tracked(at, v, Width::B8);
+            self.leave(outer);
         }
     }
     /// Whether the hardware may roll the transaction back after it has committed.
@@ -197,7 +207,10 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     pub fn alloc(&mut self) -> At<M::Dep> {
-        self.rt.pool.alloc(self.pm.m, self.thread)
+        let outer = self.enter();
+        let block = self.rt.pool.alloc(self.pm.m, self.thread);
+        self.leave(outer);
+        block
     }
     /// Returns a block to the pool once the transaction has committed.
     #[inline(always)]
@@ -227,13 +240,14 @@ impl<M: Mem> Tx<'_, '_, M> {
     #[track_caller]
     #[inline(always)]
     fn protect_object(&mut self, at: At<M::Dep>, len: u64, once: bool) {
+        let outer = self.enter();
         match self.mode() {
             Mode::Undo { grouped: true, .. } if M::FIXED.is_some() => self.undo_protect(at, len, once),
             Mode::Undo { grouped: true, .. } => self.protect_called(at, len, once),
             _ => {}
         }
+        self.leave(outer);
     }
-    #[track_caller]
     #[inline(never)]
     fn protect_called(&mut self, at: At<M::Dep>, len: u64, once: bool) {
         self.undo_protect(at, len, once);
@@ -257,21 +271,20 @@ impl<M: Mem> Tx<'_, '_, M> {
     /// Commits: when this returns the transaction is atomic, and durable as soon as everything ordered so far is.
     #[track_caller]
     #[inline(always)]
-    pub fn commit(self) {
+    pub fn commit(mut self) {
+        let outer = self.enter();
         if M::FIXED.is_some() {
-            self.commit_here();
+            self.commit_here(outer);
         } else {
-            self.commit_called();
+            self.commit_called(outer);
         }
     }
-    #[track_caller]
     #[inline(never)]
-    fn commit_called(self) {
-        self.commit_here();
+    fn commit_called(self, outer: Caller) {
+        self.commit_here(outer);
     }
-    #[track_caller]
     #[inline(always)]
-    fn commit_here(mut self) {
+    fn commit_here(mut self, outer: Caller) {
         self.pm.m.compute(sites::TX_COMMIT);
         match self.mode() {
             Mode::Plain => {}
@@ -296,5 +309,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         if Self::MISTAKES {
             self.slip_at_commit();
         }
+        self.leave(outer);
     }
 }

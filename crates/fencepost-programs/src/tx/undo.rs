@@ -21,7 +21,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         matches!(self.mode(), Mode::Undo { shape: Shape::List, .. })
     }
     /// Per store: logs the old value, orders the record before what follows, and remembers the line.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn undo_before_store(&mut self, at: At<M::Dep>, width: Width) {
         match self.flavour() {
@@ -38,14 +37,12 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
     }
     /// The mistake of the wrong store order: the commit mark before the data.
-    #[track_caller]
     pub(super) fn undo_commit_early(&mut self) {
         self.slips.committed_early = true;
         self.undo_commit_mark();
         self.order();
     }
     /// Appends the record of one access, written where the store stands.
-    #[track_caller]
     #[inline(always)]
     fn inline_record(&mut self, at: At<M::Dep>, width: Width) {
         let old = self.pm.m.load_n(at, width);
@@ -74,7 +71,6 @@ impl<M: Mem> Tx<'_, '_, M> {
     fn library_call(&mut self, at: At<M::Dep>, width: Width) {
         self.library_store(at, width);
     }
-    #[track_caller]
     #[inline(always)]
     fn library_store(&mut self, at: At<M::Dep>, width: Width) {
         if self.pm.lists.logged.find(at.addr.0).is_none() {
@@ -85,7 +81,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.dirty(at.addr);
     }
     /// Grouped: logs a range as one object, in pieces of at most [`MAX_PAYLOAD`] bytes. `once`: unless an object there has a record.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn undo_protect(&mut self, at: At<M::Dep>, len: u64, once: bool) {
         if once || self.flavour() == Flavour::Library {
@@ -106,7 +101,6 @@ impl<M: Mem> Tx<'_, '_, M> {
     fn library_range(&mut self, at: At<M::Dep>, len: u64) {
         self.range(at, len);
     }
-    #[track_caller]
     #[inline(always)]
     fn range(&mut self, at: At<M::Dep>, len: u64) {
         let part = len > 8 && planted!("tx.range-logged-in-part", "every word of an announced range is logged");
@@ -127,7 +121,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
     }
     /// Appends a record of any length, in the flavour's form.
-    #[track_caller]
     #[inline(always)]
     fn record(&mut self, at: At<M::Dep>, bytes: u64, width: Width) {
         let (library, list) = (self.flavour() == Flavour::Library, self.is_list());
@@ -179,7 +172,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.pm.m.compute(sites::LOG_RECORD);
     }
     /// Orders the records written since the last barrier before whatever data follows.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn undo_seal(&mut self) {
         if self.sealed == self.cursor {
@@ -189,7 +181,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.sealed = self.cursor;
     }
     /// Orders the records from `from` on before whatever data follows.
-    #[track_caller]
     #[inline(always)]
     fn seal_from(&mut self, from: u64) {
         if !planted!(
@@ -206,13 +197,11 @@ impl<M: Mem> Tx<'_, '_, M> {
         self.log_to_data();
     }
     /// One 8-byte store ends the transaction and kills its records.
-    #[track_caller]
     #[inline(always)]
     fn undo_commit_mark(&mut self) {
         let v = if self.is_list() { 0 } else { u64::from(self.seq) };
         self.log_mark(COMMIT, v);
     }
-    #[track_caller]
     #[inline(always)]
     pub(super) fn undo_commit(&mut self) {
         self.write_late();
@@ -250,7 +239,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
     }
     /// Flushes the remembered lines.
-    #[track_caller]
     #[inline(always)]
     pub(super) fn flush_dirty(&mut self) {
         if self.flavour() == Flavour::Library {
@@ -273,7 +261,6 @@ impl<M: Mem> Tx<'_, '_, M> {
         }
         self.pm.lists.lines.clear();
     }
-    #[track_caller]
     #[cold]
     #[inline(never)]
     fn flush_many(&mut self) {
@@ -281,7 +268,6 @@ impl<M: Mem> Tx<'_, '_, M> {
             self.flush_line(line);
         }
     }
-    #[track_caller]
     #[inline(always)]
     fn flush_line(&mut self, line: u64) {
         let forgets = planted!(

@@ -168,7 +168,7 @@ mod tests {
                 value: 1,
                 nt: false,
                 tx: None,
-                source: Location::caller(),
+                source: Location::caller().into(),
             });
             self.0.push(HartId(thread), TraceKind::Store(id));
         }

@@ -3,7 +3,7 @@
 use crate::config::Resolved;
 use crate::replay_key::ReplayKey;
 use fencepost_contract::explore::{self, BrokenPrefix, NamedStore, ReplayId};
-use fencepost_kernel::{StoreId, StoreInfo, Trace, Violation};
+use fencepost_kernel::{Place, StoreId, StoreInfo, Trace, Violation};
 use fencepost_machine::RunReport;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,6 +77,8 @@ pub struct Placed {
     pub operation: Option<u32>,
     /// The line of the program.
     pub source: String,
+    /// The line of the library that made it for the program, where one did.
+    pub own: Option<String>,
     /// Where it wrote.
     pub address: String,
     /// What it wrote.
@@ -165,7 +167,8 @@ fn placed(persisted: &[NamedStore], missing: &[NamedStore]) -> Vec<Placed> {
         order: s.store.map_or(0, |id| id.index()),
         thread: s.thread.0,
         operation: s.operation,
-        source: format!("{}:{}", s.source.file(), s.source.line()),
+        source: s.source.of_program(),
+        own: s.source.of_library(),
         address: s.at.to_string(),
         value: s.value,
         durable,
@@ -188,7 +191,8 @@ fn around(trace: &Trace, b: &BrokenPrefix, report: &RunReport) -> Vec<Placed> {
             order: id.index(),
             thread: s.thread.0,
             operation,
-            source: format!("{}:{}", s.source.file(), s.source.line()),
+            source: s.source.of_program(),
+            own: s.source.of_library(),
             address: s.addr.to_string(),
             value: s.value,
             durable: lost.is_none(),
@@ -218,10 +222,9 @@ pub fn prefix_witness(resolved: &Resolved, b: &BrokenPrefix, report: &RunReport)
     let known = || b.missing.iter().filter(|s| s.store.index() < trace.stores.len());
     let lost = |s: &StoreInfo, operation: Option<u32>, why| {
         let operation = operation.map(|k| format!(", operation {k}")).unwrap_or_default();
-        let (file, line, thread) = (s.source.file(), s.source.line(), s.thread.0);
         format!(
-            "{file}:{line}  [{}] = {:#x}  (thread {thread}{operation}; {why})",
-            s.addr, s.value
+            "{}  [{}] = {:#x}  (thread {}{operation}; {why})",
+            s.source, s.addr, s.value, s.thread.0
         )
     };
     let state = b.second.as_ref().and_then(|w| ReplayId::decode(&w.replay).ok());
@@ -253,10 +256,11 @@ fn why(v: &Violation) -> String {
     v.at.map_or_else(|| v.why.clone(), |a| format!("{} (at {a})", v.why))
 }
 
-fn lines<'a>(places: impl Iterator<Item = &'a std::panic::Location<'a>>) -> Vec<String> {
+/// The lines of the program, each once.
+fn lines(places: impl Iterator<Item = Place>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for p in places {
-        let line = format!("{}:{}", p.file(), p.line());
+        let line = p.of_program();
         if !out.contains(&line) && out.len() < SHOWN {
             out.push(line);
         }

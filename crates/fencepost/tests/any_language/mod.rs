@@ -2,6 +2,7 @@
 
 mod designs;
 mod page;
+mod pmdk;
 mod reads;
 mod recording;
 mod reports;

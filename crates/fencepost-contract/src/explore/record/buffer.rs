@@ -1,8 +1,7 @@
 //! Store buffers of recorded threads (total store order): what a thread has executed and others do not see yet.
 
-use fencepost_kernel::{Addr, Fence, Flush, LineAddr, Outcome, Width};
+use fencepost_kernel::{Addr, Fence, Flush, LineAddr, Outcome, Place, Width};
 use std::collections::VecDeque;
-use std::panic::Location;
 
 /// Entries that a store buffer holds: about as many as real ones.
 const CAPACITY: usize = 48;
@@ -15,7 +14,7 @@ pub enum Effect {
         value: u64,
         width: Width,
         nt: bool,
-        source: &'static Location<'static>,
+        source: Place,
     },
     /// A load that was answered by the store before it in the buffer.
     OwnLoad(Addr),

@@ -96,6 +96,7 @@ impl Recorder {
                     yielder,
                     quiet: (0, 0),
                     operations: 0,
+                    caller: None,
                 });
             });
             Some(Thread { coroutine, waits: None })

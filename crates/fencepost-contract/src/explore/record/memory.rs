@@ -4,7 +4,8 @@ use super::buffer::Effect;
 use super::schedule::{Granularity, Order, Pause, Schedule, Yielding};
 use super::state::Execution;
 use fencepost_kernel::{
-    Addr, At, Fence, Flush, HartId, Mem, Outcome, QueueId, Rmw, Rollback, Span, StoreId, TraceKind, TxId, Val, Width,
+    Addr, At, Fence, Flush, HartId, Mem, Outcome, Place, QueueId, Rmw, Rollback, Span, StoreId, TraceKind, TxId, Val,
+    Width,
 };
 use std::cell::RefCell;
 use std::panic::Location;
@@ -26,6 +27,8 @@ pub struct RecordMem<'y> {
     pub(super) quiet: (u64, usize),
     /// Memory operations so far.
     pub(super) operations: u64,
+    /// The line of the program for which a library is at work.
+    pub(super) caller: Option<&'static Location<'static>>,
 }
 
 impl RecordMem<'_> {
@@ -84,7 +87,7 @@ impl RecordMem<'_> {
             value,
             width,
             nt,
-            source: Location::caller(),
+            source: Place::new(self.caller, Location::caller()),
         });
     }
     fn push(&self, kind: TraceKind) {
@@ -98,7 +101,7 @@ impl Mem for RecordMem<'_> {
     fn load_n(&mut self, at: At<()>, width: Width) -> Val<()> {
         self.may_switch(Granularity::Access);
         let addr = at.addr.word();
-        self.read_again(addr, Location::caller());
+        self.read_again(addr, self.caller.unwrap_or(Location::caller()));
         let (memory, from) = self.look(addr);
         let own = self
             .execution
@@ -144,14 +147,14 @@ impl Mem for RecordMem<'_> {
         self.may_switch(Granularity::Lock);
         self.execution.borrow_mut().drain(self.thread);
         let addr = at.addr.word();
-        self.read_again(addr, Location::caller());
+        self.read_again(addr, self.caller.unwrap_or(Location::caller()));
         let (old, from) = self.look(addr);
         let new = match op {
             Rmw::Cas { expect, new } => (old == expect).then_some(new),
             Rmw::Add(n) => Some(old.wrapping_add(n)),
             Rmw::Swap(new) => Some(new),
         };
-        let source = Location::caller();
+        let source = Place::new(self.caller, Location::caller());
         let mut execution = self.execution.borrow_mut();
         let store = new.map(|new| execution.store(self.thread, addr, new, false, source));
         execution.push(self.thread, TraceKind::Rmw { addr, from, store });
@@ -168,14 +171,15 @@ impl Mem for RecordMem<'_> {
     fn lock(&mut self, at: At<()>) {
         self.may_switch(Granularity::Lock);
         self.drain();
-        let (addr, source) = (at.addr.word(), Location::caller());
+        let addr = at.addr.word();
+        let (source, place) = (Location::caller(), Place::new(self.caller, Location::caller()));
         while self.look(addr).0 != 0 {
             self.yielder.suspend(Pause::Lock { at: addr, source });
         }
         let from = self.look(addr).1;
         let mut execution = self.execution.borrow_mut();
         execution.stamp(self.thread);
-        let store = Some(execution.store(self.thread, addr, 1, false, source));
+        let store = Some(execution.store(self.thread, addr, 1, false, place));
         execution.push(self.thread, TraceKind::Rmw { addr, from, store });
     }
     fn unlock(&mut self, at: At<()>) {
@@ -218,6 +222,9 @@ impl Mem for RecordMem<'_> {
     fn commit_queue(&mut self, queue: QueueId) {
         self.drain();
         self.push(TraceKind::CommitQueue(queue));
+    }
+    fn work_for(&mut self, line: Option<&'static Location<'static>>) -> Option<&'static Location<'static>> {
+        std::mem::replace(&mut self.caller, line)
     }
     fn op_begin(&mut self, op: u32) {
         self.may_switch(Granularity::Operation);

@@ -2,9 +2,8 @@
 
 use super::buffer::StoreBuffer;
 use fencepost_kernel::{
-    Addr, HartId, Image, OpRecord, Outcome, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind, TxId,
+    Addr, HartId, Image, OpRecord, Outcome, Place, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind, TxId,
 };
-use std::panic::Location;
 
 /// What one thread is in the middle of.
 #[derive(Default)]
@@ -63,14 +62,7 @@ impl Execution {
         &mut self.threads[thread.index()]
     }
     /// Enters a store of the whole word at `at` in the table and in memory; its event is the caller's business.
-    pub fn store(
-        &mut self,
-        thread: HartId,
-        at: Addr,
-        value: u64,
-        nt: bool,
-        source: &'static Location<'static>,
-    ) -> StoreId {
+    pub fn store(&mut self, thread: HartId, at: Addr, value: u64, nt: bool, source: Place) -> StoreId {
         let id = StoreId::from_index(self.trace.stores.len()).expect("fewer than four billion stores");
         let (old, by) = (self.memory.word(at), self.memory.writer(at));
         let state = &mut self.threads[thread.index()];

@@ -23,7 +23,7 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
                 store: None,
                 thread: HartId(0),
                 nt: false,
-                source: Location::caller(),
+                source: Location::caller().into(),
             });
             node
         };
@@ -89,7 +89,7 @@ pub fn loose(n: u64) -> CrashSpace {
             store: None,
             thread: HartId(0),
             nt: false,
-            source: Location::caller(),
+            source: Location::caller().into(),
         });
     }
     let crash = CrashPoint {

@@ -101,7 +101,7 @@ impl Builder {
     }
     fn store(&mut self, t: usize, addr: Addr, value: u64, nt: bool, tx: Option<TxId>) {
         let id = StoreId::from_index(self.trace.stores.len()).unwrap();
-        let (thread, source) = (HartId(t as u8), Location::caller());
+        let (thread, source) = (HartId(t as u8), Location::caller().into());
         self.trace.stores.push(StoreInfo {
             thread,
             addr,

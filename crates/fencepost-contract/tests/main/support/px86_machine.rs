@@ -353,7 +353,7 @@ impl<'s> Machine<'s> {
 
 /// Adds a store to the trace's table and returns its id.
 pub fn push_store(trace: &mut Trace, shape: &Shape, thread: usize, loc: Loc, value: u64, nt: bool) -> StoreId {
-    let (thread, addr, source) = (HartId(thread as u8), shape.addr(loc), Location::caller());
+    let (thread, addr, source) = (HartId(thread as u8), shape.addr(loc), Location::caller().into());
     trace.stores.push(StoreInfo {
         thread,
         addr,

@@ -27,7 +27,7 @@ impl Script {
     }
     #[track_caller]
     pub fn store(&mut self, thread: u8, addr: Addr, value: u64) -> StoreId {
-        let (tx, source) = (self.tx[usize::from(thread)], Location::caller());
+        let (tx, source) = (self.tx[usize::from(thread)], Location::caller().into());
         self.trace.stores.push(StoreInfo {
             thread: HartId(thread),
             addr,

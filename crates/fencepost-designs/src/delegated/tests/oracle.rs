@@ -199,7 +199,7 @@ mod tests {
                 value: i,
                 nt: false,
                 tx: None,
-                source: std::panic::Location::caller(),
+                source: std::panic::Location::caller().into(),
             });
             trace.push(HartId(0), TraceKind::Store(id(i as usize)));
             if fenced {

@@ -65,7 +65,7 @@ pub fn push_store(
     value: u64,
     nt: bool,
 ) -> Option<StoreId> {
-    let source = Location::caller();
+    let source = Location::caller().into();
     trace.stores.push(StoreInfo {
         thread,
         addr,

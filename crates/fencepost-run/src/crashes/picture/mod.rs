@@ -23,6 +23,7 @@ mod tests {
             thread,
             operation: Some(1),
             source: "crates/a/src/b.rs:7".into(),
+            own: None,
             address: "pm+0x40".into(),
             value: 5,
             durable,

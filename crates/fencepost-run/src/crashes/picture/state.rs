@@ -87,9 +87,10 @@ pub(super) fn file(source: &str) -> &str {
 }
 
 pub(super) fn about(s: &Placed) -> String {
+    let own = s.own.as_deref().map(|own| format!("by {}", file(own)));
     let operation = s.operation.map(|k| format!("operation {k}"));
-    operation
-        .into_iter()
+    own.into_iter()
+        .chain(operation)
         .chain(s.lost.clone())
         .collect::<Vec<_>>()
         .join("; ")
