@@ -4,12 +4,26 @@
 //! each does follows from the order in which the lock granted them, so the oracle replays the run and compares.
 
 use crate::oracle::{Builder, History};
+use crate::small::Small;
 use fencepost_kernel::{Mem, OpRecord, Outcome, rng};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// Which keys the operations of a program change, and to what.
+pub trait Keys: Clone + Debug + Send + Sync + 'static {
+    /// Why these sizes cannot be had.
+    fn refusal(&self, ops: u32) -> Option<String>;
+    /// The keys of operation `k` of a thread, with the values that they may get.
+    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1>;
+    /// What an operation reports of what it found, key by key (0: none).
+    fn outcome<M: Mem>(found: &[u64]) -> Outcome;
+    /// The run's history: one register per key (0: absent), operations under one lock in the lock's order.
+    fn history(&self, ops: &[OpRecord], lock_of: impl Fn(u64) -> u64) -> History;
+}
 
 /// Keys and values of a dictionary program.
 #[derive(Clone, Debug)]
-pub(crate) struct Dict {
+pub struct Dict {
     pub seed: u64,
     /// Keys are `1..=keys`.
     pub keys: u64,
@@ -31,6 +45,16 @@ pub struct Toggle {
 }
 
 impl Dict {
+    /// One toggle an operation.
+    pub fn single(seed: u64, keys: u64, preload: u64) -> Dict {
+        Dict {
+            seed,
+            keys,
+            preload,
+            batch: 1,
+            value_bits: 32,
+        }
+    }
     /// What toggle `sub` of operation `k` is given.
     pub fn toggle(&self, thread: u32, k: u32, sub: u32) -> Toggle {
         Toggle {
@@ -57,8 +81,10 @@ impl Dict {
     pub fn preloaded_key(&self, i: u64) -> u64 {
         1 + (u128::from(i) * u128::from(self.keys) / u128::from(self.preload.max(1))) as u64
     }
-    /// Why these sizes cannot be had.
-    pub fn refusal(&self, ops: u32) -> Option<String> {
+}
+
+impl Keys for Dict {
+    fn refusal(&self, ops: u32) -> Option<String> {
         let limit = 1u64 << self.value_bits;
         match self {
             d if d.keys == 0 => Some("keys = 0: there must be at least one key".into()),
@@ -70,16 +96,20 @@ impl Dict {
             _ => None,
         }
     }
-    /// Outcome of an operation from what its toggles found (0: the key was absent), digested if an oracle looks.
+    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
+        let mut toggles = Small::new(Toggle::default());
+        (0..self.batch).for_each(|sub| toggles.push(self.toggle(thread, k, sub)));
+        toggles
+    }
+    /// Digested if an oracle looks.
     #[inline(always)]
-    pub fn outcome<M: Mem>(found: &[u64]) -> Outcome {
+    fn outcome<M: Mem>(found: &[u64]) -> Outcome {
         Outcome {
             kind: 1,
             words: [if M::OBSERVED { digest(found) } else { 0 }, 0, 0],
         }
     }
-    /// The run's history: one register per key (0: absent), operations under one lock in the lock's order.
-    pub fn history(&self, ops: &[OpRecord], lock_of: impl Fn(u64) -> u64) -> History {
+    fn history(&self, ops: &[OpRecord], lock_of: impl Fn(u64) -> u64) -> History {
         let mut b = Builder::new(ops);
         let mut now: BTreeMap<u64, u64> = self.preloaded().collect();
         now.iter().for_each(|(key, value)| b.initial(*key, *value));

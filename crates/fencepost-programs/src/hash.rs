@@ -11,17 +11,16 @@
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
-use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::linked::Linked;
+use crate::dictionary::{Changed, Contents, Keyed, LaidOut};
+use crate::layout::{Layout, Rows};
+use crate::linked::{LINK_VARIANTS, Linked, ONE_LINK};
 use crate::oracle::{Cut, History};
+use crate::ordered_keys::Step;
 use crate::pool::Pool;
-use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::settings::Settings;
 use crate::sites;
-use crate::tx::{LogStep, Runtime, Tx};
-use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{
-    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params, rng,
-};
+use crate::tx::{Region, Tx};
+use fencepost_kernel::{Addr, At, CrashPoint, Mem, OpRecord, Site, Span, Val, Violation, params, rng};
 
 params! {
     /// Parameters of `hash`.
@@ -50,74 +49,14 @@ const NEXT: u64 = 64;
 const ITEM: u64 = 128;
 
 /// The program.
+pub type Hash = Keyed<Table>;
+
+/// The table.
 #[derive(Clone, Debug)]
-pub struct Hash {
-    rt: Runtime,
+pub struct Table {
     dict: Dict,
     buckets: u64,
     linked: Linked,
-    locks: Locks,
-    footprint: Footprint,
-}
-
-impl Described for Hash {
-    const NAME: &'static str = "hash";
-    const ABOUT: &'static str = "chained hash table: search, insert if absent, remove if found";
-    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
-    const OWN_VARIANTS: &'static [Variant] = &[
-        Variant::NonAtomicUpdate,
-        Variant::SemanticMistake,
-        Variant::UnflushedUnlink,
-    ];
-    /// A region, and what a redo log holds, is one link store here, which is atomic by itself.
-    const HARMLESS: &'static [(Scheme, Variant)] = &[
-        (Scheme::Ido, Variant::MissingLogFence),
-        (Scheme::Redo, Variant::RecoveryEndsLogFirst),
-        (Scheme::RedoBlock, Variant::RecoveryEndsLogFirst),
-    ];
-    const SMALL: &'static [(&'static str, &'static str)] = &[("buckets", "3"), ("keys", "12"), ("preload", "4")];
-
-    fn fields() -> Vec<Field> {
-        HashParams::fields()
-    }
-    fn build(s: &Settings) -> Result<Hash, ProgramError> {
-        let p: HashParams = read_params::<Hash, _>(s)?;
-        let dict = Dict {
-            seed: s.seed,
-            keys: p.keys,
-            preload: p.preload,
-            batch: 1,
-            value_bits: 32,
-        };
-        if let Some(why) = dict.refusal(s.ops) {
-            return Err(impossible::<Hash>(why));
-        }
-        if p.buckets == 0 {
-            return Err(impossible::<Hash>("buckets = 0: there must be at least one"));
-        }
-        let mut layout = Layout::default();
-        let (heads, planted) = (
-            Rows::new(&mut layout, 8, p.buckets),
-            Rows::new(&mut layout, ITEM, p.preload),
-        );
-        let pool = Pool::new(&mut layout, s.threads, ITEM, u64::from(s.ops));
-        // A new item and its link, or one link.
-        let rt = Runtime::new(&mut layout, s, p.coupling, VALUE_WORDS + 3, pool);
-        let locks = Locks::new(&mut layout, p.locks.min(p.buckets));
-        Ok(Hash {
-            rt,
-            dict,
-            buckets: p.buckets,
-            linked: Linked {
-                heads,
-                planted,
-                pool,
-                next: NEXT,
-            },
-            locks,
-            footprint: layout.footprint(),
-        })
-    }
 }
 
 /// State between two steps of the audit: the next bucket of the run, and what is known so far.
@@ -135,7 +74,7 @@ pub struct HashModel {
     buckets: Vec<(u64, Vec<u64>)>,
 }
 
-impl Hash {
+impl Table {
     #[inline(always)]
     fn bucket(&self, key: u64) -> u64 {
         rng::mix(key) % self.buckets
@@ -145,54 +84,17 @@ impl Hash {
         self.linked.heads.at::<()>(bucket).addr
     }
     #[inline(always)]
-    fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, new: Toggle) -> At<M::Dep> {
+    fn insert<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, link: At<M::Dep>, new: Toggle, last: u64) -> At<M::Dep> {
         let item = tx.alloc();
-        let last = item.field(VALUES + (VALUE_WORDS - 1) * 8);
+        let at = item.field(VALUES + (VALUE_WORDS - 1) * 8);
         tx.fresh(item.field(KEY), Val::lit(new.key));
         for w in 0..VALUE_WORDS - 1 {
             tx.fresh(item.field(VALUES + w * 8), Val::lit(new.value));
         }
-        let split = tx.slip(Variant::NonAtomicUpdate);
-        tx.fresh(last, Val::lit(if split { 0 } else { new.value }));
+        tx.fresh(at, Val::lit(last));
         tx.fresh(item.field(NEXT), Val::lit(0));
         Linked::link(tx, link, item);
-        last
-    }
-    /// Toggles the key; returns the value found (0: none).
-    #[inline(always)]
-    fn toggle<M: Mem>(
-        &self,
-        pm: &mut Pm<'_, M>,
-        thread: u32,
-        k: u32,
-        bucket: u64,
-        wanted: Toggle,
-    ) -> Result<u64, Rollback> {
-        let mut tx = self.rt.begin(pm, thread, k)?;
-        let mut link = At::new(self.head(bucket));
-        let mut item = tx.read(link).ptr();
-        while item.addr.0 != 0 {
-            let key = tx.read(item.field(KEY)).v;
-            tx.compute(sites::CHAIN_STEP);
-            if key == wanted.key {
-                let found = tx.read(item.field(VALUES)).v;
-                Linked::unlink(&mut tx, link, item, NEXT);
-                tx.commit();
-                return Ok(found);
-            }
-            link = item.field(NEXT);
-            item = tx.read(link).ptr();
-        }
-        let last = self.insert(&mut tx, link, wanted);
-        let split = tx.slip(Variant::NonAtomicUpdate);
-        tx.commit();
-        if split {
-            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            tx.update(last, Val::lit(wanted.value));
-            tx.step();
-            tx.commit();
-        }
-        Ok(0)
+        at
     }
     /// Walks one chain; the keys and values in it, or what is wrong with it.
     fn chain<M: Mem<Dep = ()>>(&self, m: &mut M, bucket: u64) -> Result<Vec<(u64, u64)>, Violation> {
@@ -226,14 +128,51 @@ impl Hash {
     }
 }
 
-impl Program for Hash {
-    type Input = Toggle;
-    type Rebuild = LogStep;
-    type Audit = HashAudit;
+impl Contents for Table {
+    const NAME: &'static str = "hash";
+    const ABOUT: &'static str = "chained hash table: search, insert if absent, remove if found";
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
+    const OWN_VARIANTS: &'static [Variant] = LINK_VARIANTS;
+    const HARMLESS: &'static [(Scheme, Variant)] = ONE_LINK;
+    const SMALL: &'static [(&'static str, &'static str)] = &[("buckets", "3"), ("keys", "12"), ("preload", "4")];
+    const PROLOGUE: Site = sites::HASH_KEY;
+    type Params = HashParams;
+    type Keys = Dict;
     type Model = HashModel;
+    type Audit = HashAudit;
 
-    fn footprint(&self) -> Footprint {
-        self.footprint
+    fn keys_of(p: &HashParams, s: &Settings) -> Result<Dict, String> {
+        Ok(Dict::single(s.seed, p.keys, p.preload))
+    }
+    fn lay_out(p: &HashParams, s: &Settings, dict: Dict, layout: &mut Layout) -> Result<LaidOut<Self>, String> {
+        let heads = Rows::new(layout, 8, p.buckets);
+        let planted = Rows::new(layout, ITEM, p.preload);
+        let pool = Pool::new(layout, s.threads, ITEM, u64::from(s.ops));
+        let linked = Linked {
+            heads,
+            planted,
+            pool,
+            next: NEXT,
+        };
+        Ok(LaidOut {
+            contents: Table {
+                dict,
+                buckets: p.buckets,
+                linked,
+            },
+            pool,
+            // A new item and its link, or one link.
+            stores: VALUE_WORDS + 3,
+            locks: p.locks.min(p.buckets),
+            coupling: p.coupling,
+        })
+    }
+    fn keys(&self) -> &Dict {
+        &self.dict
+    }
+    #[inline(always)]
+    fn part_of(&self, key: u64) -> u64 {
+        self.bucket(key)
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         for (i, (key, value)) in self.dict.preloaded().enumerate() {
@@ -249,33 +188,31 @@ impl Program for Hash {
     fn resident(&self) -> Vec<Span> {
         vec![self.linked.heads.span(), self.linked.planted.span()]
     }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
-    }
-    fn input(&self, thread: u32, k: u32) -> Toggle {
-        self.dict.toggle(thread, k, 0)
-    }
+    /// Toggles the key; the value found.
     #[inline(always)]
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Toggle) -> Result<Outcome, Rollback> {
-        let bucket = self.bucket(input.key);
-        pm.m.compute(sites::HASH_KEY);
-        let lock = self.locks.of(bucket);
-        pm.lock(lock);
-        let result = self.toggle(pm, thread, k, bucket, *input);
-        pm.unlock(lock);
-        pm.m.compute(sites::EPILOGUE);
-        Ok(Dict::outcome::<M>(&[result?]))
+    fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
+        let mut link = At::new(self.head(self.bucket(wanted.key)));
+        let mut item = tx.read(link).ptr();
+        while item.addr.0 != 0 {
+            let key = tx.read(item.field(KEY)).v;
+            tx.compute(sites::CHAIN_STEP);
+            if key == wanted.key {
+                let found = tx.read(item.field(VALUES)).v;
+                Linked::unlink(tx, link, item, NEXT);
+                return Changed { found, inserted: None };
+            }
+            link = item.field(NEXT);
+            item = tx.read(link).ptr();
+        }
+        Changed {
+            found: 0,
+            inserted: Some(self.insert(tx, link, wanted, last)),
+        }
     }
-
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
+    fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
+        self.linked.resume(m, region)
     }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt
-            .rebuild(m, state, |m, _, _, region| self.linked.resume(m, region))
-    }
-    fn model(&self, ops: &[OpRecord]) -> HashModel {
-        let history = self.dict.history(ops, |key| self.locks.stripe(self.bucket(key)));
+    fn model(&self, ops: &[OpRecord], history: History) -> HashModel {
         let mut concerned: Vec<u64> = ops
             .iter()
             .map(|o| self.bucket(self.dict.key(o.thread, o.k, 0)))
@@ -296,21 +233,18 @@ impl Program for Hash {
             cut: model.history.cut(crash),
         }
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &HashModel, m: &mut M, state: HashAudit) -> Flow<HashAudit> {
+    fn audit<M: Mem<Dep = ()>>(&self, model: &HashModel, m: &mut M, state: HashAudit) -> Step<HashAudit> {
         let HashAudit { next, mut cut } = state;
         if let Some(fault) = model.history.fault() {
-            return Flow::Done(Err(Violation {
+            return Err(Violation {
                 why: fault.into(),
                 at: None,
-            }));
+            });
         }
         let Some((bucket, keys)) = model.buckets.get(next) else {
-            return Flow::Done(Ok(()));
+            return Ok(None);
         };
-        let found = match self.chain(m, *bucket) {
-            Ok(found) => found,
-            Err(v) => return Flow::Done(Err(v)),
-        };
+        let found = self.chain(m, *bucket)?;
         let absent = keys
             .iter()
             .filter(|k| found.iter().all(|f| f.0 != **k))
@@ -321,9 +255,9 @@ impl Program for Hash {
                     "key {key} is {} in no prefix of the operations",
                     if value == 0 { "absent" } else { "there" }
                 );
-                return Flow::Done(Err(Violation::at(self.head(*bucket), why)));
+                return Err(Violation::at(self.head(*bucket), why));
             }
         }
-        Flow::Next(HashAudit { next: next + 1, cut })
+        Ok(Some(HashAudit { next: next + 1, cut }))
     }
 }

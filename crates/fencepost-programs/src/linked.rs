@@ -1,6 +1,6 @@
 //! What the linked structures whose changes are one link store share (`hash`, `ll`): unlinking a node, and redoing a link after a failure.
 
-use crate::choices::Variant;
+use crate::choices::{Scheme, Variant};
 use crate::layout::Rows;
 use crate::pool::Pool;
 use crate::tx::{Region, Tx};
@@ -8,6 +8,19 @@ use fencepost_kernel::{Addr, At, Mem, Val, Violation};
 
 /// The region of a change: one link store.
 pub(crate) const REGION_LINK: u8 = 1;
+
+/// Mistakes of structures whose changes are one link store.
+pub(crate) const LINK_VARIANTS: &[Variant] = &[
+    Variant::NonAtomicUpdate,
+    Variant::SemanticMistake,
+    Variant::UnflushedUnlink,
+];
+/// A region, and what a redo log holds, is one link store here, which is atomic by itself.
+pub(crate) const ONE_LINK: &[(Scheme, Variant)] = &[
+    (Scheme::Ido, Variant::MissingLogFence),
+    (Scheme::Redo, Variant::RecoveryEndsLogFirst),
+    (Scheme::RedoBlock, Variant::RecoveryEndsLogFirst),
+];
 
 /// The words that hold links: heads, and a word of every node.
 #[derive(Copy, Clone, Debug)]

@@ -11,19 +11,16 @@
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::dict::{Dict, Toggle};
-use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::linked::Linked;
+use crate::dictionary::{Changed, Contents, Keyed, LaidOut};
+use crate::layout::{Layout, Rows};
+use crate::linked::{LINK_VARIANTS, Linked, ONE_LINK};
 use crate::oracle::{Cut, History};
-use crate::ordered_keys::flow;
+use crate::ordered_keys::Step;
 use crate::pool::Pool;
-use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::settings::Settings;
 use crate::sites;
-use crate::small::Small;
-use crate::tx::{LogStep, Runtime, Tx};
-use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{
-    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, Violation, params,
-};
+use crate::tx::{Region, Tx};
+use fencepost_kernel::{Addr, At, CrashPoint, Mem, OpRecord, Span, Val, Violation, params};
 
 params! {
     /// Parameters of `ll`.
@@ -54,80 +51,16 @@ const VALUE: u64 = 16;
 const NODE: u64 = 64;
 
 /// The program.
+pub type Ll = Keyed<Lists>;
+
+/// The lists.
 #[derive(Clone, Debug)]
-pub struct Ll {
-    rt: Runtime,
+pub struct Lists {
     dict: Dict,
     lists: u64,
     words: u64,
     /// Pointers to first nodes lie one a line.
     linked: Linked,
-    locks: Locks,
-    footprint: Footprint,
-}
-
-impl Described for Ll {
-    const NAME: &'static str = "ll";
-    const ABOUT: &'static str = "sorted linked list: insert if absent, remove if found";
-    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
-    const OWN_VARIANTS: &'static [Variant] = &[
-        Variant::NonAtomicUpdate,
-        Variant::SemanticMistake,
-        Variant::UnflushedUnlink,
-    ];
-    /// A region, and what a redo log holds, is one link store here, which is atomic by itself.
-    const HARMLESS: &'static [(Scheme, Variant)] = &[
-        (Scheme::Ido, Variant::MissingLogFence),
-        (Scheme::Redo, Variant::RecoveryEndsLogFirst),
-        (Scheme::RedoBlock, Variant::RecoveryEndsLogFirst),
-    ];
-    const SMALL: &'static [(&'static str, &'static str)] = &[("lists", "2"), ("keys", "10"), ("preload", "4")];
-
-    fn fields() -> Vec<Field> {
-        LlParams::fields()
-    }
-    fn build(s: &Settings) -> Result<Ll, ProgramError> {
-        let p: LlParams = read_params::<Ll, _>(s)?;
-        let dict = Dict {
-            seed: s.seed,
-            keys: p.keys,
-            preload: p.preload,
-            batch: p.batch,
-            value_bits: 32,
-        };
-        if let Some(why) = dict.refusal(s.ops) {
-            return Err(impossible::<Ll>(why));
-        }
-        if p.batch > 1 && [Scheme::Raw, Scheme::Ido].contains(&s.scheme) {
-            return Err(impossible::<Ll>(format!(
-                "batch = {}: without a log only one link changes atomically",
-                p.batch
-            )));
-        }
-        let mut layout = Layout::default();
-        let heads = Rows::new(&mut layout, 64, p.lists);
-        let planted = Rows::new(&mut layout, NODE, p.preload);
-        let blocks = u64::from(s.ops) * u64::from(p.batch);
-        let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
-        // A node and its predecessor's link, or one link.
-        let stores = 3 + p.words;
-        let rt = Runtime::new(&mut layout, s, p.coupling, stores * u64::from(p.batch), pool);
-        let locks = Locks::new(&mut layout, p.lists);
-        Ok(Ll {
-            rt,
-            dict,
-            lists: p.lists,
-            words: p.words,
-            linked: Linked {
-                heads,
-                planted,
-                pool,
-                next: NEXT,
-            },
-            locks,
-            footprint: layout.footprint(),
-        })
-    }
 }
 
 /// State between two steps of the audit.
@@ -151,73 +84,10 @@ pub struct LlModel {
     keys: Vec<Vec<u64>>,
 }
 
-impl Ll {
+impl Lists {
     #[inline(always)]
     fn list(&self, key: u64) -> u64 {
         key % self.lists
-    }
-    /// Toggles the key in a transaction; the value found (0: none), and where the new value's word is.
-    #[inline(always)]
-    fn toggle<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle) -> (u64, Option<At<M::Dep>>) {
-        let mut link = self.linked.heads.at(self.list(wanted.key));
-        let mut node = tx.read(link).ptr();
-        while node.addr.0 != 0 {
-            let key = tx.read(node.field(KEY)).v;
-            tx.compute(sites::CHAIN_STEP);
-            if key == wanted.key {
-                let found = tx.read(node.field(VALUE)).v;
-                Linked::unlink(tx, link, node, NEXT);
-                return (found, None);
-            }
-            if key > wanted.key {
-                break;
-            }
-            link = node.field(NEXT);
-            node = tx.read(link).ptr();
-        }
-        let new = tx.alloc();
-        let value = if tx.slip(Variant::NonAtomicUpdate) {
-            0
-        } else {
-            wanted.value
-        };
-        tx.fresh(new.field(KEY), Val::lit(wanted.key));
-        tx.fresh(new.field(NEXT), node.pointer());
-        for word in 0..self.words {
-            tx.fresh(new.field(VALUE + 8 * word), Val::lit(value));
-        }
-        Linked::link(tx, link, new);
-        (0, Some(new.field(VALUE)))
-    }
-    /// The transaction, under its locks: the values found, if an oracle looks.
-    #[inline(always)]
-    fn transact<M: Mem>(
-        &self,
-        pm: &mut Pm<'_, M>,
-        thread: u32,
-        k: u32,
-        toggles: &[Toggle],
-    ) -> Result<Small<u64, 1>, Rollback> {
-        let mut tx = self.rt.begin(pm, thread, k)?;
-        let (mut found, mut last) = (Small::new(0), None);
-        for wanted in toggles {
-            let (value, inserted) = self.toggle(&mut tx, *wanted);
-            last = inserted;
-            if M::OBSERVED {
-                found.push(value);
-            }
-        }
-        let split = tx.slip(Variant::NonAtomicUpdate);
-        tx.commit();
-        if split && let (Some(at), Some(wanted)) = (last, toggles.last()) {
-            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            for word in 0..self.words {
-                tx.update(at.field(8 * word), Val::lit(wanted.value));
-            }
-            tx.step();
-            tx.commit();
-        }
-        Ok(found)
     }
     fn audit_list(&self, list: usize, cut: Cut) -> LlAudit {
         LlAudit {
@@ -229,12 +99,7 @@ impl Ll {
         }
     }
     /// One node: `None` when every list has been read.
-    fn audit_step<M: Mem<Dep = ()>>(
-        &self,
-        model: &LlModel,
-        m: &mut M,
-        mut s: LlAudit,
-    ) -> Result<Option<LlAudit>, Violation> {
+    fn audit_step<M: Mem<Dep = ()>>(&self, model: &LlModel, m: &mut M, mut s: LlAudit) -> Step<LlAudit> {
         if let Some(fault) = model.history.fault() {
             return Err(Violation {
                 why: fault.into(),
@@ -281,14 +146,60 @@ impl Ll {
     }
 }
 
-impl Program for Ll {
-    type Input = Small<Toggle, 1>;
-    type Rebuild = LogStep;
-    type Audit = LlAudit;
+impl Contents for Lists {
+    const NAME: &'static str = "ll";
+    const ABOUT: &'static str = "sorted linked list: insert if absent, remove if found";
+    const SCHEMES: &'static [Scheme] = Scheme::BY_HAND;
+    const OWN_VARIANTS: &'static [Variant] = LINK_VARIANTS;
+    const HARMLESS: &'static [(Scheme, Variant)] = ONE_LINK;
+    const SMALL: &'static [(&'static str, &'static str)] = &[("lists", "2"), ("keys", "10"), ("preload", "4")];
+    type Params = LlParams;
+    type Keys = Dict;
     type Model = LlModel;
+    type Audit = LlAudit;
 
-    fn footprint(&self) -> Footprint {
-        self.footprint
+    fn keys_of(p: &LlParams, s: &Settings) -> Result<Dict, String> {
+        Ok(Dict {
+            batch: p.batch,
+            ..Dict::single(s.seed, p.keys, p.preload)
+        })
+    }
+    fn lay_out(p: &LlParams, s: &Settings, dict: Dict, layout: &mut Layout) -> Result<LaidOut<Self>, String> {
+        if p.batch > 1 && [Scheme::Raw, Scheme::Ido].contains(&s.scheme) {
+            return Err(format!(
+                "batch = {}: without a log only one link changes atomically",
+                p.batch
+            ));
+        }
+        let heads = Rows::new(layout, 64, p.lists);
+        let planted = Rows::new(layout, NODE, p.preload);
+        let pool = Pool::new(layout, s.threads, NODE, u64::from(s.ops) * u64::from(p.batch));
+        let linked = Linked {
+            heads,
+            planted,
+            pool,
+            next: NEXT,
+        };
+        Ok(LaidOut {
+            contents: Lists {
+                dict,
+                lists: p.lists,
+                words: p.words,
+                linked,
+            },
+            pool,
+            // A node and its predecessor's link, or one link.
+            stores: (3 + p.words) * u64::from(p.batch),
+            locks: p.lists,
+            coupling: p.coupling,
+        })
+    }
+    fn keys(&self) -> &Dict {
+        &self.dict
+    }
+    #[inline(always)]
+    fn part_of(&self, key: u64) -> u64 {
+        self.list(key)
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         // From the last key to the first, each before what its list holds so far.
@@ -306,49 +217,48 @@ impl Program for Ll {
     fn resident(&self) -> Vec<Span> {
         vec![self.linked.heads.span(), self.linked.planted.span()]
     }
-    fn ranges(&self, thread: u32) -> Vec<Span> {
-        self.rt.ranges(thread, self.resident())
-    }
-    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
-        let mut toggles = Small::new(Toggle::default());
-        (0..self.dict.batch).for_each(|sub| toggles.push(self.dict.toggle(thread, k, sub)));
-        toggles
+    /// Toggles the key: the value found, or where the new value begins.
+    #[inline(always)]
+    fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
+        let mut link = self.linked.heads.at(self.list(wanted.key));
+        let mut node = tx.read(link).ptr();
+        while node.addr.0 != 0 {
+            let key = tx.read(node.field(KEY)).v;
+            tx.compute(sites::CHAIN_STEP);
+            if key == wanted.key {
+                let found = tx.read(node.field(VALUE)).v;
+                Linked::unlink(tx, link, node, NEXT);
+                return Changed { found, inserted: None };
+            }
+            if key > wanted.key {
+                break;
+            }
+            link = node.field(NEXT);
+            node = tx.read(link).ptr();
+        }
+        let new = tx.alloc();
+        tx.fresh(new.field(KEY), Val::lit(wanted.key));
+        tx.fresh(new.field(NEXT), node.pointer());
+        for word in 0..self.words {
+            tx.fresh(new.field(VALUE + 8 * word), Val::lit(last));
+        }
+        Linked::link(tx, link, new);
+        Changed {
+            found: 0,
+            inserted: Some(new.field(VALUE)),
+        }
     }
     #[inline(always)]
-    fn op<M: Mem>(
-        &self,
-        pm: &mut Pm<'_, M>,
-        thread: u32,
-        k: u32,
-        input: &Small<Toggle, 1>,
-    ) -> Result<Outcome, Rollback> {
-        pm.m.compute(sites::PROLOGUE);
-        let toggles = input.as_slice();
-        let result = if let [one] = toggles {
-            let lock = self.locks.of(self.list(one.key));
-            pm.lock(lock);
-            let result = self.transact(pm, thread, k, toggles);
-            pm.unlock(lock);
-            result
-        } else {
-            let stripes = self.locks.stripes(toggles.iter().map(|t| self.list(t.key)));
-            self.locks.lock_all(pm, stripes.as_slice());
-            let result = self.transact(pm, thread, k, toggles);
-            self.locks.unlock_all(pm, stripes.as_slice());
-            result
-        };
-        pm.m.compute(sites::EPILOGUE);
-        Ok(Dict::outcome::<M>(result?.as_slice()))
+    fn complete<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, at: At<M::Dep>, value: u64) {
+        for word in 0..self.words {
+            tx.update(at.field(8 * word), Val::lit(value));
+        }
+        tx.step();
     }
-    fn rebuild_start(&self) -> LogStep {
-        self.rt.recover_start()
+    fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
+        self.linked.resume(m, region)
     }
-    fn rebuild<M: Mem<Dep = ()>>(&self, m: &mut M, state: LogStep) -> Flow<LogStep> {
-        self.rt
-            .rebuild(m, state, |m, _, _, region| self.linked.resume(m, region))
-    }
-    fn model(&self, ops: &[OpRecord]) -> LlModel {
-        let history = self.dict.history(ops, |key| self.list(key));
+    fn model(&self, _: &[OpRecord], history: History) -> LlModel {
         let mut keys = vec![Vec::new(); self.lists as usize];
         history.registers().for_each(|k| keys[self.list(k) as usize].push(k));
         LlModel { history, keys }
@@ -356,7 +266,7 @@ impl Program for Ll {
     fn audit_start(&self, model: &LlModel, crash: &CrashPoint) -> LlAudit {
         self.audit_list(0, model.history.cut(crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &LlModel, m: &mut M, state: LlAudit) -> Flow<LlAudit> {
-        flow(self.audit_step(model, m, state))
+    fn audit<M: Mem<Dep = ()>>(&self, model: &LlModel, m: &mut M, state: LlAudit) -> Step<LlAudit> {
+        self.audit_step(model, m, state)
     }
 }

@@ -1,18 +1,21 @@
 //! What the object-store maps (`ctree`, `hashmap`) share: values, references of two words, keys of 64 bits.
 
-use crate::dict::Toggle;
+use crate::dict::{Keys, Toggle};
 use crate::draw::below;
+use crate::layout::{Layout, Rows};
 use crate::oracle::{Builder, History};
+use crate::pool::Pool;
+use crate::settings::Settings;
 use crate::small::Small;
 use crate::tx::Tx;
-use fencepost_kernel::{At, Mem, OpRecord, Val, rng};
+use fencepost_kernel::{At, Bytes, Mem, OpRecord, Outcome, Val, rng};
 
 /// Bytes of the smallest block: the size class that holds a node behind an allocator's header.
 const BLOCK: u64 = 128;
 
 /// Values of the map, and the blocks that hold them. Nodes lie in blocks of the same size.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Values {
+pub struct Values {
     words: u64,
 }
 
@@ -23,7 +26,7 @@ pub(crate) const VALUE: u64 = 2;
 
 /// Keys and values that are inserted.
 #[derive(Clone, Debug)]
-pub(crate) struct Inserts {
+pub struct Inserts {
     pub seed: u64,
     pub threads: u32,
     /// Distinct keys that operations draw from; 0: each has a key of its own.
@@ -35,12 +38,58 @@ pub(crate) struct Inserts {
 }
 
 impl Inserts {
+    /// Inserts of so many a transaction, with values of this length, where so many keys stand before the run and operations draw from so
+    /// many (0: each has a key of its own).
+    pub fn new(s: &Settings, (preload, keys): (u64, u64), batch: u32, value: Bytes) -> Result<Inserts, String> {
+        Ok(Inserts {
+            seed: s.seed,
+            threads: s.threads,
+            keys,
+            preload,
+            batch,
+            values: Values::new(value.0)?,
+        })
+    }
     /// The `n`-th of all keys: 64 bits that look drawn, different for every `n` below 2^40, never 0.
     pub fn key(&self, n: u64) -> u64 {
         rng::mix((self.seed << 40) ^ (n + 1))
     }
-    /// What operation `k` of `thread` inserts: keys of one transaction differ.
-    pub fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
+    /// The keys present before the run, with their values.
+    pub fn preloaded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        (0..self.preload).map(|n| (self.key(n), n + 1))
+    }
+    /// The blocks of the keys before the run and of those that are inserted: two each.
+    pub fn blocks(&self, s: &Settings, layout: &mut Layout) -> (Rows, Pool) {
+        let block = self.values.block();
+        let preload = Rows::new(layout, block, 2 * self.preload);
+        let inserted = 2 * u64::from(s.ops) * u64::from(self.batch);
+        (preload, Pool::new(layout, s.threads, block, inserted))
+    }
+    /// Keys that the map may come to hold.
+    pub fn most(&self, ops: u32) -> u64 {
+        let inserted = u64::from(self.threads) * u64::from(ops) * u64::from(self.batch);
+        self.preload
+            + if self.keys == 0 {
+                inserted
+            } else {
+                inserted.min(self.keys)
+            }
+    }
+}
+
+impl Keys for Inserts {
+    fn refusal(&self, ops: u32) -> Option<String> {
+        let serials = u64::from(self.threads) * u64::from(ops) * u64::from(self.batch);
+        match self {
+            i if i.keys > 0 && i.keys < u64::from(i.batch) => {
+                Some("batch exceeds keys: one transaction's differ".into())
+            }
+            i if i.preload + serials >= 1 << 40 => Some("more keys than 2^40".into()),
+            _ => None,
+        }
+    }
+    /// Keys of one transaction differ.
+    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
         let mut inserts = Small::new(Toggle::default());
         for sub in 0..u64::from(self.batch) {
             let op = u64::from(k) * u64::from(self.threads) + u64::from(thread);
@@ -60,33 +109,12 @@ impl Inserts {
         }
         inserts
     }
-    /// The keys present before the run, with their values.
-    pub fn preloaded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        (0..self.preload).map(|n| (self.key(n), n + 1))
+    /// An insert finds nothing that anybody asks for.
+    fn outcome<M: Mem>(_: &[u64]) -> Outcome {
+        Outcome { kind: 1, words: [0; 3] }
     }
-    /// Why these sizes cannot be had.
-    pub fn refusal(&self, ops: u32) -> Option<String> {
-        let serials = u64::from(self.threads) * u64::from(ops) * u64::from(self.batch);
-        match self {
-            i if i.keys > 0 && i.keys < u64::from(i.batch) => {
-                Some("batch exceeds keys: one transaction's differ".into())
-            }
-            i if i.preload + serials >= 1 << 40 => Some("more keys than 2^40".into()),
-            _ => None,
-        }
-    }
-    /// Keys that the map may come to hold.
-    pub fn most(&self, ops: u32) -> u64 {
-        let inserted = u64::from(self.threads) * u64::from(ops) * u64::from(self.batch);
-        self.preload
-            + if self.keys == 0 {
-                inserted
-            } else {
-                inserted.min(self.keys)
-            }
-    }
-    /// One register a key, operations in the order of the one lock.
-    pub fn history(&self, ops: &[OpRecord]) -> History {
+    /// Operations in the order of the one lock.
+    fn history(&self, ops: &[OpRecord], _: impl Fn(u64) -> u64) -> History {
         let mut b = Builder::new(ops);
         self.preloaded().for_each(|(key, value)| b.initial(key, value));
         let mut before: Option<(u32, u32)> = None;

@@ -12,7 +12,7 @@ mod node;
 pub use audit::BPlusAudit;
 
 use crate::choices::{Coupling, Scheme, Variant};
-use crate::dict::{Dict, Toggle};
+use crate::dict::{Dict, Keys, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::nodes::{Nodes, Trees};
 use crate::ordered_keys::{Ascent, KeyModel, flow};

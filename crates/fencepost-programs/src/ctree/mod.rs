@@ -16,20 +16,18 @@ mod node;
 
 pub use audit::CtreeAudit;
 
-use crate::choices::{Coupling, Scheme, Variant};
+use crate::choices::{Coupling, Variant};
 use crate::dict::Toggle;
-use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
-use crate::ordered_keys::{Ascent, KeyModel, flow};
+use crate::dictionary::{Changed, Contents, Keyed, LaidOut};
+use crate::layout::{Layout, Rows};
+use crate::objects::{Inserts, NODE, NONE, VALUE};
+use crate::oracle::History;
+use crate::ordered_keys::{Ascent, KeyModel, Step};
 use crate::pool::Pool;
-use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::settings::Settings;
 use crate::sites;
-use crate::small::Small;
-use crate::tx::{Runtime, Tx, recovered_by_logs};
-use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{
-    Addr, At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params,
-};
+use crate::tx::Tx;
+use fencepost_kernel::{Addr, At, Bytes, CrashPoint, Mem, OpRecord, Span, Val, params};
 use node::{DIFF, ENTRY, KEY, REF, TAG, entry};
 
 params! {
@@ -51,69 +49,26 @@ params! {
     }
 }
 
-const INSERTED: u8 = 1;
 /// Words that an insert stores besides a value: a node, an entry.
 const STORES: u64 = 7 + 3;
 
 /// The program.
+pub type Ctree = Keyed<CritBit>;
+
+/// The tree.
 #[derive(Clone, Debug)]
-pub struct Ctree {
-    rt: Runtime,
+pub struct CritBit {
     inserts: Inserts,
     /// The entry from which the tree hangs.
     root: Addr,
     /// Blocks of the preloaded keys: a value and an inner node each.
     preload: Rows,
-    locks: Locks,
-    footprint: Footprint,
+    pool: Pool,
 }
 
-impl Described for Ctree {
-    const NAME: &'static str = "ctree";
-    const ABOUT: &'static str = "crit-bit tree: inserts of random keys with 128 B values";
-    const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
-    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
-    const SMALL: &'static [(&'static str, &'static str)] = &[("preload", "3"), ("keys", "12"), ("value", "16B")];
-
-    fn fields() -> Vec<Field> {
-        CtreeParams::fields()
-    }
-    fn build(s: &Settings) -> Result<Ctree, ProgramError> {
-        let p: CtreeParams = read_params::<Ctree, _>(s)?;
-        let inserts = Inserts {
-            seed: s.seed,
-            threads: s.threads,
-            keys: p.keys,
-            preload: p.preload,
-            batch: p.batch,
-            values: Values::new(p.value.0).map_err(impossible::<Ctree>)?,
-        };
-        if let Some(why) = inserts.refusal(s.ops) {
-            return Err(impossible::<Ctree>(why));
-        }
-        let mut layout = Layout::default();
-        let root = layout.pm(64);
-        let block = inserts.values.block();
-        let preload = Rows::new(&mut layout, block, 2 * p.preload);
-        let blocks = 2 * u64::from(s.ops) * u64::from(p.batch);
-        let pool = Pool::new(&mut layout, s.threads, block, blocks);
-        let stores = (STORES + inserts.values.words()) * u64::from(p.batch);
-        let rt = Runtime::new(&mut layout, s, p.coupling, stores, pool);
-        let locks = Locks::new(&mut layout, 1);
-        Ok(Ctree {
-            rt,
-            inserts,
-            root,
-            preload,
-            locks,
-            footprint: layout.footprint(),
-        })
-    }
-}
-
-impl Ctree {
+impl CritBit {
     fn owns(&self, at: u64) -> bool {
-        self.preload.owns(at) || self.rt.pool().owns(Addr(at))
+        self.preload.owns(at) || self.pool.owns(Addr(at))
     }
     /// The entry where the search for `key` ends: at a leaf, or before the first node that tells bits below `above` apart.
     #[inline(always)]
@@ -172,25 +127,6 @@ impl Ctree {
         tx.write(above.field(REF), node.pointer());
         last
     }
-    /// The transaction, under the lock.
-    #[inline(always)]
-    fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, keys: &[Toggle]) -> Result<(), Rollback> {
-        let mut tx = self.rt.begin(pm, thread, k)?;
-        let split = tx.slip(Variant::NonAtomicUpdate);
-        let wrong_bit = tx.slip(Variant::SemanticMistake);
-        let mut unfinished = None;
-        for new in keys {
-            let at = self.insert(&mut tx, *new, if split { 0 } else { new.value }, wrong_bit);
-            unfinished = Some((at, new.value));
-        }
-        tx.commit();
-        if split && let Some((at, value)) = unfinished {
-            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-            tx.update(at, Val::lit(value));
-            tx.commit();
-        }
-        Ok(())
-    }
     /// Builds the tree of these keys, ascending, below the entry at `at`: as inserts in any order would.
     fn plant<M: Mem>(&self, m: &mut M, at: At<M::Dep>, keys: &[(u64, u64)], from: usize) {
         let ((first, value), (last, _)) = match keys {
@@ -218,14 +154,41 @@ impl Ctree {
     }
 }
 
-impl Program for Ctree {
-    type Input = Small<Toggle, 1>;
-    type Audit = CtreeAudit;
+impl Contents for CritBit {
+    const NAME: &'static str = "ctree";
+    const ABOUT: &'static str = "crit-bit tree: inserts of random keys with 128 B values";
+    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+    const SMALL: &'static [(&'static str, &'static str)] = &[("preload", "3"), ("keys", "12"), ("value", "16B")];
+    type Params = CtreeParams;
+    type Keys = Inserts;
     type Model = KeyModel;
-    recovered_by_logs!();
+    type Audit = CtreeAudit;
 
-    fn footprint(&self) -> Footprint {
-        self.footprint
+    fn keys_of(p: &CtreeParams, s: &Settings) -> Result<Inserts, String> {
+        Inserts::new(s, (p.preload, p.keys), p.batch, p.value)
+    }
+    fn lay_out(p: &CtreeParams, s: &Settings, inserts: Inserts, layout: &mut Layout) -> Result<LaidOut<Self>, String> {
+        let root = layout.pm(64);
+        let (preload, pool) = inserts.blocks(s, layout);
+        Ok(LaidOut {
+            stores: (STORES + inserts.values.words()) * u64::from(p.batch),
+            contents: CritBit {
+                inserts,
+                root,
+                preload,
+                pool,
+            },
+            pool,
+            locks: 1,
+            coupling: p.coupling,
+        })
+    }
+    fn keys(&self) -> &Inserts {
+        &self.inserts
+    }
+    #[inline(always)]
+    fn part_of(&self, _: u64) -> u64 {
+        0
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         let mut keys: Vec<(u64, u64)> = self.inserts.preloaded().collect();
@@ -236,41 +199,27 @@ impl Program for Ctree {
         let root = Span { at: self.root, len: 8 };
         vec![root, self.preload.span()]
     }
-    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
-        self.inserts.input(thread, k)
-    }
     #[inline(always)]
-    fn op<M: Mem>(
-        &self,
-        pm: &mut Pm<'_, M>,
-        thread: u32,
-        k: u32,
-        input: &Small<Toggle, 1>,
-    ) -> Result<Outcome, Rollback> {
-        pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(0);
-        pm.lock(lock);
-        let result = self.transact(pm, thread, k, input.as_slice());
-        pm.unlock(lock);
-        pm.m.compute(sites::EPILOGUE);
-        result.map(|()| Outcome {
-            kind: INSERTED,
-            words: [0; 3],
-        })
+    fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
+        let wrong_bit = tx.slip(Variant::SemanticMistake);
+        Changed {
+            found: 0,
+            inserted: Some(self.insert(tx, wanted, last, wrong_bit)),
+        }
     }
-    fn model(&self, ops: &[OpRecord]) -> KeyModel {
-        KeyModel::new(self.inserts.history(ops))
+    fn model(&self, _: &[OpRecord], history: History) -> KeyModel {
+        KeyModel::new(history)
     }
     fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> CtreeAudit {
         CtreeAudit::start(self.root, Ascent::start(model, crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: CtreeAudit) -> Flow<CtreeAudit> {
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: CtreeAudit) -> Step<CtreeAudit> {
         let owns = |at| self.owns(at);
         let tree = audit::Known {
             model,
             values: self.inserts.values,
             planted: self.preload,
         };
-        flow(state.step(m, tree, owns))
+        state.step(m, tree, owns)
     }
 }

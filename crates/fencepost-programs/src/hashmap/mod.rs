@@ -20,18 +20,18 @@ pub use audit::HashmapAudit;
 pub use plan::MapModel;
 use plan::Parts;
 
-use crate::choices::{Coupling, Scheme, Variant};
+use crate::choices::{Coupling, Variant};
 use crate::dict::Toggle;
-use crate::layout::{Footprint, Layout, Locks, Rows};
-use crate::objects::{Inserts, NODE, NONE, VALUE, Values};
-use crate::ordered_keys::{KeyModel, flow};
+use crate::dictionary::{Changed, Contents, Found, Keyed, LaidOut};
+use crate::layout::{Layout, Rows};
+use crate::objects::{Inserts, NODE, NONE, VALUE};
+use crate::oracle::History;
+use crate::ordered_keys::{KeyModel, Step};
 use crate::pool::Pool;
-use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
+use crate::settings::Settings;
 use crate::sites;
-use crate::small::Small;
-use crate::tx::{Runtime, Tx, recovered_by_logs};
-use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{At, Bytes, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params};
+use crate::tx::{Runtime, Tx};
+use fencepost_kernel::{At, Bytes, CrashPoint, Mem, OpRecord, Pm, Rollback, Span, Val, params};
 use table::{BUCKETS, COUNT, KEY, NEXT, Table, VALUE_AT};
 
 params! {
@@ -56,7 +56,6 @@ params! {
     }
 }
 
-const INSERTED: u8 = 1;
 /// Words that an insert stores besides a value: an entry, its bucket, the count.
 const STORES: u64 = 5 + 1 + 1;
 /// A chain longer than this makes the map grow, or one longer than the other where entries are many.
@@ -64,71 +63,25 @@ const LONG: u64 = 10;
 const LONGISH: u64 = 5;
 
 /// The program.
+pub type Hashmap = Keyed<Chains>;
+
+/// The map.
 #[derive(Clone, Debug)]
-pub struct Hashmap {
-    rt: Runtime,
+pub struct Chains {
     inserts: Inserts,
     table: Table,
     /// Blocks of the preloaded keys: an entry and a value each.
     preload: Rows,
-    locks: Locks,
-    footprint: Footprint,
+    pool: Pool,
 }
 
-impl Described for Hashmap {
-    const NAME: &'static str = "hashmap";
-    const ABOUT: &'static str = "transactional chained map that grows: inserts of random keys with 128 B values";
-    const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
-    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
-    const SMALL: &'static [(&'static str, &'static str)] =
-        &[("buckets", "1"), ("preload", "3"), ("keys", "12"), ("value", "16B")];
-
-    fn fields() -> Vec<Field> {
-        HashmapParams::fields()
-    }
-    fn build(s: &Settings) -> Result<Hashmap, ProgramError> {
-        let p: HashmapParams = read_params::<Hashmap, _>(s)?;
-        let inserts = Inserts {
-            seed: s.seed,
-            threads: s.threads,
-            keys: p.keys,
-            preload: p.preload,
-            batch: p.batch,
-            values: Values::new(p.value.0).map_err(impossible::<Hashmap>)?,
-        };
-        if let Some(why) = inserts.refusal(s.ops) {
-            return Err(impossible::<Hashmap>(why));
-        }
-        let most = inserts.most(s.ops);
-        let mut layout = Layout::default();
-        let table = Table::new(&mut layout, p.buckets, p.preload, most);
-        let block = inserts.values.block();
-        let preload = Rows::new(&mut layout, block, 2 * p.preload);
-        let blocks = 2 * u64::from(s.ops) * u64::from(p.batch);
-        let pool = Pool::new(&mut layout, s.threads, block, blocks);
-        // Growing stores every new bucket, and every entry's link and its bucket again.
-        let inserted = (STORES + inserts.values.words()) * u64::from(p.batch);
-        let stores = inserted.max(table.most_buckets() + 2 * most + 8);
-        let rt = Runtime::new(&mut layout, s, p.coupling, stores, pool);
-        let locks = Locks::new(&mut layout, 1);
-        Ok(Hashmap {
-            rt,
-            inserts,
-            table,
-            preload,
-            locks,
-            footprint: layout.footprint(),
-        })
-    }
-}
-
-impl Hashmap {
+impl Chains {
     fn parts(&self) -> Parts<'_> {
         Parts {
             table: &self.table,
             inserts: &self.inserts,
             preload: self.preload,
-            pool: self.rt.pool(),
+            pool: &self.pool,
         }
     }
     /// Inserts a key. The last word of its value, and how long its chain is now if it grew.
@@ -175,10 +128,16 @@ impl Hashmap {
         tx.free(old);
         last
     }
-    /// The transaction, under the lock; the longest chain that it left.
+    /// The transaction of an operation; the longest chain that it left.
     #[inline(always)]
-    fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, keys: &[Toggle]) -> Result<u64, Rollback> {
-        let mut tx = self.rt.begin(pm, thread, k)?;
+    fn insert_all<M: Mem>(
+        &self,
+        rt: &Runtime,
+        pm: &mut Pm<'_, M>,
+        (thread, k): (u32, u32),
+        keys: &[Toggle],
+    ) -> Result<u64, Rollback> {
+        let mut tx = rt.begin(pm, thread, k)?;
         let split = tx.slip(Variant::NonAtomicUpdate);
         // The mistake: the map's count is not kept.
         let forgets = tx.slip(Variant::SemanticMistake) && k % 4 == 1;
@@ -195,7 +154,7 @@ impl Hashmap {
         }
         tx.commit();
         if split && let Some((at, value)) = unfinished {
-            let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
+            let mut tx = rt.begin_part(pm, thread, k, 1)?;
             tx.update(at, Val::lit(value));
             tx.commit();
             // The operation has no further transaction in which the map might grow.
@@ -205,14 +164,50 @@ impl Hashmap {
     }
 }
 
-impl Program for Hashmap {
-    type Input = Small<Toggle, 1>;
-    type Audit = HashmapAudit;
+impl Contents for Chains {
+    const NAME: &'static str = "hashmap";
+    const ABOUT: &'static str = "transactional chained map that grows: inserts of random keys with 128 B values";
+    const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
+    const SMALL: &'static [(&'static str, &'static str)] =
+        &[("buckets", "1"), ("preload", "3"), ("keys", "12"), ("value", "16B")];
+    type Params = HashmapParams;
+    type Keys = Inserts;
     type Model = MapModel;
-    recovered_by_logs!();
+    type Audit = HashmapAudit;
 
-    fn footprint(&self) -> Footprint {
-        self.footprint
+    fn keys_of(p: &HashmapParams, s: &Settings) -> Result<Inserts, String> {
+        Inserts::new(s, (p.preload, p.keys), p.batch, p.value)
+    }
+    fn lay_out(
+        p: &HashmapParams,
+        s: &Settings,
+        inserts: Inserts,
+        layout: &mut Layout,
+    ) -> Result<LaidOut<Self>, String> {
+        let most = inserts.most(s.ops);
+        let table = Table::new(layout, p.buckets, p.preload, most);
+        let (preload, pool) = inserts.blocks(s, layout);
+        // Growing stores every new bucket, and every entry's link and its bucket again.
+        let inserted = (STORES + inserts.values.words()) * u64::from(p.batch);
+        Ok(LaidOut {
+            stores: inserted.max(table.most_buckets() + 2 * most + 8),
+            contents: Chains {
+                inserts,
+                table,
+                preload,
+                pool,
+            },
+            pool,
+            locks: 1,
+            coupling: p.coupling,
+        })
+    }
+    fn keys(&self) -> &Inserts {
+        &self.inserts
+    }
+    #[inline(always)]
+    fn part_of(&self, _: u64) -> u64 {
+        0
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         let buckets = self.table.first::<M>(m, self.inserts.preload);
@@ -234,40 +229,35 @@ impl Program for Hashmap {
         let [root, buckets] = self.table.spans(self.inserts.preload);
         vec![root, buckets, self.preload.span()]
     }
-    fn input(&self, thread: u32, k: u32) -> Small<Toggle, 1> {
-        self.inserts.input(thread, k)
-    }
     #[inline(always)]
-    fn op<M: Mem>(
-        &self,
-        pm: &mut Pm<'_, M>,
-        thread: u32,
-        k: u32,
-        input: &Small<Toggle, 1>,
-    ) -> Result<Outcome, Rollback> {
-        pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(0);
-        pm.lock(lock);
-        let mut result = self.transact(pm, thread, k, input.as_slice());
-        if let Ok(chain) = result
-            && chain > LONGISH
-        {
-            result = self.grow(pm, thread, k, chain).map(|()| 0);
+    fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
+        Changed {
+            found: 0,
+            inserted: Some(self.insert(tx, wanted, last, false).0),
         }
-        pm.unlock(lock);
-        pm.m.compute(sites::EPILOGUE);
-        result.map(|_| Outcome {
-            kind: INSERTED,
-            words: [0; 3],
-        })
     }
-    fn model(&self, ops: &[OpRecord]) -> MapModel {
-        MapModel::new(&self.parts(), KeyModel::new(self.inserts.history(ops)))
+    /// A map whose chains have become long grows in a transaction of its own.
+    #[inline(always)]
+    fn transact<M: Mem>(
+        &self,
+        rt: &Runtime,
+        pm: &mut Pm<'_, M>,
+        (thread, k): (u32, u32),
+        keys: &[Toggle],
+    ) -> Result<Found, Rollback> {
+        let chain = self.insert_all(rt, pm, (thread, k), keys)?;
+        if chain > LONGISH {
+            self.grow(rt, pm, (thread, k), chain)?;
+        }
+        Ok(Found::new(0))
+    }
+    fn model(&self, _: &[OpRecord], history: History) -> MapModel {
+        MapModel::new(&self.parts(), KeyModel::new(history))
     }
     fn audit_start(&self, model: &MapModel, crash: &CrashPoint) -> HashmapAudit {
         HashmapAudit::start(model.keys.history.cut(crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &MapModel, m: &mut M, state: HashmapAudit) -> Flow<HashmapAudit> {
-        flow(state.step(m, &self.parts(), model))
+    fn audit<M: Mem<Dep = ()>>(&self, model: &MapModel, m: &mut M, state: HashmapAudit) -> Step<HashmapAudit> {
+        state.step(m, &self.parts(), model)
     }
 }

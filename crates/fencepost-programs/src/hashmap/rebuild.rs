@@ -1,21 +1,27 @@
 //! How the map grows: a transaction that moves every entry to an array of twice as many buckets.
 
 use super::table::{BUCKETS, COUNT, KEY, NEXT, Table};
-use super::{Hashmap, LONG, NODE, NONE};
+use super::{Chains, LONG, NODE, NONE};
 use crate::sites;
-use crate::tx::Tx;
+use crate::tx::{Runtime, Tx};
 use fencepost_kernel::{Addr, At, Mem, Pm, Rollback, Val};
 
-impl Hashmap {
+impl Chains {
     /// Grows the map if a chain of this length asks for it. Rare, so out of line.
     #[inline(never)]
-    pub(super) fn grow<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, chain: u64) -> Result<(), Rollback> {
+    pub(super) fn grow<M: Mem>(
+        &self,
+        rt: &Runtime,
+        pm: &mut Pm<'_, M>,
+        (thread, k): (u32, u32),
+        chain: u64,
+    ) -> Result<(), Rollback> {
         let old = pm.m.load(At::new(self.table.root).field(BUCKETS)).ptr();
         let (nbuckets, count) = (pm.m.load(old).v, pm.m.load(At::new(self.table.root).field(COUNT)).v);
         let Some(new) = self.due(nbuckets, count, chain) else {
             return Ok(());
         };
-        let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
+        let mut tx = rt.begin_part(pm, thread, k, 1)?;
         self.move_all(&mut tx, old, nbuckets, At::new(new));
         tx.commit();
         Ok(())

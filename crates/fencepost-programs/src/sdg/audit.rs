@@ -1,6 +1,7 @@
 //! The oracle of `sdg`, and the audit of the lists, a vertex a step.
 
 use super::graph::{DEGREE, NEXT, PREV, Sdg, TARGET, WEIGHT};
+use crate::dict::Keys;
 use crate::oracle::{Cut, History};
 use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Violation};
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ pub use audit::{SdgAudit, SdgModel};
 pub use graph::Sdg;
 
 use crate::choices::{Coupling, Scheme, Variant};
-use crate::dict::{Dict, Toggle};
+use crate::dict::{Dict, Keys, Toggle};
 use crate::layout::{Footprint, Layout, Locks, Rows};
 use crate::pool::Pool;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};

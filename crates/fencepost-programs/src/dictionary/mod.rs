@@ -3,22 +3,27 @@
 //! Each operation searches a random key, inserts it if it is absent and removes it if it is found, in one transaction. From the
 //! structure follow the description, the way from parameters to a layout, the driver with its locks, recovery by the logs and the
 //! oracle; the audit is a walk that meets the pairs in ascending order of their keys. Several structures may stand side by side.
+//!
+//! Structures of other shapes (chains, object stores) have the same program around them and say more themselves (`program`).
 
 pub use crate::dict::Toggle;
 pub use crate::nodes::Nodes;
 pub use crate::ordered_keys::{Ascent, KeyModel, Step, get, wrong};
 
-use crate::choices::{Coupling, Scheme, Variant};
+mod program;
+
+pub(crate) use program::{Changed, Contents, Found, Keyed, LaidOut};
+
+use crate::choices::{Coupling, Variant};
 use crate::dict::Dict;
-use crate::layout::{Footprint, Layout, Locks, Rows};
+use crate::layout::{Layout, Rows};
 use crate::nodes::Trees;
-use crate::ordered_keys::flow;
+use crate::oracle::History;
 use crate::pool::Pool;
-use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
-use crate::sites;
-use crate::tx::{Runtime, Tx, recovered_by_logs};
-use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val};
+use crate::settings::Settings;
+use crate::tx::Tx;
+use fencepost_kernel::params::Params;
+use fencepost_kernel::{Addr, At, CrashPoint, Mem, OpRecord, Span, Val};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -96,101 +101,58 @@ pub trait Structure: Clone + Debug + Send + Sync + 'static {
 }
 
 /// The program.
+pub type Dictionary<S> = Keyed<SideBySide<S>>;
+
+/// Structures side by side, and the keys that are divided among them.
 #[derive(Clone, Debug)]
-pub struct Dictionary<S> {
-    rt: Runtime,
+pub struct SideBySide<S> {
     dict: Dict,
     structure: S,
-    locks: Locks,
-    footprint: Footprint,
 }
 
-impl<S: Structure> Described for Dictionary<S> {
+impl<S: Structure> Contents for SideBySide<S> {
     const NAME: &'static str = S::NAME;
     const ABOUT: &'static str = S::ABOUT;
-    const SCHEMES: &'static [Scheme] = Scheme::LOGGED;
     const OWN_VARIANTS: &'static [Variant] = S::OWN_VARIANTS;
     const SMALL: &'static [(&'static str, &'static str)] = S::SMALL;
+    type Params = S::Params;
+    type Keys = Dict;
+    type Model = KeyModel;
+    type Audit = S::Audit;
 
-    fn fields() -> Vec<Field> {
-        S::Params::fields()
+    fn keys_of(p: &S::Params, s: &Settings) -> Result<Dict, String> {
+        let sizes = S::sizes(p);
+        Ok(Dict::single(s.seed, sizes.keys, sizes.preload))
     }
-    fn build(s: &Settings) -> Result<Self, ProgramError> {
-        let p: S::Params = read_params::<Self, _>(s)?;
-        let Sizes {
-            keys,
-            preload,
-            trees,
-            coupling,
-        } = S::sizes(&p);
-        let dict = Dict {
-            seed: s.seed,
-            keys,
-            preload,
-            batch: 1,
-            value_bits: 32,
-        };
-        if let Some(why) = dict.refusal(s.ops) {
-            return Err(impossible::<Self>(why));
-        }
-        let mut layout = Layout::default();
-        let extent = S::extent(&p, s.ops);
-        let trees = Trees::new(trees, keys);
+    fn lay_out(p: &S::Params, s: &Settings, dict: Dict, layout: &mut Layout) -> Result<LaidOut<Self>, String> {
+        let sizes = S::sizes(p);
+        let extent = S::extent(p, s.ops);
+        let trees = Trees::new(sizes.trees, sizes.keys);
         let root = layout.pm(trees.roots());
-        let shares = trees.shares(preload, |i| dict.preloaded_key(i));
-        let planted = Rows::new(&mut layout, extent.node, S::planted(&p, &shares));
-        let pool = Pool::new(&mut layout, s.threads, extent.node, extent.nodes);
-        let rt = Runtime::new(&mut layout, s, coupling, extent.stores, pool);
-        let locks = Locks::new(&mut layout, trees.count);
+        let shares = trees.shares(sizes.preload, |i| dict.preloaded_key(i));
+        let planted = Rows::new(layout, extent.node, S::planted(p, &shares));
+        let pool = Pool::new(layout, s.threads, extent.node, extent.nodes);
         let nodes = Nodes {
             root,
             trees,
             planted,
             pool,
         };
-        Ok(Dictionary {
-            rt,
-            dict,
-            structure: S::new(&p, nodes),
-            locks,
-            footprint: layout.footprint(),
+        let structure = S::new(p, nodes);
+        Ok(LaidOut {
+            contents: SideBySide { dict, structure },
+            pool,
+            stores: extent.stores,
+            locks: trees.count,
+            coupling: sizes.coupling,
         })
     }
-}
-
-impl<S: Structure> Dictionary<S> {
-    /// The transaction, under the lock; the value found (0: none).
-    #[inline(always)]
-    fn transact<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, wanted: Toggle) -> Result<u64, Rollback> {
-        let mut tx = self.rt.begin(pm, thread, k)?;
-        let split = tx.slip(Variant::NonAtomicUpdate);
-        let value = if split { 0 } else { wanted.value };
-        let nodes = self.structure.nodes();
-        let root = nodes.tree(nodes.trees.of(wanted.key)).root;
-        let toggled = self.structure.toggle(&mut tx, root, Toggle { value, ..wanted });
-        tx.commit();
-        match toggled {
-            Toggled::Removed(found) => Ok(found),
-            Toggled::Inserted(at) => {
-                if split {
-                    let mut tx = self.rt.begin_part(pm, thread, k, 1)?;
-                    tx.update(at, Val::lit(wanted.value));
-                    tx.commit();
-                }
-                Ok(0)
-            }
-        }
+    fn keys(&self) -> &Dict {
+        &self.dict
     }
-}
-
-impl<S: Structure> Program for Dictionary<S> {
-    type Input = Toggle;
-    type Audit = S::Audit;
-    type Model = KeyModel;
-    recovered_by_logs!();
-
-    fn footprint(&self) -> Footprint {
-        self.footprint
+    #[inline(always)]
+    fn part_of(&self, key: u64) -> u64 {
+        self.structure.nodes().trees.of(key)
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         let pairs: Vec<(u64, u64)> = self.dict.preloaded().collect();
@@ -204,30 +166,26 @@ impl<S: Structure> Program for Dictionary<S> {
         let nodes = self.structure.nodes();
         vec![nodes.roots(), nodes.planted.span()]
     }
-    fn input(&self, thread: u32, k: u32) -> Toggle {
-        self.dict.toggle(thread, k, 0)
-    }
     #[inline(always)]
-    fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Toggle) -> Result<Outcome, Rollback> {
-        pm.m.compute(sites::PROLOGUE);
-        let lock = self.locks.of(self.structure.nodes().trees.of(input.key));
-        pm.lock(lock);
-        let result = self.transact(pm, thread, k, *input);
-        pm.unlock(lock);
-        pm.m.compute(sites::EPILOGUE);
-        Ok(Dict::outcome::<M>(&[result?]))
+    fn change<M: Mem>(&self, tx: &mut Tx<'_, '_, M>, wanted: Toggle, last: u64) -> Changed<M::Dep> {
+        let root = self.structure.nodes().tree(self.part_of(wanted.key)).root;
+        let wanted = Toggle { value: last, ..wanted };
+        match self.structure.toggle(tx, root, wanted) {
+            Toggled::Removed(found) => Changed { found, inserted: None },
+            Toggled::Inserted(at) => Changed {
+                found: 0,
+                inserted: Some(at),
+            },
+        }
     }
-    fn model(&self, ops: &[OpRecord]) -> KeyModel {
-        let trees = self.structure.nodes().trees;
-        KeyModel::new(self.dict.history(ops, |key| trees.of(key)))
+    fn model(&self, _: &[OpRecord], history: History) -> KeyModel {
+        KeyModel::new(history)
     }
     fn audit_start(&self, model: &KeyModel, crash: &CrashPoint) -> S::Audit {
         self.structure.audit_start(Ascent::start(model, crash))
     }
-    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: S::Audit) -> Flow<S::Audit> {
-        if let Err(v) = model.sound() {
-            return Flow::Done(Err(v));
-        }
-        flow(self.structure.audit(model, m, state))
+    fn audit<M: Mem<Dep = ()>>(&self, model: &KeyModel, m: &mut M, state: S::Audit) -> Step<S::Audit> {
+        model.sound()?;
+        self.structure.audit(model, m, state)
     }
 }
