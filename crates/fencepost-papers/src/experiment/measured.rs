@@ -101,13 +101,14 @@ pub fn aggregate(over: Over, values: &PerProgram) -> Option<f64> {
     })
 }
 
-/// A counter of a run; `pm_writes` and `pm_reads` are counters too.
+/// A counter of a run; `pm_writes`, `pm_reads` and operations a second are counters too.
 pub fn counter(run: &RunResult, name: &str) -> Option<u64> {
     match name {
         "pm_writes" => Some(run.pm_writes),
         "pm_reads" => Some(run.pm_reads),
         "pm_lines" => Some(run.pm_writes + run.pm_reads),
         "pm_lines_per_ms" => Some((run.pm_writes + run.pm_reads) * 1_000_000_000 / run.time_ps.max(1)),
+        "ops_per_s" => Some(run.ops.saturating_mul(1_000_000_000_000) / run.time_ps.max(1)),
         other => run.counters.get(other).copied(),
     }
 }
