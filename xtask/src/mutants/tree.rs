@@ -95,11 +95,12 @@ impl Tree {
             let before = out.len();
             for (file, line, why) in wrong {
                 let mine = (0..mutants.len()).filter(|i| mutants[*i].file == file && !out.contains_key(i));
-                // The nearest one that begins at this line or above: edits never add lines.
-                let nearest = mine
-                    .filter(|i| mutants[*i].piece.start.0 <= line)
-                    .max_by_key(|i| mutants[*i].piece.start.0);
-                nearest.map(|i| out.insert(i, why));
+                let places: Vec<(usize, usize)> = mine.map(|i| (mutants[i].piece.start.0, i)).collect();
+                // The nearest one that begins at this line or above: edits never add lines. Where an arm is gone, the match above it is
+                // what does not compile.
+                let above = places.iter().filter(|p| p.0 <= line).max();
+                let nearest = above.or_else(|| places.iter().min());
+                nearest.map(|(_, i)| out.insert(*i, why));
             }
             if out.len() == before {
                 return Err(format!("{} does not compile in the copy", krates.join(", ")));
