@@ -1,151 +1,11 @@
 //! Memory images: sparse, paged, copy-on-write. Cloning shares every page.
 
+mod paged;
+
 use crate::log::LineData;
 use crate::span::Span;
 use crate::units::{Addr, LINE_BYTES, LineAddr, PM_BASE, STRETCH, STRETCHES, StoreId};
-use prefetch_index::prefetch_index;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-/// Elements of a page.
-const PAGE: usize = 512;
-type Page<T> = Rc<[T; PAGE]>;
-
-/// Pages from this one on (16 GiB of words into a table) lie in a map: a recovery that follows a wild pointer may store
-/// anywhere, and must not make tables grow to where it points.
-const WILD: usize = 1 << 22;
-
-/// Bytes of a word.
-const WORD: u64 = 8;
-
-/// A sparse array of a `T` per `UNIT` bytes of memory: page tables for stretches of it.
-#[derive(Clone, Debug)]
-struct Paged<T, const UNIT: u64> {
-    tables: [Vec<Option<Page<T>>>; STRETCHES],
-    wild: BTreeMap<(usize, usize), Page<T>>,
-}
-impl<T, const UNIT: u64> Default for Paged<T, UNIT> {
-    fn default() -> Self {
-        Paged {
-            tables: Default::default(),
-            wild: BTreeMap::new(),
-        }
-    }
-}
-impl<T: Copy + Default, const UNIT: u64> Paged<T, UNIT> {
-    /// Elements of a stretch.
-    const LENGTH: u64 = (1 << STRETCH) / UNIT;
-    /// Table, page and slot of an element.
-    #[inline]
-    fn place(element: u64) -> (usize, usize, usize) {
-        let (table, e) = (element / Self::LENGTH, (element % Self::LENGTH) as usize);
-        (table as usize, e / PAGE, e % PAGE)
-    }
-    #[inline]
-    fn page(&self, table: usize, page: usize) -> Option<&Page<T>> {
-        match self.tables.get(table).and_then(|t| t.get(page)) {
-            Some(p) => p.as_ref(),
-            None => self.wild_page(table, page),
-        }
-    }
-    #[cold]
-    #[inline(never)]
-    fn wild_page(&self, table: usize, page: usize) -> Option<&Page<T>> {
-        self.wild.get(&(table, page))
-    }
-    #[inline]
-    fn get(&self, element: u64) -> T {
-        let (table, page, slot) = Self::place(element);
-        self.page(table, page).map_or_else(T::default, |p| p[slot])
-    }
-    /// An element will be read or changed before long: has the host fetch it into its caches.
-    #[inline]
-    fn host_prefetch(&self, element: u64) {
-        let (table, page, slot) = Self::place(element);
-        if let Some(Some(page)) = self.tables.get(table).and_then(|t| t.get(page)) {
-            prefetch_index(page.as_slice(), slot);
-        }
-    }
-    /// A page that nobody else has.
-    #[inline]
-    fn page_mut(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
-        let own = |p: &Option<Page<T>>| p.as_ref().is_some_and(|p| Rc::strong_count(p) == 1);
-        if !self.tables.get(table).and_then(|t| t.get(page)).is_some_and(own) {
-            return self.make_page(table, page);
-        }
-        let page = self.tables[table][page].as_mut().and_then(Rc::get_mut);
-        page.expect("just seen")
-    }
-    /// A page that is missing, or that another image has too.
-    #[cold]
-    #[inline(never)]
-    fn make_page(&mut self, table: usize, page: usize) -> &mut [T; PAGE] {
-        let fresh = || Rc::new([T::default(); PAGE]);
-        match self.tables.get_mut(table).filter(|t| page < WILD.max(t.len())) {
-            Some(table) => {
-                if table.len() <= page {
-                    table.resize(page + 1, None);
-                }
-                Rc::make_mut(table[page].get_or_insert_with(fresh))
-            }
-            None => Rc::make_mut(self.wild.entry((table, page)).or_insert_with(fresh)),
-        }
-    }
-    /// The element, to be changed.
-    #[inline]
-    fn entry(&mut self, element: u64) -> &mut T {
-        let (table, page, slot) = Self::place(element);
-        &mut self.page_mut(table, page)[slot]
-    }
-}
-impl<T: Copy + Default> Paged<T, WORD> {
-    /// The eight words of a line, which never straddles a page.
-    fn line(&self, line: LineAddr) -> [T; 8] {
-        let (table, page, slot) = Self::place(line.0 * 8);
-        match self.page(table, page) {
-            Some(p) => *p[slot..].first_chunk().expect("a line lies within its page"),
-            None => [T::default(); 8],
-        }
-    }
-    #[inline]
-    fn same_line(&self, other: &Self, line: LineAddr) -> bool
-    where
-        T: PartialEq,
-    {
-        let (table, page, slot) = Self::place(line.0 * 8);
-        let words = |p: &Page<T>| -> [T; 8] { *p[slot..].first_chunk().expect("a line lies within its page") };
-        match (self.page(table, page), other.page(table, page)) {
-            (Some(a), Some(b)) => Rc::ptr_eq(a, b) || words(a) == words(b),
-            (None, None) => true,
-            (Some(p), None) | (None, Some(p)) => words(p) == [T::default(); 8],
-        }
-    }
-    /// Adds the lines of `first..end` that differ. Pages that both share are not read.
-    fn differing(&self, other: &Self, first: u64, end: u64, found: &mut Vec<LineAddr>)
-    where
-        T: PartialEq,
-    {
-        const LINES: u64 = PAGE as u64 / 8;
-        let mut line = first;
-        while line < end {
-            let (table, page, _) = Self::place(line * 8);
-            let next = end.min((line / LINES + 1) * LINES);
-            let shared = match (self.page(table, page), other.page(table, page)) {
-                (Some(a), Some(b)) => Rc::ptr_eq(a, b),
-                (None, None) => true,
-                _ => false,
-            };
-            if !shared {
-                found.extend((line..next).map(LineAddr).filter(|l| !self.same_line(other, *l)));
-            }
-            line = next;
-        }
-    }
-    fn set_line(&mut self, line: LineAddr, words: &[T; 8]) {
-        let (table, page, slot) = Self::place(line.0 * 8);
-        self.page_mut(table, page)[slot..slot + 8].copy_from_slice(words);
-    }
-}
+use paged::{Frozen, PAGE, Paged, WORD};
 
 /// Something small about every line of memory; the default until it is changed.
 #[derive(Clone, Debug)]
@@ -174,7 +34,24 @@ pub struct Image {
     words: Paged<u64, WORD>,
     writers: Option<Paged<Option<StoreId>, WORD>>,
 }
+/// The bytes of an image for all threads: images that begin with it share its pages until they write them.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Frozen<u64>);
+impl Snapshot {
+    /// An image of these bytes.
+    pub fn image(&self) -> Image {
+        Image {
+            words: Paged::over(self.0.clone()),
+            writers: None,
+        }
+    }
+}
+
 impl Image {
+    /// Its bytes, for all threads.
+    pub fn freeze(self) -> Snapshot {
+        Snapshot(self.words.freeze())
+    }
     /// An all-zero image that also remembers the store that wrote each word.
     pub fn with_writers() -> Image {
         Image {
@@ -256,8 +133,7 @@ impl Image {
         let (first_table, first_page, _) = Paged::<u64, WORD>::place(from.0 * 8);
         let pages = move |table: usize| {
             let skipped = if table == first_table { first_page } else { 0 };
-            let pages = self.words.tables[table].iter().enumerate().skip(skipped);
-            pages.filter(|(_, p)| p.is_some()).map(move |(page, _)| (table, page))
+            self.words.pages_of(table, skipped).map(move |page| (table, page))
         };
         let lines = (first_table..STRETCHES).flat_map(pages).flat_map(|(table, page)| {
             let first = ((table as u64) << STRETCH) / LINE_BYTES + page as u64 * LINES;
@@ -369,6 +245,49 @@ mod tests {
             let expected: Vec<_> = all.iter().copied().filter(|l| *l >= from).collect();
             assert_eq!(a.lines_from(from).collect::<Vec<_>>(), expected);
         }
+    }
+    #[test]
+    fn a_snapshot_is_what_it_was_made_of_whoever_writes_over_it() {
+        let (wild, far) = (Addr::pm(1 << 62), Addr(LOG_BASE.0 + 4096));
+        let places = [Addr(8), Addr::pm(0), Addr::pm(9 << 12), far, wild];
+        let mut a = Image::default();
+        places.iter().for_each(|at| a.set_word(*at, at.0 + 1, None));
+        let (plain, snapshot) = (a.clone(), a.freeze());
+        let mut over = snapshot.image();
+        let same = |x: &Image| {
+            places
+                .iter()
+                .all(|at| x.word(*at) == at.0 + 1 && x.same_line(&plain, at.line()))
+        };
+        assert!(
+            same(&over)
+                && same(&std::thread::scope(|s| s
+                    .spawn(|| ())
+                    .join()
+                    .map(|()| over.clone())
+                    .unwrap()))
+        );
+        let lines = |x: &Image| x.pm_lines().collect::<Vec<_>>();
+        assert_eq!(lines(&over), lines(&plain));
+        // Written: this image alone sees it, and the rest of the page stays.
+        over.set_word(Addr::pm((9 << 12) + 8), 5, None);
+        over.set_word(Addr::pm(20 << 12), 6, None);
+        let read = |x: &Image| [(9 << 12) + 8, 9 << 12, 20 << 12].map(|at| x.word(Addr::pm(at)));
+        let first = Addr::pm(9 << 12).0 + 1;
+        assert_eq!((read(&over), read(&snapshot.image())), ([5, first, 6], [0, first, 0]));
+        let all = Span {
+            at: Addr::pm(0),
+            len: 1 << 20,
+        };
+        assert_eq!(
+            over.differing(&snapshot.image(), all),
+            [Addr::pm(9 << 12).line(), Addr::pm(20 << 12).line()]
+        );
+        assert_eq!(snapshot.image().differing(&snapshot.image(), all), []);
+        // Frozen again, both layers are in it.
+        let again = over.clone().freeze();
+        assert!(same(&again.image()) == same(&over) && read(&again.image()) == read(&over));
+        assert_eq!(lines(&again.image()), lines(&over));
     }
     #[test]
     fn wild_addresses_cost_one_page() {

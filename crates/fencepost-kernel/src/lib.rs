@@ -37,7 +37,7 @@ pub use dialect::{Dialect, LogPath, Logging};
 pub use event::EventQueue;
 pub use fence::{Fence, FenceProperties, OwnFence};
 pub use honours::Honours;
-pub use image::{Image, LineTable};
+pub use image::{Image, LineTable, Snapshot};
 pub use keyed::Keyed;
 pub use lists::{Buffered, Lines, Lists};
 pub use log::{LineData, PersistLog, PersistRecord, WriteCause};

@@ -1,81 +1,75 @@
-//! Memory as a program's setup leaves it, kept for the next runs of the same program on this thread: designs and machines differ between the
-//! runs of an experiment, the hundreds of megabytes that a program begins with do not. Threads keep their own (pages are shared within a
-//! thread only), within one bound for all of them.
+//! Memory as a program's setup leaves it, kept for the next runs of the same program: designs and machines differ between the runs of an
+//! experiment, the hundreds of megabytes that a program begins with do not. All threads of the process share it.
 
 use crate::config::Resolved;
 use crate::error::LabError;
 use fencepost_harness::AnyProgram;
-use fencepost_kernel::Image;
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use fencepost_kernel::{Image, Snapshot, fault};
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// Bytes of persistent memory of the programs whose images the threads of a process keep, together. An image takes about as much of the
-/// host.
+/// Bytes of persistent memory of the programs whose first memory is kept, together. It takes about as much of the host.
 const KEPT: u64 = 2 << 30;
 
-/// Bytes that all threads keep.
-static HELD: AtomicU64 = AtomicU64::new(0);
+/// Programs whose first memory is kept, at most.
+const PROGRAMS: usize = 64;
 
-/// A part of a bound, given back when it is dropped.
-struct Share<'a> {
-    held: &'a AtomicU64,
-    bytes: u64,
-}
-impl<'a> Share<'a> {
-    /// So much of what is left below `bound`, if it is.
-    fn take(held: &'a AtomicU64, bytes: u64, bound: u64) -> Option<Share<'a>> {
-        let more = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= bound);
-        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        Some(Share { held, bytes })
-    }
-}
-impl Drop for Share<'_> {
-    fn drop(&mut self) {
-        self.held.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
+/// Made by the first thread that needs it; the others wait.
+type Made = Arc<OnceLock<Result<Snapshot, String>>>;
 
-/// An image, by everything that it depends on; the one used last stands last.
+/// The first memory of a program, by everything that it depends on.
 struct Kept {
     program: String,
-    image: Image,
-    _share: Share<'static>,
+    bytes: u64,
+    made: Made,
 }
 
-thread_local! {
-    static IMAGES: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+/// What is kept; what was used last stands last.
+#[derive(Default)]
+struct Shelf(Vec<Kept>);
+impl Shelf {
+    /// The place of a program's memory. What was used longest ago makes room; what alone is larger than the bound is not kept.
+    fn place(&mut self, program: String, bytes: u64, bound: u64) -> Made {
+        let known = self.0.iter().position(|k| k.program == program);
+        let kept = match known {
+            Some(at) => self.0.remove(at),
+            None => Kept {
+                program,
+                bytes,
+                made: Made::default(),
+            },
+        };
+        let made = kept.made.clone();
+        if kept.bytes > bound {
+            return made;
+        }
+        self.0.push(kept);
+        let held = |all: &[Kept]| all.iter().map(|k| k.bytes).sum::<u64>();
+        while held(&self.0) > bound || self.0.len() > PROGRAMS {
+            self.0.remove(0);
+        }
+        made
+    }
 }
+
+static SHELF: Mutex<Shelf> = Mutex::new(Shelf(Vec::new()));
 
 /// Memory before the first operation of a run; `bytes` of it are persistent.
 pub(super) fn initial(resolved: &Resolved, program: &dyn AnyProgram, bytes: u64) -> Result<Image, LabError> {
-    let name = format!("{} {:?}", resolved.program_word(), resolved.program);
-    IMAGES.with_borrow_mut(|all| {
-        if let Some(at) = all.iter().position(|k| k.program == name) {
-            let kept = all.remove(at);
-            let image = kept.image.clone();
-            all.push(kept);
-            return Ok(image);
-        }
-        let share = make_room(all, || Share::take(&HELD, bytes, KEPT));
-        let image = program.initial().map_err(|e| LabError::Internal(e.to_string()))?;
-        if let Some(share) = share {
-            all.push(Kept {
-                program: name,
-                image: image.clone(),
-                _share: share,
-            });
-        }
-        Ok(image)
-    })
-}
-
-/// Drops what was used longest ago until `take` succeeds, or nothing is left to drop.
-fn make_room<K, S>(kept: &mut Vec<K>, take: impl Fn() -> Option<S>) -> Option<S> {
-    loop {
-        match take() {
-            None if !kept.is_empty() => drop(kept.remove(0)),
-            taken => return taken,
-        }
+    // A fault that is planted for this thread may break the set-up, too.
+    let faults = fault::current();
+    let name = format!(
+        "{} {:?} {:?}",
+        resolved.program_word(),
+        resolved.program,
+        faults.names()
+    );
+    let mut shelf = SHELF.lock().unwrap_or_else(|e| e.into_inner());
+    let made = shelf.place(name, bytes, KEPT);
+    drop(shelf);
+    let make = || program.initial().map(Image::freeze).map_err(|e| e.to_string());
+    match made.get_or_init(make) {
+        Ok(snapshot) => Ok(snapshot.image()),
+        Err(why) => Err(LabError::Internal(why.clone())),
     }
 }
 
@@ -84,22 +78,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_threads_together_stay_within_the_bound() {
-        static HELD: AtomicU64 = AtomicU64::new(0);
-        let held = || HELD.load(Ordering::Relaxed);
-        let take = |bytes| Share::take(&HELD, bytes, 100);
-        let mut mine = vec![take(40).unwrap(), take(30).unwrap()];
-        let theirs = take(30).unwrap();
-        assert_eq!(held(), 100);
-        // One more of mine: my oldest goes, what another thread keeps stays.
-        let third = make_room(&mut mine, || take(20)).unwrap();
-        mine.push(third);
-        assert_eq!((held(), mine.len()), (80, 2));
-        // Too much even without all of mine: it is not kept.
-        assert!(make_room(&mut mine, || take(71)).is_none());
-        assert_eq!((held(), mine.len()), (30, 0));
-        drop(theirs);
-        assert_eq!(held(), 0);
-        assert!(take(u64::MAX).is_none() && take(101).is_none());
+    fn what_was_used_last_is_kept_within_the_bound() {
+        let mut shelf = Shelf::default();
+        let mut place = |name: &str, bytes| shelf.place(name.to_owned(), bytes, 100);
+        let first = place("a", 40);
+        place("b", 30);
+        assert!(Arc::ptr_eq(&first, &place("a", 40)), "the same until it makes room");
+        // `b` was used longest ago.
+        place("c", 50);
+        assert!(Arc::ptr_eq(&first, &place("a", 40)));
+        // More than the bound: it is not kept, and nothing makes room for it.
+        let large = place("d", 101);
+        assert!(!Arc::ptr_eq(&large, &place("d", 101)) && Arc::ptr_eq(&first, &place("a", 40)));
+        for n in 0..2 * PROGRAMS {
+            place(&format!("small {n}"), 0);
+        }
+        assert_eq!(shelf.0.len(), PROGRAMS);
     }
 }
