@@ -60,7 +60,8 @@ fencepost_kernel::param_enum! {
     pub enum ServerPath {
         /// Epochs of all buffers merge to the largest size, as in `delegated-merge`.
         Merge = "merge",
-        /// A BROI entry for each buffer, scheduled by bank-level parallelism. Parameters of `broi` that the two do not share have their defaults.
+        /// A BROI entry for each buffer, scheduled by bank-level parallelism. The parameters of its controller, which `merge` does not look
+        /// at, are those of `broi`.
         Broi = "broi",
     }
 }
@@ -71,14 +72,42 @@ fencepost_kernel::params! {
         server: ServerPath = ServerPath::Merge,
     }
 }
-/// The parameters of a server and of its persist buffers.
+/// The parameters of a server, of its persist buffers and of its BROI controller.
 pub(crate) fn fields() -> Vec<Field> {
-    [ServerParams::fields(), DelegatedParams::fields()].concat()
+    [
+        ServerParams::fields(),
+        DelegatedParams::fields(),
+        BroiParams::of_controller(),
+    ]
+    .concat()
 }
-/// Values of the server and of its persist buffers.
-fn parts(values: ParamValues<'_>) -> Result<(ServerParams, DelegatedParams), ParamError> {
-    let (server, buffers) = values.iter().cloned().partition::<Vec<_>, _>(|v| v.0 == "server");
-    Ok((configure(&server)?, checked_without_gathering(configure(&buffers)?)?))
+/// What a server is given.
+struct Parts {
+    server: ServerPath,
+    buffers: DelegatedParams,
+    /// Acts where the server has a BROI controller.
+    controller: BroiParams,
+}
+impl Parts {
+    fn of(values: ParamValues<'_>) -> Result<Parts, ParamError> {
+        let of_controller = BroiParams::of_controller();
+        let (mut server, mut buffers, mut controller) = (Vec::new(), Vec::new(), Vec::new());
+        for value in values.iter().cloned() {
+            match value.0.as_str() {
+                "server" => server.push(value),
+                name if of_controller.iter().any(|f| f.name == name) => controller.push(value),
+                _ => buffers.push(value),
+            }
+        }
+        Ok(Parts {
+            server: configure::<ServerParams>(&server)?.server,
+            buffers: checked_without_gathering(configure(&buffers)?)?,
+            controller: configure(&controller)?,
+        })
+    }
+    fn broi(self, shape: MachineShape) -> BroiParams {
+        self.controller.of_server(&self.buffers, channels(shape))
+    }
 }
 /// Every variant of delegated ordering, and the other server.
 pub(crate) const SERVERS: &[Values] = &[
@@ -89,6 +118,13 @@ pub(crate) const SERVERS: &[Values] = &[
     VARIANTS[4],
     &[("server", "broi")],
     &[("server", "broi"), ("path_slot", "40ns")],
+    &[
+        ("server", "broi"),
+        ("hand_over", "queue"),
+        ("queue", "2"),
+        ("leaves", "complete"),
+        ("ready", "all"),
+    ],
 ];
 
 /// The registry entry.
@@ -122,11 +158,11 @@ pub(crate) fn server(
     shape: MachineShape,
     protocol: Protocol,
 ) -> Result<Box<dyn Design>, ParamError> {
-    let (server, buffers) = parts(values)?;
-    Ok(match server.server {
-        ServerPath::Merge => Box::new(Delegated::new(buffers, shape, true).for_clients(protocol)),
+    let parts = Parts::of(values)?;
+    Ok(match parts.server {
+        ServerPath::Merge => Box::new(Delegated::new(parts.buffers, shape, true).for_clients(protocol)),
         ServerPath::Broi => {
-            let params = broi::checked(BroiParams::of_server(&buffers, channels(shape)), shape)?;
+            let params = broi::checked(parts.broi(shape), shape)?;
             Box::new(Broi::new(params, shape, Schedules::BankParallel).for_clients(protocol))
         }
     })
@@ -142,11 +178,11 @@ fn channels(shape: MachineShape) -> u8 {
 
 /// Storage of the server: its own path, a buffer for each channel, and the range of the block being taken.
 pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
-    let (server, buffers) = parts(values)?;
-    let channels = channels(shape);
-    let mut items = match server.server {
-        ServerPath::Merge => merge_cost(&buffers, shape),
-        ServerPath::Broi => broi::storage(&BroiParams::of_server(&buffers, channels), shape),
+    let parts = Parts::of(values)?;
+    let (server, channels) = (parts.server, channels(shape));
+    let mut items = match server {
+        ServerPath::Merge => merge_cost(&parts.buffers, shape),
+        ServerPath::Broi => broi::storage(&parts.broi(shape), shape),
     };
     let item = |what: &str, bits, paper_bits, note: &str| CostItem {
         what: what.into(),
@@ -154,7 +190,7 @@ pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<C
         paper_bits,
         note: note.into(),
     };
-    if server.server == ServerPath::Merge {
+    if server == ServerPath::Merge {
         let own: u64 = items.iter().map(|i| i.bits).sum();
         items.push(item(
             "remote persist buffers",

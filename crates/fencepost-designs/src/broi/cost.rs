@@ -76,6 +76,7 @@ pub(crate) fn storage(p: &BroiParams, shape: MachineShape) -> Vec<CostItem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delegated::BufferPer;
 
     /// The machine of Table III: 4 cores of 2 threads.
     fn shape() -> MachineShape {
@@ -107,7 +108,11 @@ mod tests {
     /// First principles: ten buffers of 8 entries. An entry is 1 + 42 + 512 + 7 (four bits of buffer, three of slot) + 1 + 9 x 4 bits.
     #[test]
     fn first_principles_stand_beside_them() {
-        let items = storage(&BroiParams::default(), shape());
+        let of_threads = BroiParams {
+            buffers: BufferPer::Thread,
+            ..BroiParams::default()
+        };
+        let items = storage(&of_threads, shape());
         assert_eq!(find(&items, "persist buffer entry").bits, 599);
         assert_eq!(
             find(&items, "dependency tracking, per persist buffer").bits,
@@ -122,7 +127,7 @@ mod tests {
         let half = BroiParams {
             units: 4,
             barriers: 1,
-            ..BroiParams::default()
+            ..of_threads
         };
         assert_eq!(find(&storage(&half, shape()), "local BROI queues").bits, 8 * 4 * 4);
     }

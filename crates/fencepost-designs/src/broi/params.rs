@@ -2,7 +2,7 @@
 
 use crate::delegated::{Arbitration, BufferPer, DelegatedParams, Ports};
 use crate::info::MachineShape;
-use fencepost_kernel::params::ParamError;
+use fencepost_kernel::params::{Field, ParamError, Params as _};
 use fencepost_kernel::{Ps, planted};
 
 fencepost_kernel::param_enum! {
@@ -102,7 +102,7 @@ fencepost_kernel::params! {
         fences: u8 = 4,
         /// Who has a persist buffer and a BROI entry (paper: "one persist buffer for every core", and one BROI entry for every thread: with
         /// `shared` both are so).
-        buffers: BufferPer = BufferPer::Thread,
+        buffers: BufferPer = BufferPer::Shared,
         /// Units of a BROI entry: requests that it holds at most (paper: 8).
         #[range(1..=255)]
         units: u8 = 8,
@@ -121,21 +121,21 @@ fencepost_kernel::params! {
         sigma: u32 = 100,
         /// Time the controller takes to decide (paper: 0.4 ns).
         scheduling: Ps = Ps(400),
-        /// When a request goes on to the controller's write queue.
-        hand_over: HandOver = HandOver::Bank,
+        /// When a request goes on to the controller's write queue (paper: there is one of 64 entries behind the BROI entries).
+        hand_over: HandOver = HandOver::Queue,
         /// Entries of the controller's write queue (paper: 64).
         #[range(1..=1024)]
         queue: u16 = 64,
-        /// Whose sets compete in equation 2.
-        ready: ReadyOver = ReadyOver::Local,
-        /// When a request leaves its set.
-        leaves: LeavesSet = LeavesSet::Scheduled,
+        /// Whose sets compete in equation 2 (paper: "the first request sets in all BROI entries").
+        ready: ReadyOver = ReadyOver::All,
+        /// When a request leaves its set (paper: sets change when requests complete).
+        leaves: LeavesSet = LeavesSet::Complete,
         /// Remote requests wait while more than this share of the controller's write queue is in use, in percent (ours: with one request
         /// of each of eight threads there, 12.5 % are).
         #[range(0..=100)]
         low_utilisation: u8 = 12,
-        /// Remote requests that have been blocked this long go first (ours: a tenth of the 10 us that a remote request takes).
-        starvation: Ps = Ps(1_000_000),
+        /// Remote requests that have been blocked this long go first (ours: the "10x us" that a remote request takes).
+        starvation: Ps = Ps(10_000_000),
         /// What a barrier holds back at the controller.
         barrier: BarrierScope = BarrierScope::Own,
         /// When an entry is freed, and whatever depends on it.
@@ -172,8 +172,8 @@ impl BroiParams {
             ..DelegatedParams::default()
         }
     }
-    /// With persist buffers of these parameters, and an entry for each of so many channels.
-    pub(crate) fn of_server(buffers: &DelegatedParams, channels: u8) -> BroiParams {
+    /// The controller of a server: these, with persist buffers of those parameters, and an entry for each of so many channels.
+    pub(crate) fn of_server(self, buffers: &DelegatedParams, channels: u8) -> BroiParams {
         BroiParams {
             entries: buffers.entries,
             fences: buffers.fences,
@@ -184,8 +184,15 @@ impl BroiParams {
             arbitration: buffers.arbitration,
             forward: buffers.forward,
             remote_channels: channels,
-            ..BroiParams::default()
+            ..self
         }
+    }
+    /// What a server's controller has besides its persist buffers; how many channels there are its network says.
+    pub(crate) fn of_controller() -> Vec<Field> {
+        let buffers = DelegatedParams::fields();
+        let mut fields = BroiParams::fields();
+        fields.retain(|f| f.name != "remote_channels" && buffers.iter().all(|b| b.name != f.name));
+        fields
     }
     /// The persist buffers, and so the BROI entries, of a machine.
     pub fn ports(&self, shape: MachineShape) -> Ports {

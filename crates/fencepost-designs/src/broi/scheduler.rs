@@ -32,10 +32,8 @@ pub struct BroiScheduler {
     current: bool,
     params: BroiParams,
     controller: ControllerQueue,
-    /// When the sets as they are have been weighed.
-    decided: Ps,
-    /// When requests were last put out into the controller's queue.
-    filled: Ps,
+    /// All that could go into the controller's queue stands there, and nothing more will before this time unless something changes.
+    settled: Ps,
     /// Writes on their way into the medium, and whether a barrier waits for all of them.
     in_medium: u32,
     barrier: bool,
@@ -52,8 +50,7 @@ impl BroiScheduler {
             current: false,
             params: params.clone(),
             controller: ControllerQueue::default(),
-            decided: Ps::ZERO,
-            filled: Ps::ZERO,
+            settled: Ps::ZERO,
             in_medium: 0,
             barrier: false,
             candidates: Vec::with_capacity(64),
@@ -109,7 +106,7 @@ impl BroiScheduler {
     /// What changed: the sets, and with `Change::NextSet` a barrier was passed.
     fn changed(&mut self, now: Ps, entry: usize, change: Change) {
         self.current = false;
-        self.decided = now + self.params.scheduling;
+        self.settled = now;
         if change == Change::NextSet && self.params.barrier == BarrierScope::All {
             self.barrier = true;
         }
@@ -119,11 +116,12 @@ impl BroiScheduler {
     /// Puts Sch-SETs out until nothing may go or the controller's queue is full: first all that may go before low utilisation, then, if the
     /// queue is in that, the rest.
     fn fill_queue(&mut self, now: Ps) {
-        if now < self.decided {
+        if now < self.settled {
             return;
         }
-        let (mut last, mut free) = (LOCAL, u32::from(self.params.queue) - self.controller.used);
-        while free > 0 {
+        let mut last = LOCAL;
+        let mut free = u32::from(self.params.queue) - self.controller.used;
+        while free > 0 && self.has_candidates() {
             self.work_out_priorities();
             let class = |entry| self.class(now, entry).filter(|class| *class <= last);
             let of = |entry| class(entry).map(|class| (class, self.priorities.of(entry)));
@@ -131,18 +129,32 @@ impl BroiScheduler {
             let set = hand_over(&self.queues.entries, free as usize, of, waits);
             if set.is_empty() {
                 if last == REMOTE {
-                    return;
+                    break;
                 }
                 last = REMOTE;
+                continue;
             }
             free -= set.len() as u32;
-            self.filled = now;
             for (entry, id) in set {
                 let place = self.controller.take();
                 self.queues.entries[entry].schedule(now, id, place);
             }
             self.current = false;
         }
+        self.settled = self.starves(now).unwrap_or(Ps(u64::MAX));
+    }
+    /// Whether any request might be put out, were it not for its class.
+    fn has_candidates(&self) -> bool {
+        let mut all = self.queues.entries.iter().flat_map(|e| e.candidates());
+        all.any(|unit| !self.controller.waits_for_its_line(unit.id))
+    }
+    /// When the next remote entry will have been blocked for too long.
+    fn starves(&self, now: Ps) -> Option<Ps> {
+        let remote = &self.queues.entries[self.queues.local..];
+        let due = remote
+            .iter()
+            .filter_map(|e| Some(e.blocked_since? + self.params.starvation));
+        due.filter(|t| *t > now).min()
     }
     /// Of the requests of a bank, the one of the best class and priority; [`HandOver::Bank`].
     fn choose(&mut self, now: Ps, open: &OpenRow, waiting: &mut dyn Iterator<Item = Waiting<'_>>) -> Option<Choice> {
@@ -237,13 +249,8 @@ impl Scheduler for BroiScheduler {
     fn delay(&self) -> Ps {
         self.params.scheduling
     }
+    /// Only a remote request that has been blocked for too long goes although nothing has happened.
     fn wake(&self, now: Ps) -> Option<Ps> {
-        let remote = &self.queues.entries[self.queues.local..];
-        let due = |since: Ps| since + self.params.starvation;
-        let starve = remote.iter().filter_map(|e| e.blocked_since).map(due);
-        // The queue is filled when one bank is asked; the others, of which some were asked before, are asked again.
-        let queue = self.params.hand_over == HandOver::Queue;
-        let decided = queue.then_some([self.decided, Ps(self.filled.0 + 1)]);
-        starve.chain(decided.into_iter().flatten()).filter(|t| *t > now).min()
+        self.starves(now)
     }
 }

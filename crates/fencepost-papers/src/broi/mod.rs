@@ -135,10 +135,13 @@ fn priority() -> Result<String, String> {
     }
 }
 
-/// In which place a remote request goes that competes with seven local ones for a bank.
+/// In which place a remote request goes that competes with seven local ones for a bank. What stands in the controller's queue goes before
+/// it, however long it was blocked: a queue of two.
 fn remote_place(starvation: Ps) -> Result<usize, String> {
     let params = BroiParams {
         starvation,
+        queue: 2,
+        low_utilisation: 0,
         ..BroiParams::default()
     };
     let mut memory = memory(bank_parallel(&params));

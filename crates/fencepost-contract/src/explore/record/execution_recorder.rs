@@ -63,7 +63,7 @@ impl Recorder {
     pub fn new(schedule: Schedule) -> Recorder {
         Recorder {
             schedule,
-            initial: Image::with_writers(),
+            initial: Image::default(),
             bodies: Vec::new(),
         }
     }
@@ -84,7 +84,9 @@ impl Recorder {
         if self.bodies.len() > 256 {
             return Err(RecordError::TooManyThreads(self.bodies.len()));
         }
-        let execution = Rc::new(RefCell::new(Execution::new(&self.initial, self.bodies.len())));
+        // No store of the set-up is recorded: who wrote a word is kept from here on.
+        let initial = self.initial.track_writers();
+        let execution = Rc::new(RefCell::new(Execution::new(&initial, self.bodies.len())));
         let schedule = self.schedule;
         let start = |(i, body): (usize, Body)| {
             let execution = Rc::clone(&execution);
@@ -137,7 +139,7 @@ impl Recorder {
         trace.ops.sort_by_key(|op| op.stamp);
         Ok(Recording {
             trace,
-            initial: self.initial,
+            initial,
             memory: execution.memory.clone(),
         })
     }

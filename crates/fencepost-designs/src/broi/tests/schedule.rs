@@ -4,6 +4,7 @@ use crate::broi::example::{bank_parallel, epochs, first_pick, line, memory};
 use crate::broi::{BarrierScope, BroiParams, BroiScheduler, HandOver};
 use crate::testkit::Scheduled;
 use fencepost_kernel::Ps;
+use fencepost_machine::memory::{MemEvent, Scheduler as _};
 use fencepost_machine::seam::{Epoch, WriteId};
 
 fn push(memory: &mut Scheduled<BroiScheduler>, now: Ps, id: u64, (entry, set): (u8, u64), (bank, row): (u64, u64)) {
@@ -126,11 +127,33 @@ fn remote_requests_wait_for_low_utilisation() {
     }
 }
 
+/// A scheduler that wants to be asked again keeps the bus for writes, and reads wait: only a remote request may be a reason.
+#[test]
+fn nothing_is_asked_again_while_no_remote_request_is_blocked() {
+    for hand_over in [HandOver::Bank, HandOver::Queue] {
+        let params = BroiParams {
+            hand_over,
+            ..BroiParams::default()
+        };
+        let mut memory = memory(bank_parallel(&params));
+        (1..6).for_each(|id| push(&mut memory, Ps::ZERO, id, (0, id / 3), (id % 2, id)));
+        memory.run_until(|e| matches!(e, MemEvent::Issued { .. }));
+        for n in 1..=5 {
+            assert_eq!(memory.issued.len(), n, "{hand_over:?}");
+            let now = memory.issued[n - 1].0;
+            assert_eq!(memory.scheduler.borrow().wake(now), None, "{hand_over:?}");
+            memory.run_until(|e| matches!(e, MemEvent::Issued { .. }));
+        }
+    }
+}
+
 /// "The remote requests will be flushed to memory devices if the blocked time of the remote requests exceeds the threshold."
 #[test]
 fn remote_requests_do_not_starve() {
-    let position = |starvation| {
+    let position = |(hand_over, queue), starvation| {
         let params = BroiParams {
+            hand_over,
+            queue,
             low_utilisation: 0,
             starvation,
             ..BroiParams::default()
@@ -144,8 +167,11 @@ fn remote_requests_do_not_starve() {
         let at = memory.order().iter().position(|id| *id == 1).expect("it goes");
         (at, memory.issued[at].0)
     };
-    assert_eq!(position(Ps::from_ns(1_000_000)).0, 8, "every local request first");
-    let (at, time) = position(Ps::from_ns(1000));
-    assert!(at < 8 && time >= Ps::from_ns(1000), "position {at} at {time}");
-    assert_eq!(position(Ps::ZERO).0, 0);
+    // What stands in the controller's queue is served before it, however long it was blocked: a queue of two.
+    for way in [(HandOver::Bank, 64), (HandOver::Queue, 2)] {
+        assert_eq!(position(way, Ps::from_ns(1_000_000)).0, 8, "every local request first");
+        let (at, time) = position(way, Ps::from_ns(1000));
+        assert!(at < 8 && time >= Ps::from_ns(1000), "{way:?}: position {at} at {time}");
+        assert_eq!(position(way, Ps::ZERO).0, 0, "{way:?}");
+    }
 }
