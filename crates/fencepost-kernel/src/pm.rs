@@ -142,6 +142,17 @@ impl<'m, M: Mem> Pm<'m, M> {
             LogPath::NonTemporal => self.m.nt_store(at, v),
         }
     }
+    /// Writes one word past the caches, on a design where software flushes what it stores: the next barrier covers it.
+    #[track_caller]
+    #[inline(always)]
+    pub fn nt_store(&mut self, at: At<M::Dep>, v: Val<M::Dep>) {
+        self.m.nt_store(at, v);
+        let line = at.addr.0 / LINE_BYTES;
+        if self.commits_rarely() {
+            return self.rare.persisted(line);
+        }
+        self.persisted(line);
+    }
     /// Starts making log words persistent: flushes on the temporal path, nothing on the other.
     #[track_caller]
     #[inline(always)]

@@ -1,5 +1,7 @@
 //! Committing only now and then: a measure of what committing costs, not a way to be crash-consistent.
 
+use std::collections::HashSet;
+
 /// Has a thread commit at every so-manieth of its program's commits only, and flush then what it has persisted since the last.
 ///
 /// The per-task-committing paper (section IV-B, figure 10) varies it: *If we reduce data committing frequency that starts a data
@@ -12,6 +14,7 @@ pub struct RareCommits {
     since: u32,
     /// Lines persisted since the last, each once, in the order in which they were first.
     lines: Vec<u64>,
+    seen: HashSet<u64>,
 }
 
 impl Default for RareCommits {
@@ -27,11 +30,12 @@ impl RareCommits {
             every,
             since: 0,
             lines: Vec::new(),
+            seen: HashSet::new(),
         }
     }
     /// The line with this number is to be flushed with the next commit.
     pub(crate) fn persisted(&mut self, line: u64) {
-        if !self.lines.contains(&line) {
+        if self.seen.insert(line) {
             self.lines.push(line);
         }
     }
@@ -42,6 +46,7 @@ impl RareCommits {
             return None;
         }
         self.since = 0;
+        self.seen.clear();
         Some(std::mem::take(&mut self.lines))
     }
 }

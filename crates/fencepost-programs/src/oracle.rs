@@ -18,16 +18,28 @@ use std::collections::BTreeMap;
 /// A dense index of an operation of the run.
 type OpId = u32;
 
+/// In a reading: some of this value's words, beside those of the one before. Of values written in place.
+pub const PARTLY: u64 = 1 << 63;
+
+/// A value that an operation leaves.
+#[derive(Copy, Clone, Debug)]
+struct Version {
+    op: OpId,
+    value: u64,
+    /// Written word by word over the one before: visible, whole or in part, while the operation is not in.
+    in_place: bool,
+}
+
 /// The life of one register.
 #[derive(Clone, Debug, Default)]
 struct Register {
     initial: u64,
-    versions: Vec<(OpId, u64)>,
+    versions: Vec<Version>,
 }
 impl Register {
     /// Its value when so many of its versions are in.
     fn after(&self, versions: usize) -> u64 {
-        versions.checked_sub(1).map_or(self.initial, |v| self.versions[v].1)
+        versions.checked_sub(1).map_or(self.initial, |v| self.versions[v].value)
     }
 }
 
@@ -57,6 +69,8 @@ pub struct History {
 pub struct Cut {
     lo: Vec<u32>,
     hi: Vec<u32>,
+    /// Operations that had begun: what is not in the cut may be under way.
+    begun: Vec<u32>,
     pending: Vec<(u64, u64)>,
 }
 
@@ -93,15 +107,27 @@ impl Builder {
     /// Operation `op` = (thread, k) leaves `value` in `register`. Calls for one register come in conflict order; a second
     /// call by the same operation replaces the first, because a cut never shows the inside of an operation.
     pub fn write(&mut self, register: u64, op: (u32, u32), value: u64) {
+        self.version(register, op, value, false);
+    }
+    /// The same, word by word over the value before, as a write that is not atomic does.
+    pub fn write_in_place(&mut self, register: u64, op: (u32, u32), value: u64) {
+        self.version(register, op, value, true);
+    }
+    fn version(&mut self, register: u64, op: (u32, u32), value: u64, in_place: bool) {
         let id = self.id(op);
         let r = self.registers.entry(register).or_default();
-        let before = r.versions.last().map(|v| v.0);
+        let before = r.versions.last().map(|v| v.op);
         if before == Some(id) {
             r.versions.pop();
         } else if let Some(b) = before {
             self.edges.push((b, id));
         }
-        self.registers.entry(register).or_default().versions.push((id, value));
+        let version = Version {
+            op: id,
+            value,
+            in_place,
+        };
+        self.registers.entry(register).or_default().versions.push(version);
     }
     /// If `after` is in the cut, so is `before`.
     pub fn depends(&mut self, before: (u32, u32), after: (u32, u32)) {
@@ -239,6 +265,7 @@ impl History {
         let mut cut = Cut {
             lo: vec![0; t],
             hi: vec![u32::MAX; t],
+            begun: crash.begun.clone(),
             pending: Vec::new(),
         };
         if self.fault.is_some() {
@@ -314,11 +341,18 @@ impl History {
         }
         Ok(())
     }
+    /// The value that may be written over a register's while so many of its versions are in.
+    fn coming(&self, cut: &Cut, r: &Register, versions: usize) -> Option<u64> {
+        let next = r.versions.get(versions).filter(|v| v.in_place)?;
+        let (thread, k) = self.op(next.op);
+        let begun = cut.begun.get(thread).copied().unwrap_or(0);
+        (k < begun).then_some(next.value)
+    }
     /// The one value that every cut within the bounds leaves in a register, if they agree on its last writer.
     pub fn settled_value(&self, cut: &Cut, register: u64) -> Option<u64> {
         let r = self.registers.get(&register)?;
         let (least, most) = self.bounds(cut, r);
-        (least == most).then(|| r.after(least))
+        (least == most && self.coming(cut, r, least).is_none()).then(|| r.after(least))
     }
     /// How many of a register's versions are in: at least and at most. Both are prefixes, because cuts are closed.
     fn bounds(&self, cut: &Cut, r: &Register) -> (usize, usize) {
@@ -326,22 +360,25 @@ impl History {
             let (thread, k) = self.op(id);
             k < bound[thread]
         };
-        let least = r.versions.partition_point(|v| within(&cut.lo, v.0));
-        let more = r.versions[least..].partition_point(|v| within(&cut.hi, v.0));
+        let least = r.versions.partition_point(|v| within(&cut.lo, v.op));
+        let more = r.versions[least..].partition_point(|v| within(&cut.hi, v.op));
         (least, least + more)
     }
     /// Narrows by one reading; whether it still fits several places of the register's history, and whether a bound moved.
     fn narrow(&self, cut: &mut Cut, register: u64, value: u64) -> Result<(bool, bool), NoPrefix> {
         let r = &self.registers[&register];
         let (least, most) = self.bounds(cut, r);
-        let holds = |p: &usize| value == r.after(*p);
+        let holds = |p: &usize| {
+            let coming = self.coming(cut, r, *p);
+            value == r.after(*p) || coming.is_some_and(|v| value == v || value == v | PARTLY)
+        };
         let first = (least..=most).find(holds).ok_or(NoPrefix)?;
         let last = (first..=most).rev().find(holds).ok_or(NoPrefix)?;
         if first > least {
-            self.include(cut, r.versions[first - 1].0);
+            self.include(cut, r.versions[first - 1].op);
         }
         if last < most {
-            self.exclude(cut, r.versions[last].0);
+            self.exclude(cut, r.versions[last].op);
         }
         cut.holds(true)?;
         Ok((first < last, first > least || last < most))
