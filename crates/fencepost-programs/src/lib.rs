@@ -56,6 +56,7 @@ pub mod oracle;
 mod ordered_keys;
 pub mod page;
 pub mod pc;
+pub mod pmfs;
 pub mod pool;
 pub mod random;
 pub mod rbtree;

@@ -100,6 +100,10 @@ programs! {
     crate::echo::Echo,
     crate::nstore::Ycsb,
     crate::nstore::Tpcc,
+    crate::pmfs::Pmfs,
+    crate::pmfs::Nfs,
+    crate::pmfs::Exim,
+    crate::pmfs::Mysql,
     crate::commitstore::CommitStore,
     crate::random::Random,
 }

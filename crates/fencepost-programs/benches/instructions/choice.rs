@@ -149,6 +149,16 @@ pub fn small(program: &str) -> Vec<(String, params::Raw)> {
         "tatp" => &[("subscribers", 200)],
         "sqlite" => &[("rows", 200)],
         "tpcc" => &[("items", 100), ("customers", 10), ("orders", 10)],
+        // Blocks and writes at their sizes: what a copied line costs depends on them.
+        "pmfs" => &[("files", 64)],
+        "nfs" => {
+            return vec![
+                ("files".into(), params::Raw::Int(50)),
+                ("mean".into(), params::Raw::Text("16KiB".into())),
+            ];
+        }
+        "exim" => &[("mailboxes", 10)],
+        "mysql" => &[("rows", 1000), ("pool", 0)],
         _ => {
             let about = programs().into_iter().find(|p| p.name == program);
             return about.map_or_else(Vec::new, |p| p.small_params());
@@ -164,6 +174,7 @@ pub fn traced_ops(program: &str) -> u32 {
     match program {
         "bplustree" | "sqlite" => 20,
         "tpcc" => 50,
+        "nfs" | "exim" | "mysql" => 60,
         _ => 200,
     }
 }

@@ -48,6 +48,8 @@ param_enum! {
         FlagNeverSet = "flag-never-set",
         /// SQLite is told never to sync (`synchronous=OFF`).
         MissingSync = "missing-sync",
+        /// A file's new size is durable before the bytes that it covers (file systems).
+        SizeFirst = "size-first",
     }
 }
 
@@ -88,10 +90,10 @@ impl Variant {
     /// Whether it stays wrong when every store persists in program order: then no design may clear it. The others are
     /// wrong only where the instruction they lack or misplace carries the order.
     pub fn wrong_everywhere(self) -> bool {
-        use Variant::{FlagNeverSet, NonAtomicUpdate, SemanticMistake, TokenFirst, WrongStoreOrder};
+        use Variant::{FlagNeverSet, NonAtomicUpdate, SemanticMistake, SizeFirst, TokenFirst, WrongStoreOrder};
         matches!(
             self,
-            WrongStoreOrder | NonAtomicUpdate | SemanticMistake | TokenFirst | FlagNeverSet
+            WrongStoreOrder | NonAtomicUpdate | SemanticMistake | TokenFirst | FlagNeverSet | SizeFirst
         )
     }
     /// One sentence for listings.
@@ -116,6 +118,7 @@ impl Variant {
             Variant::SharedFence => "backups, the flag that validates them and the stores in place share one fence",
             Variant::FlagNeverSet => "the flag that validates backups is only ever cleared",
             Variant::MissingSync => "SQLite never syncs its journal and its pages",
+            Variant::SizeFirst => "a file's size is durable before its new bytes",
         }
     }
 }

@@ -45,6 +45,8 @@ pub enum Needs {
     Orders,
     /// Drive a library that keeps this journal, and order its persists as the library asks.
     Library,
+    /// Keep this journal of its own.
+    Journal,
 }
 
 /// What a scheme is.
@@ -142,6 +144,8 @@ schemes! {
     SqliteJournal = "sqlite-journal": LogForm::ByHand, Library;
     /// SQLite's own write-ahead log, in persistent memory beside its pages.
     SqliteWal = "sqlite-wal": LogForm::ByHand, Library;
+    /// The file system's own undo journal of metadata.
+    PmfsJournal = "pmfs-journal": LogForm::ByHand, Journal;
 }
 
 /// The schemes that ask for no more than these needs, as a constant list: those named by `first`, then the others in listing order.

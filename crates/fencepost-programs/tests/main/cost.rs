@@ -136,7 +136,7 @@ fn a_swap_of_8_byte_entries() {
 /// Programs that are written on the transaction runtime: those that have a logged form.
 fn logged() -> impl Iterator<Item = fencepost_programs::About> {
     let programs = fencepost_programs::programs().into_iter();
-    programs.filter(|p| p.schemes.iter().any(|s| *s != Scheme::Raw))
+    programs.filter(|p| p.schemes.contains(&Scheme::UndoArray))
 }
 
 /// Coupled logging: an entry and a barrier prior to every store of the transaction, new blocks included; then data and commit.

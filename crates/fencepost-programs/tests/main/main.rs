@@ -3,5 +3,6 @@
 mod common;
 mod cost;
 mod crash;
+mod pmfs;
 mod structure;
 mod variants;

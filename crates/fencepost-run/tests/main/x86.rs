@@ -71,7 +71,7 @@ fn every_logging_runtime_recovers_at_every_crash_point() {
                     clean(&r);
                     switches += r.counters["design.unfenced_switches"] * u64::from(design != "x86-adr");
                     // Programs that order their persists by hand, and SQLite's own journals, store their logs as any data.
-                    let by_itself = ["raw", "sqlite-journal", "sqlite-wal"].contains(&scheme.name());
+                    let by_itself = ["raw", "sqlite-journal", "sqlite-wal", "pmfs-journal"].contains(&scheme.name());
                     assert!(
                         r.counters["nt_stores"] > 0 || by_itself,
                         "{}: logs take the short path",
