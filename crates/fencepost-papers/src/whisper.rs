@@ -9,7 +9,7 @@ use fencepost_run::request::Request;
 use serde::Serialize;
 
 /// The programs, in the order of the paper of per-task committing (Table III).
-pub const PROGRAMS: [&str; 8] = [
+pub const PROGRAMS: [&str; 11] = [
     "echo",
     "nstore-ycsb",
     "nstore-tpcc",
@@ -18,6 +18,9 @@ pub const PROGRAMS: [&str; 8] = [
     "hashmap",
     "vacation",
     "memcached",
+    "nfs",
+    "exim",
+    "mysql",
 ];
 
 /// One program.
