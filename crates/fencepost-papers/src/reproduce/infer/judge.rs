@@ -106,7 +106,12 @@ impl Simulation<'_> {
         let mut jobs = plan_registered(&e, self.scale, self.seed)?.jobs;
         if length == Length::Part {
             for r in jobs.iter_mut().map(|j| &mut j.request) {
-                (r.ops, r.warmup) = (r.ops.div_ceil(PART), r.warmup.div_ceil(PART));
+                r.warmup = r.warmup.div_ceil(PART);
+                // Where cycles are measured, operations are only what there must be enough of.
+                match &mut r.cycles {
+                    Some(cycles) => *cycles = cycles.div_ceil(PART.into()),
+                    None => r.ops = r.ops.div_ceil(PART),
+                }
             }
         }
         Ok((e, jobs))
