@@ -13,7 +13,7 @@ use fencepost_kernel::{At, Mem, Val};
 
 /// What a call writes at a place of a file.
 pub(super) const fn content(call: u64, at: u64) -> u64 {
-    call << 32 | at / 8
+    (call << 32) | (at / 8)
 }
 /// The sum of what a call writes from one place to another.
 pub(super) fn sum(call: u64, from: u64, to: u64) -> u64 {

@@ -114,7 +114,7 @@ impl Journal {
         (at / self.count + 1) & 0xffff
     }
     fn tail_word(&self, at: u64) -> u64 {
-        at % self.count | self.generation(at) << 32
+        (at % self.count) | (self.generation(at) << 32)
     }
     pub fn setup<M: Mem>(&self, m: &mut M) {
         m.store(At::new(self.words).field(TAIL), Val::lit(self.tail_word(0)));
