@@ -33,7 +33,7 @@ pub struct Spread {
 }
 impl Spread {
     /// Whether no reading meets the claim.
-    pub fn out_of_reach(&self) -> bool {
+    pub fn never_met(&self) -> bool {
         self.holds == 0.0 && !self.outcomes.is_empty()
     }
     /// Whether all values lie on one side of the paper's: below (-1), above (1), or on both or unknown (0).
@@ -159,6 +159,6 @@ mod tests {
         let s = spread(&r, &choices, outcomes(&choices, |_| None, |c| c.taken[1] != 2));
         assert_eq!((s.low, s.decided_by.as_deref()), (None, Some("weak")));
         let never = spread(&r, &choices, outcomes(&choices, |_| None, |_| false));
-        assert!(never.out_of_reach() && never.decided_by.is_none());
+        assert!(never.never_met() && never.decided_by.is_none());
     }
 }
