@@ -80,7 +80,9 @@ impl Row {
         self.decided_by = spread.decided_by.clone().unwrap_or_default();
         if spread.never_met() {
             let others = spread.outcomes.len().saturating_sub(1);
-            self.remark(&format!("not met by the text, nor under any of {others} other readings alone"));
+            self.remark(&format!(
+                "not met by the text, nor under any of {others} other readings alone"
+            ));
         }
         let of_decider =
             |o: &&super::readings::Outcome| o.choice.split_once('=').is_some_and(|c| c.0 == self.decided_by);
