@@ -101,7 +101,10 @@ impl Workload for FileServer {
             ));
         }
         if !params.block.0.is_power_of_two() || !params.append.0.is_multiple_of(8) {
-            return Err("blocks are powers of two, and appends whole words".into());
+            return Err(format!(
+                "block = {}B, append = {}B: blocks are powers of two, and appends whole words",
+                params.block.0, params.append.0
+            ));
         }
         let seed = settings.seed;
         Ok(FileServer { params, seed, threads })

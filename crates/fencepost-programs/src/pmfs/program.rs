@@ -67,7 +67,8 @@ impl<W: Workload> Described for OnPmfs<W> {
         let planted: u64 = sizes.map(|size| shape.blocks_of(size)).sum();
         if planted > MOST_PLANTED {
             return Err(impossible::<Self>(format!(
-                "files of {planted} blocks before the run exceed {MOST_PLANTED}: fewer or smaller ones, or larger blocks"
+                "block = {}B: files of {planted} blocks before the run exceed {MOST_PLANTED}: fewer or smaller ones, or larger blocks",
+                shape.block
             )));
         }
         for thread in 0..s.threads {

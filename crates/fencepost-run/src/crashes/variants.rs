@@ -25,9 +25,8 @@ pub const CONTRACTS: [ContractKind; 11] = [
     ContractKind::Eadr,
 ];
 const ORDERS: [LineOrder; 2] = [LineOrder::Fifo, LineOrder::Unordered];
-/// Seeds tried until one convicts, and operations of the one thread.
+/// Seeds tried until one convicts.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
-const OPS: u32 = 6;
 /// Runs of recovery allowed for one exploration.
 const BUDGET: &str = "200";
 
@@ -42,6 +41,14 @@ pub fn sizes(about: &About) -> Vec<String> {
     };
     let all = about.small.iter().chain(smaller);
     all.map(|(name, value)| format!("program.{name}={value}")).collect()
+}
+
+/// Operations of the one thread, with which every kind of operation occurs: the file system's programs draw among many kinds of calls.
+fn operations(about: &About) -> u32 {
+    match about.name {
+        "pmfs" | "nfs" | "exim" | "mysql" => 16,
+        _ => 6,
+    }
 }
 
 /// One verdict of the table.
@@ -131,7 +138,7 @@ fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) 
         request: Request {
             program: about.name.into(),
             threads: Some(1),
-            ops: OPS,
+            ops: operations(about),
             seed,
             log: Some(scheme.name().into()),
             variant: Some(variant.name().into()),
