@@ -30,10 +30,10 @@ pub fn request(
     round: usize,
 ) -> Result<Request, String> {
     let about = program_of(program, info).map_err(|e| e.to_string())?;
-    let harts = MachineConfig::load(machine, media)
+    let hw_threads = MachineConfig::load(machine, media)
         .map_err(|e| e.to_string())?
         .spec
-        .harts();
+        .hw_threads();
     let mut sets: Vec<String> = (about.small.iter())
         .map(|(name, value)| format!("program.{program}.{name}={value}"))
         .collect();
@@ -48,7 +48,7 @@ pub fn request(
         design: info.name.into(),
         machine: machine.into(),
         media: media.map(str::to_owned),
-        threads: Some(u32::from(harts).min(4 + round as u32 % 5)),
+        threads: Some(u32::from(hw_threads).min(4 + round as u32 % 5)),
         ops: 8,
         warmup: 0,
         seed: 1 + round as u64,

@@ -75,7 +75,7 @@ impl Case {
         let mut dice = Stream::new(seed, "battery machine");
         let mut spec = machine(&mut dice, environment);
         spec.network = remote::network(info, &mut Stream::new(seed, "battery network"));
-        let threads = 1 + dice.below(u64::from(spec.harts())) as u32;
+        let threads = 1 + dice.below(u64::from(spec.hw_threads())) as u32;
         let int = |name: &str, value: u64| (name.to_owned(), Raw::Int(value as i64));
         let params = vec![
             int("lines", 1 + dice.below(6)),
@@ -275,11 +275,11 @@ impl Case {
 /// Busy time and stalls add up to the finish time of every thread. An in-order core that ends with a store is charged for it
 /// up to its retirement only, so that the sum may stay below.
 fn accounts(r: &RunReport, in_order: bool) -> Result<(), String> {
-    let wrong = |h: &&fencepost_machine::HartReport| {
+    let wrong = |h: &&fencepost_machine::ThreadReport| {
         let (sum, took) = (h.account.total(), h.finished.saturating_sub(h.started));
         sum > took || (sum < took && !in_order)
     };
-    match r.harts.iter().find(wrong) {
+    match r.hw_threads.iter().find(wrong) {
         None => Ok(()),
         Some(h) => Err(format!(
             "busy time and stalls are {}, the thread took {}",

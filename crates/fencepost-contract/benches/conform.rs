@@ -3,7 +3,7 @@
 
 use fencepost_contract::{Contract, ContractKind, Demands, conform};
 use fencepost_kernel::{
-    Addr, Fence, Flush, HartId, Image, LineData, PersistRecord, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind,
+    Addr, Fence, Flush, HwThread, Image, LineData, PersistRecord, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind,
     WriteCause,
 };
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
     let mut media: BTreeMap<u64, LineData> = BTreeMap::new();
     let mut rng = Stream::new(1, "workload");
     for i in 0..stores {
-        let hart = HartId((i / 4 % 4) as u8);
+        let hw_thread = HwThread((i / 4 % 4) as u8);
         let addr = Addr::pm(rng.below(1 << 20) * 8);
         let (value, source) = (u64::from(i) + 1, Location::caller().into());
         trace.stores.push(StoreInfo {
-            thread: hart,
+            thread: hw_thread,
             addr,
             value,
             nt: false,
@@ -33,7 +33,7 @@ fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
             source,
         });
         let id = StoreId::from_index(i as usize).unwrap();
-        trace.push(hart, TraceKind::Store(id));
+        trace.push(hw_thread, TraceKind::Store(id));
         let line = addr.line();
         let data = media.entry(line.0).or_default();
         data.words[addr.word_in_line()] = value;
@@ -46,15 +46,15 @@ fn workload(stores: u32) -> (Trace, Vec<PersistRecord>) {
         });
         trace.push_hardware(TraceKind::Durable { index: i });
         trace.push(
-            hart,
+            hw_thread,
             TraceKind::Flush {
                 line,
                 kind: Flush::Clwb,
             },
         );
         if i % 4 == 3 {
-            trace.push(hart, TraceKind::Load { addr, from: Some(id) });
-            trace.push(hart, TraceKind::Fence(Fence::Mfence));
+            trace.push(hw_thread, TraceKind::Load { addr, from: Some(id) });
+            trace.push(hw_thread, TraceKind::Fence(Fence::Mfence));
         }
     }
     (trace, records)

@@ -35,9 +35,9 @@ impl Environment {
 /// Sizes of the machine that a design's structures follow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct MachineShape {
-    /// Hardware threads (harts).
-    pub harts: u8,
-    /// Cores; harts are spread evenly, siblings share the private caches.
+    /// Hardware threads.
+    pub hw_threads: u8,
+    /// Cores; hardware threads are spread evenly, siblings share the private caches.
     pub cores: u8,
     /// Channels of the network, each with a remote persist buffer; 0 without clients.
     pub channels: u8,
@@ -56,7 +56,7 @@ impl Default for MachineShape {
     /// The machine of the delegated-ordering paper's Table II: 8 single-threaded cores, 64 KiB L1, 8 MiB shared level.
     fn default() -> Self {
         MachineShape {
-            harts: 8,
+            hw_threads: 8,
             cores: 8,
             channels: 0,
             l1_lines: 1024,

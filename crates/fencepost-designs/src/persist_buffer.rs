@@ -5,7 +5,7 @@
 //! memory does, so a read that misses every cache may be answered by the buffer. A fence that drains waits until nothing is left to become durable;
 //! no other fence waits.
 
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, StatInfo, Way, Why, Write, WriteId,
 };
@@ -16,9 +16,9 @@ pub trait PersistOrder {
     /// Entries of the buffer.
     fn entries(&self) -> usize;
     /// A hardware thread completes a fence; its older stores have entered the buffer.
-    fn fence(&mut self, hart: HartId, kind: Fence);
+    fn fence(&mut self, hw_thread: HwThread, kind: Fence);
     /// The epoch of a store that a hardware thread performs now: whatever [`PersistOrder::may_pass`] compares.
-    fn epoch(&self, hart: HartId) -> u64;
+    fn epoch(&self, hw_thread: HwThread) -> u64;
     /// Whether a write of epoch `next` may go to the controller, which orders nothing, while an older one of epoch `older` is not durable.
     fn may_pass(&self, next: u64, older: u64) -> bool;
     /// What a fence that drains is counted to wait for.
@@ -34,7 +34,7 @@ pub trait PersistOrder {
 #[derive(Copy, Clone, Debug)]
 struct Entry {
     epoch: u64,
-    hart: HartId,
+    hw_thread: HwThread,
     line: LineAddr,
     data: LineData,
 }
@@ -64,11 +64,11 @@ impl<R: PersistOrder> PersistBuffer<R> {
     fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.out.is_empty()
     }
-    fn append(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: LineData) {
-        let epoch = self.rule.epoch(hart);
+    fn append(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: LineData) {
+        let epoch = self.rule.epoch(hw_thread);
         self.waiting.push_back(Entry {
             epoch,
-            hart,
+            hw_thread,
             line,
             data,
         });
@@ -78,7 +78,7 @@ impl<R: PersistOrder> PersistBuffer<R> {
     fn send(&mut self, cx: &mut dyn Cx) {
         while let Some(&Entry {
             epoch,
-            hart,
+            hw_thread,
             line,
             data,
         }) = self.waiting.front()
@@ -92,7 +92,7 @@ impl<R: PersistOrder> PersistBuffer<R> {
                 queue: 0,
                 epoch: None,
                 cause: WriteCause::Persist,
-                hart: Some(hart),
+                hw_thread: Some(hw_thread),
                 delay: Ps::ZERO,
             };
             // A refusal is followed by `queue_freed`.
@@ -115,32 +115,40 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
             ..Hooks::default()
         }
     }
-    fn instr(&mut self, _: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, _: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
             Instr::Fence(kind) if kind.properties().drains && !self.is_empty() => {
                 return Gate::Wait(self.rule.drain_cause());
             }
-            Instr::Fence(kind) => self.rule.fence(hart, kind),
+            Instr::Fence(kind) => self.rule.fence(hw_thread, kind),
             _ => {}
         }
         Gate::Go
     }
-    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access) -> Gate {
         match access == Access::Store && line.is_persistent() && self.is_full() {
             true => Gate::Wait(Cause::PersistBufferFull),
             false => Gate::Go,
         }
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        a: Access,
+        now: &LineData,
+        _: &mut u32,
+    ) {
         if a == Access::Store && line.is_persistent() {
-            self.append(cx, hart, line, *now);
+            self.append(cx, hw_thread, line, *now);
         }
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
         if self.is_full() {
             return Gate::Wait(Cause::PersistBufferFull);
         }
-        self.append(cx, hart, line, *data);
+        self.append(cx, hw_thread, line, *data);
         Gate::Go
     }
     fn leaving(&mut self, _: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
@@ -150,7 +158,7 @@ impl<R: PersistOrder> Design for PersistBuffer<R> {
             false => Exit::Down,
         }
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
         self.waiting.iter().any(|w| w.line == line)
     }
     fn supplied(&self, line: LineAddr) -> Option<LineData> {
@@ -191,10 +199,10 @@ mod tests {
         fn entries(&self) -> usize {
             2
         }
-        fn fence(&mut self, _: HartId, _: Fence) {
+        fn fence(&mut self, _: HwThread, _: Fence) {
             self.opened += u64::from(self.counted);
         }
-        fn epoch(&self, _: HartId) -> u64 {
+        fn epoch(&self, _: HwThread) -> u64 {
             self.opened
         }
         fn may_pass(&self, next: u64, older: u64) -> bool {

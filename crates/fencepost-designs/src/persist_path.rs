@@ -7,7 +7,7 @@
 //! frees entries when they drain ignores that, one that frees them on the durable acknowledgement (a buffer per hardware thread, as
 //! BROI has) releases the entry, and whoever depends on it, from [`PersistPath::durable`].
 
-use fencepost_kernel::{HartId, Ps};
+use fencepost_kernel::{HwThread, Ps};
 use fencepost_machine::seam::{Cause, Cx, Gate, Write, WriteId};
 use std::collections::VecDeque;
 
@@ -92,15 +92,15 @@ impl PersistPath {
 pub struct Waiting(u64);
 impl Waiting {
     /// Refuses; the thread is kicked when it is woken.
-    pub fn wait(&mut self, hart: HartId, cause: Cause) -> Gate {
-        self.0 |= 1 << hart.0;
+    pub fn wait(&mut self, hw_thread: HwThread, cause: Cause) -> Gate {
+        self.0 |= 1 << hw_thread.0;
         Gate::Wait(cause)
     }
     /// Kicks the thread, if it waits.
-    pub fn wake(&mut self, cx: &mut dyn Cx, hart: HartId) {
-        if self.0 >> hart.0 & 1 == 1 {
-            self.0 &= !(1 << hart.0);
-            cx.kick(Some(hart));
+    pub fn wake(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) {
+        if self.0 >> hw_thread.0 & 1 == 1 {
+            self.0 &= !(1 << hw_thread.0);
+            cx.kick(Some(hw_thread));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Synchronous flushes (`clflush`) of one hart, between their first question and their answer.
+//! Synchronous flushes (`clflush`) of one hardware thread, between their first question and their answer.
 //!
 //! On cores that do not keep program order several are under way at a time, and each must be answered by its own flush: one that
 //! took another's completion would leave its line unflushed.
 
-use fencepost_kernel::{HartId, LineAddr, LineData};
+use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::seam::{CleanKind, Cx};
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ struct SyncFlush {
     done: bool,
 }
 
-/// The synchronous flushes of one hart. The machine asks for one flush of a line at a time: same-line order holds in every
+/// The synchronous flushes of one hardware thread. The machine asks for one flush of a line at a time: same-line order holds in every
 /// store queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SyncFlushes {
@@ -24,9 +24,9 @@ pub(crate) struct SyncFlushes {
 }
 
 impl SyncFlushes {
-    /// The hart asks for a flush of the line: it is complete, or under way. If none was, one is sent out now as
+    /// The hardware thread asks for a flush of the line: it is complete, or under way. If none was, one is sent out now as
     /// `tag(serial)`; [`SyncFlushes::finished`] takes that serial number.
-    pub fn ask(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, tag: impl FnOnce(u32) -> u64) -> Asked {
+    pub fn ask(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, tag: impl FnOnce(u32) -> u64) -> Asked {
         let known = self.under_way.iter().position(|f| f.line == line);
         if known.is_some_and(|i| !self.under_way[i].done) {
             return Asked::UnderWay;
@@ -44,7 +44,7 @@ impl SyncFlushes {
             words,
             done: false,
         });
-        cx.clean(hart, line, CleanKind::Invalidate, tag(serial));
+        cx.clean(hw_thread, line, CleanKind::Invalidate, tag(serial));
         Asked::SentOut
     }
     /// Whether a flush of the line is complete and waits to be asked for again.

@@ -6,7 +6,9 @@
 //! real ones did.
 
 use fencepost_contract::recorded::RecordedLog;
-use fencepost_kernel::{Addr, At, Dialect, HartId, Logging, Mem, Outcome, QueueId, Rmw, Site, StoreId, TraceKind, Val};
+use fencepost_kernel::{
+    Addr, At, Dialect, HwThread, Logging, Mem, Outcome, QueueId, Rmw, Site, StoreId, TraceKind, Val,
+};
 use fencepost_machine::ThreadBody;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -49,8 +51,8 @@ pub(crate) fn bodies(log: &RecordedLog, dialect: Dialect) -> Vec<ThreadBody> {
 /// The newest accesses to a word: who stored it, and who has read that since.
 #[derive(Default)]
 struct Newest {
-    store: Option<(HartId, u32)>,
-    reads: Vec<(HartId, u32)>,
+    store: Option<(HwThread, u32)>,
+    reads: Vec<(HwThread, u32)>,
 }
 
 /// The steps of each thread. Accesses are numbered by their events.
@@ -122,12 +124,12 @@ fn waited_for(log: &RecordedLog) -> Vec<bool> {
 
 impl Newest {
     /// Accesses of other threads that this one must follow.
-    fn others(&self, thread: HartId, stores: bool) -> impl Iterator<Item = u32> + '_ {
+    fn others(&self, thread: HwThread, stores: bool) -> impl Iterator<Item = u32> + '_ {
         let reads = self.reads.iter().filter(move |_| stores);
         let all = self.store.iter().chain(reads);
         all.filter(move |(t, _)| *t != thread).map(|(_, n)| *n)
     }
-    fn note(&mut self, thread: HartId, event: u32, stores: bool) {
+    fn note(&mut self, thread: HwThread, event: u32, stores: bool) {
         if stores {
             self.store = Some((thread, event));
             self.reads.clear();

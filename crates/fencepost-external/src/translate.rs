@@ -4,7 +4,7 @@
 //! stay as they are, in the order in which they were recorded. What a design's contract makes of that is the verdict on it.
 
 use fencepost_contract::recorded::RecordedLog;
-use fencepost_kernel::{Addr, Dialect, Fence, HartId, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId};
+use fencepost_kernel::{Addr, Dialect, Fence, HwThread, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId};
 use fencepost_run::BadInput;
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn outside(log: &RecordedLog) -> usize {
     let mut inside = vec![false; log.trace.threads as usize];
     let mut count = 0;
     for event in &log.trace.events {
-        let Some(thread) = event.thread.map(HartId::index) else {
+        let Some(thread) = event.thread.map(HwThread::index) else {
             continue;
         };
         match event.kind {
@@ -170,7 +170,7 @@ struct Translation {
 
 impl Translation {
     fn event(&mut self, event: &TraceEvent, to: &mut Vec<TraceKind>) {
-        let Some(thread) = event.thread.map(HartId::index) else {
+        let Some(thread) = event.thread.map(HwThread::index) else {
             return;
         };
         let hardware = self.dialect.logging == Logging::Hardware;

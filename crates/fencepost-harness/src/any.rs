@@ -5,7 +5,7 @@ use crate::threads::{Run, steady_body};
 use fencepost_contract::explore::{
     AnyOracle, CheckError, CrashCheck, Oracle, ProgramRun, RecordError, Recorder, Replayed, Report, Schedule,
 };
-use fencepost_kernel::{HartId, Image, LineAddr, OpRecord, Program};
+use fencepost_kernel::{HwThread, Image, LineAddr, OpRecord, Program};
 use fencepost_machine::ThreadBody;
 use fencepost_programs::{ProgramError, Settings, Visit, with_program};
 
@@ -18,7 +18,7 @@ pub trait AnyProgram {
     /// What a thread of the simulated machine runs.
     fn body(&self, run: Run, thread: u32) -> ThreadBody;
     /// Resident data that is in the caches before the run ([`fencepost_machine::Workload::resident`]).
-    fn resident(&self, run: Run) -> Vec<(HartId, LineAddr)>;
+    fn resident(&self, run: Run) -> Vec<(HwThread, LineAddr)>;
     /// Recovery and audit of an execution with these operations, sorted by stamp ([`fencepost_kernel::Trace::ops`]), that began
     /// with this memory, as [`AnyProgram::initial`] gives it.
     fn oracle<'a>(&'a self, ops: &[OpRecord], initial: &Image) -> Box<dyn AnyOracle + 'a>;
@@ -39,7 +39,7 @@ impl<P: Program> AnyProgram for P {
     fn body(&self, run: Run, thread: u32) -> ThreadBody {
         steady_body(self, run, thread)
     }
-    fn resident(&self, run: Run) -> Vec<(HartId, LineAddr)> {
+    fn resident(&self, run: Run) -> Vec<(HwThread, LineAddr)> {
         match run.warm_up {
             0 => Vec::new(),
             _ => steady::resident_lines(self, run.threads, run.cache),

@@ -6,14 +6,14 @@
 //! and nobody waits: a cold run.
 
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, At, HartId, LineAddr, Mem, Pm, Program, resident, run_thread};
+use fencepost_kernel::{Addr, At, HwThread, LineAddr, Mem, Pm, Program, resident, run_thread};
 
 /// The hottest of the program's resident data, as much as a cache of so many bytes holds, dealt out to the threads; the hottest line is
 /// the last.
-pub fn resident_lines<P: Program>(program: &P, threads: u32, cache: u64) -> Vec<(HartId, LineAddr)> {
+pub fn resident_lines<P: Program>(program: &P, threads: u32, cache: u64) -> Vec<(HwThread, LineAddr)> {
     let lines = resident(&program.resident(), cache, 0, 1);
     let hotter = (0..lines.len()).rev();
-    let thread = |i: usize| HartId((i % threads as usize) as u8);
+    let thread = |i: usize| HwThread((i % threads as usize) as u8);
     hotter.map(thread).zip(lines).collect()
 }
 
@@ -145,7 +145,7 @@ mod tests {
                     .iter()
                     .rev()
                     .zip(0..)
-                    .all(|((hart, _), i)| u32::from(hart.0) == i % THREADS)
+                    .all(|((hw_thread, _), i)| u32::from(hw_thread.0) == i % THREADS)
             );
             let spans = program.resident();
             let declared = spans

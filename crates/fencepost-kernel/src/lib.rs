@@ -52,4 +52,4 @@ pub use replica::{EpochId, RemoteEpoch, ReplicaEvent, Transaction, Transactions}
 pub use rng::Stream;
 pub use span::{Footprint, Span};
 pub use trace::{Dependence, StoreInfo, Trace, TraceEvent, TraceKind};
-pub use units::{Addr, Bytes, CoreId, Divider, HartId, Hertz, LineAddr, Ps, StoreId};
+pub use units::{Addr, Bytes, CoreId, Divider, Hertz, HwThread, LineAddr, Ps, StoreId};

@@ -5,13 +5,13 @@ use crate::ledger::LedgerEvent;
 use crate::ops::{Flush, QueueId, TxId};
 use crate::place::Place;
 use crate::program::OpRecord;
-use crate::units::{Addr, HartId, LineAddr, StoreId};
+use crate::units::{Addr, HwThread, LineAddr, StoreId};
 
 /// One store of the execution.
 #[derive(Copy, Clone, Debug)]
 pub struct StoreInfo {
     /// Who stored.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// The aligned word written.
     pub addr: Addr,
     /// The whole word after the store, in coherence order (narrow stores merged).
@@ -112,7 +112,7 @@ pub enum TraceKind {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct TraceEvent {
     /// The thread, if it is a thread's event.
-    pub thread: Option<HartId>,
+    pub thread: Option<HwThread>,
     /// What happened.
     pub kind: TraceKind,
 }
@@ -154,7 +154,7 @@ impl Trace {
         &self.stores[id.index()]
     }
     /// Appends a thread's event.
-    pub fn push(&mut self, thread: HartId, kind: TraceKind) {
+    pub fn push(&mut self, thread: HwThread, kind: TraceKind) {
         self.events.push(TraceEvent {
             thread: Some(thread),
             kind,

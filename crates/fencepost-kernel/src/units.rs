@@ -157,8 +157,8 @@ impl CoreId {
 /// A hardware thread: what x86 calls a logical processor, Arm a processing element, RISC-V a hart. Software thread `t` runs on
 /// hardware thread `t`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct HartId(pub u8);
-impl HartId {
+pub struct HwThread(pub u8);
+impl HwThread {
     /// For indexing arrays that have one entry per hardware thread.
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -30,7 +30,7 @@ fn run(media: &MediaSpec, sequential: u64, per_step: u64) -> f64 {
                     queue: 0,
                     epoch: None,
                     cause: WriteCause::Persist,
-                    hart: None,
+                    hw_thread: None,
                     delay: Ps(5000),
                 };
                 c.push_write(now, WriteId(sent), write).is_ok()

@@ -35,7 +35,7 @@
 //!
 //! # Cores and hardware threads
 //!
-//! A *hardware thread* (`HartId`, the short form that RISC-V uses) runs one program thread: a logical processor of x86, a PE
+//! A *hardware thread* (`HwThread`, the short form that RISC-V uses) runs one program thread: a logical processor of x86, a PE
 //! of Arm. It owns its reorder buffer and store queue. A *core* (`CoreId`) is one or several of them that share private
 //! caches: hyper-threads of x86, threads of a multithreaded Arm core. Without multithreading the two numbers are equal.
 
@@ -51,5 +51,5 @@ mod spec;
 pub use core::{Account, Disorder, Passage, Race, Stalled};
 pub use frontend::{SimMem, ThreadBody};
 pub use hierarchy::StaleBytes;
-pub use machine::{Before, Counters, HartReport, Machine, RunError, RunReport, Stuck, Workload};
+pub use machine::{Before, Counters, Machine, RunError, RunReport, Stuck, ThreadReport, Workload};
 pub use spec::{BusSpec, CacheSpec, CoreSpec, Fences, MachineSpec, MemorySpec, Pipeline, SpecError, StoreOrder};

@@ -3,7 +3,7 @@
 use crate::memory::{ControllerSpec, MediaSpec, ModuleSpec};
 use crate::network::NetworkSpec;
 use crate::seam::{FenceAction, FenceExecution};
-use fencepost_kernel::{Bytes, CoreId, HartId, Hertz, Ps, params};
+use fencepost_kernel::{Bytes, CoreId, Hertz, HwThread, Ps, params};
 
 fencepost_kernel::param_enum! {
     /// Order in which a thread's stores perform.
@@ -213,15 +213,15 @@ pub struct SpecError {
 
 impl MachineSpec {
     /// Number of hardware threads.
-    pub fn harts(&self) -> u8 {
+    pub fn hw_threads(&self) -> u8 {
         self.core.cores.saturating_mul(self.core.threads_per_core)
     }
     /// The core of a thread: siblings are numbered next to each other.
     #[inline]
-    pub fn core_of(&self, hart: HartId) -> CoreId {
+    pub fn core_of(&self, hw_thread: HwThread) -> CoreId {
         match self.core.threads_per_core {
-            0 | 1 => CoreId(hart.0),
-            n => CoreId(hart.0 / n),
+            0 | 1 => CoreId(hw_thread.0),
+            n => CoreId(hw_thread.0 / n),
         }
     }
     /// Checks every size; the first impossible one is reported.
@@ -241,7 +241,7 @@ impl MachineSpec {
         if u32::from(self.core.cores) * u32::from(self.core.threads_per_core) > 64 {
             return fail("core.cores", "at most 64 hardware threads are supported");
         }
-        if u32::from(self.harts()) + u32::from(self.network.ports()) > 64 {
+        if u32::from(self.hw_threads()) + u32::from(self.network.ports()) > 64 {
             return fail(
                 "network.channels",
                 "hardware threads and network channels are at most 64 together",

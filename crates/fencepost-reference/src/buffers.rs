@@ -6,7 +6,7 @@
 
 use crate::run::{Breach, Run, must};
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
-use fencepost_kernel::{Fence, HartId, LineAddr, StoreId, TraceKind};
+use fencepost_kernel::{Fence, HwThread, LineAddr, StoreId, TraceKind};
 use rustc_hash::FxHashMap;
 use std::iter::Peekable;
 use std::slice::Iter;
@@ -231,14 +231,14 @@ struct Order {
 }
 
 impl Order {
-    fn thread(&mut self, thread: HartId) -> &mut Thread {
+    fn thread(&mut self, thread: HwThread) -> &mut Thread {
         if self.threads.len() <= thread.index() {
             self.threads.resize_with(thread.index() + 1, Thread::default);
         }
         &mut self.threads[thread.index()]
     }
     /// A read hands on what is before the store that it reads: to everything behind the next fence, and to what depends on it.
-    fn read(&mut self, run: &Run<'_>, named: &Named, event: usize, thread: HartId, from: Option<StoreId>) {
+    fn read(&mut self, run: &Run<'_>, named: &Named, event: usize, thread: HwThread, from: Option<StoreId>) {
         let mut handed_on = self.needed(run, event, thread);
         let external = from.filter(|s| run.trace.store(*s).thread != thread);
         if let Some((before, own)) = external.and_then(|s| self.stores.get(&s)).cloned() {
@@ -257,7 +257,7 @@ impl Order {
         }
     }
     /// What the reads that an event depends on hand on.
-    fn needed(&mut self, run: &Run<'_>, event: usize, thread: HartId) -> Entries {
+    fn needed(&mut self, run: &Run<'_>, event: usize, thread: HwThread) -> Entries {
         let all = &run.trace.dependences;
         let from = all.partition_point(|d| (d.event as usize) < event);
         let of_event = all[from..].iter().take_while(|d| d.event as usize == event);
@@ -265,7 +265,7 @@ impl Order {
         of_event.filter_map(|d| reads.get(&d.on)).flatten().copied().collect()
     }
     /// What is before the store of an event. What an atomic stores comes of what it reads.
-    fn before(&mut self, run: &Run<'_>, event: usize, thread: HartId) -> Entries {
+    fn before(&mut self, run: &Run<'_>, event: usize, thread: HwThread) -> Entries {
         let mut before = self.needed(run, event, thread);
         let t = self.thread(thread);
         before.extend(t.reads.get(&(event as u32)).into_iter().flatten());
@@ -273,7 +273,7 @@ impl Order {
         before
     }
     /// A full fence: own stores and what was read are before what follows; a store fence: own stores.
-    fn fence(&mut self, thread: HartId, kind: Fence) {
+    fn fence(&mut self, thread: HwThread, kind: Fence) {
         let t = self.thread(thread);
         let stores = std::mem::take(&mut t.stores);
         t.closed.extend(stores);
@@ -285,7 +285,7 @@ impl Order {
         t.closed.sort_unstable();
         t.closed.dedup();
     }
-    fn store(&mut self, named: &Named, thread: HartId, id: StoreId, (before, entry): (Entries, Option<(u8, u64)>)) {
+    fn store(&mut self, named: &Named, thread: HwThread, id: StoreId, (before, entry): (Entries, Option<(u8, u64)>)) {
         let t = self.thread(thread);
         for all in [&mut t.closed, &mut t.stores, &mut t.observed] {
             all.retain(|e| !named.has_left(*e));

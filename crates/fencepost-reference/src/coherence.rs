@@ -1,7 +1,7 @@
 //! Memory as the threads see it: one value per word, changed by every store in coherence order.
 
 use crate::run::{Breach, Run, must};
-use fencepost_kernel::{Addr, HartId, LineAddr, StoreId, TraceKind, TxId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, StoreId, TraceKind, TxId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The stores of each word that have taken effect, newest last.
@@ -77,7 +77,7 @@ fn undone(run: &Run<'_>) -> FxHashSet<Addr> {
 }
 
 impl Memory {
-    fn store(&mut self, run: &Run<'_>, event: usize, thread: Option<HartId>, id: StoreId) -> Result<(), Breach> {
+    fn store(&mut self, run: &Run<'_>, event: usize, thread: Option<HwThread>, id: StoreId) -> Result<(), Breach> {
         must(
             id.index() == self.next,
             "stores are numbered in coherence order",

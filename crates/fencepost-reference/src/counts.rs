@@ -2,7 +2,7 @@
 
 use crate::run::{Breach, Counts, Run, must};
 use crate::writes::Writes;
-use fencepost_kernel::{HartId, TraceKind};
+use fencepost_kernel::{HwThread, TraceKind};
 
 /// What the threads did, and what became of the writes.
 pub(crate) fn judge(run: &Run<'_>, writes: &Writes) -> Result<(), Breach> {
@@ -28,7 +28,7 @@ pub(crate) fn judge(run: &Run<'_>, writes: &Writes) -> Result<(), Breach> {
         )
     })?;
     let [stores, nt_stores, flushes, fences] = c.threads;
-    let by_thread = |t: Option<HartId>| t.is_some_and(|t| t.index() < run.hardware.threads as usize);
+    let by_thread = |t: Option<HwThread>| t.is_some_and(|t| t.index() < run.hardware.threads as usize);
     let events = || run.trace.events.iter().filter(|e| by_thread(e.thread));
     let happened = |of: fn(&TraceKind) -> bool| events().filter(|e| of(&e.kind)).count() as u64;
     let own = run
@@ -53,7 +53,7 @@ pub(crate) fn judge(run: &Run<'_>, writes: &Writes) -> Result<(), Breach> {
 
 /// When the measured part began, the counters were those of the events so far.
 fn before(run: &Run<'_>, c: &Counts) -> Result<(), Breach> {
-    let by_program = |t: Option<HartId>| t.is_some_and(|t| t.index() < run.hardware.threads as usize);
+    let by_program = |t: Option<HwThread>| t.is_some_and(|t| t.index() < run.hardware.threads as usize);
     let mut seen = [0; 4];
     for event in run.trace.events.iter().take(c.events_before) {
         let kind = match event.kind {

@@ -3,7 +3,7 @@
 use crate::{Breach, Counts, Hardware, Run, judge};
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
 use fencepost_kernel::{
-    Addr, Fence, HartId, Image, LineData, PersistRecord, Ps, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind,
+    Addr, Fence, HwThread, Image, LineData, PersistRecord, Ps, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind,
     WriteCause,
 };
 use std::panic::Location;
@@ -45,7 +45,7 @@ impl Small {
     }
     fn store(&mut self, thread: u8, word: u64, value: u64) -> StoreId {
         let (addr, by) = (Addr::pm(word * 8), id(self.trace.stores.len()));
-        let (thread, source) = (HartId(thread), Location::caller().into());
+        let (thread, source) = (HwThread(thread), Location::caller().into());
         self.trace.stores.push(StoreInfo {
             thread,
             addr,
@@ -147,7 +147,7 @@ fn loads_read_what_was_stored_last() {
     let mut r = sound();
     let addr = Addr::pm(0);
     r.trace.push(
-        HartId(1),
+        HwThread(1),
         TraceKind::Load {
             addr,
             from: Some(id(2)),
@@ -155,7 +155,7 @@ fn loads_read_what_was_stored_last() {
     );
     assert_eq!(r.judge(), Ok(()));
     r.trace.push(
-        HartId(1),
+        HwThread(1),
         TraceKind::Load {
             addr,
             from: Some(id(0)),
@@ -288,15 +288,15 @@ fn registers_are_in_step_with_bindings() {
     let bound = |registers: u32| {
         let mut r = Small::new();
         (0..registers).for_each(|_| r.note(LedgerKind::RegisterSet { queue: 1, range }));
-        r.trace.push(HartId(0), TraceKind::Bind { base, len, queue });
+        r.trace.push(HwThread(0), TraceKind::Bind { base, len, queue });
         r
     };
     let mut r = bound(1);
     assert_eq!(r.judge(), Ok(()));
-    r.trace.push(HartId(1), TraceKind::Bind { base, len, queue });
-    r.trace.push(HartId(0), TraceKind::Release { base, len });
+    r.trace.push(HwThread(1), TraceKind::Bind { base, len, queue });
+    r.trace.push(HwThread(0), TraceKind::Release { base, len });
     assert_eq!(r.judge(), Ok(()));
-    r.trace.push(HartId(1), TraceKind::Release { base, len });
+    r.trace.push(HwThread(1), TraceKind::Release { base, len });
     assert_eq!(r.breaks(), "registers in use are ranges bound");
     assert_eq!(bound(2).breaks(), "a line is in one register");
     let mut r = bound(1);
@@ -305,7 +305,7 @@ fn registers_are_in_step_with_bindings() {
         len,
         queue: QueueId(0),
     };
-    r.trace.push(HartId(1), again);
+    r.trace.push(HwThread(1), again);
     assert_eq!(r.breaks(), "a bound range stays in its queue");
     let mut r = bound(1);
     r.hardware.volatile_below = true;
@@ -335,7 +335,7 @@ fn entries_name_what_is_before_them() {
                 entry,
                 line: None,
             });
-            r.trace.push(HartId(thread), TraceKind::Fence(Fence::Dmb));
+            r.trace.push(HwThread(thread), TraceKind::Fence(Fence::Dmb));
         };
         put(&mut r, 0, x, 1);
         fence(&mut r, 0, 2);
@@ -344,7 +344,7 @@ fn entries_name_what_is_before_them() {
             (1..=3).for_each(|entry| r.note(LedgerKind::Left { buffer: 0, entry }));
         }
         r.trace.push(
-            HartId(1),
+            HwThread(1),
             TraceKind::Load {
                 addr: Addr::pm(y * 8),
                 from,

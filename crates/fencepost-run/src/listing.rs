@@ -84,7 +84,7 @@ fn about(kind: Kind, name: &str) -> Result<String, LabError> {
 }
 fn machine(name: &str) -> Result<Entry, LabError> {
     let m = MachineConfig::load(name, None)?;
-    let threads = m.spec.harts().to_string();
+    let threads = m.spec.hw_threads().to_string();
     Ok(Entry {
         name: name.into(),
         about: about(Kind::Machine, name)?,

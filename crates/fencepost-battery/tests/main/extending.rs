@@ -102,7 +102,7 @@ fn the_toy_refuses() {
         case.smallest();
         let report = case.run().expect("it does not get stuck");
         let full = report
-            .harts
+            .hw_threads
             .iter()
             .map(|h| h.account.stalled(Cause::PersistBufferFull).0);
         full.sum::<u64>() > 0

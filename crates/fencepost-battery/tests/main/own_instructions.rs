@@ -66,7 +66,7 @@ fn it_runs_and_conforms_and_stalls_for_its_own_cause() {
     conform(trace, report.log.records(), &contract, Demands { complete: true }).expect("it conforms");
     let cause = Cause::own(0);
     assert_eq!((cause.name(report.causes), CAUSES.len()), ("join-pending", 1));
-    assert!(report.harts.iter().any(|h| h.account.stalled(cause).0 > 0));
+    assert!(report.hw_threads.iter().any(|h| h.account.stalled(cause).0 > 0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Why a run does not conform, told with the rule, the stores and the lines of the program.
 
 use crate::graph::Axiom;
-use fencepost_kernel::{Addr, HartId, LineAddr, Place, StoreId, Trace};
+use fencepost_kernel::{Addr, HwThread, LineAddr, Place, StoreId, Trace};
 use std::fmt;
 
 /// A store, as messages name it.
@@ -10,7 +10,7 @@ pub struct StoreAt {
     /// Its id in the trace.
     pub store: StoreId,
     /// Who stored.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// The word.
     pub addr: Addr,
     /// The value.

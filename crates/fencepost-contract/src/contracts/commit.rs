@@ -8,7 +8,7 @@
 use super::px86::{Durability, Px86};
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
-use fencepost_kernel::{Addr, Fence, HartId, QueueId, Span, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, Fence, HwThread, QueueId, Span, TraceEvent, TraceKind};
 
 /// A range, which lines it holds, and how often it is bound.
 struct Range {
@@ -98,7 +98,7 @@ impl RangeCommit {
             waiting: Vec::new(),
         }
     }
-    fn commit(&mut self, thread: HartId, queue: QueueId, space: &mut SpaceBuilder<'_>) {
+    fn commit(&mut self, thread: HwThread, queue: QueueId, space: &mut SpaceBuilder<'_>) {
         let accepted = self.global.accepted_at_fence(thread);
         for (place, node) in accepted.iter().enumerate().skip(self.sorted) {
             if let Some((bound, _)) = self.stored.get(node.index()).copied().flatten() {

@@ -13,7 +13,7 @@
 use super::dependences::{Behind, Reads};
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
-use fencepost_kernel::{Addr, Fence, HartId, StoreId, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, Fence, HwThread, StoreId, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 
 /// Which of the family.
@@ -48,7 +48,7 @@ struct Thread {
 struct Word {
     last: Option<NodeId>,
     /// What the readers of the newest version are ordered after.
-    readers: Vec<(HartId, NodeId)>,
+    readers: Vec<(HwThread, NodeId)>,
 }
 
 /// The rules of the family.
@@ -79,7 +79,7 @@ impl Epochs {
         }
     }
 
-    fn store(&mut self, thread: HartId, id: StoreId, space: &mut SpaceBuilder<'_>) {
+    fn store(&mut self, thread: HwThread, id: StoreId, space: &mut SpaceBuilder<'_>) {
         let addr = space.trace.store(id).addr.word();
         let axiom = self.axiom();
         let state = entry(&mut self.threads, thread.index());
@@ -101,7 +101,7 @@ impl Epochs {
         state.stores.push(node);
     }
 
-    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &mut SpaceBuilder<'_>) {
+    fn read(&mut self, thread: HwThread, addr: Addr, from: Option<StoreId>, space: &mut SpaceBuilder<'_>) {
         let state = entry(&mut self.threads, thread.index());
         if self.family != Family::Rcbsp
             && let Some(closed) = state.closed
@@ -126,7 +126,7 @@ impl Epochs {
     }
 
     /// Everything so far before everything later; with `stores_only`, only the thread's own stores so far.
-    fn barrier(&mut self, thread: HartId, stores_only: bool, drain: bool, space: &mut SpaceBuilder<'_>) {
+    fn barrier(&mut self, thread: HwThread, stores_only: bool, drain: bool, space: &mut SpaceBuilder<'_>) {
         let axiom = self.axiom();
         let state = entry(&mut self.threads, thread.index());
         let mut before: Vec<_> = state.stores.drain(..).map(|n| (n, axiom)).collect();
@@ -145,7 +145,7 @@ impl Epochs {
     }
 
     /// A strand begins: what was before orders nothing that comes, and only a drain still waits for it.
-    fn new_strand(&mut self, thread: HartId) {
+    fn new_strand(&mut self, thread: HwThread) {
         let state = entry(&mut self.threads, thread.index());
         let mut left = std::mem::take(&mut state.left);
         left.extend(state.closed);
@@ -157,13 +157,13 @@ impl Epochs {
         };
     }
     /// Everything of the thread is durable when this fence completes, whatever its strand.
-    fn drain_strands(&mut self, thread: HartId, space: &mut SpaceBuilder<'_>) {
+    fn drain_strands(&mut self, thread: HwThread, space: &mut SpaceBuilder<'_>) {
         for node in entry(&mut self.threads, thread.index()).left.drain(..) {
             space.must(node, Axiom::Drain);
         }
     }
 
-    fn fence(&mut self, thread: HartId, fence: Fence, space: &mut SpaceBuilder<'_>) {
+    fn fence(&mut self, thread: HwThread, fence: Fence, space: &mut SpaceBuilder<'_>) {
         let does = fence.properties();
         let drain = self.fences_drain || does.drains;
         if does.drains {

@@ -11,7 +11,7 @@
 use super::{LineOrder, Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, StoreId, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, Fence, Flush, HwThread, LineAddr, StoreId, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 
 /// Position of a store in the order in which stores performed, from 1; 0 stands for "before all".
@@ -77,7 +77,7 @@ impl Px86 {
     }
 
     /// What had reached the controller at the thread's last fence, in that order.
-    pub(super) fn accepted_at_fence(&self, thread: HartId) -> &[NodeId] {
+    pub(super) fn accepted_at_fence(&self, thread: HwThread) -> &[NodeId] {
         let upto = self.views.get(thread.index()).map_or(0, |v| v.accepted_at_fence);
         &self.accepted[..upto]
     }
@@ -107,7 +107,7 @@ impl Px86 {
         self.history.entry(key).or_default().push((stamp(id), node));
     }
 
-    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
+    fn read(&mut self, thread: HwThread, addr: Addr, from: Option<StoreId>, space: &SpaceBuilder<'_>) {
         let Some(from) = from else { return };
         let view = entry(&mut self.views, thread.index());
         view.newest = view.newest.max(stamp(from));
@@ -120,7 +120,7 @@ impl Px86 {
         }
     }
 
-    fn flush(&mut self, thread: HartId, line: LineAddr, kind: Flush, space: &mut SpaceBuilder<'_>) {
+    fn flush(&mut self, thread: HwThread, line: LineAddr, kind: Flush, space: &mut SpaceBuilder<'_>) {
         let view = entry(&mut self.views, thread.index());
         match kind {
             // Ordered with every write of its thread, streaming stores too (Intel SDM 3A, 8.2.2, and 2A, CLFLUSH): no later one is
@@ -144,7 +144,7 @@ impl Px86 {
         }
     }
 
-    fn fence(&mut self, thread: HartId, space: &mut SpaceBuilder<'_>) {
+    fn fence(&mut self, thread: HwThread, space: &mut SpaceBuilder<'_>) {
         let view = entry(&mut self.views, thread.index());
         view.ready = view.ready.max(view.newest);
         let flushed = std::mem::take(&mut view.flushed);
@@ -208,7 +208,7 @@ impl Px86 {
     }
     /// A `pcommit` covers what had been accepted at the thread's last fence; when exactly it reaches the controller
     /// after that is the hardware's business.
-    fn pcommit(&mut self, thread: HartId) {
+    fn pcommit(&mut self, thread: HwThread) {
         let view = entry(&mut self.views, thread.index());
         view.accepted_at_pcommit = Some(view.accepted_at_fence);
     }

@@ -6,7 +6,7 @@
 
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
-use fencepost_kernel::{Addr, HartId, StoreId, TraceEvent, TraceKind};
+use fencepost_kernel::{Addr, HwThread, StoreId, TraceEvent, TraceKind};
 use rustc_hash::FxHashMap;
 
 /// The consistency model underneath.
@@ -31,7 +31,7 @@ struct Thread {
 #[derive(Default)]
 struct Word {
     last: Option<NodeId>,
-    readers: Vec<(HartId, NodeId)>,
+    readers: Vec<(HwThread, NodeId)>,
 }
 
 /// The rules of strict persistency.
@@ -52,7 +52,7 @@ impl Strict {
         }
     }
 
-    fn store(&mut self, thread: HartId, id: StoreId, space: &mut SpaceBuilder<'_>) {
+    fn store(&mut self, thread: HwThread, id: StoreId, space: &mut SpaceBuilder<'_>) {
         let addr = space.trace.store(id).addr.word();
         let state = entry(&mut self.threads, thread.index());
         let word = self.words.entry(addr).or_default();
@@ -82,7 +82,7 @@ impl Strict {
         }
     }
 
-    fn read(&mut self, thread: HartId, addr: Addr, from: Option<StoreId>, space: &mut SpaceBuilder<'_>) {
+    fn read(&mut self, thread: HwThread, addr: Addr, from: Option<StoreId>, space: &mut SpaceBuilder<'_>) {
         let state = entry(&mut self.threads, thread.index());
         let external = from
             .map(|s| (s, space.trace.store(s).thread))
@@ -110,7 +110,7 @@ impl Strict {
     }
 
     /// A full fence: later loads come after earlier stores.
-    fn fence(&mut self, thread: HartId, drain: bool, space: &mut SpaceBuilder<'_>) {
+    fn fence(&mut self, thread: HwThread, drain: bool, space: &mut SpaceBuilder<'_>) {
         let state = entry(&mut self.threads, thread.index());
         let parts = [state.stores, state.loads];
         let mut before: Vec<_> = parts.into_iter().flatten().map(|n| (n, Axiom::ProgramOrder)).collect();

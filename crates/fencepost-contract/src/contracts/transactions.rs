@@ -7,7 +7,7 @@
 
 use super::{Rules, SpaceBuilder, entry, store_of};
 use crate::graph::{Axiom, NodeId};
-use fencepost_kernel::{HartId, StoreId, TraceEvent, TraceKind};
+use fencepost_kernel::{HwThread, StoreId, TraceEvent, TraceKind};
 
 #[derive(Default)]
 struct Thread {
@@ -30,7 +30,7 @@ impl Transactions {
             newest: None,
         }
     }
-    fn commit(&mut self, thread: HartId, space: &mut SpaceBuilder<'_>) {
+    fn commit(&mut self, thread: HwThread, space: &mut SpaceBuilder<'_>) {
         let state = entry(&mut self.threads, thread.index());
         let writes = std::mem::take(&mut state.writes);
         if !writes.is_empty() {

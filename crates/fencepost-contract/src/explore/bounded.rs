@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::explore::order::Order;
     use crate::graph::{Axiom, Grain, GraphBuilder, Write};
-    use fencepost_kernel::{HartId, Image, Stream};
+    use fencepost_kernel::{HwThread, Image, Stream};
     use std::collections::BTreeSet;
     use std::panic::Location;
     use std::rc::Rc;
@@ -174,7 +174,7 @@ mod tests {
                 at: at(rng.below(6)),
                 value: u64::from(n),
                 store: None,
-                thread: HartId(0),
+                thread: HwThread(0),
                 nt: false,
                 source,
             });

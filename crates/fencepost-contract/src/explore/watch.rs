@@ -2,7 +2,7 @@
 
 use super::stop::{Fault, Place, Stop};
 use crate::graph::Extent;
-use fencepost_kernel::{Addr, Fence, Flush, HartId, StoreId, StoreInfo, Trace, TraceKind, Violation};
+use fencepost_kernel::{Addr, Fence, Flush, HwThread, StoreId, StoreInfo, Trace, TraceKind, Violation};
 use std::time::Instant;
 
 /// The clock is read once in so many accesses (a power of two).
@@ -83,27 +83,27 @@ impl Watch {
             return;
         };
         tape.stores.push(StoreInfo {
-            thread: HartId(0),
+            thread: HwThread(0),
             addr: at,
             value,
             nt,
             tx: None,
             source: place.into(),
         });
-        tape.push(HartId(0), TraceKind::Store(id));
+        tape.push(HwThread(0), TraceKind::Store(id));
     }
     /// Puts a flush on the tape.
     pub fn flushed(&mut self, at: Addr, kind: Flush, place: Place) {
         self.count(place);
         if let Some(tape) = &mut self.tape {
-            tape.push(HartId(0), TraceKind::Flush { line: at.line(), kind });
+            tape.push(HwThread(0), TraceKind::Flush { line: at.line(), kind });
         }
     }
     /// Puts a fence on the tape.
     pub fn fenced(&mut self, kind: Fence, place: Place) {
         self.count(place);
         if let Some(tape) = &mut self.tape {
-            tape.push(HartId(0), TraceKind::Fence(kind));
+            tape.push(HwThread(0), TraceKind::Fence(kind));
         }
     }
     /// Starts a tape.

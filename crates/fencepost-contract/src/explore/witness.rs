@@ -3,7 +3,7 @@
 use super::edges::{Edge, edges};
 use super::replay_id::{Deviation, ReplayId};
 use crate::graph::{CrashSpace, Grain, NodeId, WhyLost};
-use fencepost_kernel::{Addr, CrashPoint, HartId, Place, StoreId, Violation};
+use fencepost_kernel::{Addr, CrashPoint, HwThread, Place, StoreId, Violation};
 use std::fmt;
 
 /// A store of the execution, as named in a witness.
@@ -18,7 +18,7 @@ pub struct NamedStore {
     /// What it wrote.
     pub value: u64,
     /// Who stored.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// The line of the program, and the library's own.
     pub source: Place,
     /// The operation of its thread in which it was made, if it was made in one.

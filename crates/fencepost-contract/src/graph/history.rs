@@ -1,7 +1,7 @@
 //! What an execution did beside its persist order: what witnesses need to say why a store may be lost.
 
 use super::extent::Extent;
-use fencepost_kernel::{Addr, Fence, HartId, Image, LineAddr, StoreId, Trace, TraceKind};
+use fencepost_kernel::{Addr, Fence, HwThread, Image, LineAddr, StoreId, Trace, TraceKind};
 use std::fmt;
 
 /// Why a store that has executed may not be durable.
@@ -37,7 +37,7 @@ impl fmt::Display for WhyLost {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Operation {
     event: u32,
-    thread: HartId,
+    thread: HwThread,
     k: u32,
     begins: bool,
 }
@@ -52,13 +52,13 @@ pub struct History {
     threads: usize,
     /// Event of each store.
     performed: Vec<u32>,
-    flushes: Vec<(u32, HartId, LineAddr)>,
-    fences: Vec<(u32, HartId)>,
+    flushes: Vec<(u32, HwThread, LineAddr)>,
+    fences: Vec<(u32, HwThread)>,
     operations: Vec<Operation>,
     /// Thread of each store.
-    by: Vec<HartId>,
+    by: Vec<HwThread>,
     /// Loads of what another thread stored: event, thread, store.
-    observed: Vec<(u32, HartId, StoreId)>,
+    observed: Vec<(u32, HwThread, StoreId)>,
 }
 
 impl History {
@@ -106,10 +106,10 @@ impl History {
         history
     }
     /// Why `store` of `thread` to `at` may be lost when power fails before `event`.
-    pub fn why_lost(&self, store: Option<StoreId>, info: (HartId, Addr, bool, bool), event: usize) -> WhyLost {
+    pub fn why_lost(&self, store: Option<StoreId>, info: (HwThread, Addr, bool, bool), event: usize) -> WhyLost {
         let (thread, at, nt, in_transaction) = info;
         let performed = store.and_then(|s| self.performed.get(s.index())).copied().unwrap_or(0);
-        let fenced = |since: u32, by: HartId| {
+        let fenced = |since: u32, by: HwThread| {
             let first = self.fences.partition_point(|f| f.0 <= since);
             let until = self.fences[first..].iter().take_while(|f| (f.0 as usize) < event);
             until.into_iter().any(|f| f.1 == by)
@@ -139,7 +139,7 @@ impl History {
         }
     }
     /// The thread of a store of the execution.
-    pub fn thread_of(&self, store: StoreId) -> Option<HartId> {
+    pub fn thread_of(&self, store: StoreId) -> Option<HwThread> {
         self.by.get(store.index()).copied()
     }
     /// Whether `later` was stored after `earlier` had been: by the same thread, or by one that had seen it, or what came after it.
@@ -159,7 +159,7 @@ impl History {
         since[reader.index()] < end
     }
     /// The operation in which `store` was made.
-    pub fn operation_of(&self, store: StoreId, thread: HartId) -> Option<u32> {
+    pub fn operation_of(&self, store: StoreId, thread: HwThread) -> Option<u32> {
         let performed = *self.performed.get(store.index())?;
         let before = self.operations.partition_point(|o| o.event < performed);
         let last = self.operations[..before].iter().rev().find(|o| o.thread == thread)?;

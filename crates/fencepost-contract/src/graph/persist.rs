@@ -1,7 +1,7 @@
 //! The persist-order graph itself: immutable, sparse, indexed in both directions.
 
 use super::axiom::Axiom;
-use fencepost_kernel::{Addr, HartId, Image, Place, StoreId};
+use fencepost_kernel::{Addr, HwThread, Image, Place, StoreId};
 use rustc_hash::FxHashMap;
 
 /// A node: one store, one hardware transaction, or a barrier that stands for "everything before this point".
@@ -47,7 +47,7 @@ pub struct Write {
     /// The store of the execution that wrote it.
     pub store: Option<StoreId>,
     /// Who stored.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// Whether by the non-temporal path.
     pub nt: bool,
     /// The line of the program, and the library's own.

@@ -83,7 +83,7 @@ use write::write_with;
 
 use crate::conform::{ConformReport, Demands, Given, Refusal, conform_given};
 use crate::contracts::Contract;
-use fencepost_kernel::{Addr, HartId, Image, PersistRecord, StoreId, Trace};
+use fencepost_kernel::{Addr, HwThread, Image, PersistRecord, StoreId, Trace};
 
 /// A parsed log.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ pub struct Work {
     /// Number of trace events before them.
     pub event: usize,
     /// The thread that executed them.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// How many.
     pub instructions: u32,
 }

@@ -4,7 +4,7 @@ use super::fields::{FLUSHES, Fields, Persistent, lookup, nearest};
 use super::header::header_of;
 use super::{LogError, Origin, RecordedLog, Work};
 use fencepost_kernel::{
-    Addr, Fence, HartId, Image, LineAddr, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width,
+    Addr, Fence, HwThread, Image, LineAddr, QueueId, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId, Width,
     planted,
 };
 use rustc_hash::FxHashMap;
@@ -107,7 +107,7 @@ impl Parser {
             reads: Vec::new(),
         }
     }
-    pub(super) fn push(&mut self, line: usize, thread: Option<HartId>, kind: TraceKind) {
+    pub(super) fn push(&mut self, line: usize, thread: Option<HwThread>, kind: TraceKind) {
         self.log.trace.events.push(TraceEvent { thread, kind });
         self.log.event_lines.push(line);
     }
@@ -141,7 +141,7 @@ impl Parser {
                 self.push(number, None, TraceKind::Accepted { line, by });
             }
             word => {
-                let thread = word.parse::<u8>().map(HartId).map_err(|_| {
+                let thread = word.parse::<u8>().map(HwThread).map_err(|_| {
                     f.hinted(
                         format!("expected a thread number or a keyword; found `{word}`"),
                         nearest(word, HARDWARE_WORDS),
@@ -156,7 +156,7 @@ impl Parser {
     fn thread_event(
         &mut self,
         number: usize,
-        thread: HartId,
+        thread: HwThread,
         source: Option<String>,
         f: &mut Fields<'_>,
     ) -> Result<(), LogError> {
@@ -237,7 +237,7 @@ impl Parser {
     }
 
     /// The reads that the event just added depends on.
-    fn needs(&mut self, thread: HartId, f: &mut Fields<'_>) -> Result<(), LogError> {
+    fn needs(&mut self, thread: HwThread, f: &mut Fields<'_>) -> Result<(), LogError> {
         while f.take("needs") {
             let number = f.number("the number of a read")?;
             let index = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
@@ -256,7 +256,7 @@ impl Parser {
         Ok(())
     }
 
-    fn transaction(&mut self, thread: HartId, word: &str, f: &mut Fields<'_>) -> Result<TraceKind, LogError> {
+    fn transaction(&mut self, thread: HwThread, word: &str, f: &mut Fields<'_>) -> Result<TraceKind, LogError> {
         let id = TxId(f.small("a transaction")?);
         let open = &mut self.tx[thread.index()];
         match (word, *open) {
@@ -292,7 +292,7 @@ impl Parser {
     fn store(
         &mut self,
         number: usize,
-        thread: HartId,
+        thread: HwThread,
         nt: bool,
         source: Option<String>,
         f: &mut Fields<'_>,
@@ -324,7 +324,7 @@ impl Parser {
     fn new_store(
         &mut self,
         line: usize,
-        thread: HartId,
+        thread: HwThread,
         addr: Addr,
         value: u64,
         nt: bool,

@@ -62,7 +62,7 @@ pub(crate) fn storage(p: &BroiParams, shape: MachineShape) -> Vec<CostItem> {
         format!("a line address of {line} bits and a counter of 16; the paper counts 8 B"),
     ));
     if ports.share_caches() {
-        let threads = u64::from(shape.harts.div_ceil(shape.cores.max(1)));
+        let threads = u64::from(shape.hw_threads.div_ceil(shape.cores.max(1)));
         items.push(item(
             "threads that know a line, per L1",
             u64::from(shape.l1_lines) * threads,
@@ -81,7 +81,7 @@ mod tests {
     /// The machine of Table III: 4 cores of 2 threads.
     fn shape() -> MachineShape {
         MachineShape {
-            harts: 8,
+            hw_threads: 8,
             cores: 4,
             ..MachineShape::default()
         }

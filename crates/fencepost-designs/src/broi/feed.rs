@@ -32,14 +32,16 @@ impl Broi {
         };
         let entry = &mut self.outgoing[port.index()];
         match &next.kind {
-            Kind::Persist { line, data, hart, .. } => {
+            Kind::Persist {
+                line, data, hw_thread, ..
+            } => {
                 let write = Write {
                     line: *line,
                     data: *data,
                     queue: port.0,
                     epoch: (!cx.durable_on_accept()).then_some(entry.set()),
                     cause: WriteCause::Persist,
-                    hart: *hart,
+                    hw_thread: *hw_thread,
                     delay: Ps::ZERO,
                 };
                 let Some(id) = self.front.path.send(cx, write) else {

@@ -8,7 +8,7 @@ use super::scheduler::BroiScheduler;
 use super::siblings::Siblings;
 use crate::delegated::front::{self, Front, SLOT};
 use crate::info::MachineShape;
-use fencepost_kernel::{HartId, LineAddr, LineData};
+use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::memory::Scheduler;
 use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
@@ -81,7 +81,7 @@ impl Broi {
         let ports = params.ports(shape);
         Broi {
             schedules,
-            front: Front::new(&params.buffer_params(), ports, shape.harts, false),
+            front: Front::new(&params.buffer_params(), ports, shape.hw_threads, false),
             siblings: Siblings::default(),
             outgoing: vec![Outgoing::default(); ports.count()],
             free_units: u64::MAX,
@@ -99,9 +99,9 @@ impl Broi {
         }
     }
     /// An access hit in an L1 that the thread shares: the sibling's buffer is asked as by a bus request.
-    fn ask_siblings(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) {
+    fn ask_siblings(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) {
         let ports = self.front.ports;
-        if let Some((port, kind)) = self.siblings.performed(&ports, hart, line, access)
+        if let Some((port, kind)) = self.siblings.performed(&ports, hw_thread, line, access)
             && self.params.fault != BroiFault::SiblingHitUnseen
         {
             cx.count(own(SIBLING_HITS), 1);
@@ -163,26 +163,34 @@ impl Design for Broi {
             Schedules::BankParallel => Box::new(BroiScheduler::new(&self.params, local, &self.tally)),
         })
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
-        let gate = self.front.instr(cx, hart, instr);
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
+        let gate = self.front.instr(cx, hw_thread, instr);
         self.schedule(cx);
         gate
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        let gate = self.front.nt_store(cx, hart, line, data, Epoch::default());
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        let gate = self.front.nt_store(cx, hw_thread, line, data, Epoch::default());
         self.schedule(cx);
         gate
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        a: Access,
+        now: &LineData,
+        _: &mut u32,
+    ) {
         if self.front.ports.share_caches() {
-            self.ask_siblings(cx, hart, line, a);
+            self.ask_siblings(cx, hw_thread, line, a);
         }
-        self.front.performed(cx, hart, line, a, now, Epoch::default());
+        self.front.performed(cx, hw_thread, line, a, now, Epoch::default());
         if a == Access::Store {
             self.schedule(cx);
         }
     }
-    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         let ports = self.front.ports;
         if ports.share_caches() {
             self.siblings.requested(&ports, by, line);
@@ -192,7 +200,7 @@ impl Design for Broi {
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
         self.front.leaving(cx, from, way, why)
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
         self.front.read_missed(line)
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
@@ -215,12 +223,12 @@ impl Design for Broi {
         self.front.answer_drains(cx);
         self.report(cx);
     }
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
         let gate = self.front.remote_line(cx, port, line, data, Epoch::default());
         self.schedule(cx);
         gate
     }
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
         let gate = self.front.remote_end(cx, port, region);
         self.schedule(cx);
         gate
@@ -241,8 +249,8 @@ impl Design for Broi {
     fn stats(&self) -> &'static [StatInfo] {
         &ALL
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
-        self.front.explain(hart, |port| {
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
+        self.front.explain(hw_thread, |port| {
             let bit = 1 << port.0;
             let is_fence = self.front.tracker.fence_heads() & bit != 0;
             match is_fence {

@@ -5,7 +5,7 @@
 //! hardware that is one bit per thread and L1 line.
 
 use crate::delegated::{PortId, Ports};
-use fencepost_kernel::{HartId, LineAddr, LineTable};
+use fencepost_kernel::{HwThread, LineAddr, LineTable};
 use fencepost_machine::seam::{Access, Snoop};
 
 /// Which threads know each line.
@@ -17,19 +17,19 @@ pub struct Siblings {
 
 impl Siblings {
     /// A thread's bus request brought the line into its core's L1, or made it exclusive there.
-    pub fn requested(&mut self, ports: &Ports, hart: HartId, line: LineAddr) {
+    pub fn requested(&mut self, ports: &Ports, hw_thread: HwThread, line: LineAddr) {
         let known = self.known.entry(line);
-        *known = *known & !ports.of_core(hart) | 1 << ports.of(hart).0;
+        *known = *known & !ports.of_core(hw_thread) | 1 << ports.of(hw_thread).0;
     }
     /// A thread's access performs: the request that it counts as, if it is a conflict with a sibling.
     pub fn performed(
         &mut self,
         ports: &Ports,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         access: Access,
     ) -> Option<(PortId, Snoop)> {
-        let (port, core) = (ports.of(hart), ports.of_core(hart));
+        let (port, core) = (ports.of(hw_thread), ports.of_core(hw_thread));
         let own = 1 << port.0;
         let known = self.known.get(line);
         let (asks, now, kind) = match access {
@@ -53,15 +53,16 @@ mod tests {
     #[test]
     fn a_hit_asks_when_a_sibling_has_had_the_line() {
         let shape = MachineShape {
-            harts: 4,
+            hw_threads: 4,
             cores: 2,
             ..MachineShape::default()
         };
         let ports = Ports::new(shape, BufferPer::Thread, 0);
         let mut s = Siblings::default();
         let line = LineAddr(7);
-        let access = |s: &mut Siblings, hart, access| s.performed(&ports, HartId(hart), line, access).map(|r| r.1);
-        s.requested(&ports, HartId(0), line);
+        let access =
+            |s: &mut Siblings, hw_thread, access| s.performed(&ports, HwThread(hw_thread), line, access).map(|r| r.1);
+        s.requested(&ports, HwThread(0), line);
         assert_eq!(access(&mut s, 0, Load), None, "its own request asked");
         assert_eq!(access(&mut s, 0, Store), None);
         assert_eq!(access(&mut s, 1, Load), Some(Snoop::Read), "the sibling's did not");
@@ -80,8 +81,8 @@ mod tests {
         );
         assert_eq!(access(&mut s, 1, Store), Some(Snoop::Upgrade));
         // Another core's request leaves this core's L1 without the line; its next access asks over the bus.
-        s.requested(&ports, HartId(2), line);
-        s.requested(&ports, HartId(0), line);
+        s.requested(&ports, HwThread(2), line);
+        s.requested(&ports, HwThread(0), line);
         assert_eq!(access(&mut s, 0, Load), None);
         assert_eq!(access(&mut s, 1, Store), Some(Snoop::Upgrade));
     }

@@ -5,7 +5,7 @@ use super::filter::{AccessSets, Probe};
 use super::port::PortId;
 use super::summary::low;
 use fencepost_kernel::decision;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 use fencepost_machine::seam::Epoch;
 use std::collections::VecDeque;
 
@@ -32,8 +32,8 @@ pub enum Kind {
         data: LineData,
         /// Whether it is the newest copy.
         newness: Newness,
-        /// The hart that stored last; none for what came over a network.
-        hart: Option<HartId>,
+        /// The hardware thread that stored last; none for what came over a network.
+        hw_thread: Option<HwThread>,
     },
     /// A FENCE, with the index of its read and write sets.
     Fence {
@@ -124,7 +124,7 @@ impl PersistBuffer {
         seq
     }
     /// Appends a persist; older entries of the line stop being the newest.
-    pub fn push_persist(&mut self, line: LineAddr, data: LineData, hart: Option<HartId>, since: Ps) -> Seq {
+    pub fn push_persist(&mut self, line: LineAddr, data: LineData, hw_thread: Option<HwThread>, since: Ps) -> Seq {
         self.supersede(line);
         self.held[low(line)] += 1;
         let newness = Newness::Youngest;
@@ -133,7 +133,7 @@ impl PersistBuffer {
                 line,
                 data,
                 newness,
-                hart,
+                hw_thread,
             },
             since,
         )
@@ -147,7 +147,7 @@ impl PersistBuffer {
         Some(self.push(Kind::Fence { sets }, since))
     }
     /// The newest entry, if it is a persist of `line` with its Youngest bit set and was not sent: the only one a store may join.
-    pub fn joinable(&mut self, line: LineAddr) -> Option<(&mut LineData, &mut Option<HartId>)> {
+    pub fn joinable(&mut self, line: LineAddr) -> Option<(&mut LineData, &mut Option<HwThread>)> {
         if decision!("delegated.newest-entry-sent", self.sent == self.entries.len()) {
             return None;
         }
@@ -156,8 +156,8 @@ impl PersistBuffer {
                 line: l,
                 data,
                 newness: Newness::Youngest,
-                hart,
-            } if *l == line => Some((data, hart)),
+                hw_thread,
+            } if *l == line => Some((data, hw_thread)),
             _ => None,
         }
     }

@@ -58,7 +58,9 @@ impl Delegated {
         };
         let (seq, earliest, after_fence) = (head.seq, head.deps.earliest, head.deps.after_fence);
         let raise = match &head.kind {
-            Kind::Persist { line, data, hart, .. } => {
+            Kind::Persist {
+                line, data, hw_thread, ..
+            } => {
                 let epoch = self.persist_epoch(cx, port, earliest);
                 let write = Write {
                     line: *line,
@@ -66,7 +68,7 @@ impl Delegated {
                     queue: QUEUE,
                     epoch,
                     cause: WriteCause::Persist,
-                    hart: *hart,
+                    hw_thread: *hw_thread,
                     delay: Ps::ZERO,
                 };
                 if self.front.path.send(cx, write).is_none() {

@@ -1,7 +1,7 @@
 //! Explicit drains: a thread waits until everything that its buffer held is durable.
 
 use super::deps::Seq;
-use fencepost_kernel::{HartId, Ps};
+use fencepost_kernel::{HwThread, Ps};
 use fencepost_machine::seam::{Cx, WriteId};
 
 /// Progress of one hardware thread's explicit drain.
@@ -29,7 +29,7 @@ pub enum Progress {
 /// The explicit drains of all hardware threads.
 #[derive(Clone, Debug)]
 pub struct ExplicitDrains {
-    harts: Vec<Progress>,
+    hw_threads: Vec<Progress>,
     /// Drains whose answer has not been sent.
     pending: u8,
     /// One way between a buffer and the controller.
@@ -40,38 +40,44 @@ pub struct ExplicitDrains {
 
 impl ExplicitDrains {
     /// No drain under way. `answered`: tag of the design's timer, to which the hardware thread is added.
-    pub fn new(harts: usize, latency: Ps, answered: u64) -> ExplicitDrains {
+    pub fn new(hw_threads: usize, latency: Ps, answered: u64) -> ExplicitDrains {
         ExplicitDrains {
-            harts: vec![Progress::None; harts],
+            hw_threads: vec![Progress::None; hw_threads],
             pending: 0,
             latency,
             answered,
         }
     }
     /// How far a thread's drain is.
-    pub fn progress(&self, hart: HartId) -> Progress {
-        self.harts[hart.index()]
+    pub fn progress(&self, hw_thread: HwThread) -> Progress {
+        self.hw_threads[hw_thread.index()]
     }
     /// The FENCE of a drain entered the buffer.
-    pub fn begin(&mut self, hart: HartId, fence: Seq) {
-        self.harts[hart.index()] = Progress::Buffered(fence);
+    pub fn begin(&mut self, hw_thread: HwThread, fence: Seq) {
+        self.hw_threads[hw_thread.index()] = Progress::Buffered(fence);
         self.pending += 1;
     }
     /// The thread goes on.
-    pub fn finish(&mut self, hart: HartId) {
-        self.harts[hart.index()] = Progress::None;
+    pub fn finish(&mut self, hw_thread: HwThread) {
+        self.hw_threads[hw_thread.index()] = Progress::None;
     }
     /// A FENCE has left the buffer of these threads: it waits for every write handed over so far, of which `last` is the newest
     /// (with none outstanding, any id is durable). Whether a drain waited for it.
-    pub fn fence_left(&mut self, now: Ps, mut harts: impl Iterator<Item = HartId>, fence: Seq, last: WriteId) -> bool {
+    pub fn fence_left(
+        &mut self,
+        now: Ps,
+        mut hw_threads: impl Iterator<Item = HwThread>,
+        fence: Seq,
+        last: WriteId,
+    ) -> bool {
         if self.pending == 0 {
             return false;
         }
-        let Some(hart) = harts.find(|h| self.harts[h.index()] == Progress::Buffered(fence)) else {
+        let Some(hw_thread) = hw_threads.find(|h| self.hw_threads[h.index()] == Progress::Buffered(fence)) else {
             return false;
         };
         let earliest = now + self.latency * 2;
-        self.harts[hart.index()] = Progress::Draining { last, earliest };
+        self.hw_threads[hw_thread.index()] = Progress::Draining { last, earliest };
         true
     }
     /// Sends the answer of every drain whose writes are durable; `oldest` is the oldest write that is not.
@@ -79,7 +85,7 @@ impl ExplicitDrains {
         if self.pending == 0 {
             return;
         }
-        for (k, progress) in self.harts.iter_mut().enumerate() {
+        for (k, progress) in self.hw_threads.iter_mut().enumerate() {
             if let Progress::Draining { last, earliest } = *progress
                 && oldest.is_none_or(|o| o > last)
             {
@@ -91,7 +97,7 @@ impl ExplicitDrains {
         }
     }
     /// An answer reached its thread.
-    pub fn arrived(&mut self, hart: HartId) {
-        self.harts[hart.index()] = Progress::Done;
+    pub fn arrived(&mut self, hw_thread: HwThread) {
+        self.hw_threads[hw_thread.index()] = Progress::Done;
     }
 }

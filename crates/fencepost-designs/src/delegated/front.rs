@@ -10,7 +10,7 @@ use super::region::Region;
 use super::tracker::{Stored, Tracker};
 use crate::persist_path::{PersistPath, Waiting};
 use fencepost_kernel::ledger::LedgerKind;
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, planted};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, planted};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Epoch, Exit, Gate, Instr, Level, Snoop, SnoopAnswer, Way, Why, WriteId,
 };
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 /// Timer: the persist path has a free slot.
 pub const SLOT: u64 = 1 << 32;
-/// Timer: the answer to the explicit drain of hart (tag minus this) reaches its core.
+/// Timer: the answer to the explicit drain of hardware thread (tag minus this) reaches its core.
 pub const DRAIN_ANSWERED: u64 = 2 << 32;
 
 fencepost_kernel::stats! {
@@ -70,12 +70,12 @@ pub struct Front {
 
 impl Front {
     /// Empty buffers; `merge` selects one epoch pointer per buffer.
-    pub fn new(params: &DelegatedParams, ports: Ports, harts: u8, merge: bool) -> Front {
+    pub fn new(params: &DelegatedParams, ports: Ports, hw_threads: u8, merge: bool) -> Front {
         Front {
             tracker: Tracker::new(params, ports.count(), merge),
             ports,
             path: PersistPath::new(params.path_latency, params.path_slot),
-            drains: ExplicitDrains::new(usize::from(harts), params.path_latency, DRAIN_ANSWERED),
+            drains: ExplicitDrains::new(usize::from(hw_threads), params.path_latency, DRAIN_ANSWERED),
             waiting: Waiting::default(),
             regions: VecDeque::new(),
             latency: params.path_latency,
@@ -128,10 +128,10 @@ impl Front {
     #[inline(never)]
     fn block(&mut self, cx: &mut dyn Cx, port: PortId, cause: Option<Cause>) {
         self.blocked[port.index()] = cause;
-        for hart in self.ports.harts(port) {
-            cx.block_l1(hart, cause);
+        for hw_thread in self.ports.hw_threads(port) {
+            cx.block_l1(hw_thread, cause);
             if cause.is_none() {
-                self.waiting.wake(cx, hart);
+                self.waiting.wake(cx, hw_thread);
             }
         }
         if let (None, Some(network)) = (cause, self.ports.in_network(port)) {
@@ -141,24 +141,24 @@ impl Front {
 
     // ---- appending
 
-    fn append_persist(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, active: Epoch) {
-        let port = self.ports.of(hart);
+    fn append_persist(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, active: Epoch) {
+        let port = self.ports.of(hw_thread);
         if self.full(port).is_some() {
             cx.count(OVERFLOWS, 1);
         }
-        self.persist(cx, Some(hart), port, line, data, active);
+        self.persist(cx, Some(hw_thread), port, line, data, active);
     }
-    /// A line enters a buffer that is not full; `hart` is `None` for what a network brought.
+    /// A line enters a buffer that is not full; `hw_thread` is `None` for what a network brought.
     pub fn persist(
         &mut self,
         cx: &mut dyn Cx,
-        hart: Option<HartId>,
+        hw_thread: Option<HwThread>,
         port: PortId,
         line: LineAddr,
         data: &LineData,
         active: Epoch,
     ) {
-        match self.tracker.persist(hart, port, line, data, (cx.now(), active)) {
+        match self.tracker.persist(hw_thread, port, line, data, (cx.now(), active)) {
             Stored::Coalesced => cx.count(COALESCED, 1),
             Stored::Appended(_) => {
                 cx.count(PERSISTS, 1);
@@ -206,59 +206,66 @@ impl Front {
         self.update_block(cx, port);
         Ok(seq)
     }
-    fn explicit_drain(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
-        match self.drains.progress(hart) {
+    fn explicit_drain(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate {
+        match self.drains.progress(hw_thread) {
             Progress::Done => {
-                self.drains.finish(hart);
+                self.drains.finish(hw_thread);
                 return Gate::Go;
             }
-            Progress::None => match self.fence(cx, self.ports.of(hart)) {
-                Ok(seq) => self.drains.begin(hart, seq),
-                Err(cause) => return self.waiting.wait(hart, cause),
+            Progress::None => match self.fence(cx, self.ports.of(hw_thread)) {
+                Ok(seq) => self.drains.begin(hw_thread, seq),
+                Err(cause) => return self.waiting.wait(hw_thread, cause),
             },
             Progress::Buffered(_) | Progress::Draining { .. } | Progress::Answering => {}
         }
-        self.waiting.wait(hart, Cause::DrainPending)
+        self.waiting.wait(hw_thread, Cause::DrainPending)
     }
 
     // ---- what cores and caches do
 
     /// A fence completes, or waits for a free entry or for its drain.
-    pub fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    pub fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
-            Instr::Fence(Fence::Dsb) => self.explicit_drain(cx, hart),
+            Instr::Fence(Fence::Dsb) => self.explicit_drain(cx, hw_thread),
             Instr::Fence(Fence::Pcommit | Fence::NewStrand) => Gate::Go,
-            Instr::Fence(_) => match self.fence(cx, self.ports.of(hart)) {
+            Instr::Fence(_) => match self.fence(cx, self.ports.of(hw_thread)) {
                 Ok(_) => Gate::Go,
-                Err(cause) => self.waiting.wait(hart, cause),
+                Err(cause) => self.waiting.wait(hw_thread, cause),
             },
             _ => Gate::Go,
         }
     }
     /// A non-temporal store is a store, with a bus request of its own.
-    pub fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, active: Epoch) -> Gate {
-        let port = self.ports.of(hart);
+    pub fn nt_store(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        data: &LineData,
+        active: Epoch,
+    ) -> Gate {
+        let port = self.ports.of(hw_thread);
         if let Some(cause) = self.full(port) {
-            return self.waiting.wait(hart, cause);
+            return self.waiting.wait(hw_thread, cause);
         }
         self.tracker.request(port, line, true, active);
-        self.append_persist(cx, hart, line, data, active);
+        self.append_persist(cx, hw_thread, line, data, active);
         Gate::Go
     }
     /// An access performed in the L1.
     pub fn performed(
         &mut self,
         cx: &mut dyn Cx,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         access: Access,
         now: &LineData,
         active: Epoch,
     ) {
         match access {
-            Access::Store if line.is_persistent() => self.append_persist(cx, hart, line, now, active),
-            Access::Store => self.tracker.volatile_store(self.ports.of(hart), line, active),
-            Access::Load => self.tracker.load(self.ports.of(hart), line, active),
+            Access::Store if line.is_persistent() => self.append_persist(cx, hw_thread, line, now, active),
+            Access::Store => self.tracker.volatile_store(self.ports.of(hw_thread), line, active),
+            Access::Load => self.tracker.load(self.ports.of(hw_thread), line, active),
         }
     }
     /// A bus request, or what counts as one, is granted: its buffer learns what the others know of the line.
@@ -343,7 +350,7 @@ impl Front {
         let handed_over = self.path.outstanding().filter(|_| !durable);
         let last = handed_over.map_or(WriteId(0), |o| o.1);
         self.region_left(cx, port, seq, last);
-        if self.drains.fence_left(cx.now(), self.ports.harts(port), seq, last) {
+        if self.drains.fence_left(cx.now(), self.ports.hw_threads(port), seq, last) {
             self.answer_drains(cx);
         }
     }
@@ -354,15 +361,15 @@ impl Front {
     }
     /// The answer to an explicit drain reached its thread.
     pub fn drain_answered(&mut self, cx: &mut dyn Cx, tag: u64) {
-        let hart = HartId(tag as u8);
-        debug_assert_eq!(tag, DRAIN_ANSWERED | u64::from(hart.0));
-        self.drains.arrived(hart);
-        self.waiting.wake(cx, hart);
+        let hw_thread = HwThread(tag as u8);
+        debug_assert_eq!(tag, DRAIN_ANSWERED | u64::from(hw_thread.0));
+        self.drains.arrived(hw_thread);
+        self.waiting.wake(cx, hw_thread);
     }
 
     /// What the buffer of a thread holds, and what its next entry waits for; `held_up` says what else can hold it up.
-    pub fn explain(&self, hart: HartId, held_up: impl FnOnce(PortId) -> Option<String>) -> Option<String> {
-        let port = self.ports.of(hart);
+    pub fn explain(&self, hw_thread: HwThread, held_up: impl FnOnce(PortId) -> Option<String>) -> Option<String> {
+        let port = self.ports.of(hw_thread);
         let buffer = self.tracker.ports.get(port.index())?;
         let slot = |p: PortId, s: Seq| format!("{}:{}", p.0, s.slot(self.entries));
         let oldest = buffer.entries.front()?;

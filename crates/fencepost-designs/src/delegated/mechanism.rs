@@ -4,7 +4,7 @@ use super::front::{COUNTERS, Front, SLOT};
 use super::params::DelegatedParams;
 use super::port::{BufferPer, Ports};
 use crate::info::MachineShape;
-use fencepost_kernel::{HartId, LineAddr, LineData};
+use fencepost_kernel::{HwThread, LineAddr, LineData};
 use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
     Access, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way, Why,
@@ -34,7 +34,7 @@ impl Delegated {
         };
         let ports = Ports::new(shape, BufferPer::Core, shape.channels);
         Delegated {
-            front: Front::new(&params, ports, shape.harts, merge),
+            front: Front::new(&params, ports, shape.hw_threads, merge),
             leaving: 0,
             protocol: None,
             params,
@@ -75,32 +75,40 @@ impl Design for Delegated {
             ..QueuePlan::default()
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
-        let gate = self.front.instr(cx, hart, instr);
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
+        let gate = self.front.instr(cx, hw_thread, instr);
         self.schedule(cx);
         gate
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
         let active = self.active(cx);
-        let gate = self.front.nt_store(cx, hart, line, data, active);
+        let gate = self.front.nt_store(cx, hw_thread, line, data, active);
         self.schedule(cx);
         gate
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        a: Access,
+        now: &LineData,
+        _: &mut u32,
+    ) {
         let active = self.active(cx);
-        self.front.performed(cx, hart, line, a, now, active);
+        self.front.performed(cx, hw_thread, line, a, now, active);
         if a == Access::Store {
             self.schedule(cx);
         }
     }
-    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         let active = self.active(cx);
         self.front.requested(cx, self.front.ports.of(by), line, kind, active)
     }
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
         self.front.leaving(cx, from, way, why)
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
         self.front.read_missed(line)
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
@@ -112,13 +120,13 @@ impl Design for Delegated {
             self.front.answer_drains(cx);
         }
     }
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
         let active = self.active(cx);
         let gate = self.front.remote_line(cx, port, line, data, active);
         self.schedule(cx);
         gate
     }
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
         let gate = self.front.remote_end(cx, port, region);
         self.schedule(cx);
         gate
@@ -139,9 +147,9 @@ impl Design for Delegated {
     fn stats(&self) -> &'static [StatInfo] {
         COUNTERS
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let refused = self.front.path.refuses(QUEUE);
         let why = || "waits for a free entry of the write queue".to_string();
-        self.front.explain(hart, |_| refused.then(why))
+        self.front.explain(hw_thread, |_| refused.then(why))
     }
 }

@@ -1,7 +1,7 @@
 //! Which persist buffer an access goes to.
 
 use crate::info::MachineShape;
-use fencepost_kernel::HartId;
+use fencepost_kernel::HwThread;
 
 /// A persist buffer: of a core, of a hardware thread, or of a channel of a network port.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -37,10 +37,10 @@ fencepost_kernel::param_enum! {
 /// The buffers of a machine: those of its cores or hardware threads first, then those of its network channels.
 #[derive(Copy, Clone, Debug)]
 pub struct Ports {
-    harts: u8,
+    hw_threads: u8,
     /// Hardware threads that share a core, and that share a buffer.
-    harts_per_core: u8,
-    harts_per_port: u8,
+    threads_per_core: u8,
+    threads_per_port: u8,
     /// Whether the threads of a core share what their buffers hold.
     pub pooled: bool,
     /// Buffers of cores or hardware threads.
@@ -54,17 +54,17 @@ impl Ports {
 
     /// One for each core or hardware thread, and `remote` more.
     pub fn new(shape: MachineShape, per: BufferPer, remote: u8) -> Ports {
-        let harts_per_core = shape.harts.div_ceil(shape.cores.max(1)).max(1);
-        let harts_per_port = match per {
-            BufferPer::Core => harts_per_core,
+        let threads_per_core = shape.hw_threads.div_ceil(shape.cores.max(1)).max(1);
+        let threads_per_port = match per {
+            BufferPer::Core => threads_per_core,
             BufferPer::Thread | BufferPer::Shared => 1,
         };
         Ports {
-            harts: shape.harts,
-            harts_per_core,
-            harts_per_port,
-            pooled: per == BufferPer::Shared && harts_per_core > 1,
-            local: shape.harts.div_ceil(harts_per_port),
+            hw_threads: shape.hw_threads,
+            threads_per_core,
+            threads_per_port,
+            pooled: per == BufferPer::Shared && threads_per_core > 1,
+            local: shape.hw_threads.div_ceil(threads_per_port),
             remote,
         }
     }
@@ -74,36 +74,36 @@ impl Ports {
     }
     /// The buffer of a hardware thread.
     #[inline]
-    pub fn of(&self, hart: HartId) -> PortId {
-        match self.harts_per_port {
-            1 => PortId(hart.0),
-            n => PortId(hart.0 / n),
+    pub fn of(&self, hw_thread: HwThread) -> PortId {
+        match self.threads_per_port {
+            1 => PortId(hw_thread.0),
+            n => PortId(hw_thread.0 / n),
         }
     }
     /// The hardware threads whose accesses go to a buffer; none for a network channel's.
-    pub fn harts(&self, port: PortId) -> impl Iterator<Item = HartId> + use<> {
-        let first = u16::from(port.0) * u16::from(self.harts_per_port);
-        let end = (first + u16::from(self.harts_per_port)).min(u16::from(self.harts));
-        (first..end).map(|h| HartId(h as u8))
+    pub fn hw_threads(&self, port: PortId) -> impl Iterator<Item = HwThread> + use<> {
+        let first = u16::from(port.0) * u16::from(self.threads_per_port);
+        let end = (first + u16::from(self.threads_per_port)).min(u16::from(self.hw_threads));
+        (first..end).map(|h| HwThread(h as u8))
     }
     /// The buffer of a port of the network, which the machine names behind all hardware threads.
-    pub fn of_network(&self, port: HartId) -> PortId {
-        PortId(self.local + (port.0 - self.harts))
+    pub fn of_network(&self, port: HwThread) -> PortId {
+        PortId(self.local + (port.0 - self.hw_threads))
     }
     /// The port of the network that a buffer belongs to, if it is one's.
-    pub fn in_network(&self, port: PortId) -> Option<HartId> {
+    pub fn in_network(&self, port: PortId) -> Option<HwThread> {
         let channel = port.0.checked_sub(self.local)?;
-        Some(HartId(self.harts + channel))
+        Some(HwThread(self.hw_threads + channel))
     }
     /// Whether several buffers belong to one core, behind one L1.
     pub fn share_caches(&self) -> bool {
-        self.harts_per_port < self.harts_per_core
+        self.threads_per_port < self.threads_per_core
     }
     /// The buffers that share their entries with this one, itself included.
     #[inline]
     pub fn pool(&self, port: PortId) -> impl Iterator<Item = PortId> + use<> {
         let (first, count) = match self.pooled && port.0 < self.local {
-            true => (port.0 - port.0 % self.harts_per_core, self.harts_per_core),
+            true => (port.0 - port.0 % self.threads_per_core, self.threads_per_core),
             false => (port.0, 1),
         };
         (first..(first + count).min(self.local.max(port.0 + 1))).map(PortId)
@@ -111,15 +111,15 @@ impl Ports {
     /// Physical buffers of cores or hardware threads: pooled ones are one.
     pub fn physical(&self) -> u8 {
         match self.pooled {
-            true => self.local.div_ceil(self.harts_per_core),
+            true => self.local.div_ceil(self.threads_per_core),
             false => self.local,
         }
     }
     /// The buffers of a hardware thread's core, a bit each.
     #[inline]
-    pub fn of_core(&self, hart: HartId) -> u64 {
-        let per_core = self.harts_per_core / self.harts_per_port;
-        let first = u32::from(hart.0 / self.harts_per_core) * u32::from(per_core);
+    pub fn of_core(&self, hw_thread: HwThread) -> u64 {
+        let per_core = self.threads_per_core / self.threads_per_port;
+        let first = u32::from(hw_thread.0 / self.threads_per_core) * u32::from(per_core);
         (u64::MAX >> (64 - u32::from(per_core))) << first
     }
 }
@@ -128,9 +128,9 @@ impl Ports {
 mod tests {
     use super::*;
 
-    fn ports(harts: u8, cores: u8, per: BufferPer) -> Ports {
+    fn ports(hw_threads: u8, cores: u8, per: BufferPer) -> Ports {
         let shape = MachineShape {
-            harts,
+            hw_threads,
             cores,
             ..MachineShape::default()
         };
@@ -139,32 +139,35 @@ mod tests {
 
     #[test]
     fn every_hardware_thread_has_one_buffer_and_every_buffer_its_threads() {
-        for (harts, cores) in [(8, 8), (8, 4), (6, 2), (62, 31), (1, 1)] {
+        for (hw_threads, cores) in [(8, 8), (8, 4), (6, 2), (62, 31), (1, 1)] {
             for per in [BufferPer::Core, BufferPer::Thread, BufferPer::Shared] {
-                let p = ports(harts, cores, per);
-                assert_eq!(p.local, if per == BufferPer::Core { cores } else { harts });
+                let p = ports(hw_threads, cores, per);
+                assert_eq!(p.local, if per == BufferPer::Core { cores } else { hw_threads });
                 assert_eq!(p.count(), usize::from(p.local) + 2);
-                for hart in (0..harts).map(HartId) {
-                    assert!(p.harts(p.of(hart)).any(|h| h == hart));
-                    let mine = PortId::all_in(p.of_core(hart)).flat_map(|port| p.harts(port));
-                    let mine: Vec<u8> = mine.map(|h| h.0 / (harts / cores)).collect();
-                    assert_eq!(mine, vec![hart.0 / (harts / cores); usize::from(harts / cores)]);
+                for hw_thread in (0..hw_threads).map(HwThread) {
+                    assert!(p.hw_threads(p.of(hw_thread)).any(|h| h == hw_thread));
+                    let mine = PortId::all_in(p.of_core(hw_thread)).flat_map(|port| p.hw_threads(port));
+                    let mine: Vec<u8> = mine.map(|h| h.0 / (hw_threads / cores)).collect();
+                    assert_eq!(
+                        mine,
+                        vec![hw_thread.0 / (hw_threads / cores); usize::from(hw_threads / cores)]
+                    );
                 }
-                let all: usize = (0..p.count()).map(|i| p.harts(PortId(i as u8)).count()).sum();
-                assert_eq!(all, usize::from(harts), "a channel's buffer has no thread");
-                assert_eq!(p.of_network(HartId(harts + 1)), PortId(p.local + 1));
-                assert_eq!(p.in_network(PortId(p.local + 1)), Some(HartId(harts + 1)));
-                assert_eq!(p.share_caches(), per != BufferPer::Core && harts > cores);
-                let shared = per == BufferPer::Shared && harts > cores;
+                let all: usize = (0..p.count()).map(|i| p.hw_threads(PortId(i as u8)).count()).sum();
+                assert_eq!(all, usize::from(hw_threads), "a channel's buffer has no thread");
+                assert_eq!(p.of_network(HwThread(hw_threads + 1)), PortId(p.local + 1));
+                assert_eq!(p.in_network(PortId(p.local + 1)), Some(HwThread(hw_threads + 1)));
+                assert_eq!(p.share_caches(), per != BufferPer::Core && hw_threads > cores);
+                let shared = per == BufferPer::Shared && hw_threads > cores;
                 assert_eq!(p.pooled, shared);
-                assert_eq!(p.physical(), if per == BufferPer::Thread { harts } else { cores });
-                for hart in (0..harts).map(HartId) {
-                    let pool: Vec<u8> = p.pool(p.of(hart)).map(|port| port.0).collect();
-                    let own = hart.0 / (harts / cores) * (harts / cores);
-                    let core: Vec<u8> = (own..own + harts / cores).collect();
-                    assert_eq!(pool, if shared { core } else { vec![p.of(hart).0] });
+                assert_eq!(p.physical(), if per == BufferPer::Thread { hw_threads } else { cores });
+                for hw_thread in (0..hw_threads).map(HwThread) {
+                    let pool: Vec<u8> = p.pool(p.of(hw_thread)).map(|port| port.0).collect();
+                    let own = hw_thread.0 / (hw_threads / cores) * (hw_threads / cores);
+                    let core: Vec<u8> = (own..own + hw_threads / cores).collect();
+                    assert_eq!(pool, if shared { core } else { vec![p.of(hw_thread).0] });
                 }
-                let channel = p.of_network(HartId(harts + 1));
+                let channel = p.of_network(HwThread(hw_threads + 1));
                 assert_eq!(p.pool(channel).collect::<Vec<_>>(), [channel]);
             }
         }

@@ -4,7 +4,7 @@ use super::deps::Seq;
 use super::front::{Front, REGIONS};
 use super::port::PortId;
 use super::region::Region;
-use fencepost_kernel::{HartId, LineAddr, LineData, planted};
+use fencepost_kernel::{HwThread, LineAddr, LineData, planted};
 use fencepost_machine::seam::{Cx, Epoch, Gate, Snoop, WriteId};
 
 impl Front {
@@ -12,7 +12,7 @@ impl Front {
     pub fn remote_line(
         &mut self,
         cx: &mut dyn Cx,
-        network: HartId,
+        network: HwThread,
         line: LineAddr,
         data: &LineData,
         active: Epoch,
@@ -31,7 +31,7 @@ impl Front {
         Gate::Go
     }
     /// The end of a region: a FENCE.
-    pub fn remote_end(&mut self, cx: &mut dyn Cx, network: HartId, region: u32) -> Gate {
+    pub fn remote_end(&mut self, cx: &mut dyn Cx, network: HwThread, region: u32) -> Gate {
         let port = self.ports.of_network(network);
         match self.fence(cx, port) {
             Err(cause) => self.waiting.wait(network, cause),

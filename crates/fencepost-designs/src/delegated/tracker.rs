@@ -8,7 +8,7 @@ use super::params::{DelegatedParams, Fault};
 use super::summary::Summary;
 
 use super::port::PortId;
-use fencepost_kernel::{HartId, LineAddr, LineData, LineTable, Ps, planted};
+use fencepost_kernel::{HwThread, LineAddr, LineData, LineTable, Ps, planted};
 use fencepost_machine::seam::Epoch;
 
 /// Where a store's bytes went.
@@ -92,7 +92,7 @@ impl Tracker {
     /// A store to persistent memory performed; `data` is the whole line as of now. The buffer must have a free entry.
     pub fn persist(
         &mut self,
-        hart: Option<HartId>,
+        hw_thread: Option<HwThread>,
         owner: PortId,
         line: LineAddr,
         data: &LineData,
@@ -108,10 +108,10 @@ impl Tracker {
         let unordered = port.accum.clear_of(&self.drained) && port.accum.earliest <= active;
         let may_join = unordered || self.fault == Fault::CoalesceWithDependences;
         if let Some((held, by)) = port.joinable(line).filter(|_| may_join) {
-            (*held, *by) = (*data, hart);
+            (*held, *by) = (*data, hw_thread);
             return Stored::Coalesced;
         }
-        let seq = port.push_persist(line, *data, hart, now);
+        let seq = port.push_persist(line, *data, hw_thread, now);
         self.summary.set_persists(owner, line, true);
         self.look_at_head(owner);
         Stored::Appended(seq)

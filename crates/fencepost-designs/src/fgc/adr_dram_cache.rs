@@ -30,7 +30,7 @@ use crate::info::{DesignInfo, MachineShape, Promise, configure};
 use crate::volatile::lock_fences;
 use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
-use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, Logging};
+use fencepost_kernel::{Dialect, Fence, Flush, HwThread, LineAddr, LineData, Logging};
 use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::{Cx, Design, Gate, Hooks, Instr, Write, WriteId};
 
@@ -84,7 +84,7 @@ struct Adr {
 }
 impl Adr {
     fn new(params: CacheParams, shape: MachineShape) -> Adr {
-        let flushes = Flushes::new(shape.harts);
+        let flushes = Flushes::new(shape.hw_threads);
         Adr { params, flushes }
     }
 }
@@ -107,19 +107,19 @@ impl Design for Adr {
             ..machine.clone()
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
-            Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
-            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hart),
-            Instr::Locked => self.flushes.fence(hart),
+            Instr::Flush(line, flush) => self.flushes.flush(cx, hw_thread, line, flush),
+            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hw_thread),
+            Instr::Locked => self.flushes.fence(hw_thread),
             _ => Gate::Go,
         }
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        self.flushes.nt_store(cx, hart, line, data)
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        self.flushes.nt_store(cx, hw_thread, line, data)
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
-        self.flushes.cleaned(cx, hart, tag);
+    fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, _: Option<&LineData>) {
+        self.flushes.cleaned(cx, hw_thread, tag);
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
         self.flushes.queue_freed(cx);

@@ -1,6 +1,6 @@
 //! What the operating system knows of bound memory: the other side of `PersistenceMalloc` and `PersistenceRelease`.
 
-use fencepost_kernel::{HartId, QueueId, Span};
+use fencepost_kernel::{HwThread, QueueId, Span};
 use fencepost_machine::memory::LineRange;
 
 /// Bound memory.
@@ -9,7 +9,7 @@ struct Allocation {
     span: Span,
     queue: u8,
     /// Who bound it first.
-    hart: HartId,
+    hw_thread: HwThread,
     /// How often it was bound.
     times: u32,
 }
@@ -26,10 +26,10 @@ pub(super) struct Allocations {
 
 impl Allocations {
     /// Nothing is bound; `queues` sub-queues of `registers` registers.
-    pub fn new(queues: u8, registers: u8, harts: u8) -> Allocations {
+    pub fn new(queues: u8, registers: u8, hw_threads: u8) -> Allocations {
         Allocations {
             all: Vec::new(),
-            traffic: vec![vec![0; usize::from(harts) + 1]; usize::from(queues) + 1],
+            traffic: vec![vec![0; usize::from(hw_threads) + 1]; usize::from(queues) + 1],
             queues,
             registers,
         }
@@ -45,16 +45,16 @@ impl Allocations {
         })
     }
     /// A queue took a write.
-    pub fn wrote(&mut self, queue: u8, hart: Option<HartId>) {
+    pub fn wrote(&mut self, queue: u8, hw_thread: Option<HwThread>) {
         let of_queue = &mut self.traffic[usize::from(queue)];
         let nobody = of_queue.len() - 1;
-        of_queue[hart.map_or(nobody, HartId::index)] += 1;
+        of_queue[hw_thread.map_or(nobody, HwThread::index)] += 1;
     }
-    /// The queue for a new range of `hart`: of those with a free register the one that others use least, so that threads use
+    /// The queue for a new range of `hw_thread`: of those with a free register the one that others use least, so that threads use
     /// different queues. Use is what they write; before they have written anything, the ranges that they have bound. Of several the one
     /// with the fewest ranges of its own, then the lowest. `None` if no register is free, or the range is empty or shares a
     /// line with another one.
-    pub fn choose(&self, span: Span, hart: HartId) -> Option<u8> {
+    pub fn choose(&self, span: Span, hw_thread: HwThread) -> Option<u8> {
         let range = LineRange::touched(span);
         let shares = |a: &Allocation| LineRange::touched(a.span).meets(&range);
         if span.len == 0 || self.all.iter().any(shares) {
@@ -63,25 +63,25 @@ impl Allocations {
         let free = |q: &u8| self.bound(*q).count() < usize::from(self.registers);
         (1..=self.queues)
             .filter(free)
-            .min_by_key(|q| self.utilisation(*q, hart))
+            .min_by_key(|q| self.utilisation(*q, hw_thread))
     }
     fn bound(&self, queue: u8) -> impl Iterator<Item = &Allocation> {
         self.all.iter().filter(move |a| a.queue == queue)
     }
     /// Writes of others to a queue, ranges of others, ranges of the thread's own.
-    fn utilisation(&self, queue: u8, hart: HartId) -> (u64, usize, usize) {
-        let traffic = (self.traffic[usize::from(queue)].iter().enumerate()).filter(|(h, _)| *h != hart.index());
-        let others = self.bound(queue).filter(|a| a.hart != hart).count();
+    fn utilisation(&self, queue: u8, hw_thread: HwThread) -> (u64, usize, usize) {
+        let traffic = (self.traffic[usize::from(queue)].iter().enumerate()).filter(|(h, _)| *h != hw_thread.index());
+        let others = self.bound(queue).filter(|a| a.hw_thread != hw_thread).count();
         let own = self.bound(queue).count() - others;
         (traffic.map(|(_, n)| n).sum(), others, own)
     }
     /// A range was bound.
-    pub fn add(&mut self, span: Span, queue: u8, hart: HartId) {
+    pub fn add(&mut self, span: Span, queue: u8, hw_thread: HwThread) {
         let times = 1;
         self.all.push(Allocation {
             span,
             queue,
-            hart,
+            hw_thread,
             times,
         });
     }
@@ -117,17 +117,17 @@ mod tests {
         Span { at: Addr::pm(at), len }
     }
 
-    const H: [HartId; 3] = [HartId(0), HartId(1), HartId(2)];
+    const H: [HwThread; 3] = [HwThread(0), HwThread(1), HwThread(2)];
 
     /// Binds ranges of 64 bytes at `from` and so on, one by one; the queues that took them.
-    fn bind(a: &mut Allocations, from: u64, harts: &[HartId]) -> Vec<Option<u8>> {
+    fn bind(a: &mut Allocations, from: u64, hw_threads: &[HwThread]) -> Vec<Option<u8>> {
         let mut taken = Vec::new();
-        for (i, hart) in (0..).zip(harts) {
+        for (i, hw_thread) in (0..).zip(hw_threads) {
             let at = span(from + i * 128, 64);
-            let queue = a.choose(at, *hart);
+            let queue = a.choose(at, *hw_thread);
             taken.push(queue);
             if let Some(queue) = queue {
-                a.add(at, queue, *hart);
+                a.add(at, queue, *hw_thread);
             }
         }
         taken

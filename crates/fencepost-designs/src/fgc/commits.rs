@@ -8,7 +8,7 @@
 use super::credits::Credits;
 use super::params::CommitFault;
 use crate::persist_path::Waiting;
-use fencepost_kernel::{HartId, Ps};
+use fencepost_kernel::{HwThread, Ps};
 use fencepost_machine::seam::{Cause, Cx, DrainScope, WriteId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -54,7 +54,7 @@ enum Stage {
 /// A commit under way.
 #[derive(Copy, Clone, Debug)]
 struct Commit {
-    hart: HartId,
+    hw_thread: HwThread,
     stage: Stage,
     /// Whether the module's volatile cache is to be written back too.
     whole: bool,
@@ -66,7 +66,7 @@ struct Commit {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     /// Who commits it.
-    pub hart: HartId,
+    pub hw_thread: HwThread,
     /// The queue.
     pub queue: u8,
 }
@@ -79,7 +79,7 @@ pub(super) struct Commits {
     /// Threads that wait: for their own commit, or for another's to end.
     waiting: Waiting,
     /// Threads that wait for another's commit to end, by queue, the first to come first.
-    behind: Vec<VecDeque<HartId>>,
+    behind: Vec<VecDeque<HwThread>>,
     /// By hardware thread: when it first asked for the commit that it waits for.
     asked: Vec<Option<Ps>>,
     path: Ps,
@@ -102,27 +102,27 @@ impl Commits {
     }
     /// The thread commits a queue, or asks again: `Ok(took)` when it is done, and how long it took. `whole`: what the module's
     /// volatile cache holds is to be in the medium too.
-    pub fn ask(&mut self, cx: &mut dyn Cx, hart: HartId, queue: u8, whole: bool) -> Result<Ps, Cause> {
-        let since = *self.asked[hart.index()].get_or_insert(cx.now());
+    pub fn ask(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: u8, whole: bool) -> Result<Ps, Cause> {
+        let since = *self.asked[hw_thread.index()].get_or_insert(cx.now());
         match self.queues[usize::from(queue)] {
-            Some(c) if c.hart == hart && c.stage == Stage::Done => {
+            Some(c) if c.hw_thread == hw_thread && c.stage == Stage::Done => {
                 self.end(cx, queue);
-                self.asked[hart.index()] = None;
+                self.asked[hw_thread.index()] = None;
                 return Ok(cx.now().saturating_sub(since));
             }
-            Some(c) if c.hart == hart => {}
+            Some(c) if c.hw_thread == hw_thread => {}
             Some(_) => {
                 let behind = &mut self.behind[usize::from(queue)];
-                if !behind.contains(&hart) {
-                    behind.push_back(hart);
+                if !behind.contains(&hw_thread) {
+                    behind.push_back(hw_thread);
                 }
-                self.waiting.wait(hart, Cause::CommitExclusive);
+                self.waiting.wait(hw_thread, Cause::CommitExclusive);
                 return Err(Cause::CommitExclusive);
             }
             None => {
                 let stage = Stage::Begun;
                 self.queues[usize::from(queue)] = Some(Commit {
-                    hart,
+                    hw_thread,
                     stage,
                     whole,
                     polled: false,
@@ -130,7 +130,7 @@ impl Commits {
                 cx.timer(cx.now() + self.path, Tag::Flag.pack(queue));
             }
         }
-        self.waiting.wait(hart, Cause::CommitPending);
+        self.waiting.wait(hw_thread, Cause::CommitPending);
         Err(Cause::CommitPending)
     }
     /// The lock of the queue is free: of those that wait for it, the first asks again, and takes it. The others would find it
@@ -153,8 +153,8 @@ impl Commits {
             Tag::Answer => {
                 if let Some(c) = &mut self.queues[usize::from(queue)] {
                     c.stage = Stage::Done;
-                    let hart = c.hart;
-                    self.waiting.wake(cx, hart);
+                    let hw_thread = c.hw_thread;
+                    self.waiting.wake(cx, hw_thread);
                 }
                 None
             }
@@ -251,7 +251,10 @@ impl Commits {
         };
         c.stage = Stage::Answered;
         cx.timer(cx.now() + self.path, Tag::Answer.pack(queue));
-        Some(Settled { hart: c.hart, queue })
+        Some(Settled {
+            hw_thread: c.hw_thread,
+            queue,
+        })
     }
     /// The queue takes writes again.
     pub fn open(&mut self, cx: &mut dyn Cx, queue: u8) {
@@ -264,14 +267,14 @@ impl Commits {
     pub fn accepted(&mut self, id: WriteId, queue: u8) {
         if let Some(Commit {
             stage: Stage::Flagged(newest, _),
-            hart,
+            hw_thread,
             ..
         }) = self.queues[usize::from(queue)]
             && id > newest
         {
             self.broken = Some(format!(
                 "queue {queue} took a write while thread {} was committing it",
-                hart.0
+                hw_thread.0
             ));
         }
     }
@@ -280,14 +283,17 @@ impl Commits {
         self.broken.as_ref()
     }
     /// What a thread waits for.
-    pub fn explain(&self, hart: HartId) -> Option<String> {
-        let own = self.queues.iter().position(|c| c.is_some_and(|c| c.hart == hart));
+    pub fn explain(&self, hw_thread: HwThread) -> Option<String> {
+        let own = self
+            .queues
+            .iter()
+            .position(|c| c.is_some_and(|c| c.hw_thread == hw_thread));
         if let Some(queue) = own {
             let (copy, full) = self.credits.borrow().shown(queue as u8);
             return Some(format!("commits queue {queue}, which has {copy} of {full} credits"));
         }
-        let queue = self.behind.iter().position(|b| b.contains(&hart))?;
-        let holder = self.queues[queue].map_or_else(String::new, |c| format!(" by thread {}", c.hart.0));
+        let queue = self.behind.iter().position(|b| b.contains(&hw_thread))?;
+        let holder = self.queues[queue].map_or_else(String::new, |c| format!(" by thread {}", c.hw_thread.0));
         Some(format!("waits for the commit of queue {queue}{holder}"))
     }
 }
@@ -304,9 +310,9 @@ mod tests {
         let credits = Rc::new(RefCell::new(Credits::new(2, 0, CommitFault::None)));
         let mut cx = MockCx::new(4, 1, 2, 8);
         let mut commits = Commits::new(credits, 2, Ps(100), CommitFault::None);
-        assert_eq!(commits.ask(&mut cx, HartId(2), 1, false), Err(Cause::CommitPending));
+        assert_eq!(commits.ask(&mut cx, HwThread(2), 1, false), Err(Cause::CommitPending));
         for waits in [3, 0, 1] {
-            let answer = commits.ask(&mut cx, HartId(waits), 1, false);
+            let answer = commits.ask(&mut cx, HwThread(waits), 1, false);
             assert_eq!(answer, Err(Cause::CommitExclusive));
         }
         for (commits_it, next) in [(2, Some(3)), (3, Some(0)), (0, Some(1)), (1, None)] {
@@ -316,13 +322,16 @@ mod tests {
             );
             cx.kicked.fill(false);
             assert_eq!(commits.timer(&mut cx, Tag::Answer.pack(1)), None);
-            let only = |hart: Option<u8>| (0..4).map(|h| Some(h) == hart).collect::<Vec<_>>();
+            let only = |hw_thread: Option<u8>| (0..4).map(|h| Some(h) == hw_thread).collect::<Vec<_>>();
             assert_eq!(cx.kicked, only(Some(commits_it)));
             cx.kicked.fill(false);
-            assert!(commits.ask(&mut cx, HartId(commits_it), 1, false).is_ok());
+            assert!(commits.ask(&mut cx, HwThread(commits_it), 1, false).is_ok());
             assert_eq!(cx.kicked, only(next), "the others would find it taken");
             if let Some(next) = next {
-                assert_eq!(commits.ask(&mut cx, HartId(next), 1, false), Err(Cause::CommitPending));
+                assert_eq!(
+                    commits.ask(&mut cx, HwThread(next), 1, false),
+                    Err(Cause::CommitPending)
+                );
             }
         }
     }
@@ -336,7 +345,7 @@ mod tests {
             let mut cx = MockCx::new(4, 1, 2, 8);
             let mut commits = Commits::new(credits, 2, Ps(100), CommitFault::None);
             flow.sent(1);
-            assert_eq!(commits.ask(&mut cx, HartId(0), 1, false), Err(Cause::CommitPending));
+            assert_eq!(commits.ask(&mut cx, HwThread(0), 1, false), Err(Cause::CommitPending));
             cx.now = Ps(100);
             assert_eq!(commits.timer(&mut cx, Tag::Flag.pack(1)), None, "a credit is out");
             cx.timers.clear();

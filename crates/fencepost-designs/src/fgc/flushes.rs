@@ -3,7 +3,7 @@
 
 use crate::persist_path::Waiting;
 use crate::sync_flush::{Asked, SyncFlushes};
-use fencepost_kernel::{Flush, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{Flush, HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Write};
 
 /// Kinds of tags that [`Flushes`] gives to its cleans. A design's own tags have larger kinds.
@@ -11,7 +11,7 @@ const FLUSH: u64 = 0;
 const SYNC_FLUSH: u64 = 1;
 
 #[derive(Clone, Debug, Default)]
-struct Hart {
+struct PerThread {
     /// Weakly ordered flushes that are under way.
     flushes: u32,
     /// Non-temporal stores that have not reached the controller.
@@ -23,68 +23,68 @@ struct Hart {
 /// The flushes and non-temporal stores under way, by hardware thread.
 #[derive(Clone, Debug)]
 pub(super) struct Flushes {
-    harts: Vec<Hart>,
+    hw_threads: Vec<PerThread>,
     waiting: Waiting,
     /// Hardware threads whose non-temporal store the controller refused: a bit each.
     refused: u64,
 }
 
 impl Flushes {
-    pub fn new(harts: u8) -> Flushes {
+    pub fn new(hw_threads: u8) -> Flushes {
         Flushes {
-            harts: vec![Hart::default(); usize::from(harts)],
+            hw_threads: vec![PerThread::default(); usize::from(hw_threads)],
             waiting: Waiting::default(),
             refused: 0,
         }
     }
     /// A flush instruction. All but `clwb` and `DC CVAP` invalidate the line.
-    pub fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
-        let h = &mut self.harts[hart.index()];
+    pub fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, flush: Flush) -> Gate {
+        let h = &mut self.hw_threads[hw_thread.index()];
         let kind = match flush {
             Flush::Clwb | Flush::CvAp => CleanKind::KeepShared,
             Flush::ClflushOpt => CleanKind::Invalidate,
             Flush::Clflush => {
-                let tag = |serial| SYNC_FLUSH << 40 | u64::from(serial) << 8 | u64::from(hart.0);
-                return match h.sync.ask(cx, hart, line, tag) {
+                let tag = |serial| SYNC_FLUSH << 40 | u64::from(serial) << 8 | u64::from(hw_thread.0);
+                return match h.sync.ask(cx, hw_thread, line, tag) {
                     Asked::Complete => Gate::Go,
-                    Asked::SentOut | Asked::UnderWay => self.waiting.wait(hart, Cause::FlushPending),
+                    Asked::SentOut | Asked::UnderWay => self.waiting.wait(hw_thread, Cause::FlushPending),
                 };
             }
         };
         h.flushes += 1;
-        cx.clean(hart, line, kind, FLUSH << 40 | u64::from(hart.0));
+        cx.clean(hw_thread, line, kind, FLUSH << 40 | u64::from(hw_thread.0));
         Gate::Go
     }
     /// A fence or locked instruction waits until all of it has been accepted.
-    pub fn fence(&mut self, hart: HartId) -> Gate {
-        let h = &self.harts[hart.index()];
+    pub fn fence(&mut self, hw_thread: HwThread) -> Gate {
+        let h = &self.hw_threads[hw_thread.index()];
         if h.flushes > 0 {
-            return self.waiting.wait(hart, Cause::FlushPending);
+            return self.waiting.wait(hw_thread, Cause::FlushPending);
         }
         match h.nt_stores {
             0 => Gate::Go,
-            _ => self.waiting.wait(hart, Cause::WcbPending),
+            _ => self.waiting.wait(hw_thread, Cause::WcbPending),
         }
     }
     /// A non-temporal store goes to the controller.
-    pub fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) -> Gate {
+    pub fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
         let write = Write {
             line,
             data: *data,
             queue: 0,
             epoch: None,
             cause: WriteCause::NonTemporal,
-            hart: Some(hart),
+            hw_thread: Some(hw_thread),
             delay: Ps::ZERO,
         };
         match cx.write(write) {
             Ok(_) => {
-                self.harts[hart.index()].nt_stores += 1;
+                self.hw_threads[hw_thread.index()].nt_stores += 1;
                 Gate::Go
             }
             Err(cause) => {
-                self.refused |= 1 << hart.0;
-                self.waiting.wait(hart, cause)
+                self.refused |= 1 << hw_thread.0;
+                self.waiting.wait(hw_thread, cause)
             }
         }
     }
@@ -92,30 +92,30 @@ impl Flushes {
     pub fn queue_freed(&mut self, cx: &mut dyn Cx) {
         let mut refused = std::mem::take(&mut self.refused);
         while refused != 0 {
-            self.waiting.wake(cx, HartId(refused.trailing_zeros() as u8));
+            self.waiting.wake(cx, HwThread(refused.trailing_zeros() as u8));
             refused &= refused - 1;
         }
     }
     /// A flush reached the controller, or found nothing dirty.
-    pub fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64) {
-        let h = &mut self.harts[hart.index()];
+    pub fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64) {
+        let h = &mut self.hw_threads[hw_thread.index()];
         match tag >> 40 {
             FLUSH => h.flushes -= 1,
             _ => h.sync.finished((tag >> 8) as u32),
         }
         if tag >> 40 != FLUSH || h.flushes == 0 {
-            self.waiting.wake(cx, hart);
+            self.waiting.wake(cx, hw_thread);
         }
     }
     /// The controller accepted a write.
     pub fn accepted(&mut self, cx: &mut dyn Cx, write: &Write) {
-        if let (Some(hart), WriteCause::NonTemporal) = (write.hart, write.cause) {
-            self.harts[hart.index()].nt_stores -= 1;
-            self.waiting.wake(cx, hart);
+        if let (Some(hw_thread), WriteCause::NonTemporal) = (write.hw_thread, write.cause) {
+            self.hw_threads[hw_thread.index()].nt_stores -= 1;
+            self.waiting.wake(cx, hw_thread);
         }
     }
     /// Whether nothing is under way.
     pub fn idle(&self) -> bool {
-        self.harts.iter().all(|h| h.flushes == 0 && h.nt_stores == 0)
+        self.hw_threads.iter().all(|h| h.flushes == 0 && h.nt_stores == 0)
     }
 }

@@ -38,7 +38,7 @@ use crate::persist_path::Waiting;
 use crate::volatile::lock_fences;
 use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
-use fencepost_kernel::{Dialect, Fence, Flush, HartId, LineAddr, LineData, Logging, Ps};
+use fencepost_kernel::{Dialect, Fence, Flush, HwThread, LineAddr, LineData, Logging, Ps};
 use fencepost_machine::memory::FlowControl;
 use fencepost_machine::seam::{Cause, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
 use std::collections::VecDeque;
@@ -161,9 +161,9 @@ struct GlobalCommit {
     /// By hardware thread.
     commits: Vec<Option<Commit>>,
     /// Threads that commit or wait to, the one whose turn it is first; unused where commits are joined.
-    line: VecDeque<HartId>,
+    line: VecDeque<HwThread>,
     /// Threads whose `pcommit` the drain under way will answer.
-    committers: Vec<HartId>,
+    committers: Vec<HwThread>,
     /// The newest write when the controller was closed.
     closed: Option<WriteId>,
     synchronisation: Synchronisation,
@@ -175,8 +175,8 @@ impl GlobalCommit {
     fn new(params: GlobalParams, shape: MachineShape) -> GlobalCommit {
         GlobalCommit {
             params,
-            flushes: Flushes::new(shape.harts),
-            commits: vec![None; usize::from(shape.harts)],
+            flushes: Flushes::new(shape.hw_threads),
+            commits: vec![None; usize::from(shape.hw_threads)],
             line: VecDeque::new(),
             committers: Vec::new(),
             closed: None,
@@ -185,34 +185,34 @@ impl GlobalCommit {
             broken: None,
         }
     }
-    fn pcommit(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
+    fn pcommit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate {
         let now = cx.now();
-        match self.commits[hart.index()] {
+        match self.commits[hw_thread.index()] {
             Some(Commit::Done(since)) => {
-                self.commits[hart.index()] = None;
+                self.commits[hw_thread.index()] = None;
                 self.pass_on(cx);
                 cx.count(COMMITS, 1);
                 cx.sample(COMMIT_TIME, now.saturating_sub(since).0);
                 return Gate::Go;
             }
             Some(Commit::UnderWay(_)) => {}
-            Some(Commit::InLine(since)) if self.line.front() == Some(&hart) => self.send(cx, hart, since),
-            Some(Commit::InLine(_)) => return self.waiting.wait(hart, Cause::CommitExclusive),
-            None if self.params.overlap == Overlap::Joined => self.send(cx, hart, now),
+            Some(Commit::InLine(since)) if self.line.front() == Some(&hw_thread) => self.send(cx, hw_thread, since),
+            Some(Commit::InLine(_)) => return self.waiting.wait(hw_thread, Cause::CommitExclusive),
+            None if self.params.overlap == Overlap::Joined => self.send(cx, hw_thread, now),
             None => {
-                self.line.push_back(hart);
+                self.line.push_back(hw_thread);
                 if self.line.len() > 1 {
-                    self.commits[hart.index()] = Some(Commit::InLine(now));
-                    return self.waiting.wait(hart, Cause::CommitExclusive);
+                    self.commits[hw_thread.index()] = Some(Commit::InLine(now));
+                    return self.waiting.wait(hw_thread, Cause::CommitExclusive);
                 }
-                self.send(cx, hart, now);
+                self.send(cx, hw_thread, now);
             }
         }
-        self.waiting.wait(hart, Cause::PcommitPending)
+        self.waiting.wait(hw_thread, Cause::PcommitPending)
     }
-    fn send(&mut self, cx: &mut dyn Cx, hart: HartId, since: Ps) {
-        self.commits[hart.index()] = Some(Commit::UnderWay(since));
-        cx.timer(cx.now() + self.params.path, ARRIVES << 8 | u64::from(hart.0));
+    fn send(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, since: Ps) {
+        self.commits[hw_thread.index()] = Some(Commit::UnderWay(since));
+        cx.timer(cx.now() + self.params.path, ARRIVES << 8 | u64::from(hw_thread.0));
     }
     /// A commit has finished: the next in line has its turn.
     fn pass_on(&mut self, cx: &mut dyn Cx) {
@@ -222,8 +222,8 @@ impl GlobalCommit {
         }
     }
     /// `pcommit` reaches the controller, which closes until everything it holds is in the medium.
-    fn arrives(&mut self, cx: &mut dyn Cx, hart: HartId) {
-        self.committers.push(hart);
+    fn arrives(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) {
+        self.committers.push(hw_thread);
         if self.closed.is_none() {
             self.closed = Some(cx.newest_write());
             if self.params.fault != GlobalFault::QueueStaysOpen {
@@ -243,8 +243,8 @@ impl GlobalCommit {
         self.answer(cx);
     }
     fn answer(&mut self, cx: &mut dyn Cx) {
-        for hart in self.committers.drain(..) {
-            cx.timer(cx.now() + self.params.path, ANSWERED << 8 | u64::from(hart.0));
+        for hw_thread in self.committers.drain(..) {
+            cx.timer(cx.now() + self.params.path, ANSWERED << 8 | u64::from(hw_thread.0));
         }
     }
 }
@@ -256,20 +256,20 @@ impl Design for GlobalCommit {
             ..Hooks::default()
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
-            Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
-            Instr::Fence(Fence::Pcommit) if !cx.durable_on_accept() => self.pcommit(cx, hart),
-            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hart),
-            Instr::Locked => self.flushes.fence(hart),
+            Instr::Flush(line, flush) => self.flushes.flush(cx, hw_thread, line, flush),
+            Instr::Fence(Fence::Pcommit) if !cx.durable_on_accept() => self.pcommit(cx, hw_thread),
+            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hw_thread),
+            Instr::Locked => self.flushes.fence(hw_thread),
             _ => Gate::Go,
         }
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        self.flushes.nt_store(cx, hart, line, data)
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        self.flushes.nt_store(cx, hw_thread, line, data)
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
-        self.flushes.cleaned(cx, hart, tag);
+    fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, _: Option<&LineData>) {
+        self.flushes.cleaned(cx, hw_thread, tag);
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
         self.flushes.queue_freed(cx);
@@ -295,12 +295,12 @@ impl Design for GlobalCommit {
         self.synchronised(cx);
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
-        let hart = HartId(tag as u8);
-        match (tag >> 8, self.commits[hart.index()]) {
-            (ARRIVES, _) => self.arrives(cx, hart),
+        let hw_thread = HwThread(tag as u8);
+        match (tag >> 8, self.commits[hw_thread.index()]) {
+            (ARRIVES, _) => self.arrives(cx, hw_thread),
             (_, Some(Commit::UnderWay(since))) => {
-                self.commits[hart.index()] = Some(Commit::Done(since));
-                self.waiting.wake(cx, hart);
+                self.commits[hw_thread.index()] = Some(Commit::Done(since));
+                self.waiting.wake(cx, hw_thread);
             }
             _ => {}
         }
@@ -317,8 +317,8 @@ impl Design for GlobalCommit {
     fn broken_rule(&self) -> Option<String> {
         self.broken.clone()
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
-        let waits = self.commits.get(hart.index()).is_some_and(Option::is_some);
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
+        let waits = self.commits.get(hw_thread.index()).is_some_and(Option::is_some);
         waits.then(|| format!("waits for pcommit; {} threads are in line", self.line.len()))
     }
 }

@@ -6,7 +6,7 @@ use super::credits::{Credits, Shared};
 use super::flushes::Flushes;
 use super::params::{CommitFault, PerTaskParams};
 use crate::info::MachineShape;
-use fencepost_kernel::{Bytes, HartId, LineAddr, LineData, QueueId, Span, planted};
+use fencepost_kernel::{Bytes, HwThread, LineAddr, LineData, QueueId, Span, planted};
 use fencepost_machine::memory::{FlowControl, LineRange, ModuleSpec, RegisterWrite};
 use fencepost_machine::seam::{Bound, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId};
 use std::cell::RefCell;
@@ -70,16 +70,16 @@ impl PerTask {
         PerTask {
             commits: Commits::new(credits.clone(), queues, params.path, params.fault),
             credits,
-            flushes: Flushes::new(shape.harts),
-            allocations: Allocations::new(params.queues, params.registers, shape.harts),
-            changes: vec![None; usize::from(shape.harts)],
+            flushes: Flushes::new(shape.hw_threads),
+            allocations: Allocations::new(params.queues, params.registers, shape.hw_threads),
+            changes: vec![None; usize::from(shape.hw_threads)],
             dram_cache,
             params,
         }
     }
     /// `PersistenceCommit`. What the default queue holds may be in a volatile cache of the module, which is written back then.
-    fn commit(&mut self, cx: &mut dyn Cx, hart: HartId, queue: u8) -> Gate {
-        match self.commits.ask(cx, hart, queue, queue == 0) {
+    fn commit(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, queue: u8) -> Gate {
+        match self.commits.ask(cx, hw_thread, queue, queue == 0) {
             Err(cause) => Gate::Wait(cause),
             Ok(took) => {
                 cx.count(COMMITS, 1);
@@ -90,31 +90,33 @@ impl PerTask {
     }
     /// `PersistenceRelease`. The last release of a range waits until its queue holds no write, so that none is left that the
     /// module would take for another queue's.
-    fn release(&mut self, cx: &mut dyn Cx, hart: HartId, span: Span) -> Gate {
-        let change = self.changes[hart.index()];
+    fn release(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, span: Span) -> Gate {
+        let change = self.changes[hw_thread.index()];
         let last = || self.allocations.last(span).map(|queue| Change::Release(span, queue));
         let Some(change @ Change::Release(_, queue)) = change.or_else(last) else {
             self.allocations.release(span);
             return Gate::Go;
         };
-        self.changes[hart.index()] = Some(change);
-        match self.commits.ask(cx, hart, queue, false) {
+        self.changes[hw_thread.index()] = Some(change);
+        match self.commits.ask(cx, hw_thread, queue, false) {
             Err(cause) => Gate::Wait(cause),
             Ok(_) => {
-                self.changes[hart.index()] = None;
+                self.changes[hw_thread.index()] = None;
                 Gate::Go
             }
         }
     }
     /// The queue is closed and holds no write: registers can change, and then it opens.
     fn settled(&mut self, cx: &mut dyn Cx, settled: Option<Settled>) {
-        let Some(Settled { hart, queue }) = settled else { return };
+        let Some(Settled { hw_thread, queue }) = settled else {
+            return;
+        };
         let counted = self.credits.borrow_mut().take_synchronisations();
         cx.count(SYNC_READS, counted.reads);
         cx.count(PIGGY_BACKED, counted.with_data);
-        match &mut self.changes[hart.index()] {
+        match &mut self.changes[hw_thread.index()] {
             Some(Change::Bind(span, answer)) => {
-                *answer = bind_now(&mut self.allocations, cx, (*span, hart), self.params.fault);
+                *answer = bind_now(&mut self.allocations, cx, (*span, hw_thread), self.params.fault);
             }
             Some(Change::Release(span, queue)) if self.allocations.release(*span) => {
                 cx.write_register(RegisterWrite::Release(*queue, register(*span, self.params.fault)));
@@ -139,16 +141,16 @@ fn register(span: Span, fault: CommitFault) -> LineRange {
 fn bind_now(
     allocations: &mut Allocations,
     cx: &mut dyn Cx,
-    (span, hart): (Span, HartId),
+    (span, hw_thread): (Span, HwThread),
     fault: CommitFault,
 ) -> QueueId {
     if let Some(queue) = allocations.again(span) {
         return queue;
     }
-    let Some(queue) = allocations.choose(span, hart) else {
+    let Some(queue) = allocations.choose(span, hw_thread) else {
         return QueueId::DEFAULT;
     };
-    allocations.add(span, queue, hart);
+    allocations.add(span, queue, hw_thread);
     let times = 1 + u8::from(planted!("ranges.bound-twice", "a range takes one register"));
     for _ in 0..times {
         cx.write_register(RegisterWrite::Bind(queue, register(span, fault)));
@@ -186,42 +188,42 @@ impl Design for PerTask {
         self.credits.borrow_mut().set_full(self.params.credits);
         Some(Box::new(Shared(self.credits.clone())))
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
-            Instr::Flush(line, flush) => self.flushes.flush(cx, hart, line, flush),
-            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hart),
-            Instr::Locked => self.flushes.fence(hart),
-            Instr::CommitQueue(queue) if queue.0 <= self.params.queues => self.commit(cx, hart, queue.0),
-            Instr::Release(span) => self.release(cx, hart, span),
+            Instr::Flush(line, flush) => self.flushes.flush(cx, hw_thread, line, flush),
+            Instr::Fence(fence) if fence.properties().orders_stores => self.flushes.fence(hw_thread),
+            Instr::Locked => self.flushes.fence(hw_thread),
+            Instr::CommitQueue(queue) if queue.0 <= self.params.queues => self.commit(cx, hw_thread, queue.0),
+            Instr::Release(span) => self.release(cx, hw_thread, span),
             _ => Gate::Go,
         }
     }
     /// `PersistenceMalloc`: the operating system chooses the queue and writes the registers of both controllers. Before, no write
     /// to the range may be left in the default queue: the module would take it for one of the new queue.
-    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, span: Span) -> Bound {
-        if self.changes[hart.index()].is_none() {
+    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, span: Span) -> Bound {
+        if self.changes[hw_thread.index()].is_none() {
             if let Some(queue) = self.allocations.again(span) {
                 return Bound::To(queue);
             }
-            if self.allocations.choose(span, hart).is_none() {
+            if self.allocations.choose(span, hw_thread).is_none() {
                 cx.count(NOT_BOUND, 1);
                 return Bound::To(QueueId::DEFAULT);
             }
-            self.changes[hart.index()] = Some(Change::Bind(span, QueueId::DEFAULT));
+            self.changes[hw_thread.index()] = Some(Change::Bind(span, QueueId::DEFAULT));
         }
-        match self.commits.ask(cx, hart, 0, false) {
+        match self.commits.ask(cx, hw_thread, 0, false) {
             Err(cause) => Bound::Wait(cause),
-            Ok(_) => match self.changes[hart.index()].take() {
+            Ok(_) => match self.changes[hw_thread.index()].take() {
                 Some(Change::Bind(_, queue)) => Bound::To(queue),
                 _ => Bound::To(QueueId::DEFAULT),
             },
         }
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        self.flushes.nt_store(cx, hart, line, data)
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        self.flushes.nt_store(cx, hw_thread, line, data)
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, _: Option<&LineData>) {
-        self.flushes.cleaned(cx, hart, tag);
+    fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, _: Option<&LineData>) {
+        self.flushes.cleaned(cx, hw_thread, tag);
     }
     fn queue_freed(&mut self, cx: &mut dyn Cx, _: u8) {
         self.flushes.queue_freed(cx);
@@ -229,7 +231,7 @@ impl Design for PerTask {
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.flushes.accepted(cx, write);
         self.commits.accepted(id, write.queue);
-        self.allocations.wrote(write.queue, write.hart);
+        self.allocations.wrote(write.queue, write.hw_thread);
     }
     fn flow_changed(&mut self, cx: &mut dyn Cx) {
         self.commits.credits_came(cx);
@@ -255,7 +257,7 @@ impl Design for PerTask {
         let credits = self.credits.borrow();
         self.commits.broken().or(credits.broken()).cloned()
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
-        self.commits.explain(hart)
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
+        self.commits.explain(hw_thread)
     }
 }

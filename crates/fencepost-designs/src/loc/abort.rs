@@ -6,7 +6,7 @@ use super::stats;
 use super::store::Store;
 use super::txs::Key;
 use fencepost_kernel::decision;
-use fencepost_kernel::{HartId, LineAddr, TxId};
+use fencepost_kernel::{HwThread, LineAddr, TxId};
 use fencepost_machine::seam::{Cx, Gate};
 
 /// Injected aborts of one hardware thread in a row, at most: programs make progress whatever the seed.
@@ -14,8 +14,8 @@ const ABORTS_IN_A_ROW: u32 = 3;
 
 impl<S: Store> Engine<S> {
     /// A hardware thread's TxAbort.
-    pub(super) fn abort_asked(&mut self, cx: &mut dyn Cx, hart: HartId, id: TxId) -> Gate {
-        if let Some(key) = self.tables.running(hart, id) {
+    pub(super) fn abort_asked(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, id: TxId) -> Gate {
+        if let Some(key) = self.tables.running(hw_thread, id) {
             self.abort(cx, key);
         }
         Gate::Go
@@ -24,22 +24,22 @@ impl<S: Store> Engine<S> {
     pub(super) fn aborts_now(&mut self, key: Key) -> bool {
         let one_in = self.tables.cfg.tx.abort_every;
         let tx = self.tables.txs.tx(key);
-        let hart = tx.hart;
+        let hw_thread = tx.hw_thread;
         if decision!("loc.abort-of-doomed", tx.doomed) {
             return true;
         }
         let first = !std::mem::replace(&mut tx.judged, true);
-        let may = first && one_in > 0 && self.aborts_in_a_row[hart.index()] < ABORTS_IN_A_ROW;
+        let may = first && one_in > 0 && self.aborts_in_a_row[hw_thread.index()] < ABORTS_IN_A_ROW;
         may && self.aborts.chance(1, u64::from(one_in))
     }
 
     /// Rolls a transaction back, and dooms those that began after it.
     pub(super) fn abort(&mut self, cx: &mut dyn Cx, key: Key) {
         let tx = self.tables.txs.tx(key);
-        let (hart, id, lines, doomed) = (tx.hart, tx.id, std::mem::take(&mut tx.lines), tx.doomed);
+        let (hw_thread, id, lines, doomed) = (tx.hw_thread, tx.id, std::mem::take(&mut tx.lines), tx.doomed);
         cx.count(stats::ABORTS, 1);
         cx.count(stats::DOOMED, u64::from(doomed));
-        cx.roll_back(hart, id);
+        cx.roll_back(hw_thread, id);
         if !doomed {
             // Those after a doomed one were doomed with it; what began since saw nothing of the first abort.
             self.tables.txs.doom_after(key);

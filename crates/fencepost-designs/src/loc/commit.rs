@@ -7,58 +7,58 @@ use super::store::Store;
 use super::tables::Phase;
 use super::txs::Key;
 use fencepost_kernel::decision;
-use fencepost_kernel::{HartId, LineAddr, TxId, planted};
+use fencepost_kernel::{HwThread, LineAddr, TxId, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level};
 
 impl<S: Store> Engine<S> {
     /// A hardware thread's TxCommit. The transaction joins the window when first asked; where commits wait, it is asked again.
-    pub(super) fn commit_asked(&mut self, cx: &mut dyn Cx, hart: HartId, id: TxId) -> Gate {
-        if self.committing[hart.index()].is_some() {
-            return self.commit_waits(cx, hart);
+    pub(super) fn commit_asked(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, id: TxId) -> Gate {
+        if self.committing[hw_thread.index()].is_some() {
+            return self.commit_waits(cx, hw_thread);
         }
-        let Some(key) = self.tables.running(hart, id) else {
+        let Some(key) = self.tables.running(hw_thread, id) else {
             return Gate::Go;
         };
         if decision!("loc.empty-transaction", self.tables.txs.tx(key).lines.is_empty()) {
             // It stands behind everything that it may have read: a TxFlush after it makes that durable too.
-            self.last_commit[hart.index()] = self.tables.txs.next_order() - 1;
-            cx.retire(hart, id);
+            self.last_commit[hw_thread.index()] = self.tables.txs.next_order() - 1;
+            cx.retire(hw_thread, id);
             self.tables.txs.free(key);
             cx.kick(None);
             return Gate::Go;
         }
         if self.aborts_now(key) {
-            self.aborts_in_a_row[hart.index()] += 1;
+            self.aborts_in_a_row[hw_thread.index()] += 1;
             self.abort(cx, key);
             return Gate::Go;
         }
         if !matches!(self.tables.phase, Phase::Open | Phase::Gathering) {
             return Gate::Wait(Cause::WindowFull);
         }
-        self.aborts_in_a_row[hart.index()] = 0;
-        cx.retire(hart, id);
+        self.aborts_in_a_row[hw_thread.index()] = 0;
+        cx.retire(hw_thread, id);
         let order = self.join(cx, key);
         self.maybe_close(cx);
         if !self.tables.cfg.waits {
             return Gate::Go;
         }
-        self.committing[hart.index()] = Some(order);
-        self.commit_waits(cx, hart)
+        self.committing[hw_thread.index()] = Some(order);
+        self.commit_waits(cx, hw_thread)
     }
     /// Commits complete in commit order, once durable.
-    fn commit_waits(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
-        let order = self.committing[hart.index()];
+    fn commit_waits(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate {
+        let order = self.committing[hw_thread.index()];
         if order.is_some_and(|o| o <= self.tables.txs.last_committed && o == self.released + 1) {
             self.released += 1;
-            self.committing[hart.index()] = None;
+            self.committing[hw_thread.index()] = None;
             cx.kick(None);
             return Gate::Go;
         }
         Gate::Wait(Cause::CommitPending)
     }
     /// A hardware thread's TxFlush: it waits until everything that the thread committed is durable.
-    pub(super) fn flush_asked(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
-        if self.last_commit[hart.index()] <= self.tables.txs.last_committed {
+    pub(super) fn flush_asked(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate {
+        if self.last_commit[hw_thread.index()] <= self.tables.txs.last_committed {
             return Gate::Go;
         }
         self.flush_wanted = true;
@@ -70,8 +70,8 @@ impl<S: Store> Engine<S> {
     fn join(&mut self, cx: &mut dyn Cx, key: Key) -> u64 {
         let order = self.tables.txs.commit(key);
         let tx = self.tables.txs.tx(key);
-        let (hart, lines) = (tx.hart, tx.lines.clone());
-        self.last_commit[hart.index()] = order;
+        let (hw_thread, lines) = (tx.hw_thread, tx.lines.clone());
+        self.last_commit[hw_thread.index()] = order;
         self.tables.window.push(key);
         cx.count(stats::COMMITS, 1);
         for line in lines {
@@ -80,7 +80,7 @@ impl<S: Store> Engine<S> {
             v.order = Some(order);
             self.settle(cx, line);
             if self.tables.cfg.tx.fault == LocFault::InPlaceEarly {
-                cx.clean(hart, line, CleanKind::KeepExclusive, line.0);
+                cx.clean(hw_thread, line, CleanKind::KeepExclusive, line.0);
             }
         }
         order

@@ -20,7 +20,7 @@ pub fn item(what: &str, bits: u64, paper_bits: Option<u64>, note: String) -> Cos
 /// Tag bits of a block in a private cache, and in the last level: hardware thread within its core and transaction; below also
 /// the core and the transactional dirty flag.
 pub fn tag_bits(cfg: &Config, shape: MachineShape) -> (u64, u64) {
-    let threads = u64::from(shape.harts.div_ceil(shape.cores.max(1)));
+    let threads = u64::from(shape.hw_threads.div_ceil(shape.cores.max(1)));
     // The paper's 9 bits are 7 of the transaction and 2 of the thread.
     let private = bits_for(u64::from(cfg.tx.tx_entries)) + bits_for(threads).max(2);
     (private, private + bits_for(u64::from(shape.cores)).max(2) + 1)

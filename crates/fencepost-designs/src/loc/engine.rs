@@ -39,9 +39,9 @@ pub struct Engine<S> {
 }
 
 impl<S: Store> Engine<S> {
-    /// The mechanism for `harts` hardware threads.
-    pub fn new(cfg: Config, store: S, harts: u8) -> Engine<S> {
-        let n = usize::from(harts);
+    /// The mechanism for `hw_threads` hardware threads.
+    pub fn new(cfg: Config, store: S, hw_threads: u8) -> Engine<S> {
+        let n = usize::from(hw_threads);
         Engine {
             store,
             shared: BTreeSet::new(),
@@ -53,7 +53,7 @@ impl<S: Store> Engine<S> {
             checkpoint: Checkpoint::default(),
             aborts: Stream::new(cfg.tx.abort_seed, "transaction aborts"),
             aborts_in_a_row: vec![0; n],
-            tables: Tables::new(cfg, harts),
+            tables: Tables::new(cfg, hw_threads),
         }
     }
 

@@ -81,7 +81,7 @@ fn chosen<P: Choice>(values: ParamValues<'_>) -> Result<(Config, P::Store), Para
 /// Builds a design.
 pub fn build<P: Choice>(values: ParamValues<'_>, shape: MachineShape) -> Result<Box<dyn Design>, ParamError> {
     let (config, store) = chosen::<P>(values)?;
-    Ok(Box::new(Engine::new(config, store, shape.harts)))
+    Ok(Box::new(Engine::new(config, store, shape.hw_threads)))
 }
 /// The storage that a design adds.
 pub fn storage<P: Choice>(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {

@@ -11,7 +11,7 @@ use super::stats;
 use super::store::Store;
 use super::tables::Phase;
 use fencepost_kernel::decision;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{CleanKind, Cx, Write};
 use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ impl<S: Store> Engine<S> {
         };
         if index + 1 == l.chain.len() {
             l.moving = Moving::Home;
-            cx.clean(HartId(0), line, CleanKind::KeepExclusive, line.0);
+            cx.clean(HwThread(0), line, CleanKind::KeepExclusive, line.0);
         } else {
             self.read_log(cx, line);
         }
@@ -254,7 +254,7 @@ fn home_write(line: LineAddr, data: LineData) -> Write {
         queue: 0,
         epoch: None,
         cause: WriteCause::Home,
-        hart: None,
+        hw_thread: None,
         delay: Ps::ZERO,
     }
 }

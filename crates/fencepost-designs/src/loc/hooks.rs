@@ -6,7 +6,7 @@ use super::lines::{Line, Moving};
 use super::stats;
 use super::store::{Durable, Store};
 use super::tables::Phase;
-use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause};
+use fencepost_kernel::{HwThread, LineAddr, LineData, WriteCause};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Place, Recovery, StatInfo, TxStart, Way, Why, Write,
     WriteId,
@@ -31,15 +31,15 @@ impl<S: Store> Design for Engine<S> {
             ..Hooks::default()
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
-            Instr::TxCommit(id) => self.commit_asked(cx, hart, id),
-            Instr::TxAbort(id) => self.abort_asked(cx, hart, id),
-            Instr::TxFlush => self.flush_asked(cx, hart),
+            Instr::TxCommit(id) => self.commit_asked(cx, hw_thread, id),
+            Instr::TxAbort(id) => self.abort_asked(cx, hw_thread, id),
+            Instr::TxFlush => self.flush_asked(cx, hw_thread),
             _ => Gate::Go,
         }
     }
-    fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
+    fn tx_begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
         if self.tables.phase == Phase::Open && self.tables.full() {
             cx.count(stats::TABLE_FULL, 1);
             self.maybe_close(cx);
@@ -53,9 +53,9 @@ impl<S: Store> Design for Engine<S> {
         if !executes || self.tables.full() {
             return TxStart::Wait(Cause::WindowFull);
         }
-        TxStart::Go(self.tables.txs.begin(hart))
+        TxStart::Go(self.tables.txs.begin(hw_thread))
     }
-    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access) -> Gate {
         let moving = access == Access::Store && self.tables.lines.get(&line).is_some_and(|l| l.moving == Moving::Home);
         if moving {
             Gate::Wait(Cause::LogPending)
@@ -66,13 +66,13 @@ impl<S: Store> Design for Engine<S> {
     fn performed(
         &mut self,
         cx: &mut dyn Cx,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         access: Access,
         _: &LineData,
         meta: &mut u32,
     ) {
-        let Some(key) = self.tables.txs.active(hart) else {
+        let Some(key) = self.tables.txs.active(hw_thread) else {
             return;
         };
         if access == Access::Store && line.is_persistent() {
@@ -81,15 +81,15 @@ impl<S: Store> Design for Engine<S> {
         }
     }
     /// A committed version that the log does not have yet keeps its bytes; anything else may be overwritten.
-    fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
-        if !way.line.is_persistent() || self.tables.txs.active(hart).is_none() {
+    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
+        if !way.line.is_persistent() || self.tables.txs.active(hw_thread).is_none() {
             return Place::Here;
         }
         match self.tables.versions(way.line).last() {
             Some(v) if v.captured.is_none() && !self.tables.has_active_owner(v) => {}
             _ => return Place::Here,
         }
-        let level = Level::L1(cx.core_of(hart));
+        let level = Level::L1(cx.core_of(hw_thread));
         let last = self.tables.lines.get_mut(&way.line).and_then(|l| l.chain.last_mut());
         last.expect("a version is there").frozen = Some((level, way.meta));
         Place::Fork
@@ -131,10 +131,10 @@ impl<S: Store> Design for Engine<S> {
             _ => Exit::Down,
         }
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, _: HartId, tag: u64, found: Option<&LineData>) {
+    fn cleaned(&mut self, cx: &mut dyn Cx, _: HwThread, tag: u64, found: Option<&LineData>) {
         self.clean_ended(cx, LineAddr(tag), found.is_some());
     }
-    fn read_missed(&mut self, cx: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, cx: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
         let taken = self.tables.versions(line).last().and_then(|v| v.captured.as_ref());
         let supplies = taken.is_some_and(|c| self.store.supplies(c));
         if supplies {
@@ -211,9 +211,9 @@ impl<S: Store> Design for Engine<S> {
     fn broken_rule(&self) -> Option<String> {
         self.store.broken_rule()
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
         let t = &self.tables;
-        let running = t.txs.active(hart).map(|k| format!("transaction {k} runs; "));
+        let running = t.txs.active(hw_thread).map(|k| format!("transaction {k} runs; "));
         Some(format!(
             "{}{:?}: {} of {} transactions in the window, {} lines shared with running ones, {} of {} table entries, committed up to \
              {}, {}{}",

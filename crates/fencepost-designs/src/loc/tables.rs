@@ -4,7 +4,7 @@
 use super::config::Config;
 use super::lines::{Captured, Lines, Moving, Version};
 use super::txs::{Key, TxTable};
-use fencepost_kernel::{HartId, LineAddr, LineData, TxId};
+use fencepost_kernel::{HwThread, LineAddr, LineData, TxId};
 use fencepost_machine::seam::Cx;
 
 /// What the commit logic is doing.
@@ -38,11 +38,11 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Empty tables for `harts` hardware threads.
-    pub fn new(cfg: Config, harts: u8) -> Tables {
+    /// Empty tables for `hw_threads` hardware threads.
+    pub fn new(cfg: Config, hw_threads: u8) -> Tables {
         Tables {
             cfg,
-            txs: TxTable::new(harts),
+            txs: TxTable::new(hw_threads),
             lines: Lines::default(),
             phase: Phase::Open,
             window: Vec::new(),
@@ -53,8 +53,8 @@ impl Tables {
     // ---- transactions
 
     /// The running transaction of a hardware thread, checked against the machine's number of it.
-    pub fn running(&self, hart: HartId, id: TxId) -> Option<Key> {
-        let key = self.txs.active(hart)?;
+    pub fn running(&self, hw_thread: HwThread, id: TxId) -> Option<Key> {
+        let key = self.txs.active(hw_thread)?;
         debug_assert_eq!(self.txs.get(key).map(|t| t.id), Some(id));
         Some(key)
     }

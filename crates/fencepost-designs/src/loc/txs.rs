@@ -1,6 +1,6 @@
 //! The Tx State Table: every transaction between its start and the end of its in-place writes.
 
-use fencepost_kernel::{HartId, LineAddr, TxId};
+use fencepost_kernel::{HwThread, LineAddr, TxId};
 use std::collections::BTreeMap;
 
 /// Internal name of a transaction: its position in the order in which transactions began, from 1.
@@ -19,7 +19,7 @@ pub enum Carrier {
 #[derive(Clone, Debug)]
 pub struct Tx {
     /// Who runs it.
-    pub hart: HartId,
+    pub hw_thread: HwThread,
     /// Its number within the hardware thread.
     pub id: TxId,
     /// Position in commit order, once committed.
@@ -75,11 +75,11 @@ pub struct TxTable {
     pub last_committed: u64,
 }
 impl TxTable {
-    /// An empty table for `harts` hardware threads.
-    pub fn new(harts: u8) -> TxTable {
+    /// An empty table for `hw_threads` hardware threads.
+    pub fn new(hw_threads: u8) -> TxTable {
         TxTable {
-            active: vec![None; usize::from(harts)],
-            ids: vec![0; usize::from(harts)],
+            active: vec![None; usize::from(hw_threads)],
+            ids: vec![0; usize::from(hw_threads)],
             ..TxTable::default()
         }
     }
@@ -88,15 +88,15 @@ impl TxTable {
         self.live.len()
     }
     /// Starts a transaction.
-    pub fn begin(&mut self, hart: HartId) -> TxId {
+    pub fn begin(&mut self, hw_thread: HwThread) -> TxId {
         self.next += 1;
-        self.ids[hart.index()] += 1;
-        let id = TxId(self.ids[hart.index()]);
-        self.active[hart.index()] = Some(self.next);
+        self.ids[hw_thread.index()] += 1;
+        let id = TxId(self.ids[hw_thread.index()]);
+        self.active[hw_thread.index()] = Some(self.next);
         self.live.insert(
             self.next,
             Tx {
-                hart,
+                hw_thread,
                 id,
                 order: None,
                 doomed: false,
@@ -115,8 +115,8 @@ impl TxTable {
         id
     }
     /// The running transaction of a hardware thread.
-    pub fn active(&self, hart: HartId) -> Option<Key> {
-        self.active[hart.index()]
+    pub fn active(&self, hw_thread: HwThread) -> Option<Key> {
+        self.active[hw_thread.index()]
     }
     /// Whether the transaction runs.
     pub fn is_active(&self, key: Key) -> bool {
@@ -147,8 +147,8 @@ impl TxTable {
         let order = self.orders;
         let tx = self.tx(key);
         tx.order = Some(order);
-        let hart = tx.hart;
-        self.active[hart.index()] = None;
+        let hw_thread = tx.hw_thread;
+        self.active[hw_thread.index()] = None;
         order
     }
     /// Position that the next commit will get.
@@ -158,7 +158,7 @@ impl TxTable {
     /// The entry is free again.
     pub fn free(&mut self, key: Key) {
         if let Some(tx) = self.live.remove(&key) {
-            let active = &mut self.active[tx.hart.index()];
+            let active = &mut self.active[tx.hw_thread.index()];
             if *active == Some(key) {
                 *active = None;
             }

@@ -146,7 +146,7 @@ const COUNTER_BITS: u64 = 9;
 
 pub(crate) fn cost(values: ParamValues<'_>, shape: MachineShape) -> Result<Vec<CostItem>, ParamError> {
     let _: SoParams = configure(values)?;
-    let per_core = u64::from(shape.harts.div_ceil(shape.cores.max(1)));
+    let per_core = u64::from(shape.hw_threads.div_ceil(shape.cores.max(1)));
     Ok(vec![CostItem {
         what: "outstanding flush and commit counters, per core".into(),
         bits: per_core * 2 * COUNTER_BITS,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::registry;
 use crate::testkit::{Bench, Call, dram_line, pm_line};
-use fencepost_kernel::{HartId, Ps, Stream};
+use fencepost_kernel::{HwThread, Ps, Stream};
 use fencepost_machine::seam::{Cause, CleanKind, Cx as _, Gate, Instr};
 
 const SFENCE: Instr = Instr::Fence(Fence::Sfence);
@@ -19,19 +19,19 @@ fn bench(pcommit: PcommitPolicy, fault: SoFault, queue: usize) -> Bench<So> {
     Bench::new(So::new(params, MachineShape::default()), 8, 1, queue)
 }
 /// Asks for `instr` until it goes, letting anything happen in between; the causes it was refused with.
-fn wait_for(b: &mut Bench<So>, hart: u8, instr: Instr, pick: &mut Stream) -> Vec<Cause> {
+fn wait_for(b: &mut Bench<So>, hw_thread: u8, instr: Instr, pick: &mut Stream) -> Vec<Cause> {
     let mut causes = Vec::new();
     loop {
-        match b.instr(hart, instr) {
+        match b.instr(hw_thread, instr) {
             Gate::Go => return causes,
             Gate::Wait(cause) => {
                 if causes.last() != Some(&cause) {
                     causes.push(cause);
                 }
-                b.cx.kicked[usize::from(hart)] = false;
-                while !b.cx.kicked[usize::from(hart)] {
+                b.cx.kicked[usize::from(hw_thread)] = false;
+                while !b.cx.kicked[usize::from(hw_thread)] {
                     assert!(
-                        b.step_any(pick) || b.cx.kicked[usize::from(hart)],
+                        b.step_any(pick) || b.cx.kicked[usize::from(hw_thread)],
                         "stuck: {:?}",
                         b.cx.calls
                     );
@@ -41,10 +41,10 @@ fn wait_for(b: &mut Bench<So>, hart: u8, instr: Instr, pick: &mut Stream) -> Vec
         }
     }
 }
-fn barrier(b: &mut Bench<So>, hart: u8, pick: &mut Stream) -> Vec<Cause> {
+fn barrier(b: &mut Bench<So>, hw_thread: u8, pick: &mut Stream) -> Vec<Cause> {
     [SFENCE, PCOMMIT, SFENCE]
         .iter()
-        .flat_map(|i| wait_for(b, hart, *i, pick))
+        .flat_map(|i| wait_for(b, hw_thread, *i, pick))
         .collect()
 }
 
@@ -77,7 +77,7 @@ fn sfence_waits_for_own_flushes_only() {
 
 /// On cores that do not keep program order several `clflush` are under way: each waits for its own.
 #[test]
-fn synchronous_flushes_of_one_hart_do_not_take_each_others_completion() {
+fn synchronous_flushes_of_one_thread_do_not_take_each_others_completion() {
     let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 4);
     let clflush = |n| Instr::Flush(pm_line(n), Flush::Clflush);
     assert_eq!(b.instr(0, clflush(1)), Gate::Wait(Cause::FlushPending));
@@ -99,7 +99,7 @@ fn synchronous_flushes_of_one_hart_do_not_take_each_others_completion() {
     );
 }
 
-/// A `clflush` covers what is in the line when it completes: another hart's store meanwhile is flushed too.
+/// A `clflush` covers what is in the line when it completes: another hardware thread's store meanwhile is flushed too.
 #[test]
 fn a_synchronous_flush_is_repeated_if_its_line_changed_meanwhile() {
     let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 4);
@@ -123,16 +123,19 @@ fn a_locked_instruction_waits_for_own_flushes() {
     assert_eq!(b.instr(0, Instr::Locked), Gate::Go);
 }
 
-/// A fence waits until the controller has the hart's own non-temporal stores.
+/// A fence waits until the controller has the hardware thread's own non-temporal stores.
 #[test]
 fn sfence_waits_for_own_non_temporal_stores() {
     use fencepost_machine::seam::Design as _;
     let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 1);
     let data = crate::testkit::filled(1);
-    assert_eq!(b.design.nt_store(&mut b.cx, HartId(0), pm_line(0), &data, 1), Gate::Go);
+    assert_eq!(
+        b.design.nt_store(&mut b.cx, HwThread(0), pm_line(0), &data, 1),
+        Gate::Go
+    );
     assert_eq!(b.instr(0, SFENCE), Gate::Wait(Cause::WcbPending));
     assert_eq!(b.instr(1, SFENCE), Gate::Go);
-    let full = b.design.nt_store(&mut b.cx, HartId(1), pm_line(1), &data, 1);
+    let full = b.design.nt_store(&mut b.cx, HwThread(1), pm_line(1), &data, 1);
     assert_eq!(full, Gate::Wait(Cause::WriteQueueFull));
     b.run_for(Ps(1));
     assert!(b.cx.kicked[0]);
@@ -144,7 +147,7 @@ fn sfence_waits_for_own_non_temporal_stores() {
 
 /// DPO-SEM10: pcommit waits for accepted writes of every thread, also unrelated ones.
 #[test]
-fn pcommit_waits_for_the_writes_of_every_hart() {
+fn pcommit_waits_for_the_writes_of_every_thread() {
     let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 8);
     b.instr(1, clwb(100));
     b.finish_clean(true);
@@ -155,7 +158,7 @@ fn pcommit_waits_for_the_writes_of_every_hart() {
     assert_eq!(
         b.instr(0, SFENCE),
         Gate::Wait(Cause::PcommitPending),
-        "hart 1's write is not durable"
+        "hardware thread 1's write is not durable"
     );
     let id = b.candidates()[0];
     b.write_to_device(id);
@@ -171,7 +174,7 @@ fn planted_fault_pcommit_ignores_the_others() {
     b.finish_clean(true);
     b.instr(0, PCOMMIT);
     b.run_for(Ps::from_ns(1000));
-    assert_eq!(b.instr(0, SFENCE), Gate::Go, "the fault lets hart 0 pass");
+    assert_eq!(b.instr(0, SFENCE), Gate::Go, "the fault lets hardware thread 0 pass");
     assert!(b.cx.durable_order.is_empty());
     // Its own writes it still waits for.
     b.instr(0, clwb(5));
@@ -228,12 +231,12 @@ fn the_barrier_makes_everything_before_it_durable_under_every_policy_and_queue_s
         let mut pick = Stream::new(seed, "so-barrier");
         let mut b = bench(policy, SoFault::None, queue);
         for round in 0..6u64 {
-            let hart = (round % 3) as u8;
+            let hw_thread = (round % 3) as u8;
             for line in 0..3 {
-                b.store(hart, pm_line(line), 0, round * 3 + line + 1);
-                assert_eq!(b.instr(hart, clwb(line)), Gate::Go);
+                b.store(hw_thread, pm_line(line), 0, round * 3 + line + 1);
+                assert_eq!(b.instr(hw_thread, clwb(line)), Gate::Go);
             }
-            barrier(&mut b, hart, &mut pick);
+            barrier(&mut b, hw_thread, &mut pick);
             for line in 0..3 {
                 let last = b.durable_values(pm_line(line), 0).last().copied();
                 assert_eq!(
@@ -269,7 +272,7 @@ fn on_a_durable_queue_the_idiom_is_clwb_sfence() {
 }
 
 #[test]
-fn exclusive_lets_one_hart_at_a_time_accept_and_commit() {
+fn exclusive_lets_one_thread_at_a_time_accept_and_commit() {
     let mut b = bench(PcommitPolicy::Exclusive, SoFault::None, 8);
     b.instr(0, clwb(1));
     b.instr(1, clwb(2));
@@ -284,7 +287,7 @@ fn exclusive_lets_one_hart_at_a_time_accept_and_commit() {
     assert_eq!(
         b.instr(1, SFENCE),
         Gate::Wait(Cause::CommitExclusive),
-        "hart 0's commit is not finished"
+        "hardware thread 0's commit is not finished"
     );
     let id = b.candidates()[0];
     b.write_to_device(id);
@@ -345,13 +348,13 @@ fn dsb_after_cvap_reaches_the_device() {
 }
 
 #[test]
-fn a_stuck_hart_says_what_it_waits_for() {
+fn a_stuck_thread_says_what_it_waits_for() {
     let mut b = bench(PcommitPolicy::Exclusive, SoFault::None, 8);
     use fencepost_machine::seam::Design as _;
-    assert_eq!(b.design.explain(HartId(0)), None);
+    assert_eq!(b.design.explain(HwThread(0)), None);
     b.instr(0, clwb(1));
     b.instr(0, SFENCE);
-    let text = b.design.explain(HartId(0)).expect("waits");
+    let text = b.design.explain(HwThread(0)).expect("waits");
     assert!(
         text.contains("1 flushes") && text.contains("held by hardware thread 0"),
         "{text}"
@@ -373,5 +376,5 @@ fn contract_follows_the_memory_and_so_adr_is_marked_where_it_cannot_hold() {
 fn flushing_a_volatile_line_is_allowed() {
     let mut b = bench(PcommitPolicy::Snapshot, SoFault::None, 8);
     assert_eq!(b.instr(0, Instr::Flush(dram_line(9), Flush::Clwb)), Gate::Go);
-    assert_eq!(b.cx.core_of(HartId(0)).0, 0);
+    assert_eq!(b.cx.core_of(HwThread(0)).0, 0);
 }

@@ -1,7 +1,7 @@
 //! A design and a mock handle; the test decides what happens next.
 
 use super::mock::{MockCx, MockWrite, WriteState};
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps, Stream, WriteCause};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps, Stream, WriteCause};
 use fencepost_machine::memory::RangeRegisters;
 use fencepost_machine::seam::{Access, Cx, Design, DrainScope, Gate, Hooks, Instr, Snoop, SnoopAnswer, Write, WriteId};
 
@@ -16,10 +16,10 @@ pub struct Bench<D: Design> {
 }
 
 impl<D: Design> Bench<D> {
-    /// A bench for `harts` threads, `harts_per_core` to a core; each write queue of the design's plan has `entries`.
-    pub fn new(design: D, harts: u8, harts_per_core: u8, entries: usize) -> Bench<D> {
+    /// A bench for `hw_threads` threads, `threads_per_core` to a core; each write queue of the design's plan has `entries`.
+    pub fn new(design: D, hw_threads: u8, threads_per_core: u8, entries: usize) -> Bench<D> {
         let (plan, hooks) = (design.queue_plan(), design.hooks());
-        let mut cx = MockCx::new(harts, harts_per_core, plan.queues, entries);
+        let mut cx = MockCx::new(hw_threads, threads_per_core, plan.queues, entries);
         if plan.range_registers > 0 {
             cx.ranges = Some(RangeRegisters::new(plan.queues, plan.range_registers.into()));
         }
@@ -28,30 +28,30 @@ impl<D: Design> Bench<D> {
 
     // ---- what cores do
 
-    /// Hart `hart` reaches an instruction.
-    pub fn instr(&mut self, hart: u8, instr: Instr) -> Gate {
-        self.design.instr(&mut self.cx, HartId(hart), instr)
+    /// Hardware thread `hw_thread` reaches an instruction.
+    pub fn instr(&mut self, hw_thread: u8, instr: Instr) -> Gate {
+        self.design.instr(&mut self.cx, HwThread(hw_thread), instr)
     }
     /// A load performs.
-    pub fn load(&mut self, hart: u8, line: LineAddr) {
+    pub fn load(&mut self, hw_thread: u8, line: LineAddr) {
         let now = self.cx.coherent(line);
         let mut meta = 0;
         self.design
-            .performed(&mut self.cx, HartId(hart), line, Access::Load, &now, &mut meta);
+            .performed(&mut self.cx, HwThread(hw_thread), line, Access::Load, &now, &mut meta);
     }
     /// A store of `value` to word `word` performs; returns the design's word of the way.
-    pub fn store(&mut self, hart: u8, line: LineAddr, word: usize, value: u64) -> u32 {
+    pub fn store(&mut self, hw_thread: u8, line: LineAddr, word: usize, value: u64) -> u32 {
         let mut now = self.cx.coherent(line);
         now.words[word] = value;
         self.cx.lines.insert(line, now);
         let mut meta = 0;
         self.design
-            .performed(&mut self.cx, HartId(hart), line, Access::Store, &now, &mut meta);
+            .performed(&mut self.cx, HwThread(hw_thread), line, Access::Store, &now, &mut meta);
         meta
     }
     /// A bus request is granted.
     pub fn snoop(&mut self, by: u8, line: LineAddr, kind: Snoop) -> SnoopAnswer {
-        self.design.snooped(&mut self.cx, HartId(by), line, kind)
+        self.design.snooped(&mut self.cx, HwThread(by), line, kind)
     }
 
     // ---- what time brings
@@ -173,17 +173,17 @@ impl<D: Design> Bench<D> {
                 queue: 0,
                 epoch: None,
                 cause: WriteCause::Flush,
-                hart: Some(request.hart),
+                hw_thread: Some(request.hw_thread),
                 delay: Ps::ZERO,
             };
             let Ok(id) = self.cx.write(write) else { return false };
             self.arrive(id);
             self.cx.cleans.remove(0);
             self.design
-                .cleaned(&mut self.cx, request.hart, request.tag, Some(&data));
+                .cleaned(&mut self.cx, request.hw_thread, request.tag, Some(&data));
         } else {
             self.cx.cleans.remove(0);
-            self.design.cleaned(&mut self.cx, request.hart, request.tag, None);
+            self.design.cleaned(&mut self.cx, request.hw_thread, request.tag, None);
         }
         true
     }

@@ -73,7 +73,7 @@ impl<S: Scheduler + 'static> Scheduled<S> {
             queue,
             epoch: Some(epoch),
             cause: WriteCause::Persist,
-            hart: None,
+            hw_thread: None,
             delay: Ps::ZERO,
         };
         let pushed = self.controller.push_write(now, id, write);

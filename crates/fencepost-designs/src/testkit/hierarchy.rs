@@ -3,7 +3,7 @@
 
 use super::bench::Bench;
 use super::outgoing::{Outgoing, tell};
-use fencepost_kernel::{CoreId, HartId, LineAddr, WriteCause};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, WriteCause};
 use fencepost_machine::seam::{CleanKind, Cx as _, Design, Exit, Gate, Level, Snoop, SnoopAnswer, Way, Why};
 use std::collections::BTreeMap;
 
@@ -64,11 +64,11 @@ impl Hierarchy {
     pub fn obtain<D: Design>(
         &mut self,
         bench: &mut Bench<D>,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         exclusive: bool,
     ) -> Result<(), NotYet> {
-        let core = bench.cx.core_of(hart);
+        let core = bench.cx.core_of(hw_thread);
         let own = self.l1[core.index()].get(&line).copied();
         let kind = match (own.map(|h| h.state), exclusive) {
             (Some(State::Exclusive | State::Modified), _) | (Some(State::Shared), false) => return Ok(()),
@@ -79,7 +79,7 @@ impl Hierarchy {
         self.peers_agree(bench, core, line, exclusive)?;
         let mut supplied = false;
         if bench.hooks.snoops {
-            match bench.snoop(hart.0, line, kind) {
+            match bench.snoop(hw_thread.0, line, kind) {
                 SnoopAnswer::Wait(_) => return Err(NotYet),
                 SnoopAnswer::Supply => supplied = true,
                 SnoopAnswer::Pass => {}
@@ -90,7 +90,7 @@ impl Hierarchy {
         if supplied {
             self.check_supplied(bench, line);
         } else if own.is_none() && !in_peer && below.is_none() {
-            self.read_memory(bench, hart, line);
+            self.read_memory(bench, hw_thread, line);
             self.llc.insert(line, Held::new(State::Shared, false, 0));
         }
         let shared = self
@@ -117,7 +117,7 @@ impl Hierarchy {
         self.l1[core.index()].insert(line, fill);
         Ok(())
     }
-    /// The design's tag of the line in the hart's cache.
+    /// The design's tag of the line in the hardware thread's cache.
     pub fn meta(&mut self, core: CoreId, line: LineAddr) -> &mut u32 {
         &mut self.l1[core.index()]
             .get_mut(&line)
@@ -134,7 +134,7 @@ impl Hierarchy {
         }
     }
     /// Takes the line out of every cache for a non-temporal store; what was dirty is written to memory.
-    pub fn expel<D: Design>(&mut self, bench: &mut Bench<D>, hart: HartId, line: LineAddr) -> Result<(), NotYet> {
+    pub fn expel<D: Design>(&mut self, bench: &mut Bench<D>, by: HwThread, line: LineAddr) -> Result<(), NotYet> {
         if !self.llc.contains_key(&line) && self.l1.iter().all(|l1| !l1.contains_key(&line)) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Hierarchy {
         for (level, way) in &dirty {
             self.may_leave(bench, *level, way, Why::Cleaned)?;
         }
-        if bench.hooks.snoops && matches!(bench.snoop(hart.0, line, Snoop::ReadExclusive), SnoopAnswer::Wait(_)) {
+        if bench.hooks.snoops && matches!(bench.snoop(by.0, line, Snoop::ReadExclusive), SnoopAnswer::Wait(_)) {
             return Err(NotYet);
         }
         let mut down = false;
@@ -192,7 +192,7 @@ impl Hierarchy {
         let Some(request) = bench.cx.cleans.first().copied() else {
             return false;
         };
-        let (line, notify) = (request.line, vec![(request.hart, request.tag)]);
+        let (line, notify) = (request.line, vec![(request.hw_thread, request.tag)]);
         let newest = self.dirty_copies(line).into_iter().next();
         if let Some((level, way)) = newest
             && request.kind != CleanKind::ToLlc
@@ -340,8 +340,8 @@ impl Hierarchy {
     // ---- memory
 
     /// A read that missed every cache: the design supplies the line, or memory must hold its newest bytes.
-    fn read_memory<D: Design>(&mut self, bench: &mut Bench<D>, hart: HartId, line: LineAddr) {
-        if bench.hooks.reads && bench.design.read_missed(&mut bench.cx, hart, line) {
+    fn read_memory<D: Design>(&mut self, bench: &mut Bench<D>, hw_thread: HwThread, line: LineAddr) {
+        if bench.hooks.reads && bench.design.read_missed(&mut bench.cx, hw_thread, line) {
             return self.check_supplied(bench, line);
         }
         let from = match bench.hooks.reads {
@@ -371,7 +371,7 @@ impl Hierarchy {
         bench: &mut Bench<D>,
         line: LineAddr,
         cause: WriteCause,
-        notify: Vec<(HartId, u64)>,
+        notify: Vec<(HwThread, u64)>,
     ) {
         self.outgoing.send(bench, line, cause, notify);
     }

@@ -1,6 +1,6 @@
 //! A design that logs every hook call and passes it on.
 
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Span};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Span};
 use fencepost_machine::memory::{FlowControl, ModuleSpec, Scheduler};
 use fencepost_machine::seam::{
     Access, Bound, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Recovery, Snoop,
@@ -121,47 +121,47 @@ impl<D: Design> Design for HookRecorder<D> {
     fn fence(&self, kind: Fence) -> FenceAction {
         self.inner.fence(kind)
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         self.saw(Hook::Instr);
-        self.inner.instr(cx, hart, instr)
+        self.inner.instr(cx, hw_thread, instr)
     }
-    fn queued(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) {
+    fn queued(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) {
         self.saw(Hook::Queued);
-        self.inner.queued(cx, hart, instr);
+        self.inner.queued(cx, hw_thread, instr);
     }
-    fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
+    fn tx_begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
         self.saw(Hook::TxBegin);
-        self.inner.tx_begin(cx, hart)
+        self.inner.tx_begin(cx, hw_thread)
     }
-    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, range: Span) -> Bound {
+    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, range: Span) -> Bound {
         self.saw(Hook::Bind);
-        self.inner.bind(cx, hart, range)
+        self.inner.bind(cx, hw_thread, range)
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         self.saw(Hook::NtStore);
-        self.inner.nt_store(cx, hart, line, data, mask)
+        self.inner.nt_store(cx, hw_thread, line, data, mask)
     }
-    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
         self.saw(Hook::MayAccess);
-        self.inner.may_access(cx, hart, line, access)
+        self.inner.may_access(cx, hw_thread, line, access)
     }
     fn performed(
         &mut self,
         cx: &mut dyn Cx,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         access: Access,
         now: &LineData,
         meta: &mut u32,
     ) {
         self.saw(Hook::Performed);
-        self.inner.performed(cx, hart, line, access, now, meta);
+        self.inner.performed(cx, hw_thread, line, access, now, meta);
     }
-    fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
+    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
         self.saw(Hook::Place);
-        self.inner.place(cx, hart, way)
+        self.inner.place(cx, hw_thread, way)
     }
-    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         self.saw(Hook::Snooped);
         self.inner.snooped(cx, by, line, kind)
     }
@@ -173,13 +173,13 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Leaving);
         self.inner.leaving(cx, from, way, data, why)
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
+    fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {
         self.saw(Hook::Cleaned);
-        self.inner.cleaned(cx, hart, tag, found);
+        self.inner.cleaned(cx, hw_thread, tag, found);
     }
-    fn read_missed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> bool {
         self.saw(Hook::ReadMissed);
-        self.inner.read_missed(cx, hart, line)
+        self.inner.read_missed(cx, hw_thread, line)
     }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.saw(Hook::Accepted);
@@ -204,10 +204,10 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::ReadDone);
         self.inner.read_done(cx, tag, line, data);
     }
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
         self.inner.remote_line(cx, port, line, data)
     }
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
         self.inner.remote_end(cx, port, region)
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
@@ -236,8 +236,8 @@ impl<D: Design> Design for HookRecorder<D> {
     fn broken_rule(&self) -> Option<String> {
         self.inner.broken_rule()
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
         self.saw(Hook::Explain);
-        self.inner.explain(hart)
+        self.inner.explain(hw_thread)
     }
 }

@@ -6,7 +6,7 @@ use super::bench::Bench;
 use super::hierarchy::Hierarchy;
 use super::programs::Op;
 use fencepost_kernel::log::PersistRecord;
-use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind};
+use fencepost_kernel::{Addr, Fence, Flush, HwThread, LineAddr, Ps, StoreId, StoreInfo, Stream, Trace, TraceKind};
 use fencepost_machine::seam::{Access, Cx as _, Design, FenceAction, Gate, Instr};
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::Location;
@@ -65,7 +65,7 @@ impl<D: Design> Mini<D> {
             ..Trace::default()
         };
         Mini {
-            hierarchy: Hierarchy::new(usize::from(bench.cx.harts.div_ceil(bench.cx.harts_per_core))),
+            hierarchy: Hierarchy::new(usize::from(bench.cx.hw_threads.div_ceil(bench.cx.threads_per_core))),
             bench,
             trace,
             records: Vec::new(),
@@ -135,9 +135,9 @@ impl<D: Design> Mini<D> {
     }
     /// Who was kicked asks again.
     fn pass_kicks_on(&mut self) {
-        for (hart, kicked) in self.bench.cx.kicked.iter_mut().enumerate().filter(|k| *k.1) {
+        for (hw_thread, kicked) in self.bench.cx.kicked.iter_mut().enumerate().filter(|k| *k.1) {
             *kicked = false;
-            self.refused.retain(|r| r.0 != hart);
+            self.refused.retain(|r| r.0 != hw_thread);
             self.hierarchy.kicked();
         }
     }
@@ -147,14 +147,16 @@ impl<D: Design> Mini<D> {
         if self.lines.is_empty() {
             return;
         }
-        let hart = HartId(dice.below(u64::from(self.bench.cx.harts)) as u8);
-        let core = self.bench.cx.core_of(hart);
+        let hw_thread = HwThread(dice.below(u64::from(self.bench.cx.hw_threads)) as u8);
+        let core = self.bench.cx.core_of(hw_thread);
         let line = self.lines[dice.below(self.lines.len() as u64) as usize];
         if dice.chance(2, 3) {
             self.hierarchy.evict(&mut self.bench, core, line);
         } else {
             // Whether the design delays a prefetch is of no interest.
-            let _ = self.hierarchy.obtain(&mut self.bench, hart, line, dice.chance(1, 2));
+            let _ = self
+                .hierarchy
+                .obtain(&mut self.bench, hw_thread, line, dice.chance(1, 2));
         }
     }
 
@@ -164,14 +166,16 @@ impl<D: Design> Mini<D> {
         if self.refused.contains(&(t, place)) {
             return false;
         }
-        let hart = HartId(t as u8);
+        let hw_thread = HwThread(t as u8);
         self.enter_queue(t, place);
         let done = match op {
-            Op::Fence(f) => self.instruct(hart, Instr::Fence(f), TraceKind::Fence(f)),
-            Op::Flush(line, kind) => self.instruct(hart, Instr::Flush(line, kind), TraceKind::Flush { line, kind }),
-            Op::Load(line, word) => self.access(hart, line, word, Access::Load),
-            Op::Store(line, word) => self.access(hart, line, word, Access::Store),
-            Op::NtStore(line, word) => self.nt_store(hart, line, word),
+            Op::Fence(f) => self.instruct(hw_thread, Instr::Fence(f), TraceKind::Fence(f)),
+            Op::Flush(line, kind) => {
+                self.instruct(hw_thread, Instr::Flush(line, kind), TraceKind::Flush { line, kind })
+            }
+            Op::Load(line, word) => self.access(hw_thread, line, word, Access::Load),
+            Op::Store(line, word) => self.access(hw_thread, line, word, Access::Store),
+            Op::NtStore(line, word) => self.nt_store(hw_thread, line, word),
         };
         if done {
             self.threads[t].remove(i);
@@ -255,30 +259,30 @@ impl<D: Design> Mini<D> {
         self.queued[t] = self.queued[t].max(place + 1);
         let bench = &mut self.bench;
         for instr in instrs {
-            bench.design.queued(&mut bench.cx, HartId(t as u8), instr);
+            bench.design.queued(&mut bench.cx, HwThread(t as u8), instr);
         }
     }
-    fn instruct(&mut self, hart: HartId, instr: Instr, event: TraceKind) -> bool {
-        let gone = self.bench.instr(hart.0, instr) == Gate::Go;
+    fn instruct(&mut self, hw_thread: HwThread, instr: Instr, event: TraceKind) -> bool {
+        let gone = self.bench.instr(hw_thread.0, instr) == Gate::Go;
         if gone {
             // What the instruction waited for is durable before it completes.
             self.note_durable();
-            self.trace.push(hart, event);
+            self.trace.push(hw_thread, event);
         }
         gone
     }
-    fn access(&mut self, hart: HartId, line: LineAddr, word: usize, access: Access) -> bool {
-        let core = self.bench.cx.core_of(hart);
-        if self.bench.cx.blocked[hart.index()].is_some() {
+    fn access(&mut self, hw_thread: HwThread, line: LineAddr, word: usize, access: Access) -> bool {
+        let core = self.bench.cx.core_of(hw_thread);
+        if self.bench.cx.blocked[hw_thread.index()].is_some() {
             return false;
         }
         let bench = &mut self.bench;
-        if bench.hooks.gates(access) && bench.design.may_access(&mut bench.cx, hart, line, access) != Gate::Go {
+        if bench.hooks.gates(access) && bench.design.may_access(&mut bench.cx, hw_thread, line, access) != Gate::Go {
             return false;
         }
         if self
             .hierarchy
-            .obtain(bench, hart, line, access == Access::Store)
+            .obtain(bench, hw_thread, line, access == Access::Store)
             .is_err()
         {
             return false;
@@ -288,7 +292,7 @@ impl<D: Design> Mini<D> {
             Access::Load => {
                 let addr = address(line, word);
                 self.trace.push(
-                    hart,
+                    hw_thread,
                     TraceKind::Load {
                         addr,
                         from: data.by[word],
@@ -298,7 +302,7 @@ impl<D: Design> Mini<D> {
             }
             Access::Store => {
                 self.hierarchy.modified(core, line);
-                self.stored(hart, line, word, false);
+                self.stored(hw_thread, line, word, false);
                 self.bench.hooks.stores
             }
         };
@@ -310,26 +314,26 @@ impl<D: Design> Mini<D> {
             let meta = self.hierarchy.meta(core, line);
             self.bench
                 .design
-                .performed(&mut self.bench.cx, hart, line, access, &now, meta);
+                .performed(&mut self.bench.cx, hw_thread, line, access, &now, meta);
         }
         true
     }
-    fn nt_store(&mut self, hart: HartId, line: LineAddr, word: usize) -> bool {
-        if self.hierarchy.expel(&mut self.bench, hart, line).is_err() {
+    fn nt_store(&mut self, hw_thread: HwThread, line: LineAddr, word: usize) -> bool {
+        if self.hierarchy.expel(&mut self.bench, hw_thread, line).is_err() {
             return false;
         }
         let id = StoreId::from_index(self.trace.stores.len()).expect("few stores");
         let mut data = self.bench.cx.coherent(line);
         (data.words[word], data.by[word]) = (self.trace.stores.len() as u64 + 1, Some(id));
         let bench = &mut self.bench;
-        if bench.design.nt_store(&mut bench.cx, hart, line, &data, 1 << word) != Gate::Go {
+        if bench.design.nt_store(&mut bench.cx, hw_thread, line, &data, 1 << word) != Gate::Go {
             return false;
         }
-        self.stored(hart, line, word, true);
+        self.stored(hw_thread, line, word, true);
         true
     }
     /// A store of a fresh value performed.
-    fn stored(&mut self, thread: HartId, line: LineAddr, word: usize, nt: bool) {
+    fn stored(&mut self, thread: HwThread, line: LineAddr, word: usize, nt: bool) {
         let id = StoreId::from_index(self.trace.stores.len()).expect("few stores");
         let value = self.trace.stores.len() as u64 + 1;
         self.trace.stores.push(StoreInfo {

@@ -1,6 +1,6 @@
 //! The recording handle.
 
-use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
+use fencepost_kernel::{Addr, CoreId, HwThread, LineAddr, LineData, Ps, TxId};
 use fencepost_machine::memory::{RangeRegisters, RegisterWrite};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
 use std::collections::BTreeMap;
@@ -11,9 +11,9 @@ pub enum Call {
     /// `timer`
     Timer(Ps, u64),
     /// `kick`
-    Kick(Option<HartId>),
+    Kick(Option<HwThread>),
     /// `block_l1`
-    BlockL1(HartId, Option<Cause>),
+    BlockL1(HwThread, Option<Cause>),
     /// `clean`
     Clean(CleanRequest),
     /// `clear_meta`
@@ -37,14 +37,14 @@ pub enum Call {
     /// `durable_elsewhere`
     DurableElsewhere(LineAddr, Box<LineData>),
     /// `roll_back`
-    RollBack(HartId, TxId),
+    RollBack(HwThread, TxId),
 }
 
 /// A `clean` that the test has not finished yet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CleanRequest {
     /// Who asked.
-    pub hart: HartId,
+    pub hw_thread: HwThread,
     /// Which line.
     pub line: LineAddr,
     /// How far.
@@ -99,9 +99,9 @@ pub struct MockCx {
     /// Current time.
     pub now: Ps,
     /// Hardware threads.
-    pub harts: u8,
-    /// Harts of one core; hart `h` belongs to core `h / harts_per_core`.
-    pub harts_per_core: u8,
+    pub hw_threads: u8,
+    /// Hardware threads of one core; hardware thread `h` belongs to core `h / threads_per_core`.
+    pub threads_per_core: u8,
     /// Every acting call, in order.
     pub calls: Vec<Call>,
     /// Timers not fired yet: time, sequence number, tag.
@@ -120,14 +120,14 @@ pub struct MockCx {
     pub lines: BTreeMap<LineAddr, LineData>,
     /// Frozen versions that the test put there, by line and design word.
     pub versions: BTreeMap<(LineAddr, u32), LineData>,
-    /// Why each hart is kept from its L1, if it is.
+    /// Why each hardware thread is kept from its L1, if it is.
     pub blocked: Vec<Option<Cause>>,
-    /// Harts kicked since the test last cleared this.
+    /// Hardware threads kicked since the test last cleared this.
     pub kicked: Vec<bool>,
     /// Lines of which older bytes wait to enter their queue: a write of the design's to one is refused until they have.
     pub outgoing_lines: Vec<LineAddr>,
     /// Regions of network ports reported as durable.
-    pub regions: Vec<(HartId, u32)>,
+    pub regions: Vec<(HwThread, u32)>,
     /// The design's counters.
     pub counters: BTreeMap<usize, u64>,
     /// The design's histogram samples.
@@ -140,8 +140,8 @@ pub struct MockCx {
 }
 
 impl MockCx {
-    /// A handle for `harts` threads on `harts / harts_per_core` cores, with `queues` write queues of `entries` each.
-    pub fn new(harts: u8, harts_per_core: u8, queues: u8, entries: usize) -> MockCx {
+    /// A handle for `hw_threads` threads on `hw_threads / threads_per_core` cores, with `queues` write queues of `entries` each.
+    pub fn new(hw_threads: u8, threads_per_core: u8, queues: u8, entries: usize) -> MockCx {
         let queue = MockQueue {
             entries,
             open: Epoch(0),
@@ -151,8 +151,8 @@ impl MockCx {
         };
         MockCx {
             now: Ps::ZERO,
-            harts,
-            harts_per_core,
+            hw_threads,
+            threads_per_core,
             calls: Vec::new(),
             timers: Vec::new(),
             writes: Vec::new(),
@@ -162,8 +162,8 @@ impl MockCx {
             reads: Vec::new(),
             lines: BTreeMap::new(),
             versions: BTreeMap::new(),
-            blocked: vec![None; usize::from(harts)],
-            kicked: vec![false; usize::from(harts)],
+            blocked: vec![None; usize::from(hw_threads)],
+            kicked: vec![false; usize::from(hw_threads)],
             outgoing_lines: Vec::new(),
             regions: Vec::new(),
             counters: BTreeMap::new(),
@@ -240,11 +240,11 @@ impl Cx for MockCx {
     fn now(&self) -> Ps {
         self.now
     }
-    fn harts(&self) -> u8 {
-        self.harts
+    fn hw_threads(&self) -> u8 {
+        self.hw_threads
     }
-    fn core_of(&self, hart: HartId) -> CoreId {
-        CoreId(hart.0 / self.harts_per_core)
+    fn core_of(&self, hw_thread: HwThread) -> CoreId {
+        CoreId(hw_thread.0 / self.threads_per_core)
     }
     fn timer(&mut self, at: Ps, tag: u64) {
         assert!(at >= self.now, "timer in the past");
@@ -252,24 +252,29 @@ impl Cx for MockCx {
         self.timers.push((at, self.seq, tag));
         self.calls.push(Call::Timer(at, tag));
     }
-    fn kick(&mut self, hart: Option<HartId>) {
-        match hart {
+    fn kick(&mut self, hw_thread: Option<HwThread>) {
+        match hw_thread {
             // Ports of the network stand behind the threads; tests offer again what was refused.
             Some(h) => self.kicked.iter_mut().skip(h.index()).take(1).for_each(|k| *k = true),
             None => self.kicked.fill(true),
         }
-        self.calls.push(Call::Kick(hart));
+        self.calls.push(Call::Kick(hw_thread));
     }
-    fn block_l1(&mut self, hart: HartId, cause: Option<Cause>) {
-        let was = std::mem::replace(&mut self.blocked[hart.index()], cause);
-        self.kicked[hart.index()] |= was.is_some() && cause.is_none();
-        self.calls.push(Call::BlockL1(hart, cause));
+    fn block_l1(&mut self, hw_thread: HwThread, cause: Option<Cause>) {
+        let was = std::mem::replace(&mut self.blocked[hw_thread.index()], cause);
+        self.kicked[hw_thread.index()] |= was.is_some() && cause.is_none();
+        self.calls.push(Call::BlockL1(hw_thread, cause));
     }
-    fn region_durable(&mut self, port: HartId, region: u32, _: Ps) {
+    fn region_durable(&mut self, port: HwThread, region: u32, _: Ps) {
         self.regions.push((port, region));
     }
-    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
-        let request = CleanRequest { hart, line, kind, tag };
+    fn clean(&mut self, hw_thread: HwThread, line: LineAddr, kind: CleanKind, tag: u64) {
+        let request = CleanRequest {
+            hw_thread,
+            line,
+            kind,
+            tag,
+        };
         self.cleans.push(request);
         self.calls.push(Call::Clean(request));
     }
@@ -350,8 +355,8 @@ impl Cx for MockCx {
     fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData) {
         self.calls.push(Call::DurableElsewhere(line, Box::new(*data)));
     }
-    fn roll_back(&mut self, hart: HartId, tx: TxId) {
-        self.calls.push(Call::RollBack(hart, tx));
+    fn roll_back(&mut self, hw_thread: HwThread, tx: TxId) {
+        self.calls.push(Call::RollBack(hw_thread, tx));
     }
     fn log_area(&self) -> (Addr, u64) {
         (fencepost_kernel::units::LOG_BASE, 32 << 20)

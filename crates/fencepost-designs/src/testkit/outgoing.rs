@@ -1,14 +1,14 @@
 //! Writes of the caches' own on their way to memory: those that their queue has no entry for wait.
 
 use super::bench::Bench;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{Cx as _, Design, Write};
 
 /// A write that has not entered its queue.
 struct Waiting {
     write: Write,
     /// Cleans to report when it has.
-    notify: Vec<(HartId, u64)>,
+    notify: Vec<(HwThread, u64)>,
 }
 
 /// What waits, oldest first.
@@ -24,7 +24,7 @@ impl Outgoing {
         bench: &mut Bench<D>,
         line: LineAddr,
         cause: WriteCause,
-        notify: Vec<(HartId, u64)>,
+        notify: Vec<(HwThread, u64)>,
     ) {
         let data = bench.cx.coherent(line);
         if !line.is_persistent() {
@@ -36,14 +36,14 @@ impl Outgoing {
             queue: 0,
             epoch: None,
             cause,
-            hart: notify.first().map(|n| n.0),
+            hw_thread: notify.first().map(|n| n.0),
             delay: Ps::ZERO,
         };
         self.waiting.push(Waiting { write, notify });
         self.advance(bench);
     }
     /// A clean that found no dirty copy completes with the write that is on its way, or at once.
-    pub fn join<D: Design>(&mut self, bench: &mut Bench<D>, line: LineAddr, notify: Vec<(HartId, u64)>) {
+    pub fn join<D: Design>(&mut self, bench: &mut Bench<D>, line: LineAddr, notify: Vec<(HwThread, u64)>) {
         match self.waiting.iter_mut().rfind(|w| w.write.line == line) {
             Some(w) => w.notify.extend(notify),
             None => tell(bench, &notify, None),
@@ -85,8 +85,8 @@ impl Outgoing {
 }
 
 /// Reports finished cleans.
-pub fn tell<D: Design>(bench: &mut Bench<D>, notify: &[(HartId, u64)], found: Option<&LineData>) {
-    for (hart, tag) in notify {
-        bench.design.cleaned(&mut bench.cx, *hart, *tag, found);
+pub fn tell<D: Design>(bench: &mut Bench<D>, notify: &[(HwThread, u64)], found: Option<&LineData>) {
+    for (hw_thread, tag) in notify {
+        bench.design.cleaned(&mut bench.cx, *hw_thread, *tag, found);
     }
 }

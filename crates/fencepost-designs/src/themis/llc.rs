@@ -35,7 +35,7 @@ use crate::x86::{Paths, Policy, THEMIS, TwoPaths, dialect, stat};
 use fencepost_contract::ContractKind;
 use fencepost_kernel::decision;
 use fencepost_kernel::params::{ParamError, Params as _};
-use fencepost_kernel::{CoreId, HartId, LineAddr};
+use fencepost_kernel::{CoreId, HwThread, LineAddr};
 use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
 use std::collections::BTreeMap;
 
@@ -124,8 +124,15 @@ impl Policy for AtLlc {
     fn hooks(&self, paths: Hooks) -> Hooks {
         holding(paths)
     }
-    fn may_access(&mut self, paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-        may_store(paths, cx, hart, line, access)
+    fn may_access(
+        &mut self,
+        paths: &mut Paths,
+        cx: &dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        access: Access,
+    ) -> Gate {
+        may_store(paths, cx, hw_thread, line, access)
     }
     fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, _: &mut u32) {
         self.parked.stored(line);

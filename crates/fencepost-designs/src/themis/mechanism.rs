@@ -4,7 +4,7 @@ use super::params::{ThemisFault, ThemisParams};
 use super::parked::{HISTOGRAMS, Parked};
 use crate::info::MachineShape;
 use crate::x86::{Paths, Policy, TwoPaths, stat};
-use fencepost_kernel::{CoreId, HartId, LineAddr, planted};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, planted};
 use fencepost_machine::seam::{Access, Cause, Cx, Exit, Gate, Hooks, Level, StatInfo, Way, Why};
 
 /// What a line carries: the tail pointer, and above it the number of pointer resets at the time. Zero: depends on nothing.
@@ -89,8 +89,8 @@ pub(super) fn is_transfer(why: Why) -> bool {
     matches!(why, Why::TakenBy(_) | Why::Downgraded(_))
 }
 /// A store to persistent memory has to wait while its core's pointers are being reset: no tag could stand for it.
-pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-    let wrapping = paths.wcb(cx.core_of(hart)).wrapping()
+pub(super) fn may_store(paths: &mut Paths, cx: &dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
+    let wrapping = paths.wcb(cx.core_of(hw_thread)).wrapping()
         && !planted!(
             "themis.store-during-wrap",
             "no store takes a tag while the pointers are being reset"
@@ -105,8 +105,15 @@ impl Policy for AtL1 {
     fn hooks(&self, paths: Hooks) -> Hooks {
         holding(paths)
     }
-    fn may_access(&mut self, paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-        may_store(paths, cx, hart, line, access)
+    fn may_access(
+        &mut self,
+        paths: &mut Paths,
+        cx: &dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        access: Access,
+    ) -> Gate {
+        may_store(paths, cx, hw_thread, line, access)
     }
     fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, meta: &mut u32) {
         self.parked.stored(line);

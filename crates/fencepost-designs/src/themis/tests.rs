@@ -6,7 +6,7 @@ use crate::registry::find;
 use crate::testkit::{Bench, Call, dram_line, filled, pm_line};
 use crate::x86::stat;
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps};
 use fencepost_machine::seam::{Access, Cause, Design, Exit, Gate, Level, Way, Why};
 
 const L1: Level = Level::L1(CoreId(0));
@@ -29,16 +29,19 @@ fn bench() -> Bench<Themis> {
     b.cx.durable_on_accept = true;
     b
 }
-fn nt<D: Design>(b: &mut Bench<D>, hart: u8, line: u64) -> Gate {
+fn nt<D: Design>(b: &mut Bench<D>, hw_thread: u8, line: u64) -> Gate {
     b.design
-        .nt_store(&mut b.cx, HartId(hart), pm_line(line), &filled(line), 1)
+        .nt_store(&mut b.cx, HwThread(hw_thread), pm_line(line), &filled(line), 1)
 }
 /// A store to a line whose word of the way is `meta`; the word afterwards.
-fn store<D: Design>(b: &mut Bench<D>, hart: u8, line: LineAddr, mut meta: u32) -> u32 {
+fn store<D: Design>(b: &mut Bench<D>, hw_thread: u8, line: LineAddr, mut meta: u32) -> u32 {
     let access = Access::Store;
-    assert_eq!(b.design.may_access(&mut b.cx, HartId(hart), line, access), Gate::Go);
+    assert_eq!(
+        b.design.may_access(&mut b.cx, HwThread(hw_thread), line, access),
+        Gate::Go
+    );
     b.design
-        .performed(&mut b.cx, HartId(hart), line, access, &filled(0), &mut meta);
+        .performed(&mut b.cx, HwThread(hw_thread), line, access, &filled(0), &mut meta);
     meta
 }
 fn leave<D: Design>(b: &mut Bench<D>, from: Level, line: LineAddr, meta: u32, why: Why) -> Gate {
@@ -151,13 +154,14 @@ fn thm_sem4_overflow_drains_and_clears() {
     }
     assert_eq!(tag & 0xffff, 63, "the largest tag that six bits hold");
     assert_eq!(nt(&mut b, 0, 7), Gate::Wait(Cause::WcbWrap));
-    let may_store =
-        |b: &mut Bench<Themis>, hart, line| b.design.may_access(&mut b.cx, HartId(hart), line, Access::Store);
+    let may_store = |b: &mut Bench<Themis>, hw_thread, line| {
+        b.design.may_access(&mut b.cx, HwThread(hw_thread), line, Access::Store)
+    };
     assert_eq!(may_store(&mut b, 0, pm_line(1)), Gate::Wait(Cause::WcbWrap));
     assert_eq!(may_store(&mut b, 0, dram_line(1)), Gate::Go, "volatile stores go on");
     assert_eq!(may_store(&mut b, 1, pm_line(1)), Gate::Go, "so do other cores");
     assert_eq!(
-        b.design.may_access(&mut b.cx, HartId(0), pm_line(1), Access::Load),
+        b.design.may_access(&mut b.cx, HwThread(0), pm_line(1), Access::Load),
         Gate::Go
     );
     assert_eq!(leave(&mut b, L1, pm_line(1), tag, Why::Replaced), WAITS);

@@ -4,7 +4,7 @@ use super::params::X86Params;
 use super::paths::Paths;
 use super::stat::STATS;
 use crate::info::MachineShape;
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
 };
@@ -18,7 +18,14 @@ pub trait Policy: Debug {
         paths
     }
     /// May this access perform?
-    fn may_access(&mut self, paths: &mut Paths, cx: &dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(
+        &mut self,
+        paths: &mut Paths,
+        cx: &dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        access: Access,
+    ) -> Gate {
         Gate::Go
     }
     /// A temporal store of the core to a persistent line performed; `meta` is the design's part of the line's way.
@@ -83,31 +90,39 @@ impl<P: Policy> Design for TwoPaths<P> {
             ..Hooks::default()
         })
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
-            Instr::Flush(line, flush) => self.paths.flush(cx, hart, line, flush),
-            Instr::Fence(fence) if fence.properties().completes_flushes => self.paths.fence(cx, hart),
-            Instr::Locked => self.paths.fence(cx, hart),
+            Instr::Flush(line, flush) => self.paths.flush(cx, hw_thread, line, flush),
+            Instr::Fence(fence) if fence.properties().completes_flushes => self.paths.fence(cx, hw_thread),
+            Instr::Locked => self.paths.fence(cx, hw_thread),
             _ => Gate::Go,
         }
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
-        self.paths.nt_store(cx, hart, line, data)
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
+        self.paths.nt_store(cx, hw_thread, line, data)
     }
-    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
-        self.policy.may_access(&mut self.paths, cx, hart, line, access)
+    fn may_access(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
+        self.policy.may_access(&mut self.paths, cx, hw_thread, line, access)
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, _: &LineData, meta: &mut u32) {
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        a: Access,
+        _: &LineData,
+        meta: &mut u32,
+    ) {
         if line.is_persistent() {
-            if a == Access::Store && self.paths.wcb(cx.core_of(hart)).wrapping() {
+            if a == Access::Store && self.paths.wcb(cx.core_of(hw_thread)).wrapping() {
                 self.store_during_reset = true;
             }
-            self.paths.stored(cx, hart);
-            self.policy.stored(&self.paths, cx.core_of(hart), line, meta);
+            self.paths.stored(cx, hw_thread);
+            self.policy.stored(&self.paths, cx.core_of(hw_thread), line, meta);
         }
     }
     /// A line whose newest bytes sit in a write-combining buffer is not served before they have left it.
-    fn snooped(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, _: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, _: Snoop) -> SnoopAnswer {
         if !self.paths.holds_unsent(line) {
             return SnoopAnswer::Pass;
         }
@@ -120,8 +135,8 @@ impl<P: Policy> Design for TwoPaths<P> {
     fn leaving(&mut self, cx: &mut dyn Cx, from: Level, way: &Way, _: &LineData, why: Why) -> Exit {
         self.policy.leaving(cx, from, way, why)
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
-        self.paths.cleaned(cx, hart, tag, found);
+    fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {
+        self.paths.cleaned(cx, hw_thread, tag, found);
     }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.paths.accepted(cx, id, write);
@@ -145,8 +160,8 @@ impl<P: Policy> Design for TwoPaths<P> {
         let why = "a store to persistent memory performed while the pointers were being reset: no tag stands for it";
         self.store_during_reset.then(|| why.to_owned())
     }
-    fn explain(&self, hart: HartId) -> Option<String> {
-        let text = self.paths.explain(hart)?;
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
+        let text = self.paths.explain(hw_thread)?;
         Some(match self.policy.explain() {
             None => text,
             Some(more) => format!("{text}; {more}"),

@@ -7,16 +7,16 @@ use super::wcb::{Acked, Placed, Wcb};
 use crate::info::MachineShape;
 use crate::sync_flush::{Asked, SyncFlushes};
 use fencepost_kernel::decision;
-use fencepost_kernel::{CoreId, Flush, HartId, LineAddr, LineData, Ps, WriteCause, planted};
+use fencepost_kernel::{CoreId, Flush, HwThread, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Gate, Level, Write, WriteId};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
-struct Hart {
+struct PerThread {
     /// Flushes issued and not yet accepted (or found clean).
     flushes: u32,
     sync: SyncFlushes,
-    /// Entries its core had allocated after this hart's newest non-temporal store.
+    /// Entries its core had allocated after this hardware thread's newest non-temporal store.
     newest_nt: u64,
     /// A non-temporal store performed since the last fence or temporal store.
     nt_open: bool,
@@ -54,12 +54,12 @@ fn pack(kind: u64, who: u8) -> u64 {
     kind << 8 | u64::from(who)
 }
 
-/// Flushes, fences and non-temporal stores of every hart.
+/// Flushes, fences and non-temporal stores of every hardware thread.
 #[derive(Clone, Debug)]
 pub struct Paths {
     params: X86Params,
-    harts: Vec<Hart>,
-    harts_per_core: usize,
+    hw_threads: Vec<PerThread>,
+    threads_per_core: usize,
     cores: Vec<Core>,
     /// Cores whose buffers hold entries that are not acknowledged: a bit each.
     buffering: u64,
@@ -88,8 +88,8 @@ impl Paths {
         };
         Paths {
             params,
-            harts: vec![Hart::default(); usize::from(shape.harts)],
-            harts_per_core: usize::from(shape.harts.div_ceil(shape.cores.max(1))),
+            hw_threads: vec![PerThread::default(); usize::from(shape.hw_threads)],
+            threads_per_core: usize::from(shape.hw_threads.div_ceil(shape.cores.max(1))),
             cores: vec![core; usize::from(shape.cores)],
             buffering: 0,
             waiting: false,
@@ -122,33 +122,36 @@ impl Paths {
     }
     /// Whether nothing is buffered and no flush is out.
     pub fn idle(&self) -> bool {
-        self.buffering == 0 && self.harts.iter().all(|h| h.flushes == 0)
+        self.buffering == 0 && self.hw_threads.iter().all(|h| h.flushes == 0)
     }
 
     // ---- the temporal path
 
     /// A flush instruction. One whose line sits in a write-combining buffer waits: the flush covers those bytes too.
-    pub fn flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, flush: Flush) -> Gate {
-        let complete = flush == Flush::Clflush && self.harts[hart.index()].sync.is_complete(line, &cx.coherent(line));
+    pub fn flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, flush: Flush) -> Gate {
+        let complete = flush == Flush::Clflush
+            && self.hw_threads[hw_thread.index()]
+                .sync
+                .is_complete(line, &cx.coherent(line));
         if !complete && self.buffering().any(|(_, wcb)| wcb.holds(line)) {
             return self.wait(Cause::WcbPending);
         }
         if flush == Flush::Clflush {
-            return self.sync_flush(cx, hart, line);
+            return self.sync_flush(cx, hw_thread, line);
         }
         let kind = match (flush, self.params.clwb_keeps) {
             (Flush::ClflushOpt | Flush::Clflush, _) => CleanKind::Invalidate,
             (_, ClwbKeeps::Exclusive) => CleanKind::KeepExclusive,
             (_, ClwbKeeps::Shared) => CleanKind::KeepShared,
         };
-        self.harts[hart.index()].flushes += 1;
+        self.hw_threads[hw_thread.index()].flushes += 1;
         cx.count(stat::FLUSHES, 1);
-        cx.clean(hart, line, kind, FLUSH);
+        cx.clean(hw_thread, line, kind, FLUSH);
         Gate::Go
     }
-    fn sync_flush(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> Gate {
+    fn sync_flush(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> Gate {
         let tag = |serial: u32| u64::from(serial) << 1 | SYNC_FLUSH;
-        match self.harts[hart.index()].sync.ask(cx, hart, line, tag) {
+        match self.hw_threads[hw_thread.index()].sync.ask(cx, hw_thread, line, tag) {
             Asked::Complete => return Gate::Go,
             Asked::SentOut => cx.count(stat::FLUSHES, 1),
             Asked::UnderWay => {}
@@ -156,39 +159,39 @@ impl Paths {
         Gate::Wait(Cause::FlushPending)
     }
     /// A clean finished.
-    pub fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {
+    pub fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {
         if found.is_none() {
             cx.count(stat::NOTHING_DIRTY, 1);
         }
-        let h = &mut self.harts[hart.index()];
+        let h = &mut self.hw_threads[hw_thread.index()];
         if tag & 1 == SYNC_FLUSH {
             h.sync.finished((tag >> 1) as u32);
-            cx.kick(Some(hart));
+            cx.kick(Some(hw_thread));
         } else {
             h.flushes -= 1;
             if decision!(
                 "x86.last-flush-of-fence",
                 h.flushes == 0 && h.fence == Some(Awaited::Flushes)
             ) {
-                cx.kick(Some(hart));
+                cx.kick(Some(hw_thread));
             }
         }
         self.wake(cx);
     }
     /// A temporal store to persistent memory performed.
-    pub fn stored(&mut self, cx: &mut dyn Cx, hart: HartId) {
-        if std::mem::take(&mut self.harts[hart.index()].nt_open) {
+    pub fn stored(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) {
+        if std::mem::take(&mut self.hw_threads[hw_thread.index()].nt_open) {
             cx.count(stat::UNFENCED, 1);
         }
     }
 
     // ---- fences
 
-    /// A store fence, or a locked instruction: the hart's flushes are accepted, its non-temporal stores acknowledged.
-    pub fn fence(&mut self, cx: &mut dyn Cx, hart: HartId) -> Gate {
-        let (core, fault) = (cx.core_of(hart), self.params.fault);
+    /// A store fence, or a locked instruction: the hardware thread's flushes are accepted, its non-temporal stores acknowledged.
+    pub fn fence(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> Gate {
+        let (core, fault) = (cx.core_of(hw_thread), self.params.fault);
         let acknowledged = self.wcb(core).acknowledged();
-        let h = &mut self.harts[hart.index()];
+        let h = &mut self.hw_threads[hw_thread.index()];
         if h.flushes > 0 && fault != X86Fault::SfenceIgnoresFlushes {
             h.fence = Some(Awaited::Flushes);
             return Gate::Wait(Cause::FlushPending);
@@ -205,23 +208,23 @@ impl Paths {
     // ---- the non-temporal path
 
     /// A non-temporal store; `data` is the line with it applied. A line is in one buffer at a time.
-    pub fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) -> Gate {
-        let (core, now) = (cx.core_of(hart), cx.now());
+    pub fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
+        let (core, now) = (cx.core_of(hw_thread), cx.now());
         if self.buffering().any(|(c, wcb)| c != core && wcb.holds_unsent(line)) {
             return self.wait(Cause::WcbPending);
         }
         let wcb = &mut self.cores[core.index()].wcb;
-        let placed = match wcb.push(hart, line, data, now) {
+        let placed = match wcb.push(hw_thread, line, data, now) {
             Ok(placed) => placed,
             Err(cause) => {
-                self.cores[core.index()].no_entry |= 1 << hart.0;
+                self.cores[core.index()].no_entry |= 1 << hw_thread.0;
                 return Gate::Wait(cause);
             }
         };
         self.buffering |= 1 << core.0;
         // An entry it was combined into is not newer than the tail: waiting for the tail covers it.
-        self.harts[hart.index()].newest_nt = wcb.allocated();
-        self.harts[hart.index()].nt_open |= line.is_persistent();
+        self.hw_threads[hw_thread.index()].newest_nt = wcb.allocated();
+        self.hw_threads[hw_thread.index()].nt_open |= line.is_persistent();
         let wrapping = wcb.wrapping();
         match placed {
             Placed::Allocated => cx.count(stat::NT_ENTRIES, 1),
@@ -265,7 +268,7 @@ impl Paths {
                 queue: 0,
                 epoch: None,
                 cause: WriteCause::NonTemporal,
-                hart: Some(e.hart),
+                hw_thread: Some(e.hw_thread),
                 delay: self.params.ack_latency,
             };
             if !e.line.is_persistent() {
@@ -297,8 +300,8 @@ impl Paths {
     }
     /// A write was accepted by the controller: with ADR it is durable, and its acknowledgement starts back.
     pub fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
-        if let (WriteCause::NonTemporal, Some(hart)) = (write.cause, write.hart) {
-            let core = cx.core_of(hart);
+        if let (WriteCause::NonTemporal, Some(hw_thread)) = (write.cause, write.hw_thread) {
+            let core = cx.core_of(hw_thread);
             self.return_ack(cx, core, Some(id));
         }
     }
@@ -333,11 +336,17 @@ impl Paths {
     fn wake_core(&mut self, cx: &mut dyn Cx, core: CoreId) {
         let c = &mut self.cores[core.index()];
         let (acknowledged, no_entry) = (c.wcb.acknowledged(), std::mem::take(&mut c.no_entry));
-        let first = core.index() * self.harts_per_core;
-        for (i, h) in self.harts.iter().enumerate().skip(first).take(self.harts_per_core) {
+        let first = core.index() * self.threads_per_core;
+        for (i, h) in self
+            .hw_threads
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take(self.threads_per_core)
+        {
             let done = |a| matches!(a, Awaited::Acknowledged(n) if n <= acknowledged);
             if no_entry >> i & 1 == 1 || h.fence.is_some_and(done) {
-                cx.kick(Some(HartId(i as u8)));
+                cx.kick(Some(HwThread(i as u8)));
             }
         }
     }
@@ -358,9 +367,9 @@ impl Paths {
         }
     }
     /// Who waits for whom.
-    pub fn explain(&self, hart: HartId) -> Option<String> {
-        let h = self.harts.get(hart.index())?;
-        let c = self.cores.get(hart.index() / self.harts_per_core.max(1))?;
+    pub fn explain(&self, hw_thread: HwThread) -> Option<String> {
+        let h = self.hw_threads.get(hw_thread.index())?;
+        let c = self.cores.get(hw_thread.index() / self.threads_per_core.max(1))?;
         let (w, line) = (&c.wcb, c.wcb.next().map(|e| e.line));
         let unsent = line.map_or(String::new(), |l| {
             let why = if c.refused {

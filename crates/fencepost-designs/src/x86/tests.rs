@@ -3,7 +3,7 @@ use crate::info::MachineShape;
 use crate::registry::find;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{HartId, LineAddr, Ps, Stream};
+use fencepost_kernel::{HwThread, LineAddr, Ps, Stream};
 use fencepost_machine::seam::{Cause, CleanKind, Design as _, Gate, Instr, Snoop, SnoopAnswer};
 
 const SFENCE: Instr = Instr::Fence(Fence::Sfence);
@@ -18,8 +18,9 @@ fn bench(entries: u16, queue: usize) -> Bench<X86> {
     b.cx.durable_on_accept = true;
     b
 }
-fn nt(b: &mut Bench<X86>, hart: u8, line: LineAddr, value: u64) -> Gate {
-    b.design.nt_store(&mut b.cx, HartId(hart), line, &filled(value), 1)
+fn nt(b: &mut Bench<X86>, hw_thread: u8, line: LineAddr, value: u64) -> Gate {
+    b.design
+        .nt_store(&mut b.cx, HwThread(hw_thread), line, &filled(value), 1)
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn a_synchronous_flush_is_repeated_if_its_line_changed_meanwhile() {
 
 /// On cores that do not keep program order several `clflush` are under way: each waits for its own.
 #[test]
-fn synchronous_flushes_of_one_hart_do_not_take_each_others_completion() {
+fn synchronous_flushes_of_one_thread_do_not_take_each_others_completion() {
     let mut b = bench(16, 8);
     let clflush = |n| Instr::Flush(pm_line(n), Flush::Clflush);
     assert_eq!(b.instr(0, clflush(1)), Gate::Wait(Cause::FlushPending));
@@ -161,9 +162,12 @@ fn synchronous_flushes_of_one_hart_do_not_take_each_others_completion() {
 fn cores_share_a_queue_of_one_and_everything_drains() {
     let mut b = bench(2, 1);
     let mut pick = Stream::new(4, "x86");
-    for hart in 0..8 {
+    for hw_thread in 0..8 {
         for k in 0..2 {
-            assert_eq!(nt(&mut b, hart, pm_line(u64::from(hart) * 2 + k), 1), Gate::Go);
+            assert_eq!(
+                nt(&mut b, hw_thread, pm_line(u64::from(hw_thread) * 2 + k), 1),
+                Gate::Go
+            );
         }
     }
     assert_eq!(nt(&mut b, 0, dram_line(3), 1), Gate::Wait(Cause::WcbFull));

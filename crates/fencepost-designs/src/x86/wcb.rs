@@ -2,7 +2,7 @@
 
 use fencepost_kernel::decision;
 use fencepost_kernel::planted;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 use fencepost_machine::seam::{Cause, WriteId};
 
 /// A position in the buffer: entries allocated before it since the pointers were last reset.
@@ -15,8 +15,8 @@ pub struct Entry {
     pub line: LineAddr,
     /// Its bytes with every store that was combined into the entry.
     pub data: LineData,
-    /// Hart of the newest of those stores.
-    pub hart: HartId,
+    /// Hardware thread of the newest of those stores.
+    pub hw_thread: HwThread,
     /// When the entry was allocated.
     pub since: Ps,
     /// The write at the controller, once the entry was sent there (volatile lines have none).
@@ -70,7 +70,7 @@ impl Wcb {
         let unused = Entry {
             line: LineAddr(0),
             data: LineData::default(),
-            hart: HartId(0),
+            hw_thread: HwThread(0),
             since: Ps::ZERO,
             write: None,
             acked: false,
@@ -136,7 +136,7 @@ impl Wcb {
 
     /// Takes a non-temporal store; `data` is the line with it applied. Refuses while the pointers are being reset and
     /// when no entry is free.
-    pub fn push(&mut self, hart: HartId, line: LineAddr, data: &LineData, now: Ps) -> Result<Placed, Cause> {
+    pub fn push(&mut self, hw_thread: HwThread, line: LineAddr, data: &LineData, now: Ps) -> Result<Placed, Cause> {
         if self.wrapping() {
             return Err(Cause::WcbWrap);
         }
@@ -146,7 +146,7 @@ impl Wcb {
             if !planted!("x86.combining-drops-bytes", "stores that combine leave the newer bytes") {
                 e.data = *data;
             }
-            e.hart = hart;
+            e.hw_thread = hw_thread;
             return Ok(Placed::Coalesced);
         }
         if decision!(
@@ -160,7 +160,7 @@ impl Wcb {
         self.ring[slot] = Entry {
             line,
             data: *data,
-            hart,
+            hw_thread,
             since: now,
             write: None,
             acked: false,
@@ -208,7 +208,7 @@ mod tests {
     use crate::testkit::{filled, pm_line};
 
     fn push(w: &mut Wcb, line: u64) -> Result<Placed, Cause> {
-        w.push(HartId(0), pm_line(line), &filled(line), Ps::ZERO)
+        w.push(HwThread(0), pm_line(line), &filled(line), Ps::ZERO)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use fencepost_contract::{Contract, ContractKind};
 use fencepost_designs::testkit::{Kit, Mistake, Mix, Order};
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, WriteCause};
 use fencepost_machine::seam::{
     Access, Cause, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Snoop, SnoopAnswer, Way, Why, Write,
     WriteId,
@@ -45,7 +45,7 @@ enum Wrong {
 /// One persist buffer for all cores. A fence opens an epoch; writes of one epoch pass one another.
 struct Buffer {
     wrong: Wrong,
-    /// Epochs opened by each hart; only their sum counts, unless dependences are dropped.
+    /// Epochs opened by each hardware thread; only their sum counts, unless dependences are dropped.
     opened: Vec<u64>,
     waiting: VecDeque<Entry>,
     /// Writes handed over and not durable.
@@ -53,7 +53,7 @@ struct Buffer {
 }
 #[derive(Copy, Clone)]
 struct Entry {
-    hart: HartId,
+    hw_thread: HwThread,
     epoch: u64,
     line: LineAddr,
     data: LineData,
@@ -61,10 +61,10 @@ struct Entry {
 const ENTRIES: usize = 2;
 
 impl Buffer {
-    fn new(wrong: Wrong, harts: usize) -> Buffer {
+    fn new(wrong: Wrong, hw_threads: usize) -> Buffer {
         Buffer {
             wrong,
-            opened: vec![0; harts],
+            opened: vec![0; hw_threads],
             waiting: VecDeque::new(),
             out: Vec::new(),
         }
@@ -72,17 +72,17 @@ impl Buffer {
     fn is(&self, wrong: Wrong) -> bool {
         self.wrong == wrong
     }
-    fn epoch(&self, hart: HartId) -> u64 {
+    fn epoch(&self, hw_thread: HwThread) -> u64 {
         match self.is(Wrong::DependenceDropped) {
-            true => self.opened[hart.index()],
+            true => self.opened[hw_thread.index()],
             false => self.opened.iter().sum(),
         }
     }
-    fn append(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: LineData) {
+    fn append(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: LineData) {
         if self.waiting.len() < ENTRIES || !self.is(Wrong::GatesIgnored) {
-            let epoch = self.epoch(hart);
+            let epoch = self.epoch(hw_thread);
             self.waiting.push_back(Entry {
-                hart,
+                hw_thread,
                 epoch,
                 line,
                 data,
@@ -97,7 +97,7 @@ impl Buffer {
             false => b.waiting.front().copied(),
         };
         while let Some(e) = next(self) {
-            let apart = |o: &&(WriteId, Entry)| !self.is(Wrong::DependenceDropped) || o.1.hart == e.hart;
+            let apart = |o: &&(WriteId, Entry)| !self.is(Wrong::DependenceDropped) || o.1.hw_thread == e.hw_thread;
             let held = self.out.iter().filter(apart).any(|o| o.1.epoch != e.epoch);
             let write = Write {
                 line: e.line,
@@ -105,7 +105,7 @@ impl Buffer {
                 queue: 0,
                 epoch: None,
                 cause: WriteCause::Persist,
-                hart: Some(e.hart),
+                hw_thread: Some(e.hw_thread),
                 delay: Ps::ZERO,
             };
             let Some(Ok(id)) = (!held).then(|| cx.write(write)) else {
@@ -147,10 +147,10 @@ impl Design for Buffer {
             _ => FenceAction::MARKER,
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         let Instr::Fence(fence) = instr else { return Gate::Go };
         if !self.is(Wrong::FenceNotCounted) {
-            self.opened[hart.index()] += 1;
+            self.opened[hw_thread.index()] += 1;
         }
         self.send(cx);
         match fence {
@@ -160,24 +160,32 @@ impl Design for Buffer {
             _ => Gate::Go,
         }
     }
-    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, access: Access) -> Gate {
         let full = access == Access::Store && line.is_persistent() && self.waiting.len() >= ENTRIES;
         match full && !self.is(Wrong::GatesIgnored) {
             true => Gate::Wait(Cause::PersistBufferFull),
             false => Gate::Go,
         }
     }
-    fn performed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, a: Access, now: &LineData, _: &mut u32) {
+    fn performed(
+        &mut self,
+        cx: &mut dyn Cx,
+        hw_thread: HwThread,
+        line: LineAddr,
+        a: Access,
+        now: &LineData,
+        _: &mut u32,
+    ) {
         if a == Access::Store && line.is_persistent() {
-            self.append(cx, hart, line, *now);
+            self.append(cx, hw_thread, line, *now);
         }
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, _: u8) -> Gate {
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, _: u8) -> Gate {
         match self.wrong {
             Wrong::NonTemporalWithoutRequest => return Gate::Go,
-            Wrong::NonTemporalPastTheBuffer => return Straight.nt_store(cx, hart, line, data, 0),
+            Wrong::NonTemporalPastTheBuffer => return Straight.nt_store(cx, hw_thread, line, data, 0),
             _ if self.waiting.len() >= ENTRIES => return Gate::Wait(Cause::PersistBufferFull),
-            _ => self.append(cx, hart, line, *data),
+            _ => self.append(cx, hw_thread, line, *data),
         }
         Gate::Go
     }
@@ -188,7 +196,7 @@ impl Design for Buffer {
             false => Exit::Down,
         }
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr) -> bool {
         match self.wrong {
             Wrong::StaleRead => false,
             Wrong::SuppliesWhatItLacks => line.is_persistent(),
@@ -310,12 +318,12 @@ impl Design for Kicks {
             ..Hooks::default()
         }
     }
-    fn performed(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, a: Access, _: &LineData, _: &mut u32) {
+    fn performed(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, a: Access, _: &LineData, _: &mut u32) {
         if a == Access::Load {
             cx.kick(None);
         }
     }
-    fn snooped(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, _: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, _: Snoop) -> SnoopAnswer {
         cx.kick(None);
         SnoopAnswer::Pass
     }

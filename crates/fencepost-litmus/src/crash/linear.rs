@@ -6,7 +6,7 @@ use crate::executions::execution::Solution;
 use crate::executions::relation::bits;
 use crate::format::op::Barrier;
 use crate::paths::path::{Event, Path};
-use fencepost_kernel::{Fence, HartId, StoreId, Trace, TraceKind};
+use fencepost_kernel::{Fence, HwThread, StoreId, Trace, TraceKind};
 
 /// What stands at one place of the order.
 #[derive(Copy, Clone)]
@@ -153,21 +153,21 @@ impl<'a> Order<'a> {
         for item in placed {
             let number = match self.items[*item] {
                 Item::Fence(thread, fence) => {
-                    trace.push(HartId(thread as u8), TraceKind::Fence(fence));
+                    trace.push(HwThread(thread as u8), TraceKind::Fence(fence));
                     continue;
                 }
                 Item::Event(number) => number,
             };
             let (thread, event) = solution.event(number);
             let Some(word) = layout.index(event.addr) else { continue };
-            let (hart, addr) = (HartId(thread as u8), layout.words[word].addr);
+            let (hw_thread, addr) = (HwThread(thread as u8), layout.words[word].addr);
             let source = |read: usize| (0..solution.graph.n).find(|w| solution.graph.rf.has(*w, read));
             place[number] = Some(trace.next_event());
             if event.is_read() {
                 let from = source(number).and_then(|w| stores[w]);
-                trace.push(hart, TraceKind::Load { addr, from });
+                trace.push(hw_thread, TraceKind::Load { addr, from });
             } else {
-                let id = push_store(&mut trace, hart, addr, event.value, event.nt);
+                let id = push_store(&mut trace, hw_thread, addr, event.value, event.nt);
                 stores[number] = id;
                 let read = event
                     .rmw
@@ -177,9 +177,9 @@ impl<'a> Order<'a> {
                     (Some(read), store) => {
                         place[read] = place[number];
                         let from = source(read).and_then(|w| stores[w]);
-                        trace.push(hart, TraceKind::Rmw { addr, from, store });
+                        trace.push(hw_thread, TraceKind::Rmw { addr, from, store });
                     }
-                    (None, Some(id)) => trace.push(hart, TraceKind::Store(id)),
+                    (None, Some(id)) => trace.push(hw_thread, TraceKind::Store(id)),
                     (None, None) => {}
                 }
             }

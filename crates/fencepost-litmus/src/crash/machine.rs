@@ -42,7 +42,7 @@ enum Effect {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Hart {
+struct PerThread {
     at: usize,
     regs: Registers,
     back: Unrolled,
@@ -53,7 +53,7 @@ struct Hart {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    harts: Vec<Hart>,
+    hw_threads: Vec<PerThread>,
     /// Coherent memory: what loads see beyond the thread's own buffer.
     memory: Vec<u64>,
     nvm: Vec<u64>,
@@ -100,7 +100,7 @@ impl<'p> Machine<'p> {
     }
 
     fn start(&self) -> State {
-        let hart = |thread: &Thread| Hart {
+        let hw_thread = |thread: &Thread| PerThread {
             at: 0,
             regs: Registers::initial(thread),
             back: Unrolled::default(),
@@ -109,21 +109,21 @@ impl<'p> Machine<'p> {
         };
         let words = &self.layout.words;
         let mut state = State {
-            harts: self.threads.iter().map(hart).collect(),
+            hw_threads: self.threads.iter().map(hw_thread).collect(),
             memory: words.iter().map(|w| w.initial).collect(),
             nvm: words.iter().map(|w| w.initial).collect(),
             queues: vec![Vec::new(); words.len()],
         };
-        (0..state.harts.len()).for_each(|t| self.settle(&mut state, t));
+        (0..state.hw_threads.len()).for_each(|t| self.settle(&mut state, t));
         state
     }
 
     /// Every step possible.
     fn steps(&self, s: &State) -> Vec<Step> {
         let mut out = Vec::new();
-        for t in 0..s.harts.len() {
+        for t in 0..s.hw_threads.len() {
             self.issue(s, t, &mut out);
-            for i in 0..s.harts[t].buffer.len() {
+            for i in 0..s.hw_threads[t].buffer.len() {
                 self.drain(s, t, i, &mut out);
             }
         }
@@ -151,8 +151,9 @@ impl<'p> Machine<'p> {
                 return Err(ProgramError::TooManyCandidates);
             }
             let steps = self.steps(&s);
-            let ended = (s.harts.iter().zip(self.threads)).all(|(h, t)| h.at >= t.code.len() && h.buffer.is_empty());
-            visit(&s, ended && !s.harts.iter().any(|h| h.lost));
+            let ended =
+                (s.hw_threads.iter().zip(self.threads)).all(|(h, t)| h.at >= t.code.len() && h.buffer.is_empty());
+            visit(&s, ended && !s.hw_threads.iter().any(|h| h.lost));
             seen.insert(s);
             work.extend(steps.into_iter().map(|(_, _, n)| n));
         }
@@ -189,7 +190,7 @@ impl<'p> Machine<'p> {
         let mut states = BTreeSet::new();
         self.search(|s, ended| {
             if ended {
-                let registers = s.harts.iter().map(|h| h.regs.values()).collect();
+                let registers = s.hw_threads.iter().map(|h| h.regs.values()).collect();
                 states.insert((registers, s.memory.clone()));
             }
         })?;

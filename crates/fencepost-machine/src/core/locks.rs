@@ -4,46 +4,46 @@
 //! write it next, so that a waiting thread costs no events. Spinning reads of waiters are not modelled.
 
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, HartId};
+use fencepost_kernel::{Addr, HwThread};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Every lock that is held.
 #[derive(Default)]
 pub struct Locks {
-    held: FxHashMap<Addr, (HartId, VecDeque<HartId>)>,
+    held: FxHashMap<Addr, (HwThread, VecDeque<HwThread>)>,
     stamps: u64,
     /// Threads to whom a lock was handed that they waited for: a bit each.
     handed: u64,
 }
 impl Locks {
-    /// Takes the lock if it is free or was handed to `hart`, which then has it until [`Locks::entered`] and the release;
-    /// otherwise `hart` waits in line (once).
-    pub fn take(&mut self, lock: Addr, hart: HartId) -> bool {
-        if self.handed >> hart.0 & 1 == 1 {
+    /// Takes the lock if it is free or was handed to `hw_thread`, which then has it until [`Locks::entered`] and the release;
+    /// otherwise `hw_thread` waits in line (once).
+    pub fn take(&mut self, lock: Addr, hw_thread: HwThread) -> bool {
+        if self.handed >> hw_thread.0 & 1 == 1 {
             return true;
         }
         match self.held.get_mut(&lock) {
             None => {
-                self.held.insert(lock, (hart, VecDeque::new()));
-                self.handed |= 1 << hart.0;
+                self.held.insert(lock, (hw_thread, VecDeque::new()));
+                self.handed |= 1 << hw_thread.0;
                 true
             }
             Some(_) if planted!("core.lock-not-exclusive", "a lock has one holder") => true,
             Some((_, queue)) => {
-                if !queue.contains(&hart) {
-                    queue.push_back(hart);
+                if !queue.contains(&hw_thread) {
+                    queue.push_back(hw_thread);
                 }
                 false
             }
         }
     }
-    /// `hart` has written the lock's word: it is past the acquisition.
-    pub fn entered(&mut self, hart: HartId) {
-        self.handed &= !(1 << hart.0);
+    /// `hw_thread` has written the lock's word: it is past the acquisition.
+    pub fn entered(&mut self, hw_thread: HwThread) {
+        self.handed &= !(1 << hw_thread.0);
     }
     /// Releases the lock; answers who holds it now.
-    pub fn release(&mut self, lock: Addr) -> Option<HartId> {
+    pub fn release(&mut self, lock: Addr) -> Option<HwThread> {
         let (holder, queue) = self.held.get_mut(&lock)?;
         match queue.pop_front() {
             Some(next) => {
@@ -58,10 +58,10 @@ impl Locks {
         }
     }
     /// Who holds the lock a thread waits for.
-    pub fn waits_for(&self, hart: HartId) -> Option<(Addr, HartId)> {
+    pub fn waits_for(&self, hw_thread: HwThread) -> Option<(Addr, HwThread)> {
         self.held
             .iter()
-            .filter(|(_, v)| v.1.contains(&hart))
+            .filter(|(_, v)| v.1.contains(&hw_thread))
             .map(|(a, v)| (*a, v.0))
             .min_by_key(|x| x.0)
     }

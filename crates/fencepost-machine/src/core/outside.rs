@@ -5,7 +5,7 @@ use super::shape::Shape;
 use super::trace_recorder::TraceRecorder;
 use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Gate, Hooks, Instr, TxStart};
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, Span, StoreId};
 
 /// What a thread does at a time that it chose ([`Outside::schedule`]).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -29,27 +29,27 @@ pub(crate) trait Outside {
     /// What the design wants to be asked.
     fn hooks(&self) -> Hooks;
     /// Gives a thread its turn at `at`.
-    fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn);
+    fn schedule(&mut self, at: Ps, hw_thread: HwThread, turn: Turn);
 
     /// The L1 of a thread's core. The core looks there by itself for a line that was used last of its set, which nearly every hit is.
-    fn l1(&self, hart: HartId) -> &Tags;
+    fn l1(&self, hw_thread: HwThread) -> &Tags;
     /// An access to a word will perform before long: has the host fetch into its caches what will be looked up then. Changes nothing.
     fn host_prefetch(&self, addr: Addr);
     /// Looks up a line that the core did not find so; on a miss the waiter is called when the line has arrived.
     fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup;
     /// Why the design blocks the L1, if it does.
-    fn blocked(&self, hart: HartId) -> Option<Cause>;
+    fn blocked(&self, hw_thread: HwThread) -> Option<Cause>;
     /// Whether any cache holds the line.
     fn held(&self, line: LineAddr) -> bool;
     /// Takes the line out of every cache; the waiter is called when that is done.
     fn drop_copies(&mut self, line: LineAddr, waiter: Waiter);
     /// Where the design wants a store that hit a way.
-    fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause>;
+    fn place_store(&mut self, hw_thread: HwThread, way: WayRef) -> Result<WayRef, Cause>;
     /// A store performs in a way of the L1; the word has its new value. Only the first since the line came or was cleaned concerns
     /// anybody else ([`Tags::is_settled`]); in a checked run every one is told.
-    fn store_in_l1(&mut self, hart: HartId, addr: Addr, way: WayRef);
+    fn store_in_l1(&mut self, hw_thread: HwThread, addr: Addr, way: WayRef);
     /// An access performed in a way of the L1: the design hears of it if it wants to.
-    fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access);
+    fn performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access);
 
     /// The newest value of a word, performed stores only.
     fn word(&self, addr: Addr) -> u64;
@@ -61,24 +61,24 @@ pub(crate) trait Outside {
     fn line_data(&self, line: LineAddr) -> LineData;
 
     /// See [`crate::seam::Design::instr`].
-    fn instr(&mut self, hart: HartId, instr: Instr) -> Gate;
+    fn instr(&mut self, hw_thread: HwThread, instr: Instr) -> Gate;
     /// See [`crate::seam::Design::queued`].
-    fn queued(&mut self, hart: HartId, instr: Instr);
+    fn queued(&mut self, hw_thread: HwThread, instr: Instr);
     /// See [`crate::seam::Design::may_access`].
-    fn may_access(&mut self, hart: HartId, line: LineAddr, access: Access) -> Gate;
+    fn may_access(&mut self, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate;
     /// See [`crate::seam::Design::tx_begin`].
-    fn tx_begin(&mut self, hart: HartId) -> TxStart;
+    fn tx_begin(&mut self, hw_thread: HwThread) -> TxStart;
     /// See [`crate::seam::Design::bind`].
-    fn bind(&mut self, hart: HartId, range: Span) -> Bound;
+    fn bind(&mut self, hw_thread: HwThread, range: Span) -> Bound;
     /// See [`crate::seam::Design::nt_store`].
-    fn nt_store(&mut self, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate;
+    fn nt_store(&mut self, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate;
 
     /// The locks of all threads.
     fn locks(&mut self) -> &mut Locks;
     /// The execution trace, if one is kept.
     fn recorder(&mut self) -> Option<&mut TraceRecorder>;
     /// A thread has finished the operations that precede the measured part; the last of them commits at `at`.
-    fn warmed_up(&mut self, hart: HartId, at: Ps);
+    fn warmed_up(&mut self, hw_thread: HwThread, at: Ps);
     /// A thread's program has returned and everything it did has performed.
     fn finished(&mut self);
 }

@@ -1,7 +1,7 @@
 //! How operations went through their core, kept where somebody draws a pipeline.
 
 use crate::frontend::OpKind;
-use fencepost_kernel::{Addr, HartId, Ps, StoreId};
+use fencepost_kernel::{Addr, HwThread, Ps, StoreId};
 use rustc_hash::FxHashMap;
 use std::panic::Location;
 
@@ -50,7 +50,7 @@ struct Known {
 #[derive(Default)]
 pub struct Passages {
     threads: Vec<Vec<Passage>>,
-    known: FxHashMap<(HartId, u32), Known>,
+    known: FxHashMap<(HwThread, u32), Known>,
     count: usize,
 }
 
@@ -59,36 +59,36 @@ impl Passages {
     pub fn keep(&mut self, threads: usize) {
         self.threads = vec![Vec::new(); threads];
     }
-    fn of(&mut self, thread: HartId, id: u32) -> Option<&mut Known> {
+    fn of(&mut self, thread: HwThread, id: u32) -> Option<&mut Known> {
         let kept = !self.threads.is_empty() && self.count < MOST;
         kept.then(|| self.known.entry((thread, id)).or_default())
     }
     /// An operation went to the L1 or began to act, for the first time or again.
-    pub fn issued(&mut self, thread: HartId, id: u32, at: Ps) {
+    pub fn issued(&mut self, thread: HwThread, id: u32, at: Ps) {
         if let Some(k) = self.of(thread, id) {
             k.issued.get_or_insert(at);
         }
     }
     /// It left the store queue.
-    pub fn left(&mut self, thread: HartId, id: u32, at: Ps) {
+    pub fn left(&mut self, thread: HwThread, id: u32, at: Ps) {
         if let Some(k) = self.of(thread, id) {
             k.left = Some(at);
         }
     }
     /// It performed a store.
-    pub fn stored(&mut self, thread: HartId, id: u32, store: StoreId) {
+    pub fn stored(&mut self, thread: HwThread, id: u32, store: StoreId) {
         if let Some(k) = self.of(thread, id) {
             k.store = Some(store);
         }
     }
     /// It read a store.
-    pub fn read(&mut self, thread: HartId, id: u32, store: StoreId) {
+    pub fn read(&mut self, thread: HwThread, id: u32, store: StoreId) {
         if let Some(k) = self.of(thread, id) {
             k.read = Some(store);
         }
     }
     /// It committed.
-    pub fn committed(&mut self, thread: HartId, passage: Passage) {
+    pub fn committed(&mut self, thread: HwThread, passage: Passage) {
         if self.count < MOST
             && let Some(list) = self.threads.get_mut(thread.index())
         {
@@ -99,7 +99,7 @@ impl Passages {
     /// Per hardware thread, in program order; empty unless they were kept.
     pub fn take(&mut self) -> Vec<Vec<Passage>> {
         let mut threads = std::mem::take(&mut self.threads);
-        for (thread, list) in (0..).map(HartId).zip(&mut threads) {
+        for (thread, list) in (0..).map(HwThread).zip(&mut threads) {
             for p in list {
                 let k = self.known.get(&(thread, p.id)).copied().unwrap_or_default();
                 (p.issued, p.left, p.store, p.read) = (k.issued, k.left, k.store, k.read);

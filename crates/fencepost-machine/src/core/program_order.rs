@@ -5,7 +5,7 @@
 //! do, nothing passes a fence that orders it, a release follows everything before it, nothing after an acquire precedes it, and a
 //! load reads what the youngest older store of its thread to its word left, or something newer.
 
-use fencepost_kernel::{Addr, HartId, LineAddr};
+use fencepost_kernel::{Addr, HwThread, LineAddr};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -13,7 +13,7 @@ use std::fmt;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Disorder {
     /// The thread.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// The number of the operation that came too late.
     pub late: u32,
     /// The rule that it breaks.
@@ -75,20 +75,20 @@ impl ProgramOrder {
     pub fn found(&self) -> Option<Disorder> {
         self.found
     }
-    fn of(&mut self, thread: HartId) -> &mut Newest {
+    fn of(&mut self, thread: HwThread) -> &mut Newest {
         if self.threads.len() <= thread.index() {
             self.threads.resize_with(thread.index() + 1, Newest::default);
         }
         &mut self.threads[thread.index()]
     }
-    fn must(&mut self, holds: bool, thread: HartId, late: u32, rule: &'static str) {
+    fn must(&mut self, holds: bool, thread: HwThread, late: u32, rule: &'static str) {
         if !holds {
             self.found.get_or_insert(Disorder { thread, late, rule });
         }
     }
     /// Store `id` performs; `in_order`: stores of a thread may not pass each other.
     #[cold]
-    pub fn store(&mut self, thread: HartId, id: u32, addr: Addr, in_order: bool) {
+    pub fn store(&mut self, thread: HwThread, id: u32, addr: Addr, in_order: bool) {
         let n = self.of(thread);
         let word = n.words.insert(addr.word(), id).unwrap_or(0);
         let flush = n.flushes.get(&addr.line()).copied().unwrap_or(0);
@@ -119,7 +119,7 @@ impl ProgramOrder {
     }
     /// Load `id` of a word performs in the cache.
     #[cold]
-    pub fn load(&mut self, thread: HartId, id: u32, addr: Addr) {
+    pub fn load(&mut self, thread: HwThread, id: u32, addr: Addr) {
         let n = self.of(thread);
         n.load = n.load.max(id);
         let from = n.words.get(&addr.word()).copied().unwrap_or(0);
@@ -127,24 +127,24 @@ impl ProgramOrder {
     }
     /// Load `id` of a word takes its value from the queued store `from` of its thread.
     #[cold]
-    pub fn forwarded(&mut self, thread: HartId, id: u32, addr: Addr, from: u32) {
+    pub fn forwarded(&mut self, thread: HwThread, id: u32, addr: Addr, from: u32) {
         self.of(thread).read(addr.word(), from, id);
     }
     /// Atomic `id` performs on a word; `in_order`: not before every older store has performed.
     #[cold]
-    pub fn atomic(&mut self, thread: HartId, id: u32, addr: Addr, in_order: bool) {
+    pub fn atomic(&mut self, thread: HwThread, id: u32, addr: Addr, in_order: bool) {
         self.fence(thread, id, in_order, false);
         self.of(thread).words.insert(addr.word(), id);
     }
     /// Acquire `id` takes effect.
     #[cold]
-    pub fn acquire(&mut self, thread: HartId, id: u32) {
+    pub fn acquire(&mut self, thread: HwThread, id: u32) {
         let load = self.of(thread).load;
         self.must(load < id, thread, id, "an acquire takes effect after a younger load");
     }
     /// Flush `id` takes effect.
     #[cold]
-    pub fn flush(&mut self, thread: HartId, id: u32, line: LineAddr) {
+    pub fn flush(&mut self, thread: HwThread, id: u32, line: LineAddr) {
         let n = self.of(thread);
         n.flushes.insert(line, id);
         let fence = n.fence;
@@ -152,7 +152,7 @@ impl ProgramOrder {
     }
     /// Fence or atomic `id` takes effect; `stores`: not before every older store has performed; `loads`: not after a younger load.
     #[cold]
-    pub fn fence(&mut self, thread: HartId, id: u32, stores: bool, loads: bool) {
+    pub fn fence(&mut self, thread: HwThread, id: u32, stores: bool, loads: bool) {
         let n = self.of(thread);
         let (store, load, fence) = (n.store, n.load, n.any_fence);
         n.any_fence = fence.max(id);
@@ -170,7 +170,7 @@ impl ProgramOrder {
     }
     /// Release `id` performs.
     #[cold]
-    pub fn release(&mut self, thread: HartId, id: u32) {
+    pub fn release(&mut self, thread: HwThread, id: u32) {
         let n = self.of(thread);
         n.release = n.release.max(id);
     }
@@ -180,9 +180,9 @@ impl ProgramOrder {
 mod tests {
     use super::*;
 
-    fn after(steps: impl FnOnce(&mut ProgramOrder, HartId)) -> Option<u32> {
+    fn after(steps: impl FnOnce(&mut ProgramOrder, HwThread)) -> Option<u32> {
         let mut order = ProgramOrder::default();
-        steps(&mut order, HartId(1));
+        steps(&mut order, HwThread(1));
         order.found().map(|d| d.late)
     }
 
@@ -201,7 +201,7 @@ mod tests {
     }
     #[test]
     fn each_rule_is_noticed() {
-        let late = |order: fn(&mut ProgramOrder, HartId)| after(order);
+        let late = |order: fn(&mut ProgramOrder, HwThread)| after(order);
         let store = |o: &mut ProgramOrder, t, id| o.store(t, id, Addr(u64::from(id) * 64), false);
         assert_eq!(
             late(|o, t| [2, 1].into_iter().for_each(|i| o.store(t, i, Addr(8), false))),

@@ -9,7 +9,7 @@ use super::store_queue::{StoreQueue, StoreState};
 use crate::frontend::{Journal, Thread};
 use crate::hierarchy::Waiter;
 use crate::seam::Cause;
-use fencepost_kernel::{HartId, Image, Ps, TxId};
+use fencepost_kernel::{HwThread, Image, Ps, TxId};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -30,7 +30,7 @@ pub enum Stopped {
 /// One hardware thread: the unit that runs a program thread. It shares the private caches of its core with its siblings.
 pub(crate) struct HardwareThread {
     /// Its number.
-    pub id: HartId,
+    pub id: HwThread,
     /// Functional memory, shared by all threads: what the programs see.
     pub functional: Rc<RefCell<Image>>,
     /// Undo information of hardware transactions, shared by all threads.
@@ -148,7 +148,7 @@ pub enum Refused {
 impl HardwareThread {
     /// A hardware thread about to run `thread`.
     pub fn new(
-        id: HartId,
+        id: HwThread,
         thread: Thread,
         warm_up: u64,
         functional: Rc<RefCell<Image>>,

@@ -10,7 +10,7 @@ use crate::hierarchy::{Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, FenceAction, FenceExecution, Gate, Hooks, Instr, TxStart};
 use crate::spec::{MachineSpec, StoreOrder};
 use fencepost_kernel::{
-    Addr, At, Fence, HartId, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Span, StoreId, Val,
+    Addr, At, Fence, HwThread, Image, LineAddr, LineData, Mem, Ps, QueueId, Site, Span, StoreId, Val,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 const MISS: Ps = Ps(100_000);
 
 enum Next {
-    Turn(HartId, Turn),
+    Turn(HwThread, Turn),
     Arrived(Waiter),
 }
 
@@ -56,11 +56,11 @@ impl Outside for Fake {
     fn hooks(&self) -> Hooks {
         Hooks::default()
     }
-    fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn) {
+    fn schedule(&mut self, at: Ps, hw_thread: HwThread, turn: Turn) {
         assert!(at >= self.now, "nothing is scheduled in the past");
-        self.at(at, Next::Turn(hart, turn));
+        self.at(at, Next::Turn(hw_thread, turn));
     }
-    fn l1(&self, _: HartId) -> &Tags {
+    fn l1(&self, _: HwThread) -> &Tags {
         &self.l1
     }
     fn host_prefetch(&self, _: Addr) {}
@@ -73,20 +73,20 @@ impl Outside for Fake {
         self.at(self.now + MISS, Next::Arrived(waiter));
         Lookup::Missed
     }
-    fn blocked(&self, _: HartId) -> Option<Cause> {
+    fn blocked(&self, _: HwThread) -> Option<Cause> {
         None
     }
     fn held(&self, _: LineAddr) -> bool {
         false
     }
     fn drop_copies(&mut self, _: LineAddr, _: Waiter) {}
-    fn place_store(&mut self, _: HartId, way: WayRef) -> Result<WayRef, Cause> {
+    fn place_store(&mut self, _: HwThread, way: WayRef) -> Result<WayRef, Cause> {
         Ok(way)
     }
-    fn store_in_l1(&mut self, _: HartId, addr: Addr, _: WayRef) {
+    fn store_in_l1(&mut self, _: HwThread, addr: Addr, _: WayRef) {
         self.performed.push((addr.line(), self.now));
     }
-    fn performed(&mut self, _: HartId, _: LineAddr, _: WayRef, _: Access) {}
+    fn performed(&mut self, _: HwThread, _: LineAddr, _: WayRef, _: Access) {}
     fn word(&self, addr: Addr) -> u64 {
         self.coherent.word(addr)
     }
@@ -99,23 +99,23 @@ impl Outside for Fake {
     fn line_data(&self, line: LineAddr) -> LineData {
         self.coherent.line(line)
     }
-    fn instr(&mut self, _: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, _: HwThread, instr: Instr) -> Gate {
         if let Instr::Fence(kind) = instr {
             self.fences.push((kind, self.now));
         }
         Gate::Go
     }
-    fn queued(&mut self, _: HartId, _: Instr) {}
-    fn may_access(&mut self, _: HartId, _: LineAddr, _: Access) -> Gate {
+    fn queued(&mut self, _: HwThread, _: Instr) {}
+    fn may_access(&mut self, _: HwThread, _: LineAddr, _: Access) -> Gate {
         Gate::Go
     }
-    fn tx_begin(&mut self, _: HartId) -> TxStart {
+    fn tx_begin(&mut self, _: HwThread) -> TxStart {
         TxStart::Go(fencepost_kernel::TxId(0))
     }
-    fn bind(&mut self, _: HartId, _: Span) -> Bound {
+    fn bind(&mut self, _: HwThread, _: Span) -> Bound {
         Bound::To(QueueId::DEFAULT)
     }
-    fn nt_store(&mut self, _: HartId, _: LineAddr, _: &LineData, _: u8) -> Gate {
+    fn nt_store(&mut self, _: HwThread, _: LineAddr, _: &LineData, _: u8) -> Gate {
         Gate::Go
     }
     fn locks(&mut self) -> &mut Locks {
@@ -124,7 +124,7 @@ impl Outside for Fake {
     fn recorder(&mut self) -> Option<&mut TraceRecorder> {
         None
     }
-    fn warmed_up(&mut self, _: HartId, _: Ps) {}
+    fn warmed_up(&mut self, _: HwThread, _: Ps) {}
     fn finished(&mut self) {
         self.unfinished -= 1;
     }
@@ -154,7 +154,7 @@ fn run(
     };
     let mut threads = Vec::new();
     for (i, body) in bodies.into_iter().enumerate() {
-        let id = HartId(i as u8);
+        let id = HwThread(i as u8);
         let thread = Thread::new(
             body,
             functional.clone(),

@@ -5,7 +5,7 @@ use super::program_order::ProgramOrder;
 use crate::frontend::{Op, OwnLines};
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
 use fencepost_kernel::{
-    Addr, HartId, LineAddr, LineData, OpRecord, Place, Ps, StoreId, StoreInfo, Trace, TraceKind, TxId,
+    Addr, HwThread, LineAddr, LineData, OpRecord, Place, Ps, StoreId, StoreInfo, Trace, TraceKind, TxId,
 };
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use std::rc::Rc;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Race {
     /// Who loaded.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// What.
     pub addr: fencepost_kernel::Addr,
     /// The line of the program.
@@ -82,7 +82,7 @@ impl TraceRecorder {
     }
     /// An entry of the store queue committed (0) or left (1).
     #[cold]
-    pub fn queued(&mut self, thread: HartId, at: Ps, end: usize) {
+    pub fn queued(&mut self, thread: HwThread, at: Ps, end: usize) {
         if let Some(queue) = self.queues.get_mut(thread.index()) {
             queue[end].push(at);
         }
@@ -105,11 +105,11 @@ impl TraceRecorder {
         self.at(self.now);
         self.times.take().unwrap_or_default()
     }
-    fn result(&self, thread: HartId, id: u32) -> u32 {
+    fn result(&self, thread: HwThread, id: u32) -> u32 {
         let of_thread = self.results.get(thread.index());
         of_thread.and_then(|r| r.get(id as usize)).copied().unwrap_or(0)
     }
-    fn set_result(&mut self, thread: HartId, id: u32, result: u32) {
+    fn set_result(&mut self, thread: HwThread, id: u32, result: u32) {
         if self.results.len() <= thread.index() {
             self.results.resize_with(thread.index() + 1, Vec::new);
         }
@@ -120,14 +120,14 @@ impl TraceRecorder {
         of_thread[id as usize] = result;
     }
     /// The event recorded last needs the result of operation `dep` of its thread (0: of none).
-    fn needs(&mut self, thread: HartId, dep: u32) {
+    fn needs(&mut self, thread: HwThread, dep: u32) {
         if let Some(on) = self.result(thread, dep).checked_sub(1) {
             self.trace.depends_on(on);
         }
     }
     /// Operation `id`, whose address needs the result of operation `dep`, read a word: a load or an atomic.
     #[cold]
-    pub fn read(&mut self, thread: HartId, id: u32, dep: u32, kind: TraceKind) {
+    pub fn read(&mut self, thread: HwThread, id: u32, dep: u32, kind: TraceKind) {
         if let TraceKind::Load { from: Some(from), .. } | TraceKind::Rmw { from: Some(from), .. } = kind {
             self.passages.read(thread, id, from);
         }
@@ -138,7 +138,7 @@ impl TraceRecorder {
     /// Load `id` took its value from a queued store of its thread: what depends on it depends on what the store and the
     /// load depend on (the newer of the two reads).
     #[cold]
-    pub fn forwarded(&mut self, thread: HartId, id: u32, deps: [u32; 2]) {
+    pub fn forwarded(&mut self, thread: HwThread, id: u32, deps: [u32; 2]) {
         let newest = deps.into_iter().map(|d| self.result(thread, d)).max();
         self.set_result(thread, id, newest.unwrap_or(0));
     }
@@ -150,7 +150,7 @@ impl TraceRecorder {
     }
     /// A store performed; returns its id.
     #[cold]
-    pub fn store(&mut self, thread: HartId, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
+    pub fn store(&mut self, thread: HwThread, op: &Op, value: u64, tx: Option<TxId>) -> StoreId {
         let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
         let nt = op.kind == crate::frontend::OpKind::NtStore;
         self.trace.stores.push(StoreInfo {
@@ -175,7 +175,7 @@ impl TraceRecorder {
     /// A word that came over the network took effect.
     #[track_caller]
     #[cold]
-    pub fn remote_store(&mut self, port: HartId, addr: Addr, value: u64) -> StoreId {
+    pub fn remote_store(&mut self, port: HwThread, addr: Addr, value: u64) -> StoreId {
         let id = self.next_store().expect("fewer than 2^32 stores in a recorded run");
         self.trace.stores.push(StoreInfo {
             thread: port,
@@ -200,7 +200,7 @@ impl TraceRecorder {
     }
     /// Any other event of a thread.
     #[cold]
-    pub fn event(&mut self, thread: HartId, kind: TraceKind) {
+    pub fn event(&mut self, thread: HwThread, kind: TraceKind) {
         self.trace.push(thread, kind);
     }
     /// A write was accepted by the persistent-memory controller.
@@ -226,7 +226,7 @@ impl TraceRecorder {
     }
     /// A load read another value than its thread was given when it issued.
     #[cold]
-    pub fn raced(&mut self, thread: HartId, op: &Op) {
+    pub fn raced(&mut self, thread: HwThread, op: &Op) {
         self.race.get_or_insert(Race {
             thread,
             addr: op.addr,

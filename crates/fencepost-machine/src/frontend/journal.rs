@@ -7,7 +7,7 @@
 //! non-temporal ones, releases and atomics. Only locks are taken and released.
 
 use fencepost_kernel::planted;
-use fencepost_kernel::{Addr, HartId, Image, LineAddr, StoreId, TxId};
+use fencepost_kernel::{Addr, HwThread, Image, LineAddr, StoreId, TxId};
 use std::collections::VecDeque;
 
 /// Stores of one transaction that may still be rolled back.
@@ -31,17 +31,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal for `harts` threads.
-    pub fn new(harts: usize) -> Journal {
+    /// A journal for `hw_threads` threads.
+    pub fn new(hw_threads: usize) -> Journal {
         Journal {
-            threads: (0..harts).map(|_| Thread::default()).collect(),
+            threads: (0..hw_threads).map(|_| Thread::default()).collect(),
         }
     }
-    /// `hart` runs transaction `tx`, begun in operation `op`. Transaction 0 stands for hardware without transactions and
+    /// `hw_thread` runs transaction `tx`, begun in operation `op`. Transaction 0 stands for hardware without transactions and
     /// is not journalled.
-    pub fn begin(&mut self, hart: HartId, tx: TxId, op: u32) {
+    pub fn begin(&mut self, hw_thread: HwThread, tx: TxId, op: u32) {
         if tx != TxId(0) {
-            self.threads[hart.index()].live.push_back(Transaction {
+            self.threads[hw_thread.index()].live.push_back(Transaction {
                 tx,
                 op,
                 functional: Vec::new(),
@@ -49,40 +49,46 @@ impl Journal {
             });
         }
     }
-    /// A functional store of `hart` is about to replace `old`; false if it must not, because the thread was rolled back.
-    pub fn issue(&mut self, hart: HartId, addr: Addr, old: u64) -> bool {
-        let thread = &mut self.threads[hart.index()];
+    /// A functional store of `hw_thread` is about to replace `old`; false if it must not, because the thread was rolled back.
+    pub fn issue(&mut self, hw_thread: HwThread, addr: Addr, old: u64) -> bool {
+        let thread = &mut self.threads[hw_thread.index()];
         if let Some(t) = thread.live.back_mut() {
             t.functional.push((addr, old));
         }
         thread.pending.is_none()
     }
-    /// Whether stores of `hart` may still be rolled back.
+    /// Whether stores of `hw_thread` may still be rolled back.
     #[inline]
-    pub fn in_transaction(&self, hart: HartId) -> bool {
-        !self.threads[hart.index()].live.is_empty()
+    pub fn in_transaction(&self, hw_thread: HwThread) -> bool {
+        !self.threads[hw_thread.index()].live.is_empty()
     }
-    /// A store of `hart` that is about to perform replaces `old`, written by `by`.
-    pub fn perform(&mut self, hart: HartId, addr: Addr, old: u64, by: Option<StoreId>) {
-        if let Some(t) = self.threads[hart.index()].live.back_mut() {
+    /// A store of `hw_thread` that is about to perform replaces `old`, written by `by`.
+    pub fn perform(&mut self, hw_thread: HwThread, addr: Addr, old: u64, by: Option<StoreId>) {
+        if let Some(t) = self.threads[hw_thread.index()].live.back_mut() {
             t.performed.push((addr, old, by));
         }
     }
     /// Whether the thread was rolled back and does not know it yet.
-    pub fn rolled_back(&self, hart: HartId) -> bool {
-        self.threads[hart.index()].pending.is_some()
+    pub fn rolled_back(&self, hw_thread: HwThread) -> bool {
+        self.threads[hw_thread.index()].pending.is_some()
     }
-    /// Transactions of `hart` up to and including `tx` can no longer be rolled back.
-    pub fn retire(&mut self, hart: HartId, tx: TxId) {
-        let live = &mut self.threads[hart.index()].live;
+    /// Transactions of `hw_thread` up to and including `tx` can no longer be rolled back.
+    pub fn retire(&mut self, hw_thread: HwThread, tx: TxId) {
+        let live = &mut self.threads[hw_thread.index()].live;
         while live.front().is_some_and(|t| t.tx <= tx) {
             live.pop_front();
         }
     }
-    /// Restores memory, functional and coherent, to before transaction `tx` of `hart`; its thread must re-run from there.
+    /// Restores memory, functional and coherent, to before transaction `tx` of `hw_thread`; its thread must re-run from there.
     /// Answers the lines of which coherent memory was restored, in order, each once.
-    pub fn roll_back(&mut self, hart: HartId, tx: TxId, functional: &mut Image, coherent: &mut Image) -> Vec<LineAddr> {
-        let thread = &mut self.threads[hart.index()];
+    pub fn roll_back(
+        &mut self,
+        hw_thread: HwThread,
+        tx: TxId,
+        functional: &mut Image,
+        coherent: &mut Image,
+    ) -> Vec<LineAddr> {
+        let thread = &mut self.threads[hw_thread.index()];
         let mut lines = Vec::new();
         while thread.live.back().is_some_and(|t| t.tx >= tx) {
             let Some(t) = thread.live.pop_back() else { break };
@@ -103,16 +109,16 @@ impl Journal {
         lines.dedup();
         lines
     }
-    /// Takes the operation from which `hart` must re-run, if it was rolled back.
-    pub fn take_pending(&mut self, hart: HartId) -> Option<u32> {
-        self.threads[hart.index()].pending.take()
+    /// Takes the operation from which `hw_thread` must re-run, if it was rolled back.
+    pub fn take_pending(&mut self, hw_thread: HwThread) -> Option<u32> {
+        self.threads[hw_thread.index()].pending.take()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    const H: HartId = HartId(0);
+    const H: HwThread = HwThread(0);
 
     fn run(j: &mut Journal, m: &mut Image, tx: u32, value: u64) {
         let a = Addr::pm(0);

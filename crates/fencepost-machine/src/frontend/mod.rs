@@ -44,7 +44,7 @@ impl Thread {
         memory: Rc<RefCell<Image>>,
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
-        (hart, own_lines): (u8, Option<Rc<OwnLines>>),
+        (hw_thread, own_lines): (u8, Option<Rc<OwnLines>>),
     ) -> Thread {
         let port = Rc::new(Port {
             own_lines,
@@ -58,7 +58,7 @@ impl Thread {
                 memory,
                 journal,
                 sites,
-                (hart, Ends::RunOn),
+                (hw_thread, Ends::RunOn),
             ));
         });
         Thread {

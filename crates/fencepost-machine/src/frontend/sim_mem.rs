@@ -5,7 +5,7 @@ use super::op::{Answer, LOG_FENCE, Op, OpKind, Pause, Port, RUN_AHEAD};
 use super::own_lines::{Access, OwnLine};
 use corosensei::Yielder;
 use fencepost_kernel::{
-    Addr, At, Fence, Flush, HartId, Image, Mem, Outcome, QueueId, Rmw, Rollback, Site, TxId, Val, Width,
+    Addr, At, Fence, Flush, HwThread, Image, Mem, Outcome, QueueId, Rmw, Rollback, Site, TxId, Val, Width,
 };
 use std::cell::RefCell;
 use std::panic::Location;
@@ -30,7 +30,7 @@ pub struct SimMem<'y> {
     memory: Rc<RefCell<Image>>,
     journal: Rc<RefCell<Journal>>,
     sites: Rc<[u32]>,
-    hart: HartId,
+    hw_thread: HwThread,
     ends: Ends,
     next: u32,
     op: u32,
@@ -47,7 +47,7 @@ impl<'y> SimMem<'y> {
         memory: Rc<RefCell<Image>>,
         journal: Rc<RefCell<Journal>>,
         sites: Rc<[u32]>,
-        (hart, ends): (u8, Ends),
+        (hw_thread, ends): (u8, Ends),
     ) -> Self {
         SimMem {
             yielder,
@@ -55,7 +55,7 @@ impl<'y> SimMem<'y> {
             memory,
             journal,
             sites,
-            hart: HartId(hart),
+            hw_thread: HwThread(hw_thread),
             ends,
             next: 1,
             op: 0,
@@ -116,7 +116,7 @@ impl<'y> SimMem<'y> {
             return;
         }
         let old = memory.word(addr);
-        if !self.journalled || self.journal.borrow_mut().issue(self.hart, addr.word(), old) {
+        if !self.journalled || self.journal.borrow_mut().issue(self.hw_thread, addr.word(), old) {
             memory.set_word(addr, width.insert(old, addr.0, value), None);
         }
     }

@@ -48,12 +48,12 @@ impl Recording {
     pub fn new(bodies: Vec<ThreadBody>, memory: Image, sites: &Rc<[u32]>) -> Recording {
         let memory = Rc::new(RefCell::new(memory));
         let journal = Rc::new(RefCell::new(Journal::new(bodies.len())));
-        let thread = |(hart, body): (usize, ThreadBody)| {
+        let thread = |(hw_thread, body): (usize, ThreadBody)| {
             let (port, memory, journal, sites) =
                 (Rc::new(Port::default()), memory.clone(), journal.clone(), sites.clone());
             let inner = port.clone();
             let coroutine = Coroutine::new(move |yielder: &Yielder<Answer, Pause>, _: Answer| {
-                let how = (hart as u8, Ends::Suspend);
+                let how = (hw_thread as u8, Ends::Suspend);
                 body(&mut SimMem::new(yielder, inner, memory, journal, sites, how));
             });
             Recorder {

@@ -8,16 +8,28 @@ use super::state::{CleanRequest, Hierarchy, Side, Step};
 use super::tags::State;
 use crate::seam::{CleanKind, Exit, Gate, Level, Why};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, HartId, LineAddr, Ps, WriteCause};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps, WriteCause};
 
 impl Hierarchy {
     /// A flush or the design wants a line cleaned: the step to schedule, and when.
-    pub fn request_clean(&mut self, now: Ps, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) -> (Ps, Step) {
+    pub fn request_clean(
+        &mut self,
+        now: Ps,
+        hw_thread: HwThread,
+        line: LineAddr,
+        kind: CleanKind,
+        tag: u64,
+    ) -> (Ps, Step) {
         let slot = self.cleans.iter().position(Option::is_none).unwrap_or_else(|| {
             self.cleans.push(None);
             self.cleans.len() - 1
         });
-        self.cleans[slot] = Some(CleanRequest { hart, line, kind, tag });
+        self.cleans[slot] = Some(CleanRequest {
+            hw_thread,
+            line,
+            kind,
+            tag,
+        });
         let at = self.bus_slot(now + self.spec.l1.latency + self.spec.bus.arbitration);
         (at, Step::Clean(slot as u32))
     }
@@ -52,8 +64,8 @@ impl Hierarchy {
             return;
         }
         self.cleans[slot as usize] = None;
-        let who = (c.hart, c.tag);
-        let notify = Notify::one(c.hart, c.tag);
+        let who = (c.hw_thread, c.tag);
+        let notify = Notify::one(c.hw_thread, c.tag);
         if let Some((p, _)) = holder {
             self.pass_down(p, c.line);
         }
@@ -166,13 +178,13 @@ impl Hierarchy {
     }
 
     /// No cache holds the line dirty; a write-back may still be under way, and then the clean is its completion.
-    fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, (hart, tag): (HartId, u64)) {
+    fn clean_in_flight(&mut self, out: &mut impl Outside, line: LineAddr, (hw_thread, tag): (HwThread, u64)) {
         if planted!(
             "hierarchy.clean-forgets-write",
             "a flush waits for a write of its line that is under way"
         ) {
             let at = out.now() + self.spec.bus.snoop;
-            out.schedule(at, Step::Cleaned(hart, tag));
+            out.schedule(at, Step::Cleaned(hw_thread, tag));
             return;
         }
         let departures = self
@@ -181,21 +193,21 @@ impl Hierarchy {
             .flat_map(|c| c.write_back.iter_mut())
             .chain(self.llc.write_back.iter_mut());
         if let Some(d) = departures.filter(|d| d.way.line == line).max_by_key(|d| d.since) {
-            d.notify.add(hart, tag);
+            d.notify.add(hw_thread, tag);
             return;
         }
         let port = &mut self.interfaces[Side::of(line) as usize];
         if let Some(w) = port.outgoing.newest(line) {
-            w.notify.add(hart, tag);
+            w.notify.add(hw_thread, tag);
             return;
         }
         // Of several on their way the newest has the newest bytes.
         let writes = port.under_way.iter_mut().filter(|w| w.line == line);
         if let Some(w) = writes.max_by_key(|w| w.id) {
-            w.notify.add(hart, tag);
+            w.notify.add(hw_thread, tag);
             return;
         }
         let at = out.now() + self.clean_in_vain();
-        out.schedule(at, Step::Cleaned(hart, tag));
+        out.schedule(at, Step::Cleaned(hw_thread, tag));
     }
 }

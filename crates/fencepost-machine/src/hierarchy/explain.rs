@@ -8,11 +8,11 @@ impl Hierarchy {
     /// One line for each thing that waits, on a machine whose design has these stall causes of its own.
     pub fn explain(&self, own: &'static [StatInfo]) -> String {
         let mut text = String::new();
-        for (hart, cause) in self.blocked.iter().enumerate() {
+        for (hw_thread, cause) in self.blocked.iter().enumerate() {
             if let Some(cause) = cause {
                 let _ = writeln!(
                     text,
-                    "  hardware thread {hart} is kept from its L1 by the design: {}",
+                    "  hardware thread {hw_thread} is kept from its L1 by the design: {}",
                     cause.name(own)
                 );
             }

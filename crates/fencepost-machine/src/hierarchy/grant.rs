@@ -8,7 +8,7 @@ use super::state::{Hierarchy, Step};
 use super::tags::State;
 use crate::seam::{Cause, Level, Snoop, SnoopAnswer};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, HartId, LineAddr};
+use fencepost_kernel::{CoreId, HwThread, LineAddr};
 
 /// Where a granted request's data comes from.
 enum Source {
@@ -24,7 +24,7 @@ impl Hierarchy {
         let me = Behind::Miss(core, miss);
         let m = &self.cores[core.index()].misses[miss];
         let (line, at, exclusive, drop_copies) = (m.line, m.at, m.exclusive, m.drop_copies);
-        let by = m.waiters[0].hart();
+        let by = m.waiters[0].hw_thread();
         if self.bus.lines.wait(at, me) {
             return;
         }
@@ -109,7 +109,7 @@ impl Hierarchy {
         out: &mut impl Outside,
         core: CoreId,
         miss: u8,
-        by: HartId,
+        by: HwThread,
         line: LineAddr,
         source: Source,
     ) {

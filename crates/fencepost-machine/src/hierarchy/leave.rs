@@ -232,14 +232,14 @@ impl Hierarchy {
             WriteCause::Eviction => self.spec.bus.to_memory,
             _ => self.clean_path(llc),
         };
-        let hart = notify.first();
+        let hw_thread = notify.first();
         let write = Write {
             line,
             data,
             queue: 0,
             epoch: None,
             cause,
-            hart,
+            hw_thread,
             delay,
         };
         self.send_out(out, Side::of(line), write, notify);
@@ -247,8 +247,8 @@ impl Hierarchy {
 
     /// Reports cleans that need no write.
     pub(super) fn cleaned_now(&mut self, out: &mut impl Outside, notify: &Notify, found: Option<&LineData>) {
-        for (hart, tag) in notify.iter() {
-            out.cleaned(self, hart, tag, found);
+        for (hw_thread, tag) in notify.iter() {
+            out.cleaned(self, hw_thread, tag, found);
         }
     }
 }

@@ -153,8 +153,8 @@ impl Hierarchy {
         };
         m.cause = cause;
         for w in &m.waiters {
-            if let Waiter::Load(hart, at) = *w {
-                self.charges.push((hart, at, cause));
+            if let Waiter::Load(hw_thread, at) = *w {
+                self.charges.push((hw_thread, at, cause));
             }
         }
     }

@@ -89,12 +89,12 @@ impl Hierarchy {
         match self.clean_answer() {
             Ps::ZERO => self.cleaned_now(out, &notify, Some(data)),
             back => {
-                for (hart, tag) in notify.iter() {
+                for (hw_thread, tag) in notify.iter() {
                     let slot = self.answers.iter().position(Option::is_none).unwrap_or_else(|| {
                         self.answers.push(None);
                         self.answers.len() - 1
                     });
-                    self.answers[slot] = Some((hart, tag, *data));
+                    self.answers[slot] = Some((hw_thread, tag, *data));
                     out.schedule(out.now() + back, Step::CleanAnswered(slot as u32));
                 }
             }
@@ -102,8 +102,8 @@ impl Hierarchy {
     }
     /// The answer to a clean that wrote its line is back at its core.
     pub fn clean_answered(&mut self, out: &mut impl Outside, slot: u32) {
-        if let Some((hart, tag, data)) = self.answers[slot as usize].take() {
-            out.cleaned(self, hart, tag, Some(&data));
+        if let Some((hw_thread, tag, data)) = self.answers[slot as usize].take() {
+            out.cleaned(self, hw_thread, tag, Some(&data));
         }
     }
 

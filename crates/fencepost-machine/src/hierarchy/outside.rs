@@ -3,7 +3,7 @@
 use super::held::Words;
 use super::state::{Hierarchy, Side, Step};
 use crate::seam::{Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 
 /// The time, the bytes, the memory controllers and the design, as the hierarchy sees them.
 ///
@@ -40,17 +40,17 @@ pub(crate) trait Outside {
     /// See [`crate::seam::Design::leaving`].
     fn leaving(&mut self, h: &mut Hierarchy, from: Level, way: &Way, data: &LineData, why: Why) -> Exit;
     /// See [`crate::seam::Design::snooped`].
-    fn snooped(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer;
+    fn snooped(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer;
     /// See [`crate::seam::Design::place`].
-    fn place(&mut self, h: &mut Hierarchy, hart: HartId, way: &Way) -> Place;
+    fn place(&mut self, h: &mut Hierarchy, hw_thread: HwThread, way: &Way) -> Place;
     /// See [`crate::seam::Design::read_missed`].
-    fn read_missed(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr) -> bool;
+    fn read_missed(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr) -> bool;
     /// See [`crate::seam::Design::read_from`].
     fn read_from(&mut self, h: &mut Hierarchy, line: LineAddr) -> LineAddr;
     /// See [`crate::seam::Design::read_done`].
     fn design_read_done(&mut self, h: &mut Hierarchy, tag: u64, line: LineAddr);
     /// See [`crate::seam::Design::cleaned`].
-    fn cleaned(&mut self, h: &mut Hierarchy, hart: HartId, tag: u64, found: Option<&LineData>);
+    fn cleaned(&mut self, h: &mut Hierarchy, hw_thread: HwThread, tag: u64, found: Option<&LineData>);
     /// See [`crate::seam::Design::queue_freed`].
     fn queue_freed(&mut self, h: &mut Hierarchy, queue: u8);
 }

@@ -7,21 +7,21 @@ use super::registers::MissRegisters;
 use super::tags::{State, Tags, WayRef};
 use crate::seam::{Cause, Level, Way, Why};
 use crate::spec::CacheSpec;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 use std::collections::VecDeque;
 
 /// Who waits for a line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waiter {
     /// A load, by its position in the thread's window (the lower half of it).
-    Load(HartId, u32),
+    Load(HwThread, u32),
     /// The store queue's entry of this operation.
-    Store(HartId, u32),
+    Store(HwThread, u32),
     /// The instruction at the head of the reorder buffer.
-    Head(HartId),
+    Head(HwThread),
 }
 impl Waiter {
-    pub(crate) fn hart(self) -> HartId {
+    pub(crate) fn hw_thread(self) -> HwThread {
         match self {
             Waiter::Load(h, _) | Waiter::Store(h, _) | Waiter::Head(h) => h,
         }

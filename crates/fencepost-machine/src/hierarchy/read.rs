@@ -5,11 +5,18 @@ use super::outside::Outside;
 use super::state::{Hierarchy, ReadFor, Side, Step};
 use crate::seam::Cause;
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, HartId, LineAddr, Ps};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps};
 
 impl Hierarchy {
     /// The data of a miss comes from the design if it holds the line, else from memory.
-    pub(super) fn below_caches(&mut self, out: &mut impl Outside, core: CoreId, miss: u8, by: HartId, line: LineAddr) {
+    pub(super) fn below_caches(
+        &mut self,
+        out: &mut impl Outside,
+        core: CoreId,
+        miss: u8,
+        by: HwThread,
+        line: LineAddr,
+    ) {
         if self.hooks.reads && out.read_missed(self, by, line) {
             let words = self.keeps_bytes().then(|| out.supplied(line));
             self.set_miss_words(core, miss, words);
@@ -27,7 +34,7 @@ impl Hierarchy {
                 return;
             };
             let m = &self.cores[core.index()].misses[miss];
-            let (by, line) = (m.waiters[0].hart(), m.line);
+            let (by, line) = (m.waiters[0].hw_thread(), m.line);
             self.below_caches(out, core, miss, by, line);
         }
     }

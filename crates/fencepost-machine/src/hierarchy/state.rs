@@ -8,7 +8,7 @@ use super::tags::{Tags, WayRef};
 use super::waiting_writes::WaitingWrites;
 use crate::seam::{Cause, CleanKind, Hooks, Level, WriteId};
 use crate::spec::{BusSpec, CacheSpec, MachineSpec};
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData, Ps};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ pub(crate) enum Step {
     /// A clean looks through the hierarchy.
     Clean(u32),
     /// A clean without anything to write is complete.
-    Cleaned(HartId, u64),
+    Cleaned(HwThread, u64),
     /// The answer to a clean that wrote its line, by slot, reaches its core.
     CleanAnswered(u32),
     /// A line from the network may be taken now: its port asks again.
@@ -83,7 +83,7 @@ pub(super) struct SharedCache {
 /// A clean walking the hierarchy.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct CleanRequest {
-    pub hart: HartId,
+    pub hw_thread: HwThread,
     pub line: LineAddr,
     pub kind: CleanKind,
     pub tag: u64,
@@ -167,7 +167,7 @@ pub(crate) struct Hierarchy {
     pub(super) interfaces: [MemoryInterface; 2],
     pub(super) cleans: Vec<Option<CleanRequest>>,
     /// Answers to cleans on their way back to their cores: thread, tag and the bytes that were written.
-    pub(super) answers: Vec<Option<(HartId, u64, LineData)>>,
+    pub(super) answers: Vec<Option<(HwThread, u64, LineData)>>,
     /// Reads that the design asked for: line and tag.
     pub(super) design_reads: Vec<Option<(LineAddr, u64)>>,
     /// Bytes of frozen versions, by cache, line and mark.
@@ -179,7 +179,7 @@ pub(crate) struct Hierarchy {
     /// Who waited for the line that has arrived and acts now.
     pub(super) acting: Vec<Waiter>,
     /// What loads wait for from now on, to be taken by [`Hierarchy::take_charges`].
-    pub(super) charges: Vec<(HartId, u32, Cause)>,
+    pub(super) charges: Vec<(HwThread, u32, Cause)>,
     /// Counters.
     pub counters: HierarchyCounters,
 }
@@ -199,7 +199,7 @@ impl Hierarchy {
                 .map(|_| Private::new(&spec.l1, spec.l2.as_ref()))
                 .collect(),
             parked: 0,
-            blocked: vec![None; usize::from(spec.harts())],
+            blocked: vec![None; usize::from(spec.hw_threads())],
             llc: SharedCache {
                 tags: Tags::new(&spec.llc),
                 write_back: VecDeque::new(),
@@ -242,12 +242,12 @@ impl Hierarchy {
     }
     /// Why the design keeps a hardware thread from its L1, if it does.
     #[inline]
-    pub fn blocked(&self, hart: HartId) -> Option<Cause> {
-        self.blocked[hart.index()]
+    pub fn blocked(&self, hw_thread: HwThread) -> Option<Cause> {
+        self.blocked[hw_thread.index()]
     }
     /// Keeps a hardware thread from its L1, or no longer; answers whether this unblocked it.
-    pub fn block(&mut self, hart: HartId, cause: Option<Cause>) -> bool {
-        let was = std::mem::replace(&mut self.blocked[hart.index()], cause);
+    pub fn block(&mut self, hw_thread: HwThread, cause: Option<Cause>) -> bool {
+        let was = std::mem::replace(&mut self.blocked[hw_thread.index()], cause);
         was.is_some() && cause.is_none()
     }
     /// Whether loads wait for something new ([`Hierarchy::take_charges`]).
@@ -256,7 +256,7 @@ impl Hierarchy {
         !self.charges.is_empty()
     }
     /// Loads and what they wait for from now on, in the order in which it was found out.
-    pub fn take_charges(&mut self) -> impl Iterator<Item = (HartId, u32, Cause)> + '_ {
+    pub fn take_charges(&mut self) -> impl Iterator<Item = (HwThread, u32, Cause)> + '_ {
         self.charges.drain(..)
     }
     /// Every dirty line of the caches.

@@ -5,7 +5,7 @@ use super::private::Waiter;
 use super::state::{Hierarchy, Lookup, ReadFor, Side, Step};
 use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
 use crate::spec::{CleanPath, MachineSpec};
-use fencepost_kernel::{Addr, Bytes, CoreId, HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{Addr, Bytes, CoreId, HwThread, LineAddr, LineData, Ps};
 
 mod waiting;
 
@@ -93,20 +93,20 @@ impl Outside for Fake {
     fn leaving(&mut self, _: &mut Hierarchy, _: Level, _: &Way, _: &LineData, _: Why) -> Exit {
         Exit::Down
     }
-    fn snooped(&mut self, _: &mut Hierarchy, _: HartId, _: LineAddr, _: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, _: &mut Hierarchy, _: HwThread, _: LineAddr, _: Snoop) -> SnoopAnswer {
         SnoopAnswer::Pass
     }
-    fn place(&mut self, _: &mut Hierarchy, _: HartId, _: &Way) -> Place {
+    fn place(&mut self, _: &mut Hierarchy, _: HwThread, _: &Way) -> Place {
         Place::Here
     }
-    fn read_missed(&mut self, _: &mut Hierarchy, _: HartId, _: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut Hierarchy, _: HwThread, _: LineAddr) -> bool {
         false
     }
     fn read_from(&mut self, _: &mut Hierarchy, line: LineAddr) -> LineAddr {
         line
     }
     fn design_read_done(&mut self, _: &mut Hierarchy, _: u64, _: LineAddr) {}
-    fn cleaned(&mut self, _: &mut Hierarchy, _: HartId, tag: u64, found: Option<&LineData>) {
+    fn cleaned(&mut self, _: &mut Hierarchy, _: HwThread, tag: u64, found: Option<&LineData>) {
         let now = self.now;
         self.cleaned.push((tag, found.is_some(), now));
     }
@@ -130,7 +130,7 @@ impl Bench {
         }
     }
     fn access(&mut self, core: u8, line: LineAddr, exclusive: bool) -> Lookup {
-        let waiter = Waiter::Load(HartId(core), 1);
+        let waiter = Waiter::Load(HwThread(core), 1);
         self.h.access(&mut self.out, CoreId(core), line, exclusive, waiter)
     }
     /// Until nothing is left to do.
@@ -146,7 +146,7 @@ impl Bench {
                 Next::Step(Step::Grant(c, m)) => h.grant(out, c, m),
                 Next::Step(Step::ReadSend(side, what)) => h.send_read(out, side, what),
                 Next::Step(Step::Clean(slot)) => h.clean(out, slot),
-                Next::Step(Step::Cleaned(hart, tag)) => out.cleaned(h, hart, tag, None),
+                Next::Step(Step::Cleaned(hw_thread, tag)) => out.cleaned(h, hw_thread, tag, None),
                 Next::Step(Step::CleanAnswered(slot)) => h.clean_answered(out, slot),
                 Next::Step(Step::Starved(_)) => {}
                 Next::Step(Step::Fill(c, m)) => {
@@ -210,7 +210,13 @@ fn requests_for_a_busy_line_queue_up_and_other_lines_overlap() {
     b.run();
     let bus = b.spec.bus.clone();
     let data = b.to_grant() + b.spec.llc.latency + bus.to_memory * 2 + MEDIA;
-    let when = |core| b.arrived.iter().find(|(w, _)| w.hart() == HartId(core)).unwrap().1;
+    let when = |core| {
+        b.arrived
+            .iter()
+            .find(|(w, _)| w.hw_thread() == HwThread(core))
+            .unwrap()
+            .1
+    };
     assert_eq!(when(0), data);
     assert_eq!(
         when(1),
@@ -247,7 +253,7 @@ fn a_dirty_line_is_written_when_it_is_cleaned_and_not_again() {
     let now = b.out.now;
     for tag in [7, 8] {
         let (at, step) =
-            b.h.request_clean(b.out.now, HartId(0), line(1), CleanKind::KeepShared, tag);
+            b.h.request_clean(b.out.now, HwThread(0), line(1), CleanKind::KeepShared, tag);
         b.out.schedule(at, step);
         b.run();
     }
@@ -278,7 +284,7 @@ fn a_clean_pays_for_the_levels_and_the_way_back_where_the_machine_says_so() {
         b.store(0, line(1));
         [7, 8].map(|tag| {
             let now = b.out.now;
-            let (at, step) = b.h.request_clean(now, HartId(0), line(1), CleanKind::KeepShared, tag);
+            let (at, step) = b.h.request_clean(now, HwThread(0), line(1), CleanKind::KeepShared, tag);
             b.out.schedule(at, step);
             b.run();
             let done = b.out.cleaned.last().expect("it was answered");

@@ -5,21 +5,21 @@ use super::state::Hierarchy;
 use super::tags::{Spot, State, WayRef};
 use crate::seam::{Cause, Level, Place};
 use fencepost_kernel::planted;
-use fencepost_kernel::{CoreId, HartId, LineAddr, LineData};
+use fencepost_kernel::{CoreId, HwThread, LineAddr, LineData};
 
 impl Hierarchy {
     /// Where the design wants a store when the way is dirty: in place, or beside a frozen older version.
     pub fn place_store(
         &mut self,
         out: &mut impl Outside,
-        hart: HartId,
+        hw_thread: HwThread,
         core: CoreId,
         way: WayRef,
     ) -> Result<WayRef, Cause> {
         let Some(held) = self.cores[core.index()].l1.peek(way) else {
             return Ok(way);
         };
-        match out.place(self, hart, &held) {
+        match out.place(self, hw_thread, &held) {
             Place::Here => Ok(way),
             Place::Fork if planted!("hierarchy.version-overwritten", "a frozen version keeps its bytes") => Ok(way),
             Place::Wait(cause) => Err(cause),

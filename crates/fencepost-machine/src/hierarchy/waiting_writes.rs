@@ -109,7 +109,7 @@ mod tests {
             queue: 0,
             epoch: None,
             cause: WriteCause::Eviction,
-            hart: None,
+            hw_thread: None,
             delay: Ps::ZERO,
         }
     }

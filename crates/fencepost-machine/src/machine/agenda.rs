@@ -6,15 +6,15 @@
 use crate::core::Turn;
 use crate::hierarchy::{ReadFor, Side, Step};
 use crate::network;
-use fencepost_kernel::{CoreId, EventQueue, HartId, Ps};
+use fencepost_kernel::{CoreId, EventQueue, HwThread, Ps};
 
 /// Events of the machine.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ev {
     /// A hardware thread's turn.
-    Thread(HartId, Turn),
+    Thread(HwThread, Turn),
     /// A load that found no free miss register starts over; behind it, the next access of its core that found none.
-    LoadAgain(HartId, u32),
+    LoadAgain(HwThread, u32),
     /// A step of the hierarchy.
     Hierarchy(Step),
     /// A memory controller can make progress.
@@ -93,13 +93,13 @@ impl Packed {
     #[inline(always)]
     pub fn unpack(self) -> Ev {
         let (who, which, tag) = ((self.0 >> 8) as u8, (self.0 >> 32) as u32, self.1);
-        let (hart, core, side) = (HartId(who), CoreId(who), Side::from_bit(who));
+        let (hw_thread, core, side) = (HwThread(who), CoreId(who), Side::from_bit(who));
         match self.0 as u8 {
-            DISPATCH => Ev::Thread(hart, Turn::Dispatch),
-            LOAD => Ev::Thread(hart, Turn::Load(which)),
-            STORES => Ev::Thread(hart, Turn::Stores),
-            LOAD_AGAIN => Ev::LoadAgain(hart, which),
-            HEAD => Ev::Thread(hart, Turn::Head),
+            DISPATCH => Ev::Thread(hw_thread, Turn::Dispatch),
+            LOAD => Ev::Thread(hw_thread, Turn::Load(which)),
+            STORES => Ev::Thread(hw_thread, Turn::Stores),
+            LOAD_AGAIN => Ev::LoadAgain(hw_thread, which),
+            HEAD => Ev::Thread(hw_thread, Turn::Head),
             GRANT => Ev::Hierarchy(Step::Grant(core, which as u8)),
             FILL => Ev::Hierarchy(Step::Fill(core, which as u8)),
             STARVED => Ev::Hierarchy(Step::Starved(core)),
@@ -111,7 +111,7 @@ impl Packed {
             CLEAN => Ev::Hierarchy(Step::Clean(which)),
             MEMORY => Ev::Memory(side),
             TIMER => Ev::Timer(tag),
-            CLEANED => Ev::Hierarchy(Step::Cleaned(hart, tag)),
+            CLEANED => Ev::Hierarchy(Step::Cleaned(hw_thread, tag)),
             CLEAN_ANSWERED => Ev::Hierarchy(Step::CleanAnswered(which)),
             REMOTE => Ev::Hierarchy(Step::Remote(who)),
             BEGIN => Ev::Network(network::Step::Begin(who)),
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn every_event_comes_out_as_it_went_in() {
-        let (hart, core) = (HartId(255), CoreId(254));
+        let (hw_thread, core) = (HwThread(255), CoreId(254));
         let events = [
-            Ev::Thread(hart, Turn::Dispatch),
-            Ev::Thread(hart, Turn::Load(u32::MAX)),
-            Ev::LoadAgain(hart, 77),
-            Ev::Thread(hart, Turn::Stores),
-            Ev::Thread(hart, Turn::Head),
+            Ev::Thread(hw_thread, Turn::Dispatch),
+            Ev::Thread(hw_thread, Turn::Load(u32::MAX)),
+            Ev::LoadAgain(hw_thread, 77),
+            Ev::Thread(hw_thread, Turn::Stores),
+            Ev::Thread(hw_thread, Turn::Head),
             Ev::Hierarchy(Step::Grant(core, 255)),
             Ev::Hierarchy(Step::Fill(core, 7)),
             Ev::Hierarchy(Step::Starved(core)),
@@ -168,7 +168,7 @@ mod tests {
             Ev::Memory(Side::Dram),
             Ev::Memory(Side::Pm),
             Ev::Timer(u64::MAX),
-            Ev::Hierarchy(Step::Cleaned(hart, u64::MAX)),
+            Ev::Hierarchy(Step::Cleaned(hw_thread, u64::MAX)),
             Ev::Hierarchy(Step::CleanAnswered(u32::MAX)),
             Ev::Hierarchy(Step::Remote(3)),
             Ev::Network(network::Step::Begin(4)),

@@ -11,7 +11,7 @@ use crate::hierarchy::Hierarchy;
 use crate::memory::{Controller, FlowControl, ModuleSpec, Scheduler};
 use crate::seam::{Design, QueuePlan};
 use crate::spec::{MachineSpec, MemorySpec};
-use fencepost_kernel::{HartId, Image, PersistLog, Ps};
+use fencepost_kernel::{HwThread, Image, PersistLog, Ps};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -128,16 +128,16 @@ impl Machine {
             own_lines,
         } = shared;
         spec.validate()?;
-        if threads.len() > usize::from(spec.harts()) {
+        if threads.len() > usize::from(spec.hw_threads()) {
             return Err(RunError::Threads {
                 threads: threads.len(),
-                harts: spec.harts(),
+                hw_threads: spec.hw_threads(),
             });
         }
         let threads: Vec<HardwareThread> = (threads.into_iter().enumerate())
             .map(|(i, thread)| {
                 let (functional, journal) = (functional.clone(), journal.clone());
-                HardwareThread::new(HartId(i as u8), thread, work.warm_up, functional, journal)
+                HardwareThread::new(HwThread(i as u8), thread, work.warm_up, functional, journal)
             })
             .collect();
         let (plan, scheduler) = (design.queue_plan(), design.scheduler());
@@ -186,8 +186,8 @@ impl Machine {
                 port.controller.keep_bytes(work.initial.clone());
             }
         }
-        for (hart, line) in work.resident {
-            hier.warm(spec.core_of(hart), line, |line| sys.line_data(line));
+        for (hw_thread, line) in work.resident {
+            hier.warm(spec.core_of(hw_thread), line, |line| sys.line_data(line));
         }
         let rest = Rest {
             hier,

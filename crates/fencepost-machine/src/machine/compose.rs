@@ -5,7 +5,7 @@ use super::threads::Rest;
 use crate::core::{HardwareThread, ThreadProgress, TraceRecorder};
 use crate::memory::{MemEvent, MemStats};
 use crate::network::{Network, NetworkReport};
-use fencepost_kernel::{HartId, Image, Ps};
+use fencepost_kernel::{HwThread, Image, Ps};
 use std::collections::BTreeMap;
 
 /// A machine with its design, about to run or running.
@@ -62,8 +62,8 @@ impl Machine {
     }
     /// A thread, and the rest of the machine as it sees it.
     #[inline]
-    pub(super) fn thread(&mut self, hart: HartId) -> (&mut HardwareThread, &mut Rest) {
-        (&mut self.threads[hart.index()], &mut self.rest)
+    pub(super) fn thread(&mut self, hw_thread: HwThread) -> (&mut HardwareThread, &mut Rest) {
+        (&mut self.threads[hw_thread.index()], &mut self.rest)
     }
 
     /// The machine's counters, summed over its components.
@@ -85,11 +85,11 @@ impl Machine {
 
     /// Keeps what was done up to here, to be left out of the report: up to the end of its warm-up, at which the measured part begins,
     /// by the thread that was the last to finish it.
-    pub(super) fn snapshot(&mut self, last: Option<(HartId, Ps)>) {
+    pub(super) fn snapshot(&mut self, last: Option<(HwThread, Ps)>) {
         let begins = last.map_or(self.rest.sys.now(), |(_, at)| at);
         self.stop_at = self.measured.map_or(Ps(u64::MAX), |time| begins + time);
         let up_to_here = |t: &mut HardwareThread| match t.at_warm_up.take() {
-            Some(then) if last.is_some_and(|(hart, _)| hart == t.id) => *then,
+            Some(then) if last.is_some_and(|(hw_thread, _)| hw_thread == t.id) => *then,
             _ => t.progress(),
         };
         self.start = Some(Start {

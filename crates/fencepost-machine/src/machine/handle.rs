@@ -8,7 +8,7 @@ use crate::network;
 use crate::seam::{Cause, CleanKind, Cx, DrainScope, Epoch, Level, Write, WriteId};
 use fencepost_kernel::ledger::LedgerKind;
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, PersistRecord, Ps, Span, TxId, WriteCause};
+use fencepost_kernel::{Addr, CoreId, HwThread, LineAddr, LineData, PersistRecord, Ps, Span, TxId, WriteCause};
 
 impl System {
     /// Appends a durable event: log, durable image, trace.
@@ -57,30 +57,30 @@ impl Cx for Handle<'_> {
     fn now(&self) -> Ps {
         self.sys.events.now()
     }
-    fn harts(&self) -> u8 {
+    fn hw_threads(&self) -> u8 {
         self.sys.threads
     }
-    fn core_of(&self, hart: HartId) -> CoreId {
-        self.sys.core_of(hart)
+    fn core_of(&self, hw_thread: HwThread) -> CoreId {
+        self.sys.core_of(hw_thread)
     }
     fn timer(&mut self, at: Ps, tag: u64) {
         let at = at.max(self.sys.now());
         self.sys.events.schedule(at, Ev::Timer(tag));
     }
-    fn kick(&mut self, hart: Option<HartId>) {
-        match hart {
+    fn kick(&mut self, hw_thread: Option<HwThread>) {
+        match hw_thread {
             Some(h) => self.sys.kicked |= 1 << h.0,
             None => self.sys.kicked = u64::MAX,
         }
     }
-    fn block_l1(&mut self, hart: HartId, cause: Option<Cause>) {
-        if self.hier.block(hart, cause) {
-            self.sys.kicked |= 1 << hart.0;
+    fn block_l1(&mut self, hw_thread: HwThread, cause: Option<Cause>) {
+        if self.hier.block(hw_thread, cause) {
+            self.sys.kicked |= 1 << hw_thread.0;
         }
     }
 
-    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64) {
-        let (at, step) = self.hier.request_clean(self.sys.now(), hart, line, kind, tag);
+    fn clean(&mut self, hw_thread: HwThread, line: LineAddr, kind: CleanKind, tag: u64) {
+        let (at, step) = self.hier.request_clean(self.sys.now(), hw_thread, line, kind, tag);
         self.sys.events.schedule(at, Ev::Hierarchy(step));
     }
     fn clear_meta(&mut self, level: Level) {
@@ -183,17 +183,17 @@ impl Cx for Handle<'_> {
         }
     }
 
-    fn region_durable(&mut self, port: HartId, region: u32, at: Ps) {
+    fn region_durable(&mut self, port: HwThread, region: u32, at: Ps) {
         let at = at.max(self.sys.now());
-        let channel = port.0 - self.sys.spec.harts();
+        let channel = port.0 - self.sys.spec.hw_threads();
         let step = network::Step::Durable(channel, region);
         self.sys.events.schedule(at, Ev::Network(step));
     }
 
-    fn roll_back(&mut self, hart: HartId, tx: TxId) {
+    fn roll_back(&mut self, hw_thread: HwThread, tx: TxId) {
         let mut functional = self.sys.functional.borrow_mut();
         let mut journal = self.sys.journal.borrow_mut();
-        let restored = journal.roll_back(hart, tx, &mut functional, &mut self.sys.coherent);
+        let restored = journal.roll_back(hw_thread, tx, &mut functional, &mut self.sys.coherent);
         for line in restored {
             let data = self.sys.coherent.line(line);
             self.hier.refresh(line, &data);
@@ -203,8 +203,8 @@ impl Cx for Handle<'_> {
             }
         }
     }
-    fn retire(&mut self, hart: HartId, tx: TxId) {
-        self.sys.journal.borrow_mut().retire(hart, tx);
+    fn retire(&mut self, hw_thread: HwThread, tx: TxId) {
+        self.sys.journal.borrow_mut().retire(hw_thread, tx);
     }
     fn log_area(&self) -> (Addr, u64) {
         self.sys.log_region()

@@ -16,7 +16,7 @@ impl Machine {
             Step::Starved(core) => return self.serve_starved(core),
             Step::ReadSend(side, what) => hier.send_read(&mut out, side, what),
             Step::Clean(slot) => hier.clean(&mut out, slot),
-            Step::Cleaned(hart, tag) => out.cleaned(hier, hart, tag, None),
+            Step::Cleaned(hw_thread, tag) => out.cleaned(hier, hw_thread, tag, None),
             Step::CleanAnswered(slot) => hier.clean_answered(&mut out, slot),
             Step::Remote(port) => self.resume_port(port),
         }
@@ -32,7 +32,7 @@ impl Machine {
         let mut i = 0;
         while let Some(waiter) = self.rest.hier.waiter(i) {
             i += 1;
-            let (thread, out) = self.thread(waiter.hart());
+            let (thread, out) = self.thread(waiter.hw_thread());
             match waiter {
                 Waiter::Load(_, at) => thread.load_arrived(out, at),
                 Waiter::Store(_, id) => thread.store_arrived(out, id),
@@ -52,11 +52,11 @@ impl Machine {
         let Some(waiter) = self.rest.hier.next_starved(core) else {
             return;
         };
-        if let Waiter::Load(hart, at) = waiter {
+        if let Waiter::Load(hw_thread, at) = waiter {
             // Its turn comes next, and one event does for both.
-            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hart, at));
+            return self.rest.sys.events.schedule(now, Ev::LoadAgain(hw_thread, at));
         }
-        let thread = &mut self.threads[waiter.hart().index()];
+        let thread = &mut self.threads[waiter.hw_thread().index()];
         thread.start_over(&mut self.rest, waiter);
         let turn = match waiter {
             Waiter::Store(..) => thread.store_event.unwrap_or(now),
@@ -94,8 +94,8 @@ impl Machine {
         }
     }
     fn hand_charges_on(&mut self) {
-        for (hart, at, cause) in self.rest.hier.take_charges() {
-            self.threads[hart.index()].charge_load(at, cause);
+        for (hw_thread, at, cause) in self.rest.hier.take_charges() {
+            self.threads[hw_thread.index()].charge_load(at, cause);
         }
     }
 }

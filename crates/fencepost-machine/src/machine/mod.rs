@@ -21,6 +21,6 @@ mod workload;
 mod world;
 
 pub use compose::Machine;
-pub use run_report::{Before, Counters, HartReport, RunReport};
+pub use run_report::{Before, Counters, RunReport, ThreadReport};
 pub use stuck::Stuck;
 pub use workload::{RunError, Workload};

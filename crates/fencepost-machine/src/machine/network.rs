@@ -7,7 +7,7 @@ use super::workload::RunError;
 use crate::core::Outside as _;
 use crate::network::{self, Network, Step};
 use crate::seam::Gate;
-use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, Ps, RemoteEpoch, StoreId, TraceKind, Transactions};
+use fencepost_kernel::{CoreId, Fence, HwThread, LineAddr, Ps, RemoteEpoch, StoreId, TraceKind, Transactions};
 
 impl Machine {
     /// Clients persist on this machine while it runs, as its specification's network says; number `tx` of client `c` is
@@ -56,9 +56,9 @@ impl Machine {
     }
     /// As [`Machine::resume_port`], for those of the ports whose bit is set behind the bits of the hardware threads.
     pub(super) fn resume_ports(&mut self, kicked: u64) {
-        let harts = self.rest.sys.spec.harts();
+        let hw_threads = self.rest.sys.spec.hw_threads();
         let ports = self.network.as_ref().map_or(0, Network::ports);
-        for port in (0..ports).filter(|p| kicked >> (harts + p) & 1 == 1) {
+        for port in (0..ports).filter(|p| kicked >> (hw_threads + p) & 1 == 1) {
             self.resume_port(port);
         }
     }
@@ -66,13 +66,13 @@ impl Machine {
 
 impl Rest {
     /// A port as the design names it, and its number among cores.
-    fn port(&self, port: u8) -> (HartId, CoreId) {
-        let hart = HartId(self.sys.spec.harts() + port);
-        (hart, self.sys.core_of(hart))
+    fn port(&self, port: u8) -> (HwThread, CoreId) {
+        let hw_thread = HwThread(self.sys.spec.hw_threads() + port);
+        (hw_thread, self.sys.core_of(hw_thread))
     }
     /// A port as the trace names it: behind the threads that run a program.
-    fn port_in_trace(&self, port: u8) -> HartId {
-        HartId(self.sys.threads + port)
+    fn port_in_trace(&self, port: u8) -> HwThread {
+        HwThread(self.sys.threads + port)
     }
 }
 
@@ -87,7 +87,7 @@ impl network::Outside for Rest {
         self.hier.remote_slot(at)
     }
     fn take_line(&mut self, port: u8, epoch: &RemoteEpoch, line: LineAddr) -> bool {
-        let (hart, core) = self.port(port);
+        let (hw_thread, core) = self.port(port);
         let (hier, mut out) = self.split();
         if !hier.may_take_remote(&mut out, port, core, line) {
             return false;
@@ -99,7 +99,7 @@ impl network::Outside for Rest {
             data.by[at.word_in_line()] = next.and_then(|first| StoreId::from_index(first.index() + i));
         }
         let (design, mut cx) = self.ask();
-        if design.remote_line(&mut cx, hart, line, &data) != Gate::Go {
+        if design.remote_line(&mut cx, hw_thread, line, &data) != Gate::Go {
             return false;
         }
         let thread = self.port_in_trace(port);
@@ -114,9 +114,9 @@ impl network::Outside for Rest {
         true
     }
     fn end_region(&mut self, port: u8, region: u32) -> bool {
-        let hart = self.port(port).0;
+        let hw_thread = self.port(port).0;
         let (design, mut cx) = self.ask();
-        if design.remote_end(&mut cx, hart, region) != Gate::Go {
+        if design.remote_end(&mut cx, hw_thread, region) != Gate::Go {
             return false;
         }
         let thread = self.port_in_trace(port);

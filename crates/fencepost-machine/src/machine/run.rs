@@ -6,7 +6,7 @@ use super::run_report::RunReport;
 use super::threads::Rest;
 use super::workload::RunError;
 use crate::core::{HardwareThread, Outside as _, Turn};
-use fencepost_kernel::{HartId, Ps, stop};
+use fencepost_kernel::{HwThread, Ps, stop};
 use std::time::Instant;
 
 /// Events after which a run with a deadline looks at the host's clock.
@@ -136,11 +136,11 @@ impl Machine {
     #[inline(always)] // unpacking an event and telling what it is become one step
     fn handle(&mut self, ev: Ev) {
         match ev {
-            Ev::Thread(hart, turn) => self.turn(hart, turn),
-            Ev::LoadAgain(hart, at) => {
-                self.turn(hart, Turn::Load(at));
+            Ev::Thread(hw_thread, turn) => self.turn(hw_thread, turn),
+            Ev::LoadAgain(hw_thread, at) => {
+                self.turn(hw_thread, Turn::Load(at));
                 self.after();
-                self.serve_starved(self.rest.sys.spec.core_of(hart));
+                self.serve_starved(self.rest.sys.spec.core_of(hw_thread));
             }
             Ev::Hierarchy(step) => self.hierarchy_step(step),
             Ev::Memory(side) => {
@@ -159,19 +159,19 @@ impl Machine {
 
     /// A thread does what it scheduled.
     #[inline(always)] // what it is, is known from the event
-    fn turn(&mut self, hart: HartId, turn: Turn) {
+    fn turn(&mut self, hw_thread: HwThread, turn: Turn) {
         // Asked before anything else is looked at: so it is one step with telling events apart.
         match turn {
-            Turn::Dispatch => self.with_thread(hart, |thread, out| thread.start(out)),
-            Turn::Load(at) => self.with_thread(hart, |thread, out| thread.load(out, at)),
-            Turn::Stores => self.with_thread(hart, |thread, out| thread.stores_turn(out)),
-            Turn::Head => self.with_thread(hart, |thread, out| thread.head(out)),
+            Turn::Dispatch => self.with_thread(hw_thread, |thread, out| thread.start(out)),
+            Turn::Load(at) => self.with_thread(hw_thread, |thread, out| thread.load(out, at)),
+            Turn::Stores => self.with_thread(hw_thread, |thread, out| thread.stores_turn(out)),
+            Turn::Head => self.with_thread(hw_thread, |thread, out| thread.head(out)),
         }
         self.check_warm_up();
     }
     #[inline(always)]
-    fn with_thread(&mut self, hart: HartId, act: impl FnOnce(&mut HardwareThread, &mut Rest)) {
-        let (thread, out) = self.thread(hart);
+    fn with_thread(&mut self, hw_thread: HwThread, act: impl FnOnce(&mut HardwareThread, &mut Rest)) {
+        let (thread, out) = self.thread(hw_thread);
         act(thread, out);
     }
 
@@ -187,10 +187,10 @@ impl Machine {
         while self.rest.sys.kicked != 0 {
             let kicked = std::mem::take(&mut self.rest.sys.kicked);
             let threads = 1u64.checked_shl(self.threads.len() as u32);
-            let mut harts = kicked & threads.map_or(u64::MAX, |t| t - 1);
-            while harts != 0 {
-                self.threads[harts.trailing_zeros() as usize].ask_again(&mut self.rest);
-                harts &= harts - 1;
+            let mut hw_threads = kicked & threads.map_or(u64::MAX, |t| t - 1);
+            while hw_threads != 0 {
+                self.threads[hw_threads.trailing_zeros() as usize].ask_again(&mut self.rest);
+                hw_threads &= hw_threads - 1;
                 self.check_warm_up();
             }
             self.resume_ports(kicked);

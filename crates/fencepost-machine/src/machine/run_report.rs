@@ -108,7 +108,7 @@ impl Counters {
 
 /// One hardware thread's part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HartReport {
+pub struct ThreadReport {
     /// When its measured part began.
     pub started: Ps,
     /// When its last instruction committed.
@@ -142,7 +142,7 @@ pub struct RunReport {
     /// From then until nothing was buffered any more.
     pub drain_time: Ps,
     /// Per hardware thread.
-    pub harts: Vec<HartReport>,
+    pub hw_threads: Vec<ThreadReport>,
     /// What precedes the measured part.
     pub before: Before,
     /// Machine counters of the measured part.
@@ -205,7 +205,7 @@ pub struct RunReport {
 impl RunReport {
     /// Instructions of every thread.
     pub fn instructions(&self) -> u64 {
-        self.harts.iter().map(|h| h.instructions).sum()
+        self.hw_threads.iter().map(|h| h.instructions).sum()
     }
     /// The design's counter with this name, if it has one.
     pub fn design_count(&self, name: &str) -> Option<u64> {
@@ -214,6 +214,6 @@ impl RunReport {
     }
     /// Memory operations of every thread.
     pub fn memory_ops(&self) -> u64 {
-        self.harts.iter().map(|h| h.memory_ops).sum()
+        self.hw_threads.iter().map(|h| h.memory_ops).sum()
     }
 }

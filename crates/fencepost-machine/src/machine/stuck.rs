@@ -3,7 +3,7 @@
 use super::compose::Machine;
 use crate::core::StoreState;
 use crate::network::Network;
-use fencepost_kernel::{HartId, Ps};
+use fencepost_kernel::{HwThread, Ps};
 use std::fmt::Write as _;
 
 /// The machine can make no progress although threads have not finished.
@@ -22,7 +22,7 @@ impl Machine {
     pub(crate) fn stuck(&self, why: &str) -> Stuck {
         let mut text = format!("{why}\n");
         for i in 0..self.threads.len() {
-            let _ = writeln!(text, "  {}", self.explain_hart(HartId(i as u8)));
+            let _ = writeln!(text, "  {}", self.explain_thread(HwThread(i as u8)));
         }
         text.push_str(&self.network.as_ref().map(Network::explain).unwrap_or_default());
         text.push_str(&self.rest.hier.explain(self.rest.design.causes()));
@@ -38,12 +38,12 @@ impl Machine {
         }
     }
 
-    fn explain_hart(&self, hart: HartId) -> String {
-        let h = &self.threads[hart.index()];
+    fn explain_thread(&self, hw_thread: HwThread) -> String {
+        let h = &self.threads[hw_thread.index()];
         if h.finished.is_some() {
-            return format!("thread {}: finished", hart.0);
+            return format!("thread {}: finished", hw_thread.0);
         }
-        let mut text = format!("thread {}:", hart.0);
+        let mut text = format!("thread {}:", hw_thread.0);
         match h.oldest() {
             Some(e) => {
                 let _ = write!(
@@ -61,7 +61,7 @@ impl Machine {
                 cause.name(self.rest.design.causes())
             );
         }
-        if let Some((lock, holder)) = self.rest.sys.locks.waits_for(hart) {
+        if let Some((lock, holder)) = self.rest.sys.locks.waits_for(hw_thread) {
             let _ = write!(text, "; lock {lock} is held by thread {}", holder.0);
         }
         if let Some(s) = h.stores.get(h.stores.first()) {
@@ -80,7 +80,7 @@ impl Machine {
         if let Some(stop) = h.stopped {
             let _ = write!(text, "; dispatch stopped: {stop:?}");
         }
-        if let Some(design) = self.rest.design.explain(hart) {
+        if let Some(design) = self.rest.design.explain(hw_thread) {
             let _ = write!(text, "; design: {design}");
         }
         text

@@ -1,7 +1,7 @@
 //! What a finished run reports: the end without what precedes the measured part.
 
 use super::compose::{Machine, Start};
-use super::run_report::{Before, Counters, HartReport, RunReport};
+use super::run_report::{Before, Counters, RunReport, ThreadReport};
 use super::threads::Rest;
 use crate::core::TraceRecorder;
 use crate::memory::MemStats;
@@ -23,11 +23,11 @@ impl Machine {
             events: 0,
         });
         let mut log_fence_distances = BTreeMap::new();
-        let harts = self.threads.iter().zip(&start.threads).map(|(t, before)| {
+        let hw_threads = self.threads.iter().zip(&start.threads).map(|(t, before)| {
             for (distance, n) in since((&t.log_fence_distances, &before.log_fence_distances)) {
                 *log_fence_distances.entry(distance).or_insert(0) += n;
             }
-            HartReport {
+            ThreadReport {
                 started: before.account.until,
                 finished: t.finished.unwrap_or(t.account.until),
                 account: t.account.since(&before.account),
@@ -36,7 +36,7 @@ impl Machine {
                 ops: t.ops_done - before.ops,
             }
         });
-        let harts = harts.collect();
+        let hw_threads = hw_threads.collect();
         let simulated = self.threads.iter().map(|t| (t.instructions, t.memory_ops));
         let simulated = simulated.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let counters = self.counters().since(&start.counters);
@@ -51,7 +51,7 @@ impl Machine {
         RunReport {
             time: end.saturating_sub(start.time),
             drain_time: sys.now().saturating_sub(end),
-            harts,
+            hw_threads,
             before: Before {
                 counters: start.counters,
                 pm: start.pm.clone(),

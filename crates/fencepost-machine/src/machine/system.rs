@@ -7,7 +7,7 @@ use crate::hierarchy::Side;
 use crate::memory::Controller;
 use crate::seam::WriteId;
 use crate::spec::MachineSpec;
-use fencepost_kernel::{Addr, CoreId, HartId, Image, LineAddr, LineData, PersistLog, Ps};
+use fencepost_kernel::{Addr, CoreId, HwThread, Image, LineAddr, LineData, PersistLog, Ps};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ pub struct System {
     /// Some thread has just finished its warm-up operations.
     pub(crate) warmed_up: bool,
     /// Of the threads that have, the one whose last warm-up operation commits last, and when.
-    pub(crate) warm_up_end: Option<(HartId, Ps)>,
+    pub(crate) warm_up_end: Option<(HwThread, Ps)>,
 }
 
 impl System {
@@ -60,10 +60,10 @@ impl System {
         self.recorder.as_mut().map(|r| r.at(now))
     }
     /// The core of a hardware thread; ports of the network have numbers of their own behind all cores.
-    pub(crate) fn core_of(&self, hart: HartId) -> CoreId {
-        match hart.0.checked_sub(self.spec.harts()) {
+    pub(crate) fn core_of(&self, hw_thread: HwThread) -> CoreId {
+        match hw_thread.0.checked_sub(self.spec.hw_threads()) {
             Some(port) => CoreId(self.spec.core.cores + port),
-            None => self.spec.core_of(hart),
+            None => self.spec.core_of(hw_thread),
         }
     }
     pub(crate) fn port(&mut self, side: Side) -> &mut MemoryPort {

@@ -7,7 +7,7 @@ use super::world::World;
 use crate::core::{Locks, Outside, Shape, TraceRecorder, Turn};
 use crate::hierarchy::{Hierarchy, Lookup, Tags, Waiter, WayRef};
 use crate::seam::{Access, Bound, Cause, Design, Gate, Hooks, Instr, TxStart};
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, Span, StoreId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, Span, StoreId};
 
 /// Everything but the threads.
 pub(crate) struct Rest {
@@ -46,13 +46,13 @@ impl Outside for Rest {
         self.hooks
     }
     #[inline(always)] // which event it is, is known where it is scheduled
-    fn schedule(&mut self, at: Ps, hart: HartId, turn: Turn) {
-        self.sys.events.schedule(at, Ev::Thread(hart, turn));
+    fn schedule(&mut self, at: Ps, hw_thread: HwThread, turn: Turn) {
+        self.sys.events.schedule(at, Ev::Thread(hw_thread, turn));
     }
 
     #[inline(always)]
-    fn l1(&self, hart: HartId) -> &Tags {
-        self.hier.l1(self.sys.spec.core_of(hart))
+    fn l1(&self, hw_thread: HwThread) -> &Tags {
+        self.hier.l1(self.sys.spec.core_of(hw_thread))
     }
     #[inline]
     fn host_prefetch(&self, addr: Addr) {
@@ -60,39 +60,39 @@ impl Outside for Rest {
         self.hier.host_prefetch(addr.line());
     }
     fn access(&mut self, line: LineAddr, exclusive: bool, waiter: Waiter) -> Lookup {
-        let core = self.sys.spec.core_of(waiter.hart());
+        let core = self.sys.spec.core_of(waiter.hw_thread());
         let (hier, mut out) = self.split();
         hier.access(&mut out, core, line, exclusive, waiter)
     }
     #[inline]
-    fn blocked(&self, hart: HartId) -> Option<Cause> {
-        self.hier.blocked(hart)
+    fn blocked(&self, hw_thread: HwThread) -> Option<Cause> {
+        self.hier.blocked(hw_thread)
     }
     fn held(&self, line: LineAddr) -> bool {
         self.hier.held(line)
     }
     fn drop_copies(&mut self, line: LineAddr, waiter: Waiter) {
-        let core = self.sys.spec.core_of(waiter.hart());
+        let core = self.sys.spec.core_of(waiter.hw_thread());
         let (hier, mut out) = self.split();
         hier.drop_copies(&mut out, core, line, waiter);
     }
-    fn place_store(&mut self, hart: HartId, way: WayRef) -> Result<WayRef, Cause> {
-        let core = self.sys.spec.core_of(hart);
+    fn place_store(&mut self, hw_thread: HwThread, way: WayRef) -> Result<WayRef, Cause> {
+        let core = self.sys.spec.core_of(hw_thread);
         let (hier, mut out) = self.split();
-        hier.place_store(&mut out, hart, core, way)
+        hier.place_store(&mut out, hw_thread, core, way)
     }
     #[inline]
-    fn store_in_l1(&mut self, hart: HartId, addr: Addr, way: WayRef) {
-        let core = self.sys.spec.core_of(hart);
+    fn store_in_l1(&mut self, hw_thread: HwThread, addr: Addr, way: WayRef) {
+        let core = self.sys.spec.core_of(hw_thread);
         self.hier.store(core, addr.line(), way);
         if self.hier.keeps_bytes() {
             self.hier.stored(core, addr, self.sys.coherent.word(addr));
         }
     }
     #[inline]
-    fn performed(&mut self, hart: HartId, line: LineAddr, way: WayRef, access: Access) {
+    fn performed(&mut self, hw_thread: HwThread, line: LineAddr, way: WayRef, access: Access) {
         if access == Access::Load && self.hier.keeps_bytes() {
-            let (core, newest) = (self.sys.spec.core_of(hart), self.sys.coherent.line_words(line));
+            let (core, newest) = (self.sys.spec.core_of(hw_thread), self.sys.coherent.line_words(line));
             self.hier.loaded(self.sys.now(), core, line, newest);
         }
         let data = match access {
@@ -100,10 +100,10 @@ impl Outside for Rest {
             Access::Store if self.hooks.stores => self.sys.line_data(line),
             _ => return,
         };
-        let core = self.sys.spec.core_of(hart);
+        let core = self.sys.spec.core_of(hw_thread);
         let mut meta = self.hier.meta(core, way);
         let (design, mut cx) = self.ask();
-        design.performed(&mut cx, hart, line, access, &data, &mut meta);
+        design.performed(&mut cx, hw_thread, line, access, &data, &mut meta);
         self.hier.set_meta(core, way, meta);
     }
 
@@ -122,29 +122,29 @@ impl Outside for Rest {
         self.sys.line_data(line)
     }
 
-    fn instr(&mut self, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, hw_thread: HwThread, instr: Instr) -> Gate {
         let (design, mut cx) = self.ask();
-        design.instr(&mut cx, hart, instr)
+        design.instr(&mut cx, hw_thread, instr)
     }
-    fn queued(&mut self, hart: HartId, instr: Instr) {
+    fn queued(&mut self, hw_thread: HwThread, instr: Instr) {
         let (design, mut cx) = self.ask();
-        design.queued(&mut cx, hart, instr);
+        design.queued(&mut cx, hw_thread, instr);
     }
-    fn may_access(&mut self, hart: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
         let (design, mut cx) = self.ask();
-        design.may_access(&mut cx, hart, line, access)
+        design.may_access(&mut cx, hw_thread, line, access)
     }
-    fn tx_begin(&mut self, hart: HartId) -> TxStart {
+    fn tx_begin(&mut self, hw_thread: HwThread) -> TxStart {
         let (design, mut cx) = self.ask();
-        design.tx_begin(&mut cx, hart)
+        design.tx_begin(&mut cx, hw_thread)
     }
-    fn bind(&mut self, hart: HartId, range: Span) -> Bound {
+    fn bind(&mut self, hw_thread: HwThread, range: Span) -> Bound {
         let (design, mut cx) = self.ask();
-        design.bind(&mut cx, hart, range)
+        design.bind(&mut cx, hw_thread, range)
     }
-    fn nt_store(&mut self, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+    fn nt_store(&mut self, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         let (design, mut cx) = self.ask();
-        design.nt_store(&mut cx, hart, line, data, mask)
+        design.nt_store(&mut cx, hw_thread, line, data, mask)
     }
 
     fn locks(&mut self) -> &mut Locks {
@@ -154,10 +154,10 @@ impl Outside for Rest {
     fn recorder(&mut self) -> Option<&mut TraceRecorder> {
         self.sys.recorder()
     }
-    fn warmed_up(&mut self, hart: HartId, at: Ps) {
+    fn warmed_up(&mut self, hw_thread: HwThread, at: Ps) {
         self.sys.warmed_up = true;
         if self.sys.warm_up_end.is_none_or(|(_, latest)| latest <= at) {
-            self.sys.warm_up_end = Some((hart, at));
+            self.sys.warm_up_end = Some((hw_thread, at));
         }
     }
     fn finished(&mut self) {

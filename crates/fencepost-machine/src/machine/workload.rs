@@ -3,7 +3,7 @@
 use super::stuck::Stuck;
 use crate::frontend::ThreadBody;
 use crate::spec::SpecError;
-use fencepost_kernel::{HartId, Image, LineAddr};
+use fencepost_kernel::{HwThread, Image, LineAddr};
 use std::rc::Rc;
 
 /// Everything a run needs besides the machine and its design.
@@ -16,7 +16,7 @@ pub struct Workload {
     pub sites: Rc<[u32]>,
     /// Lines that are in the caches when the run begins (functional warm-up), the one used last at the end, each with the hardware
     /// thread whose core has read it. No line twice.
-    pub resident: Vec<(HartId, LineAddr)>,
+    pub resident: Vec<(HwThread, LineAddr)>,
     /// Operations each thread finishes before measurement starts.
     pub warm_up: u64,
     /// Keep the trace and the records of the persist log.
@@ -33,12 +33,12 @@ pub enum RunError {
     #[error("{0}: {1}")]
     Memory(&'static str, crate::memory::SpecError),
     /// More threads than hardware threads.
-    #[error("{threads} threads need {threads} hardware threads, but the machine has {harts}")]
+    #[error("{threads} threads need {threads} hardware threads, but the machine has {hw_threads}")]
     Threads {
         /// Threads asked for.
         threads: usize,
         /// Hardware threads there are.
-        harts: u8,
+        hw_threads: u8,
     },
     /// The deadline passed before the run was over.
     #[error("the run was not over at its deadline")]

@@ -6,7 +6,7 @@ use super::system::System;
 use crate::hierarchy::{Hierarchy, Outside, Side, Step, Words};
 use crate::memory::ReadId;
 use crate::seam::{Design, Exit, Gate, Level, Place, Snoop, SnoopAnswer, Way, Why, Write, WriteId};
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps};
 
 /// Everything but the hierarchy.
 pub(crate) struct World<'a> {
@@ -78,15 +78,15 @@ impl Outside for World<'_> {
         let (design, mut cx) = self.ask(h);
         design.leaving(&mut cx, from, way, data, why)
     }
-    fn snooped(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         let (design, mut cx) = self.ask(h);
         design.snooped(&mut cx, by, line, kind)
     }
-    fn place(&mut self, h: &mut Hierarchy, hart: HartId, way: &Way) -> Place {
+    fn place(&mut self, h: &mut Hierarchy, hw_thread: HwThread, way: &Way) -> Place {
         let (design, mut cx) = self.ask(h);
-        design.place(&mut cx, hart, way)
+        design.place(&mut cx, hw_thread, way)
     }
-    fn read_missed(&mut self, h: &mut Hierarchy, by: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, h: &mut Hierarchy, by: HwThread, line: LineAddr) -> bool {
         let (design, mut cx) = self.ask(h);
         design.read_missed(&mut cx, by, line)
     }
@@ -99,9 +99,9 @@ impl Outside for World<'_> {
         let (design, mut cx) = self.ask(h);
         design.read_done(&mut cx, tag, line, &data);
     }
-    fn cleaned(&mut self, h: &mut Hierarchy, hart: HartId, tag: u64, found: Option<&LineData>) {
+    fn cleaned(&mut self, h: &mut Hierarchy, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {
         let (design, mut cx) = self.ask(h);
-        design.cleaned(&mut cx, hart, tag, found);
+        design.cleaned(&mut cx, hw_thread, tag, found);
     }
     fn queue_freed(&mut self, h: &mut Hierarchy, queue: u8) {
         let (design, mut cx) = self.ask(h);

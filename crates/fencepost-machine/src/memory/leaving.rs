@@ -33,7 +33,7 @@ impl Writes {
         let (write, mut origins) = (e.write, std::mem::take(&mut self.entries[slot as usize].merged));
         let own = Origin {
             id: self.entries[slot as usize].id,
-            hart: write.hart,
+            hw_thread: write.hw_thread,
             cause: write.cause,
         };
         let o = &mut self.entries[older as usize];

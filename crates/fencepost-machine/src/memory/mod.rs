@@ -125,7 +125,7 @@ pub enum MemEvent {
         write: Write,
     },
     /// A write is durable: when the medium stored it or, where the queue is durable, when it arrived. Writes that were
-    /// merged become durable together, oldest first, all with the merged bytes and each with its own hart and cause.
+    /// merged become durable together, oldest first, all with the merged bytes and each with its own hardware thread and cause.
     Durable {
         /// Which write.
         id: WriteId,

@@ -1,6 +1,6 @@
 //! What a controller is asked: writes, drains, and the division of its write queue.
 
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps, WriteCause};
 
 /// An epoch of a write queue; later epochs have larger numbers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -23,8 +23,8 @@ pub struct Write {
     pub epoch: Option<Epoch>,
     /// Why it is written.
     pub cause: WriteCause,
-    /// Hart it is charged to, if one caused it.
-    pub hart: Option<HartId>,
+    /// Hardware thread it is charged to, if one caused it.
+    pub hw_thread: Option<HwThread>,
     /// Time between leaving the sender (a queue slot is reserved then) and arriving at the queue.
     pub delay: Ps,
 }

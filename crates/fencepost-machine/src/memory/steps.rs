@@ -228,8 +228,12 @@ impl Controller {
             out.push(MemEvent::Durable { id, write, record });
             for origin in self.writes.merged(slot) {
                 let (id, record) = (origin.id, false);
-                let (hart, cause) = (origin.hart, origin.cause);
-                let write = Write { hart, cause, ..write };
+                let (hw_thread, cause) = (origin.hw_thread, origin.cause);
+                let write = Write {
+                    hw_thread,
+                    cause,
+                    ..write
+                };
                 out.push(MemEvent::Durable { id, write, record });
             }
         }

@@ -83,7 +83,7 @@ fn push(controller: &mut Controller, now: Ps, op: TraceOp, line: LineAddr, id: u
                 queue: 0,
                 epoch: None,
                 cause: WriteCause::Eviction,
-                hart: None,
+                hw_thread: None,
                 delay: Ps::ZERO,
             };
             controller.push_write(now, WriteId(id), write).is_ok()

@@ -10,7 +10,7 @@ use super::epochs::Queue;
 use super::newest::Newest;
 pub use super::newest::Slot;
 use super::request::{Epoch, QueuePlan, Write, WriteId};
-use fencepost_kernel::{HartId, LineAddr, LineData, WriteCause, decision, planted};
+use fencepost_kernel::{HwThread, LineAddr, LineData, WriteCause, decision, planted};
 
 /// Why a write was not taken.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(super) enum State {
 pub struct Origin {
     /// Who waits for it.
     pub id: WriteId,
-    /// Hart it is charged to.
-    pub hart: Option<HartId>,
+    /// Hardware thread it is charged to.
+    pub hw_thread: Option<HwThread>,
     /// Why it is written.
     pub cause: WriteCause,
 }
@@ -234,7 +234,7 @@ impl Writes {
         if !self.durable_on_accept {
             o.merged.push(Origin {
                 id,
-                hart: write.hart,
+                hw_thread: write.hw_thread,
                 cause: write.cause,
             });
         }

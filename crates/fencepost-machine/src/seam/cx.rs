@@ -3,27 +3,27 @@
 use super::{Cause, CleanKind, DrainScope, Epoch, Level, Write, WriteId};
 use crate::memory::RegisterWrite;
 use fencepost_kernel::ledger::LedgerKind;
-use fencepost_kernel::{Addr, CoreId, HartId, LineAddr, LineData, Ps, TxId};
+use fencepost_kernel::{Addr, CoreId, HwThread, LineAddr, LineData, Ps, TxId};
 
 /// What the machine offers to a design. Every call returns at once; consequences arrive as hooks.
 pub trait Cx {
     /// Current time.
     fn now(&self) -> Ps;
     /// Number of hardware threads.
-    fn harts(&self) -> u8;
+    fn hw_threads(&self) -> u8;
     /// The core a thread belongs to.
-    fn core_of(&self, hart: HartId) -> CoreId;
+    fn core_of(&self, hw_thread: HwThread) -> CoreId;
     /// Calls `Design::timer` with `tag` at `at` (not before now).
     fn timer(&mut self, at: Ps, tag: u64);
     /// Asks again whatever was refused to this thread (instructions, accesses, bus requests, departures); `None`: to all.
-    fn kick(&mut self, hart: Option<HartId>);
+    fn kick(&mut self, hw_thread: Option<HwThread>);
     /// Blocks or unblocks every access of a hardware thread to its L1 (snoops are still answered, and its siblings go on).
-    fn block_l1(&mut self, hart: HartId, cause: Option<Cause>);
+    fn block_l1(&mut self, hw_thread: HwThread, cause: Option<Cause>);
 
     /// Walks the hierarchy for a dirty copy of `line` and sends it to memory (or as `kind` says).
     /// `Design::cleaned` follows with `tag` once the write is accepted (with the bytes), or, without bytes, when no
     /// dirty copy and no write-back in flight was found.
-    fn clean(&mut self, hart: HartId, line: LineAddr, kind: CleanKind, tag: u64);
+    fn clean(&mut self, hw_thread: HwThread, line: LineAddr, kind: CleanKind, tag: u64);
     /// Sets the design's mark of every line of one cache to zero.
     fn clear_meta(&mut self, level: Level);
     /// The bytes of a frozen version (`meta` names it), if the machine holds it.
@@ -72,15 +72,15 @@ pub trait Cx {
 
     /// Everything that came over a port of the network up to the end of this region is durable, and the adapter knows at `at` (not
     /// before now). Regions of a port are reported in order; one may stand for those before it.
-    fn region_durable(&mut self, _port: HartId, _region: u32, _at: Ps) {}
+    fn region_durable(&mut self, _port: HwThread, _region: u32, _at: Ps) {}
 
-    /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hart` began, and has
+    /// Restores memory (what threads see, and what performed) to the state before transaction `tx` of `hw_thread` began, and has
     /// the thread re-run from that operation at its next transaction start; its plain stores until then are squashed.
     /// Call it from `instr`, when the thread commits or aborts: every store of the transaction has performed then. A commit
     /// answered so is an abort.
-    fn roll_back(&mut self, hart: HartId, tx: TxId);
-    /// Transactions of `hart` up to and including `tx` will never be rolled back: their undo information can go.
-    fn retire(&mut self, _hart: HartId, _tx: TxId) {}
+    fn roll_back(&mut self, hw_thread: HwThread, tx: TxId);
+    /// Transactions of `hw_thread` up to and including `tx` will never be rolled back: their undo information can go.
+    fn retire(&mut self, _hw_thread: HwThread, _tx: TxId) {}
     /// Reserved region for a hardware log: first byte and length.
     fn log_area(&self) -> (Addr, u64);
 

@@ -7,7 +7,7 @@ use super::{
 use super::{Recovery, Way, Why, Write, WriteId};
 use crate::memory::{FlowControl, ModuleSpec, Scheduler};
 use crate::network::Protocol;
-use fencepost_kernel::{Fence, HartId, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
+use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
 #[allow(unused_variables)]
@@ -52,27 +52,27 @@ pub trait Design {
     // ---- core side
 
     /// An instruction of the persistence vocabulary is next. Default: fences and flushes mean nothing.
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         Gate::Go
     }
     /// A flush, or a fence that is a marker among the stores, has committed and stands in the store queue (`hooks.queued`), where
     /// [`Design::instr`] will be asked about it. Called in program order, for a design with a queue of its own beside the store queue.
-    fn queued(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) {}
+    fn queued(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) {}
     /// A hardware transaction begins.
-    fn tx_begin(&mut self, cx: &mut dyn Cx, hart: HartId) -> TxStart {
+    fn tx_begin(&mut self, cx: &mut dyn Cx, hw_thread: HwThread) -> TxStart {
         TxStart::Go(TxId(0))
     }
     /// A range is to be bound to a write sub-queue.
-    fn bind(&mut self, cx: &mut dyn Cx, hart: HartId, range: Span) -> Bound {
+    fn bind(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, range: Span) -> Bound {
         Bound::To(QueueId::DEFAULT)
     }
     /// A non-temporal store of the words in `mask` (bit per word of the line). `data` holds the line with the store applied. Default:
     /// [`straight_to_queue`], which a design that wants it only sometimes calls itself.
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
-        straight_to_queue(cx, hart, line, data)
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+        straight_to_queue(cx, hw_thread, line, data)
     }
     /// An access is about to perform in the L1 (`hooks.gate_loads`, `hooks.gate_stores`).
-    fn may_access(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, access: Access) -> Gate {
         Gate::Go
     }
     /// An access performed in the L1; `now` is the line as of now for a store and nothing for a load (which may ask
@@ -80,7 +80,7 @@ pub trait Design {
     fn performed(
         &mut self,
         cx: &mut dyn Cx,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         access: Access,
         now: &LineData,
@@ -88,7 +88,7 @@ pub trait Design {
     ) {
     }
     /// A store is about to overwrite a way (`hooks.versions`); older bytes may be dirty there or in a lower level.
-    fn place(&mut self, cx: &mut dyn Cx, hart: HartId, way: &Way) -> Place {
+    fn place(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, way: &Way) -> Place {
         Place::Here
     }
 
@@ -96,7 +96,7 @@ pub trait Design {
 
     /// A bus request of `by` was granted: every port of the design sees it, whether or not its L1 holds the line
     /// (`hooks.snoops`). The grant is the atomic order point.
-    fn snooped(&mut self, cx: &mut dyn Cx, by: HartId, line: LineAddr, kind: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, cx: &mut dyn Cx, by: HwThread, line: LineAddr, kind: Snoop) -> SnoopAnswer {
         SnoopAnswer::Pass
     }
     /// May a line leave this cache now (`hooks.holds`)? A refused victim waits in the write-back buffer, a refused
@@ -109,9 +109,9 @@ pub trait Design {
         Exit::Down
     }
     /// A `Cx::clean` finished: with the bytes that were accepted by the controller, or `None` if nothing was dirty.
-    fn cleaned(&mut self, cx: &mut dyn Cx, hart: HartId, tag: u64, found: Option<&LineData>) {}
+    fn cleaned(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, tag: u64, found: Option<&LineData>) {}
     /// A read missed every cache (`hooks.reads`); true if the design supplies newer bytes than memory has.
-    fn read_missed(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr) -> bool {
+    fn read_missed(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr) -> bool {
         false
     }
 
@@ -153,12 +153,12 @@ pub trait Design {
     /// A line of a remote barrier region is about to take effect in the caches (`hooks.remote`). `port` is a number behind those of
     /// all hardware threads, and [`Cx::core_of`] gives it a core number of its own behind all cores: the design's persist buffer for the
     /// port learns of dependences as any other. `data` is the line with the remote bytes in place.
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HartId, line: LineAddr, data: &LineData) -> Gate {
+    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
         Gate::Go
     }
     /// A remote barrier region ended (`hooks.remote`): what follows on this port persists after it. [`Cx::region_durable`] is due once
     /// everything of the port up to here is durable.
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HartId, region: u32) -> Gate {
+    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
         Gate::Go
     }
     /// How clients persist over the network, for designs that are defined by it.
@@ -195,21 +195,21 @@ pub trait Design {
         None
     }
     /// Who waits for whom, since when: printed when the machine is stuck.
-    fn explain(&self, hart: HartId) -> Option<String> {
+    fn explain(&self, hw_thread: HwThread) -> Option<String> {
         None
     }
 }
 
 /// A non-temporal store is written straight to the controller's queue; while that is full the store waits, and
 /// [`Design::queue_freed`] must have it asked again.
-pub fn straight_to_queue(cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData) -> Gate {
+pub fn straight_to_queue(cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData) -> Gate {
     let write = Write {
         line,
         data: *data,
         queue: 0,
         epoch: None,
         cause: WriteCause::NonTemporal,
-        hart: Some(hart),
+        hw_thread: Some(hw_thread),
         delay: Ps::ZERO,
     };
     match cx.write(write) {

@@ -5,7 +5,7 @@
 //! says otherwise. What is no load has its result one cycle after dispatch. The buffer has 40 entries.
 
 use super::common::{Plain, body, dram};
-use fencepost_kernel::{At, Fence, HartId, Image, LineAddr, Mem, Outcome, Ps, Site, Val};
+use fencepost_kernel::{At, Fence, HwThread, Image, LineAddr, Mem, Outcome, Ps, Site, Val};
 use fencepost_machine::seam::{Access, Cause, Cx, Design, Gate, Hooks};
 use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, ThreadBody, Workload};
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn compute(m: &mut impl Mem, instructions: u32) {
 }
 /// Runs threads; the first 16 lines of each thread's 4 KiB of volatile memory are in its L1.
 fn run(spec: &MachineSpec, design: impl Design + 'static, warm_up: u64, threads: Vec<ThreadBody>) -> RunReport {
-    let lines = |t: usize| (0..16).map(move |i| (HartId(t as u8), LineAddr(dram(t as u64 * 4096).addr.line().0 + i)));
+    let lines = |t: usize| (0..16).map(move |i| (HwThread(t as u8), LineAddr(dram(t as u64 * 4096).addr.line().0 + i)));
     let work = Workload {
         initial: Image::default(),
         resident: (0..threads.len()).flat_map(lines).collect(),
@@ -107,7 +107,7 @@ impl Design for StoresWait {
             ..Hooks::default()
         }
     }
-    fn may_access(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, access: Access) -> Gate {
         if access == Access::Load || cx.now() >= self.0 {
             return Gate::Go;
         }
@@ -180,7 +180,7 @@ fn measurement_begins_when_the_last_operation_of_the_warm_up_commits() {
     // The loads of the second operation wait for none of the first: only for their dispatch, here in twelfths of a cycle.
     for chain in [1, 2] {
         let r = run(&spec(), Plain, 1, vec![thread(0, chain)]);
-        let h = &r.harts[0];
+        let h = &r.hw_threads[0];
         assert_eq!((h.started, h.finished), (CYCLE * (chain * L), end(chain)), "{chain}");
         assert_eq!((h.instructions, h.ops), (7 + 3, 1), "{chain}");
         assert_eq!((r.time, h.account.total()), (h.finished - h.started, r.time), "{chain}");
@@ -196,9 +196,12 @@ fn measurement_begins_when_the_last_operation_of_the_warm_up_commits() {
     });
     let r = run(&spec(), StoresWait(CYCLE * 300), 1, vec![thread(0, 2), fenced]);
     assert_eq!(r.time, end(2) - CYCLE * (2 * L));
-    assert_eq!((r.harts[0].started, r.harts[0].instructions), (CYCLE * (2 * L), 7 + 3));
+    assert_eq!(
+        (r.hw_threads[0].started, r.hw_threads[0].instructions),
+        (CYCLE * (2 * L), 7 + 3)
+    );
     // Of two threads that are known in the same cycle, too.
     let r = run(&spec(), Plain, 1, vec![thread(0, 1), thread(1, 2)]);
     assert_eq!(r.time, end(2) - CYCLE * (2 * L));
-    assert_eq!((r.harts[1].instructions, r.harts[1].ops), (7 + 3, 1));
+    assert_eq!((r.hw_threads[1].instructions, r.hw_threads[1].ops), (7 + 3, 1));
 }

@@ -1,7 +1,7 @@
 //! What a fence does in the core: the design declares it, the machine may say otherwise.
 
 use super::common::{Plain, body, dram, pm, run};
-use fencepost_kernel::{Addr, Fence, HartId, LineAddr, LineData, Mem, Ps, Site, Val};
+use fencepost_kernel::{Addr, Fence, HwThread, LineAddr, LineData, Mem, Ps, Site, Val};
 use fencepost_machine::seam::*;
 use fencepost_machine::{Fences, MachineSpec, RunReport, StoreOrder};
 use std::cell::RefCell;
@@ -69,8 +69,9 @@ fn loads_wait_behind_full_fences_wherever_those_wait() {
     ] {
         let r = store_fence_compute(fences, fence, true);
         // The load's data arrives one miss or two after the start; only then its 1000 successors drain the buffer.
-        let stalled = r.harts[0].account.stalled(Cause::LoadMemory) + r.harts[0].account.stalled(Cause::LoadCache);
-        let drained = r.harts[0].account.stalled(Cause::StoreDrain);
+        let stalled =
+            r.hw_threads[0].account.stalled(Cause::LoadMemory) + r.hw_threads[0].account.stalled(Cause::LoadCache);
+        let drained = r.hw_threads[0].account.stalled(Cause::StoreDrain);
         let waited = stalled + drained;
         let expected = if overlaps { miss } else { miss * 2 };
         let slack = Ps::from_ns(30); // the second read may find its row open
@@ -98,7 +99,7 @@ impl Design for Marks {
     fn fence(&self, _: Fence) -> FenceAction {
         self.action
     }
-    fn instr(&mut self, cx: &mut dyn Cx, _: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, _: HwThread, instr: Instr) -> Gate {
         if !matches!(instr, Instr::Fence(_)) {
             return Gate::Go;
         }
@@ -111,7 +112,7 @@ impl Design for Marks {
         self.seen.borrow_mut().push(None);
         Gate::Go
     }
-    fn performed(&mut self, _: &mut dyn Cx, _: HartId, line: LineAddr, a: Access, _: &LineData, _: &mut u32) {
+    fn performed(&mut self, _: &mut dyn Cx, _: HwThread, line: LineAddr, a: Access, _: &LineData, _: &mut u32) {
         if a == Access::Store {
             self.seen.borrow_mut().push(Some(line));
         }
@@ -162,7 +163,7 @@ fn a_marker_is_handed_over_between_the_stores_around_it_and_stalls_nobody() {
                 "{seen:?}"
             );
             assert_eq!(seen[6], line(0));
-            let account = &r.harts[0].account;
+            let account = &r.hw_threads[0].account;
             for cause in [Cause::StoreDrain, Cause::PersistBufferFull, Cause::StoreQueueFull] {
                 assert_eq!(account.stalled(cause), Ps::ZERO, "{order:?}: {cause:?}");
             }
@@ -175,7 +176,7 @@ fn a_marker_is_handed_over_between_the_stores_around_it_and_stalls_nobody() {
 fn a_fence_that_waits_for_stores_stalls_where_a_marker_does_not() {
     let (seen, r) = marked(StoreOrder::Relaxed, FenceAction::AFTER_STORES, true);
     assert_eq!(seen.iter().filter(|s| s.is_none()).count(), 2);
-    let account = &r.harts[0].account;
+    let account = &r.hw_threads[0].account;
     assert!(account.stalled(Cause::StoreDrain) >= cold_read(&MachineSpec::default()));
     assert!(account.stalled(Cause::PersistBufferFull) >= Ps::from_ns(299));
 }

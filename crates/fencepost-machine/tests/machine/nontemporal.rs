@@ -1,7 +1,7 @@
 //! Non-temporal stores and lines that caches hold: nothing hangs, nothing dirty is lost, nothing older overtakes.
 
 use super::common::{Plain, body, pm, run};
-use fencepost_kernel::{Addr, Fence, Flush, HartId, LineAddr, Mem, PersistRecord, Ps, Rmw, Val};
+use fencepost_kernel::{Addr, Fence, Flush, HwThread, LineAddr, Mem, PersistRecord, Ps, Rmw, Val};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::seam::{Cause, CleanKind, Cx, Design, Gate, Hooks, Instr, Level, Way, Why};
 use fencepost_machine::{MachineSpec, RunReport, StoreOrder};
@@ -108,18 +108,18 @@ impl Design for HoldsBack {
             ..Hooks::default()
         }
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {
             Instr::Flush(line, _) => {
                 self.flushes += 1;
-                cx.clean(hart, line, CleanKind::Invalidate, 0);
+                cx.clean(hw_thread, line, CleanKind::Invalidate, 0);
                 Gate::Go
             }
             Instr::Fence(_) if self.flushes > 0 => Gate::Wait(Cause::FlushPending),
             _ => Gate::Go,
         }
     }
-    fn cleaned(&mut self, cx: &mut dyn Cx, _: HartId, _: u64, _: Option<&fencepost_kernel::LineData>) {
+    fn cleaned(&mut self, cx: &mut dyn Cx, _: HwThread, _: u64, _: Option<&fencepost_kernel::LineData>) {
         self.flushes -= 1;
         cx.kick(None);
     }
@@ -157,7 +157,7 @@ struct Locks {
     until: Ps,
 }
 impl Design for Locks {
-    fn instr(&mut self, cx: &mut dyn Cx, _: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, _: HwThread, instr: Instr) -> Gate {
         if instr == Instr::Locked && cx.now() < self.until {
             cx.timer(self.until, 0);
             return Gate::Wait(Cause::WcbPending);
@@ -184,9 +184,9 @@ fn atomics_and_lock_acquisitions_wait_for_the_design() {
                 m.unlock(pm(64));
             })],
         );
-        assert!(r.harts[0].finished >= until, "{order:?}");
-        assert!(r.harts[0].account.stalled(Cause::WcbPending) > Ps::ZERO);
-        assert_eq!(r.harts[0].account.total(), r.harts[0].finished);
+        assert!(r.hw_threads[0].finished >= until, "{order:?}");
+        assert!(r.hw_threads[0].account.stalled(Cause::WcbPending) > Ps::ZERO);
+        assert_eq!(r.hw_threads[0].account.total(), r.hw_threads[0].finished);
     }
 }
 
@@ -247,5 +247,5 @@ fn a_load_does_not_pass_a_parked_write_back_of_its_line() {
         })],
     );
     assert_eq!(r.counters.stale_reads, 0);
-    assert!(r.harts[0].finished >= until);
+    assert!(r.hw_threads[0].finished >= until);
 }

@@ -2,7 +2,7 @@
 
 use super::common::double::{Calls, VERSIONED, double};
 use super::common::{SITES, body, dram, pm};
-use fencepost_kernel::{Addr, At, Fence, Flush, HartId, Image, LineAddr, Mem, QueueId, Site, Val};
+use fencepost_kernel::{Addr, At, Fence, Flush, HwThread, Image, LineAddr, Mem, QueueId, Site, Val};
 use fencepost_machine::seam::*;
 use fencepost_machine::{Fences, Machine, MachineSpec, RunReport, ThreadBody, Workload};
 use std::cell::RefCell;
@@ -87,7 +87,7 @@ fn every_hook_is_called() {
     let calls = Calls::default();
     let r = run_double(&calls);
     double(&calls).recover(&mut Recovery::new(&mut Image::default()));
-    double(&calls).explain(HartId(0));
+    double(&calls).explain(HwThread(0));
     let seen = calls.borrow();
     for hook in [
         "queue_plan",
@@ -144,14 +144,14 @@ impl Design for Mule {
             ..Hooks::default()
         }
     }
-    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, _: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, _: LineAddr, access: Access) -> Gate {
         if access == Access::Store {
             Gate::Wait(Cause::WindowFull)
         } else {
             Gate::Go
         }
     }
-    fn explain(&self, _: HartId) -> Option<String> {
+    fn explain(&self, _: HwThread) -> Option<String> {
         Some("the mule never grants a store".into())
     }
 }
@@ -204,14 +204,14 @@ impl Design for Beside {
     fn fence(&self, _: Fence) -> FenceAction {
         FenceAction::MARKER
     }
-    fn queued(&mut self, _: &mut dyn Cx, _: HartId, instr: Instr) {
+    fn queued(&mut self, _: &mut dyn Cx, _: HwThread, instr: Instr) {
         self.heard.borrow_mut().push(("queued", instr));
     }
-    fn instr(&mut self, _: &mut dyn Cx, _: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, _: &mut dyn Cx, _: HwThread, instr: Instr) -> Gate {
         self.heard.borrow_mut().push(("asked", instr));
         Gate::Go
     }
-    fn may_access(&mut self, _: &mut dyn Cx, _: HartId, _: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, _: &mut dyn Cx, _: HwThread, _: LineAddr, access: Access) -> Gate {
         self.gated.borrow_mut().push(access);
         Gate::Go
     }

@@ -1,7 +1,7 @@
 //! Closed-form timing of cores and caches.
 
 use super::common::{Plain, body, dram, pm, run};
-use fencepost_kernel::{Fence, HartId, Mem, Ps, Site, Val};
+use fencepost_kernel::{Fence, HwThread, Mem, Ps, Site, Val};
 use fencepost_machine::seam::Cause;
 use fencepost_machine::{Fences, MachineSpec, StoreOrder};
 
@@ -78,8 +78,8 @@ fn instructions_behind_a_store_fence_overlap_its_wait_or_do_not() {
                 m.compute(Site(0));
             })],
         );
-        let account = &r.harts[0].account;
-        assert_eq!(account.total(), r.harts[0].finished - r.harts[0].started);
+        let account = &r.hw_threads[0].account;
+        assert_eq!(account.total(), r.hw_threads[0].finished - r.hw_threads[0].started);
         r.time
     };
     let spec = MachineSpec::default();
@@ -104,12 +104,12 @@ fn compute_runs_at_its_sustained_rate_and_is_busy() {
         let want = 10_000 / u64::from(ipc);
         assert!(cycles >= want && cycles <= want + 20, "{cycles} cycles for {want}");
         assert_eq!(r.instructions(), 10_000);
-        assert!(r.harts[0].account.busy.0 >= r.time.0 * 9 / 10);
+        assert!(r.hw_threads[0].account.busy.0 >= r.time.0 * 9 / 10);
     }
 }
 
 #[test]
-fn stalls_and_busy_time_add_up_for_every_hart() {
+fn stalls_and_busy_time_add_up_for_every_thread() {
     for order in [StoreOrder::Relaxed, StoreOrder::Tso] {
         let mut spec = MachineSpec::default();
         spec.core.store_order = order;
@@ -130,11 +130,11 @@ fn stalls_and_busy_time_add_up_for_every_hart() {
         let r = run(&spec, Plain, threads.collect());
         assert_eq!(r.coherent.word(pm(64).addr), 1600);
         assert_eq!(r.counters.races, 0);
-        for (i, h) in r.harts.iter().enumerate() {
+        for (i, h) in r.hw_threads.iter().enumerate() {
             assert_eq!(
                 h.account.total(),
                 h.finished.saturating_sub(h.started),
-                "hart {i} ({order:?})"
+                "hardware thread {i} ({order:?})"
             );
             assert!(h.account.stalled(Cause::LockWait) > Ps::ZERO);
         }
@@ -163,7 +163,7 @@ fn a_line_written_by_another_core_comes_from_its_cache() {
     );
     assert_eq!(r.counters.races, 0);
     let reads_data = r.trace.unwrap().events.iter().any(|e| {
-        e.thread == Some(HartId(1)) && matches!(e.kind, fencepost_kernel::TraceKind::Load { from: Some(_), .. })
+        e.thread == Some(HwThread(1)) && matches!(e.kind, fencepost_kernel::TraceKind::Load { from: Some(_), .. })
     });
     assert!(reads_data);
 }

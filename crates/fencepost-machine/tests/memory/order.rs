@@ -1,7 +1,7 @@
 //! Order by example: epochs, same-line writes, coalescing, drains, gates, durable queues, queues of size one.
 
 use super::util::*;
-use fencepost_kernel::{Bytes, HartId, LineAddr, Ps, Stream, WriteCause};
+use fencepost_kernel::{Bytes, HwThread, LineAddr, Ps, Stream, WriteCause};
 use fencepost_machine::memory::*;
 use fencepost_machine::seam::{DrainScope, Epoch, QueuePlan, Write, WriteId};
 
@@ -81,7 +81,7 @@ fn merged_writes_are_released_in_order_with_one_record() {
         .enumerate()
     {
         let w = Write {
-            hart: Some(HartId(i as u8)),
+            hw_thread: Some(HwThread(i as u8)),
             cause,
             ..write(1, 10 + i as u64, Some(0))
         };
@@ -94,12 +94,12 @@ fn merged_writes_are_released_in_order_with_one_record() {
     let merged: Vec<_> = h.durable().into_iter().filter(|d| d.0 != 0).collect();
     assert_eq!(merged, [(ids[0], 12, true), (ids[1], 12, false), (ids[2], 12, false)]);
     let who = |e: &(u64, MemEvent)| match e.1 {
-        MemEvent::Durable { write, .. } => Some((write.hart, write.cause)),
+        MemEvent::Durable { write, .. } => Some((write.hw_thread, write.cause)),
         _ => None,
     };
     assert_eq!(
         h.events.iter().filter_map(who).next_back(),
-        Some((Some(HartId(2)), WriteCause::Eviction))
+        Some((Some(HwThread(2)), WriteCause::Eviction))
     );
     assert_eq!((h.c.stats().writes, h.c.stats().coalesced), (2, 2));
 }

@@ -83,7 +83,7 @@ pub fn unrelated_writes() -> Result<String, String> {
             (0..writes).for_each(|line| m.flush(pm(line), Flush::Clwb));
         });
         let report = dpo("pcm", "so", &["pm.media.writes=through"])?.run(vec![committing, unrelated])?;
-        Ok::<Ps, String>(report.harts[0].finished)
+        Ok::<Ps, String>(report.hw_threads[0].finished)
     };
     let (alone, beside) = (finished(0)?, finished(16)?);
     let stall = beside.saturating_sub(alone);
@@ -142,7 +142,7 @@ pub fn full_buffer() -> Result<String, String> {
         let (entries, fences) = (format!("design.entries={entries}"), format!("design.fences={fences}"));
         let paths = dpo("pwq", "delegated", &[&entries, &fences, "design.path_slot=5us"])?;
         let report = paths.run(vec![thread])?;
-        Ok::<(Ps, u64), String>((report.harts[0].finished, paths.count(&report, "overflows")?))
+        Ok::<(Ps, u64), String>((report.hw_threads[0].finished, paths.count(&report, "overflows")?))
     };
     let (free, _) = finished(64, 32, true)?;
     let (entries, over) = finished(2, 32, false)?;

@@ -213,7 +213,7 @@ mod tests {
                     .unwrap()
                     .run(vec![thread])
                     .unwrap()
-                    .harts[0]
+                    .hw_threads[0]
                     .finished
             };
             let apart = finished(9).saturating_sub(finished(1));

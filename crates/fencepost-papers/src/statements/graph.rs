@@ -3,7 +3,8 @@
 use fencepost_contract::explore::{Explorer, plain};
 use fencepost_contract::{Contract, ContractKind, Demands, Grain, conform};
 use fencepost_kernel::{
-    Addr, At, Fence, HartId, Image, LineData, Mem, PersistRecord, Ps, StoreId, StoreInfo, Trace, TraceKind, WriteCause,
+    Addr, At, Fence, HwThread, Image, LineData, Mem, PersistRecord, Ps, StoreId, StoreInfo, Trace, TraceKind,
+    WriteCause,
 };
 use std::cell::RefCell;
 use std::panic::Location;
@@ -25,7 +26,7 @@ pub struct Durable {
 
 fn store(trace: &mut Trace, thread: u8, addr: Addr, value: u64) -> StoreId {
     let id = StoreId::from_index(trace.stores.len()).unwrap_or_else(|| unreachable!("a handful of stores"));
-    let (thread, source) = (HartId(thread), Location::caller().into());
+    let (thread, source) = (HwThread(thread), Location::caller().into());
     trace.stores.push(StoreInfo {
         thread,
         addr,
@@ -46,10 +47,10 @@ pub fn figure_one(contract: ContractKind, dependent: bool) -> Vec<Durable> {
         ..Trace::default()
     };
     store(&mut trace, 0, X, 1);
-    trace.push(HartId(0), TraceKind::Fence(Fence::Dmb));
+    trace.push(HwThread(0), TraceKind::Fence(Fence::Dmb));
     let y = store(&mut trace, 0, Y, 1);
     let read = trace.next_event();
-    trace.push(HartId(1), TraceKind::Load { addr: Y, from: Some(y) });
+    trace.push(HwThread(1), TraceKind::Load { addr: Y, from: Some(y) });
     store(&mut trace, 1, Z, 1);
     if dependent {
         trace.depends_on(read);

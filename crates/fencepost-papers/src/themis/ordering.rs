@@ -126,7 +126,7 @@ fn resets(design: &str, sets: &[String], entries: u64) -> Result<(u64, u64), Str
     let thread = body(move |m| (0..entries).for_each(|line| nt_store(m, line)));
     let r = Paths::new(design, sets)?.run(vec![thread])?;
     let wraps = r.design_counts[fencepost_designs::x86::stat::WRAPS];
-    Ok((wraps, r.harts[0].account.stalled(Cause::WcbWrap).0))
+    Ok((wraps, r.hw_threads[0].account.stalled(Cause::WcbWrap).0))
 }
 
 /// Six-bit pointers over 16 entries: forced drain and reset after exactly four full uses; the baseline never resets.
@@ -171,7 +171,7 @@ fn evictions(design: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: boo
 pub fn volatile_exempt() -> Result<String, String> {
     let mut waited = Vec::new();
     for design in DESIGNS {
-        let time = |line, slow| evictions(design, line, slow).map(|r| r.harts[0].finished);
+        let time = |line, slow| evictions(design, line, slow).map(|r| r.hw_threads[0].finished);
         let (fast, slow) = (time(dram, false)?, time(dram, true)?);
         if fast != slow {
             return Err(format!(

@@ -9,21 +9,21 @@ use fencepost_programs::{About, Scheme, Variant};
 
 /// Software threads of a run: as asked, or one per hardware thread.
 pub fn threads(request: &Request, machine: &MachineConfig) -> Result<u32, BadInput> {
-    let harts = u32::from(machine.spec.harts());
-    match request.threads.unwrap_or(harts) {
+    let hw_threads = u32::from(machine.spec.hw_threads());
+    match request.threads.unwrap_or(hw_threads) {
         0 => Err(BadInput::new("a run needs at least one thread")),
-        n if n > harts => {
+        n if n > hw_threads => {
             let set = ["cores", "threads_per_core"].map(|key| ("core".to_owned(), key.to_owned()));
             let place = set
                 .iter()
                 .find_map(|key| machine.origins.get(key))
                 .map(|o| o.place.clone());
-            let many = match harts {
+            let many = match hw_threads {
                 1 => "the one hardware thread".to_owned(),
                 n => format!("the {n} hardware threads"),
             };
             let e = BadInput::new(format!("{n} threads do not fit on {many} of `{}`", machine.name)).hint(format!(
-                "ask for at most {harts}, or give it more with --set core.cores=N (64 hardware threads at most)"
+                "ask for at most {hw_threads}, or give it more with --set core.cores=N (64 hardware threads at most)"
             ));
             Err(match place {
                 Some(place) => e.at(place),

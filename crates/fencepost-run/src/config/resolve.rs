@@ -314,7 +314,7 @@ pub fn shape(machine: &MachineConfig) -> MachineShape {
 pub fn shape_of(spec: &MachineSpec) -> MachineShape {
     let lines = |c: &CacheSpec| u32::try_from(c.size.0 / 64).unwrap_or(u32::MAX);
     MachineShape {
-        harts: spec.harts(),
+        hw_threads: spec.hw_threads(),
         cores: spec.core.cores,
         channels: spec.network.ports(),
         l1_lines: lines(&spec.l1),

@@ -164,10 +164,10 @@ pub fn sweep(program: &Program<'_>, info: &'static DesignInfo, sweep: &Sweep) ->
     let configurations = configurations(info, sweep)?;
     let first = &configurations[0];
     let threads = program.test.threads.len();
-    if threads > usize::from(first.machine.spec.harts()) {
-        let harts = first.machine.spec.harts();
+    if threads > usize::from(first.machine.spec.hw_threads()) {
+        let hw_threads = first.machine.spec.hw_threads();
         return Err(Refused::Unsupported(format!(
-            "{threads} threads, {harts} hardware threads"
+            "{threads} threads, {hw_threads} hardware threads"
         )));
     }
     let (mut visible, mut crash) = allowed(program, first).map_err(Refused::Unsupported)?;

@@ -227,7 +227,7 @@ fn begins(threads: usize, dice: &mut Stream) -> Vec<u64> {
 
 /// How many of the hardware threads that a test leaves idle do something beside it.
 fn neighbours(spec: &MachineSpec, used: usize, dice: &mut Stream) -> usize {
-    let idle = usize::from(spec.harts()).saturating_sub(used);
+    let idle = usize::from(spec.hw_threads()).saturating_sub(used);
     (dice.below(4) as usize).min(idle)
 }
 

@@ -138,7 +138,7 @@ fn shown(report: &RunReport, trace: &Trace) -> Shown {
     let waits = report.stalls.iter().flatten().filter(|s| !OWN.contains(&s.cause));
     Shown {
         waits: waits.map(|s| [s.from, s.to]).collect(),
-        finished: report.harts.iter().map(|h| h.finished).max().unwrap_or(Ps(0)),
+        finished: report.hw_threads.iter().map(|h| h.finished).max().unwrap_or(Ps(0)),
         persists,
     }
 }

@@ -32,7 +32,7 @@ pub fn hardware(
 /// The first breach.
 pub fn judge(report: &RunReport, hardware: Hardware, whole: bool) -> Result<(), Breach> {
     let Some(trace) = &report.trace else { return Ok(()) };
-    let threads = report.harts.len() as u32;
+    let threads = report.hw_threads.len() as u32;
     let before = &report.before;
     let of = |c: &Counters| [c.stores, c.nt_stores, c.flushes, c.fences];
     let (threads_before, measured) = (of(&before.counters), of(&report.counters));

@@ -19,7 +19,7 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
     let (r, report) = (&resolved.request, &s.report);
     let seconds = report.time.0 as f64 * 1e-12;
     let cycles = report.time.0 as f64 / resolved.machine.spec.core.clock.period().0 as f64;
-    let ops: u64 = report.harts.iter().map(|h| h.ops).sum();
+    let ops: u64 = report.hw_threads.iter().map(|h| h.ops).sum();
     let per = |n: f64, d: f64| if d > 0.0 { n / d } else { 0.0 };
     RunResult {
         schema: SCHEMA.into(),
@@ -35,7 +35,7 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
         instructions: report.instructions(),
         ipc: per(report.instructions() as f64, cycles * f64::from(resolved.threads)),
         ops_per_s: per(ops as f64, seconds),
-        busy_ps: report.harts.iter().map(|h| h.account.busy.0).sum(),
+        busy_ps: report.hw_threads.iter().map(|h| h.account.busy.0).sum(),
         stalls: stalls(report),
         pm_reads: report.counters.memory_reads[Counters::PM],
         pm_writes: report.counters.memory_writes[Counters::PM],
@@ -53,7 +53,7 @@ pub fn result(resolved: &Resolved, s: &Simulated, check: Option<Check>) -> RunRe
 
 /// Causes that occurred, summed over threads.
 pub fn stalls(report: &RunReport) -> BTreeMap<String, u64> {
-    let sum = |i: usize| report.harts.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
+    let sum = |i: usize| report.hw_threads.iter().map(|h| h.account.stalls()[i].0).sum::<u64>();
     let all = (0..Cause::COUNT).map(|i| (Cause::named(i, report.causes).to_owned(), sum(i)));
     all.filter(|(_, ps)| *ps > 0).collect()
 }

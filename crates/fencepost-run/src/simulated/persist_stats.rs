@@ -5,7 +5,7 @@
 //! persist log: an epoch ends when the newest record before its end became durable.
 
 use crate::histogram::Histogram;
-use fencepost_kernel::{HartId, LineAddr, PersistLog, Ps, StoreId, Trace, TraceKind};
+use fencepost_kernel::{HwThread, LineAddr, PersistLog, Ps, StoreId, Trace, TraceKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,24 +57,24 @@ impl PersistStats {
             epochs_per_op: Histogram::new("epochs", &BTreeMap::new()),
             ..PersistStats::default()
         };
-        let mut threads: BTreeMap<HartId, Thread> = BTreeMap::new();
-        let mut writers: BTreeMap<LineAddr, BTreeMap<HartId, Ps>> = BTreeMap::new();
+        let mut threads: BTreeMap<HwThread, Thread> = BTreeMap::new();
+        let mut writers: BTreeMap<LineAddr, BTreeMap<HwThread, Ps>> = BTreeMap::new();
         let mut now = Ps::ZERO;
         for event in &trace.events {
-            let Some(hart) = event.thread else {
+            let Some(hw_thread) = event.thread else {
                 if let TraceKind::Durable { index } = event.kind {
                     now = log.records().get(index as usize).map_or(now, |r| r.time);
                 }
                 continue;
             };
-            let thread = threads.entry(hart).or_default();
+            let thread = threads.entry(hw_thread).or_default();
             match event.kind {
                 TraceKind::Store(id) | TraceKind::Rmw { store: Some(id), .. } => out.store(trace, id, thread),
                 TraceKind::Fence(_)
                 | TraceKind::Sync { .. }
                 | TraceKind::TxCommit(_)
                 | TraceKind::TxFlush
-                | TraceKind::CommitQueue(_) => out.end_epoch(thread, hart, now, &mut writers),
+                | TraceKind::CommitQueue(_) => out.end_epoch(thread, hw_thread, now, &mut writers),
                 TraceKind::OpEnd(_) => {
                     if thread.epochs > 0 {
                         *out.epochs_per_op.values.entry(thread.epochs).or_default() += 1;
@@ -97,9 +97,9 @@ impl PersistStats {
     fn end_epoch(
         &mut self,
         thread: &mut Thread,
-        hart: HartId,
+        hw_thread: HwThread,
         now: Ps,
-        writers: &mut BTreeMap<LineAddr, BTreeMap<HartId, Ps>>,
+        writers: &mut BTreeMap<LineAddr, BTreeMap<HwThread, Ps>>,
     ) {
         let lines = std::mem::take(&mut thread.lines);
         if lines.is_empty() {
@@ -111,10 +111,10 @@ impl PersistStats {
         for line in lines {
             let writers = writers.entry(line).or_default();
             for (writer, time) in writers.iter().filter(|w| now.0 - w.1.0 < WINDOW.0) {
-                own |= *writer == hart;
-                others |= *writer != hart && time.0 <= now.0;
+                own |= *writer == hw_thread;
+                others |= *writer != hw_thread && time.0 <= now.0;
             }
-            writers.insert(hart, now);
+            writers.insert(hw_thread, now);
         }
         self.on_own += u64::from(own);
         self.on_others += u64::from(others);
@@ -163,23 +163,23 @@ mod tests {
         fn store(&mut self, thread: u8, addr: Addr) {
             let id = StoreId::from_index(self.0.stores.len()).unwrap();
             self.0.stores.push(StoreInfo {
-                thread: HartId(thread),
+                thread: HwThread(thread),
                 addr,
                 value: 1,
                 nt: false,
                 tx: None,
                 source: Location::caller().into(),
             });
-            self.0.push(HartId(thread), TraceKind::Store(id));
+            self.0.push(HwThread(thread), TraceKind::Store(id));
         }
         fn pm(&mut self, thread: u8, lines: &[u64]) {
             lines.iter().for_each(|l| self.store(thread, Addr::pm(4096 + l * 64)));
         }
         fn fence(&mut self, thread: u8) {
-            self.0.push(HartId(thread), TraceKind::Fence(Fence::Sfence));
+            self.0.push(HwThread(thread), TraceKind::Fence(Fence::Sfence));
         }
         fn end(&mut self, thread: u8) {
-            self.0.push(HartId(thread), TraceKind::OpEnd(0));
+            self.0.push(HwThread(thread), TraceKind::OpEnd(0));
         }
         fn durable(&mut self, time: Ps) {
             let index = self.1.len() as u32;

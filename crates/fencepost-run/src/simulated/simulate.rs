@@ -10,7 +10,7 @@ use fencepost_contract::ContractKind;
 use fencepost_designs::Environment;
 use fencepost_harness::{AnyProgram, Run, any_program};
 use fencepost_kernel::units::LINE_BYTES;
-use fencepost_kernel::{Footprint, HartId, LineAddr, Ps};
+use fencepost_kernel::{Footprint, HwThread, LineAddr, Ps};
 use fencepost_machine::seam::{Design, StatInfo};
 use fencepost_machine::{Machine, RunError, RunReport, Workload};
 use fencepost_programs::sites;
@@ -79,10 +79,10 @@ impl Processes {
         (self.number as usize, self.bytes)
     }
     /// The resident lines of one process as those of all.
-    fn resident(&self, one: &[(HartId, LineAddr)]) -> Vec<(HartId, LineAddr)> {
-        let of = |(hart, line): &(HartId, LineAddr), process: u64| {
-            let hart = HartId(hart.0 + (process * u64::from(self.threads_each)) as u8);
-            (hart, LineAddr(line.0 + process * self.bytes / LINE_BYTES))
+    fn resident(&self, one: &[(HwThread, LineAddr)]) -> Vec<(HwThread, LineAddr)> {
+        let of = |(hw_thread, line): &(HwThread, LineAddr), process: u64| {
+            let hw_thread = HwThread(hw_thread.0 + (process * u64::from(self.threads_each)) as u8);
+            (hw_thread, LineAddr(line.0 + process * self.bytes / LINE_BYTES))
         };
         one.iter()
             .flat_map(|l| (0..self.number).map(move |p| of(l, p)))

@@ -1,7 +1,7 @@
 //! Everything that happened in a run, once: the page and the traces for other tools are made of this.
 
 use crate::config::Resolved;
-use fencepost_kernel::{Addr, HartId, LineAddr, Ps, StoreId, Trace, TraceEvent, TraceKind, WriteCause};
+use fencepost_kernel::{Addr, HwThread, LineAddr, Ps, StoreId, Trace, TraceEvent, TraceKind, WriteCause};
 use fencepost_machine::RunReport;
 use fencepost_machine::memory::AddressMap;
 use fencepost_machine::seam::Cause;
@@ -48,7 +48,7 @@ pub struct Stored {
     /// When it performed.
     pub time: Ps,
     /// By whom.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// The word.
     pub addr: Addr,
     /// Its line of the program, in [`Events::sources`].
@@ -78,7 +78,7 @@ pub struct Mark {
     /// When.
     pub time: Ps,
     /// Who.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// What.
     pub kind: MarkKind,
 }
@@ -140,7 +140,7 @@ pub struct Seen {
     /// When it performed.
     pub time: Ps,
     /// By whom.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// The store, in [`Events::stores`].
     pub store: usize,
 }
@@ -172,7 +172,7 @@ impl Events {
         let (writes, banks) = writes(resolved, report, trace);
         Events {
             name: format!("{} on {}", resolved.request.program, resolved.request.design),
-            finished: report.harts.iter().map(|h| h.finished).collect(),
+            finished: report.hw_threads.iter().map(|h| h.finished).collect(),
             end: stalled.chain([last]).max().unwrap_or_default(),
             causes: (0..Cause::NAMES.len() + report.causes.len())
                 .map(|i| Cause::named(i, report.causes))

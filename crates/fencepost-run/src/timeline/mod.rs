@@ -89,7 +89,7 @@ pub fn timeline(request: &Request, at: Option<u64>, progress: &dyn Progress) -> 
         design: request.design.clone(),
         contract: resolved.contract().to_owned(),
         threads: resolved.threads,
-        finished_ps: report.harts.iter().map(|h| h.finished.0).max().unwrap_or(0),
+        finished_ps: report.hw_threads.iter().map(|h| h.finished.0).max().unwrap_or(0),
         end_ps: happened.end.0,
         events: trace.events.len() + stalls,
         warning: warning(&resolved),

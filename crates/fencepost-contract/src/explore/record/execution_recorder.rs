@@ -6,7 +6,7 @@ use super::schedule::{Pause, Schedule, Yielding};
 use super::state::Execution;
 use crate::explore::memory::SetupMem;
 use corosensei::{Coroutine, CoroutineResult};
-use fencepost_kernel::{Addr, HartId, Image, Stream};
+use fencepost_kernel::{Addr, HwThread, Image, Stream};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::rc::Rc;
@@ -93,7 +93,7 @@ impl Recorder {
             let coroutine = Coroutine::new(move |yielder: &Yielding, ()| {
                 body(&mut RecordMem {
                     execution,
-                    thread: HartId(i as u8),
+                    thread: HwThread(i as u8),
                     schedule,
                     yielder,
                     quiet: (0, 0),
@@ -113,7 +113,7 @@ impl Recorder {
             let slot = match steps[rng.below(steps.len() as u64) as usize] {
                 Step::Run(i) => &mut threads[i],
                 Step::Drain(i) => {
-                    execution.borrow_mut().drain_one(HartId(i as u8));
+                    execution.borrow_mut().drain_one(HwThread(i as u8));
                     continue;
                 }
             };
@@ -169,7 +169,7 @@ fn deadlock(threads: &[Option<Thread>], execution: &Execution) -> Vec<Waiter> {
     let waits = |(i, t): (usize, &Option<Thread>)| {
         let w = t.as_ref()?.waits?;
         Some(Waiter {
-            thread: HartId(i as u8),
+            thread: HwThread(i as u8),
             lock: w.at,
             spins: w.stores.is_some(),
             holder: holder(w.at),

@@ -4,7 +4,7 @@ use super::buffer::Effect;
 use super::schedule::{Granularity, Order, Pause, Schedule, Yielding};
 use super::state::Execution;
 use fencepost_kernel::{
-    Addr, At, Fence, Flush, HartId, Mem, Outcome, Place, QueueId, Rmw, Rollback, Span, StoreId, TraceKind, TxId, Val,
+    Addr, At, Fence, Flush, HwThread, Mem, Outcome, Place, QueueId, Rmw, Rollback, Span, StoreId, TraceKind, TxId, Val,
     Width,
 };
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ const SPINNING: u64 = 1 << 20;
 /// Memory as a recorded thread sees it. Every access is written down with the line of the program it comes from.
 pub struct RecordMem<'y> {
     pub(super) execution: Rc<RefCell<Execution>>,
-    pub(super) thread: HartId,
+    pub(super) thread: HwThread,
     pub(super) schedule: Schedule,
     pub(super) yielder: &'y Yielding,
     /// Loads in a row, and how many stores there were when they began.

@@ -1,6 +1,6 @@
 //! What a recording leaves, and why there may be none.
 
-use fencepost_kernel::{Addr, HartId, Image, Trace};
+use fencepost_kernel::{Addr, HwThread, Image, Trace};
 use std::panic::Location;
 
 /// One recorded execution.
@@ -18,13 +18,13 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiter {
     /// The thread.
-    pub thread: HartId,
+    pub thread: HwThread,
     /// What it waits for: the lock word, or the word that it loads.
     pub lock: Addr,
     /// Whether it spins on loads.
     pub spins: bool,
     /// Who holds it, or wrote the word last, if a thread did.
-    pub holder: Option<HartId>,
+    pub holder: Option<HwThread>,
     /// The line of the program that waits.
     pub source: &'static Location<'static>,
 }

@@ -2,7 +2,7 @@
 
 use super::buffer::StoreBuffer;
 use fencepost_kernel::{
-    Addr, HartId, Image, OpRecord, Outcome, Place, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind, TxId,
+    Addr, HwThread, Image, OpRecord, Outcome, Place, QueueId, Span, StoreId, StoreInfo, Trace, TraceKind, TxId,
 };
 
 /// What one thread is in the middle of.
@@ -54,15 +54,15 @@ impl Execution {
         }
     }
     /// Appends an event of `thread`.
-    pub fn push(&mut self, thread: HartId, kind: TraceKind) {
+    pub fn push(&mut self, thread: HwThread, kind: TraceKind) {
         self.trace.push(thread, kind);
     }
     /// The state of `thread`.
-    pub fn thread(&mut self, thread: HartId) -> &mut ThreadState {
+    pub fn thread(&mut self, thread: HwThread) -> &mut ThreadState {
         &mut self.threads[thread.index()]
     }
     /// Enters a store of the whole word at `at` in the table and in memory; its event is the caller's business.
-    pub fn store(&mut self, thread: HartId, at: Addr, value: u64, nt: bool, source: Place) -> StoreId {
+    pub fn store(&mut self, thread: HwThread, at: Addr, value: u64, nt: bool, source: Place) -> StoreId {
         let id = StoreId::from_index(self.trace.stores.len()).expect("fewer than four billion stores");
         let (old, by) = (self.memory.word(at), self.memory.writer(at));
         let state = &mut self.threads[thread.index()];
@@ -82,7 +82,7 @@ impl Execution {
         id
     }
     /// `thread` begins a transaction.
-    pub fn begin(&mut self, thread: HartId) -> TxId {
+    pub fn begin(&mut self, thread: HwThread) -> TxId {
         self.transactions += 1;
         let id = TxId(self.transactions);
         self.thread(thread).tx = Some((id, Vec::new()));
@@ -90,13 +90,13 @@ impl Execution {
         id
     }
     /// `thread` commits its transaction, if it is in one.
-    pub fn commit(&mut self, thread: HartId) {
+    pub fn commit(&mut self, thread: HwThread) {
         if let Some((id, _)) = self.thread(thread).tx.take() {
             self.push(thread, TraceKind::TxCommit(id));
         }
     }
     /// `thread` aborts its transaction, if it is in one: memory is as before it.
-    pub fn abort(&mut self, thread: HartId) {
+    pub fn abort(&mut self, thread: HwThread) {
         if let Some((id, undo)) = self.thread(thread).tx.take() {
             for old in undo.iter().rev() {
                 self.memory.set_word(old.at, old.value, old.by);
@@ -125,14 +125,14 @@ impl Execution {
         self.ranges.retain(|r| r.2 > 0);
     }
     /// Notes that the running operation of `thread` is about to take a lock.
-    pub fn stamp(&mut self, thread: HartId) {
+    pub fn stamp(&mut self, thread: HwThread) {
         let now = self.trace.events.len() as u64;
         if let Some((_, stamp)) = &mut self.thread(thread).op {
             *stamp = Some(now);
         }
     }
     /// `thread` has executed operation `k`, which took its first lock at `stamp`.
-    pub fn end_op(&mut self, thread: HartId, k: u32, outcome: Outcome, stamp: Option<u64>) {
+    pub fn end_op(&mut self, thread: HwThread, k: u32, outcome: Outcome, stamp: Option<u64>) {
         let now = self.trace.events.len() as u64;
         self.push(thread, TraceKind::OpEnd(k));
         self.trace.ops.push(OpRecord {

@@ -2,7 +2,7 @@
 
 use fencepost_contract::explore::{CrashMem, Steps};
 use fencepost_contract::{Axiom, CrashSpace, FailurePoint, Grain, GraphBuilder, Write};
-use fencepost_kernel::{Addr, At, CrashPoint, Flow, HartId, Image, Mem, Violation};
+use fencepost_kernel::{Addr, At, CrashPoint, Flow, HwThread, Image, Mem, Violation};
 use std::panic::Location;
 
 pub fn flag(i: u64) -> Addr {
@@ -21,7 +21,7 @@ pub fn space(k: u64, ordered: bool) -> CrashSpace {
                 at,
                 value,
                 store: None,
-                thread: HartId(0),
+                thread: HwThread(0),
                 nt: false,
                 source: Location::caller().into(),
             });
@@ -87,7 +87,7 @@ pub fn loose(n: u64) -> CrashSpace {
             at: Addr::pm(i * 64),
             value: 1,
             store: None,
-            thread: HartId(0),
+            thread: HwThread(0),
             nt: false,
             source: Location::caller().into(),
         });

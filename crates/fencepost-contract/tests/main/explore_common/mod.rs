@@ -8,7 +8,7 @@ pub mod sps;
 use fencepost_contract::CrashSpace;
 use fencepost_contract::explore::{CrashMem, Enumerated, ImageMem, Recovery, enumerate};
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Fence, Flow, Flush, HartId, Image, Mem, OpRecord, Outcome, QueueId, StoreId, StoreInfo,
+    Addr, At, CrashPoint, Fence, Flow, Flush, HwThread, Image, Mem, OpRecord, Outcome, QueueId, StoreId, StoreInfo,
     Stream, Trace, TraceKind, TxId, Val, Violation,
 };
 use std::panic::Location;
@@ -97,11 +97,11 @@ struct Builder {
 }
 impl Builder {
     fn push(&mut self, t: usize, kind: TraceKind) {
-        self.trace.push(HartId(t as u8), kind);
+        self.trace.push(HwThread(t as u8), kind);
     }
     fn store(&mut self, t: usize, addr: Addr, value: u64, nt: bool, tx: Option<TxId>) {
         let id = StoreId::from_index(self.trace.stores.len()).unwrap();
-        let (thread, source) = (HartId(t as u8), Location::caller().into());
+        let (thread, source) = (HwThread(t as u8), Location::caller().into());
         self.trace.stores.push(StoreInfo {
             thread,
             addr,

@@ -6,7 +6,7 @@
 use super::run::Run;
 use super::{Guarded, Loc, Op, REGS, Shape, Value};
 use fencepost_contract::LineOrder;
-use fencepost_kernel::{Fence, Flush, HartId, StoreId, StoreInfo, Stream, Trace, TraceKind};
+use fencepost_kernel::{Fence, Flush, HwThread, StoreId, StoreInfo, Stream, Trace, TraceKind};
 use std::collections::{BTreeSet, HashSet};
 use std::panic::Location;
 
@@ -304,7 +304,7 @@ impl<'s> Machine<'s> {
         }
     }
     fn record(&self, trace: &mut Trace, thread: usize, effect: Effect) {
-        let hart = HartId(thread as u8);
+        let hw_thread = HwThread(thread as u8);
         let last = |trace: &Trace, loc: Loc| {
             let at = trace.stores.iter().rposition(|s| s.addr == self.shape.addr(loc));
             at.and_then(StoreId::from_index)
@@ -315,13 +315,13 @@ impl<'s> Machine<'s> {
             Effect::Nothing | Effect::Load(_, true) => {}
             Effect::Store(loc, value, nt) => {
                 let id = new(trace, loc, value, nt);
-                trace.push(hart, TraceKind::Store(id));
+                trace.push(hw_thread, TraceKind::Store(id));
             }
             Effect::Rmw(loc, value) => {
                 let from = last(trace, loc);
                 let store = Some(new(trace, loc, value, false));
                 trace.push(
-                    hart,
+                    hw_thread,
                     TraceKind::Rmw {
                         addr: self.shape.addr(loc),
                         from,
@@ -332,7 +332,7 @@ impl<'s> Machine<'s> {
             Effect::Load(loc, false) => {
                 let from = last(trace, loc);
                 trace.push(
-                    hart,
+                    hw_thread,
                     TraceKind::Load {
                         addr: self.shape.addr(loc),
                         from,
@@ -340,20 +340,20 @@ impl<'s> Machine<'s> {
                 );
             }
             Effect::Flush(loc, kind) => trace.push(
-                hart,
+                hw_thread,
                 TraceKind::Flush {
                     line: self.shape.addr(loc).line(),
                     kind,
                 },
             ),
-            Effect::Fence(f) => trace.push(hart, TraceKind::Fence(f)),
+            Effect::Fence(f) => trace.push(hw_thread, TraceKind::Fence(f)),
         }
     }
 }
 
 /// Adds a store to the trace's table and returns its id.
 pub fn push_store(trace: &mut Trace, shape: &Shape, thread: usize, loc: Loc, value: u64, nt: bool) -> StoreId {
-    let (thread, addr, source) = (HartId(thread as u8), shape.addr(loc), Location::caller().into());
+    let (thread, addr, source) = (HwThread(thread as u8), shape.addr(loc), Location::caller().into());
     trace.stores.push(StoreInfo {
         thread,
         addr,

@@ -3,7 +3,7 @@
 
 use super::px86_machine::push_store;
 use super::{Op, Reg, Shape, Value};
-use fencepost_kernel::{HartId, StoreId, Stream, Trace, TraceKind};
+use fencepost_kernel::{HwThread, StoreId, Stream, Trace, TraceKind};
 use std::collections::BTreeSet;
 
 #[derive(Clone)]
@@ -115,7 +115,7 @@ fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
     if this.when.is_some_and(|(r, v)| register(shape, s, t, i, r).0 != v) {
         return;
     }
-    let hart = HartId(t as u8);
+    let hw_thread = HwThread(t as u8);
     match this.op {
         Op::Store { loc, value, nt } => {
             let v = match value {
@@ -124,29 +124,29 @@ fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
             };
             let id = push_store(&mut s.trace, shape, t, loc, v, nt);
             s.memory[loc] = (v, Some(id));
-            s.trace.push(hart, TraceKind::Store(id));
+            s.trace.push(hw_thread, TraceKind::Store(id));
             depend(shape, s, t, i, value);
         }
         Op::Rmw { loc, value } => {
             let from = s.memory[loc].1;
             let id = push_store(&mut s.trace, shape, t, loc, value, false);
             s.memory[loc] = (value, Some(id));
-            s.trace.push(hart, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
+            s.trace.push(hw_thread, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
             s.trace.push(
-                hart,
+                hw_thread,
                 TraceKind::Rmw {
                     addr: shape.addr(loc),
                     from,
                     store: Some(id),
                 },
             );
-            s.trace.push(hart, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
+            s.trace.push(hw_thread, TraceKind::Fence(fencepost_kernel::Fence::Dmb));
         }
         Op::Load { loc, .. } => {
             let (v, from) = s.memory[loc];
             s.loaded[t][i] = Some((v, s.trace.next_event()));
             s.trace.push(
-                hart,
+                hw_thread,
                 TraceKind::Load {
                     addr: shape.addr(loc),
                     from,
@@ -154,13 +154,13 @@ fn perform(shape: &Shape, s: &mut State, t: usize, i: usize) {
             );
         }
         Op::Flush { loc, kind } => s.trace.push(
-            hart,
+            hw_thread,
             TraceKind::Flush {
                 line: shape.addr(loc).line(),
                 kind,
             },
         ),
-        Op::Fence(f) => s.trace.push(hart, TraceKind::Fence(f)),
+        Op::Fence(f) => s.trace.push(hw_thread, TraceKind::Fence(f)),
     }
 }
 

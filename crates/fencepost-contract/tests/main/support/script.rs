@@ -1,7 +1,7 @@
 //! Traces written event by event.
 
 use fencepost_contract::{Contract, ContractKind, CrashSpace};
-use fencepost_kernel::{Addr, Fence, HartId, Image, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId};
+use fencepost_kernel::{Addr, Fence, HwThread, Image, StoreId, StoreInfo, Trace, TraceEvent, TraceKind, TxId};
 use std::panic::Location;
 
 pub const X: Addr = Addr::pm(0);
@@ -29,7 +29,7 @@ impl Script {
     pub fn store(&mut self, thread: u8, addr: Addr, value: u64) -> StoreId {
         let (tx, source) = (self.tx[usize::from(thread)], Location::caller().into());
         self.trace.stores.push(StoreInfo {
-            thread: HartId(thread),
+            thread: HwThread(thread),
             addr,
             value,
             nt: false,
@@ -53,7 +53,7 @@ impl Script {
             _ => {}
         }
         self.trace.events.push(TraceEvent {
-            thread: Some(HartId(thread)),
+            thread: Some(HwThread(thread)),
             kind,
         });
     }

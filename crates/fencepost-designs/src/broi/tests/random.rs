@@ -20,7 +20,7 @@ const MIX: Mix = Mix {
 /// What is wrong with the run of a seed, if anything.
 fn wrong(params: &BroiParams, seed: u64) -> Option<String> {
     let shape = MachineShape {
-        harts: 4,
+        hw_threads: 4,
         cores: 2,
         ..MachineShape::default()
     };

@@ -4,18 +4,18 @@ use crate::broi::{Broi, BroiParams, Schedules};
 use crate::delegated::PortId;
 use crate::info::MachineShape;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
-use fencepost_kernel::{Fence, HartId, LineAddr, Ps};
+use fencepost_kernel::{Fence, HwThread, LineAddr, Ps};
 use fencepost_machine::seam::{Cause, Design as _, Epoch, Gate, Instr, Snoop};
 
 /// The second port of the network, behind four threads.
-const NETWORK: HartId = HartId(5);
+const NETWORK: HwThread = HwThread(5);
 const FULL: Gate = Gate::Wait(Cause::PersistBufferFull);
 const DMB: Instr = Instr::Fence(Fence::Dmb);
 
 /// Two cores of two threads.
 fn bench() -> Bench<Broi> {
     let shape = MachineShape {
-        harts: 4,
+        hw_threads: 4,
         cores: 2,
         ..MachineShape::default()
     };
@@ -187,7 +187,7 @@ fn barrier_index_registers_bound_what_is_sent() {
     }
     b.all_arrive();
     assert_eq!(b.cx.writes.len(), 3);
-    let why = b.design.explain(HartId(0));
+    let why = b.design.explain(HwThread(0));
     assert!(why.is_some_and(|w| w.contains("persist buffer 0 holds 7 entries")));
     b.one_durable();
     assert_eq!(b.cx.writes.len(), 4);

@@ -9,15 +9,15 @@ mod walkthrough;
 use super::{Delegated, DelegatedParams, Entry, Kind, Newness, checked};
 use crate::info::MachineShape;
 use crate::testkit::Bench;
-use fencepost_kernel::{CoreId, Fence, HartId, LineAddr, Ps};
+use fencepost_kernel::{CoreId, Fence, HwThread, LineAddr, Ps};
 use fencepost_machine::seam::{Cx as _, Gate, Instr};
 
 const DMB: Instr = Instr::Fence(Fence::Dmb);
 
 /// A design on a machine of `cores` single-threaded cores.
-fn build(params: &DelegatedParams, cores: u8, harts_per_core: u8, merge: bool) -> Delegated {
+fn build(params: &DelegatedParams, cores: u8, threads_per_core: u8, merge: bool) -> Delegated {
     let shape = MachineShape {
-        harts: cores * harts_per_core,
+        hw_threads: cores * threads_per_core,
         cores,
         ..MachineShape::default()
     };
@@ -70,15 +70,15 @@ impl Bench<Delegated> {
             }
         )
     }
-    fn fence(&mut self, hart: u8) {
-        assert_eq!(self.instr(hart, DMB), Gate::Go);
+    fn fence(&mut self, hw_thread: u8) {
+        assert_eq!(self.instr(hw_thread, DMB), Gate::Go);
     }
     /// One entry drains: the next slot of the path.
     fn one_slot(&mut self) {
         self.run_for(Ps::from_ns(100));
     }
-    fn core(&self, hart: u8) -> CoreId {
-        self.cx.core_of(HartId(hart))
+    fn core(&self, hw_thread: u8) -> CoreId {
+        self.cx.core_of(HwThread(hw_thread))
     }
     fn lines(&self) -> Vec<LineAddr> {
         self.cx.written_lines()

@@ -186,7 +186,7 @@ fn persist_order(events: &[Event], from: &[Option<usize>], dependent: bool) -> R
 mod tests {
     use super::*;
     use crate::testkit::pm_line;
-    use fencepost_kernel::{Addr, Fence, HartId, LineData, Ps, StoreId, StoreInfo, WriteCause};
+    use fencepost_kernel::{Addr, Fence, HwThread, LineData, Ps, StoreId, StoreInfo, WriteCause};
 
     /// `x; FENCE; y`, then memory sees `order`.
     fn two_stores(fenced: bool, order: [usize; 2]) -> Option<(usize, usize)> {
@@ -194,16 +194,16 @@ mod tests {
         let id = |i| StoreId::from_index(i).expect("small");
         for i in 0..2 {
             trace.stores.push(StoreInfo {
-                thread: HartId(0),
+                thread: HwThread(0),
                 addr: Addr(pm_line(i).base().0),
                 value: i,
                 nt: false,
                 tx: None,
                 source: std::panic::Location::caller().into(),
             });
-            trace.push(HartId(0), TraceKind::Store(id(i as usize)));
+            trace.push(HwThread(0), TraceKind::Store(id(i as usize)));
             if fenced {
-                trace.push(HartId(0), TraceKind::Fence(Fence::Dmb));
+                trace.push(HwThread(0), TraceKind::Fence(Fence::Dmb));
             }
         }
         let record = |i: usize| {

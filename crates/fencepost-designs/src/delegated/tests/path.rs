@@ -41,11 +41,11 @@ fn persistent_lines_evicted_from_the_last_level_are_dropped() {
 fn reads_are_served_by_the_buffer() {
     let mut b = bench(2);
     b.store(0, pm_line(0), 0, 1);
-    assert!(b.design.read_missed(&mut b.cx, HartId(1), pm_line(0)));
-    assert!(!b.design.read_missed(&mut b.cx, HartId(1), pm_line(1)));
-    assert!(!b.design.read_missed(&mut b.cx, HartId(1), dram_line(0)));
+    assert!(b.design.read_missed(&mut b.cx, HwThread(1), pm_line(0)));
+    assert!(!b.design.read_missed(&mut b.cx, HwThread(1), pm_line(1)));
+    assert!(!b.design.read_missed(&mut b.cx, HwThread(1), dram_line(0)));
     b.one_slot();
-    assert!(!b.design.read_missed(&mut b.cx, HartId(1), pm_line(0)));
+    assert!(!b.design.read_missed(&mut b.cx, HwThread(1), pm_line(0)));
 }
 
 /// The explicit drain returns when everything before it is durable, not earlier.
@@ -108,7 +108,7 @@ fn a_refused_persist_waits_for_room() {
     assert_eq!((b.entries(0).len(), b.entries(1).len()), (1, 0));
     assert!(
         b.design
-            .explain(HartId(0))
+            .explain(HwThread(0))
             .is_some_and(|t| t.contains("a free entry of the write queue"))
     );
     let id = b.candidates()[0];
@@ -126,8 +126,8 @@ fn arbitration_follows_its_parameter() {
         (Arbitration::OldestFirst, [0, 1, 10, 11]),
     ] {
         let mut b = bench_with(&DelegatedParams { arbitration, ..slow() }, 2, 64);
-        for (hart, line) in [(0, 0), (0, 1), (1, 10), (1, 11)] {
-            b.store(hart, pm_line(line), 0, 1);
+        for (hw_thread, line) in [(0, 0), (0, 1), (1, 10), (1, 11)] {
+            b.store(hw_thread, pm_line(line), 0, 1);
             b.cx.now += Ps(1);
         }
         b.run_for(Ps::from_ns(1000));
@@ -155,7 +155,10 @@ fn non_temporal_stores_are_stores() {
     let mut b = bench(2);
     b.store(0, pm_line(0), 0, 1);
     let data = crate::testkit::filled(9);
-    assert_eq!(b.design.nt_store(&mut b.cx, HartId(1), pm_line(0), &data, 1), Gate::Go);
+    assert_eq!(
+        b.design.nt_store(&mut b.cx, HwThread(1), pm_line(0), &data, 1),
+        Gate::Go
+    );
     assert_eq!(b.dp(1, 0), [(0, 0)]);
     assert!(!b.youngest(0, 0));
     assert!(b.cx.writes.is_empty());

@@ -12,7 +12,7 @@ struct Setup {
     params: DelegatedParams,
     merge: bool,
     cores: u8,
-    harts_per_core: u8,
+    threads_per_core: u8,
     queue: usize,
     durable_on_accept: bool,
     order: Order,
@@ -27,7 +27,7 @@ impl Setup {
             },
             merge,
             cores: 3,
-            harts_per_core: 1,
+            threads_per_core: 1,
             queue: 64,
             durable_on_accept: false,
             order: Order::StoresLag,
@@ -44,10 +44,10 @@ impl Setup {
     /// Runs one random program; nothing if it got stuck.
     fn attempt(&self, seed: u64, ops: usize) -> Option<Mini<Delegated>> {
         let mut dice = Stream::new(seed, "delegated-random");
-        let threads = usize::from(self.cores * self.harts_per_core);
+        let threads = usize::from(self.cores * self.threads_per_core);
         let programs = random_programs(&mut dice, threads, ops, 3, 2);
-        let design = build(&self.params, self.cores, self.harts_per_core, self.merge);
-        let mut bench = Bench::new(design, threads as u8, self.harts_per_core, self.queue);
+        let design = build(&self.params, self.cores, self.threads_per_core, self.merge);
+        let mut bench = Bench::new(design, threads as u8, self.threads_per_core, self.queue);
         bench.cx.durable_on_accept = self.durable_on_accept;
         let mut mini = Mini::new(bench, &programs, self.order);
         mini.run(&mut dice).then_some(mini)
@@ -73,7 +73,7 @@ fn never_accused_and_never_stuck() {
         s.order = [Order::InOrder, Order::StoresLag, Order::Relaxed][(seed / 2 % 3) as usize];
         s.durable_on_accept = seed % 7 == 0;
         s.queue = [64, 1, 3][(seed / 6 % 3) as usize];
-        (s.cores, s.harts_per_core) = [(3, 1), (2, 2), (4, 1)][(seed / 18 % 3) as usize];
+        (s.cores, s.threads_per_core) = [(3, 1), (2, 2), (4, 1)][(seed / 18 % 3) as usize];
         s.params.path_slot = Ps([30_000, 0, 1_000][(seed / 5 % 3) as usize]);
         if seed % 4 == 0 {
             s.params.epoch_rule = EpochRule::Gather;

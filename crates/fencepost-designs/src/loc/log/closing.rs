@@ -116,7 +116,7 @@ fn take(tables: &mut Tables, cx: &mut dyn Cx, todo: Todo) -> Option<Block> {
     let tx = tables.txs.tx(todo.key);
     Some(Block {
         key: todo.key,
-        hart: tx.hart,
+        hw_thread: tx.hw_thread,
         name: Name::Early(0),
         home: todo.line,
         data,
@@ -140,8 +140,8 @@ fn records(tables: &Tables, first_name: u32) -> Vec<Record> {
             records.push(Record::Count { x, n });
         }
         if let (true, Name::Early(early)) = (tx.early > 0, Name::early(tx.id.0, first_name)) {
-            let hart = tx.hart;
-            records.push(Record::Early { x, hart, early });
+            let hw_thread = tx.hw_thread;
+            records.push(Record::Early { x, hw_thread, early });
         }
     }
     records

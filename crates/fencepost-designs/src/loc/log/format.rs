@@ -11,7 +11,7 @@
 //! dependency pairs, counts and names, four to a data block; up to three fit into the metadata block alone.
 
 use fencepost_kernel::units::{LINE_BYTES, LOG_BASE, PM_BASE};
-use fencepost_kernel::{Addr, HartId, Image, LineAddr};
+use fencepost_kernel::{Addr, HwThread, Image, LineAddr};
 
 /// Lines of a block group.
 pub const GROUP_LINES: u64 = 8;
@@ -74,7 +74,7 @@ pub struct BlkTag {
     /// Home location.
     pub home: LineAddr,
     /// Whose transaction.
-    pub hart: HartId,
+    pub hw_thread: HwThread,
     /// Which transaction.
     pub name: Name,
     /// Number of blocks of the transaction, on its last one; else 0.
@@ -84,12 +84,12 @@ impl BlkTag {
     fn pack(&self) -> u64 {
         let home = self.home.0 - PM_BASE / LINE_BYTES;
         assert!(home < 1 << 30, "the log addresses 64 GiB of persistent memory");
-        home << 34 | u64::from(self.hart.0 & 63) << 28 | self.name.pack() << 12 | u64::from(self.count)
+        home << 34 | u64::from(self.hw_thread.0 & 63) << 28 | self.name.pack() << 12 | u64::from(self.count)
     }
     fn unpack(word: u64) -> BlkTag {
         BlkTag {
             home: LineAddr(PM_BASE / LINE_BYTES + (word >> 34)),
-            hart: HartId((word >> 28 & 63) as u8),
+            hw_thread: HwThread((word >> 28 & 63) as u8),
             name: Name::unpack(word >> 12 & 0xffff),
             count: (word & 0xfff) as u32,
         }
@@ -115,12 +115,12 @@ pub enum Record {
         /// Its TxCnt.
         n: u32,
     },
-    /// Blocks written early under number `early` of `hart` belong to `x`.
+    /// Blocks written early under number `early` of `hw_thread` belong to `x`.
     Early {
         /// The transaction.
         x: u16,
         /// Its hardware thread.
-        hart: HartId,
+        hw_thread: HwThread,
         /// Its number within the hardware thread.
         early: u16,
     },
@@ -130,7 +130,9 @@ impl Record {
         match self {
             Record::Pair { x, y, n } => [1 << 60 | u64::from(x) << 16 | u64::from(y), u64::from(n)],
             Record::Count { x, n } => [2 << 60 | u64::from(x) << 16, u64::from(n)],
-            Record::Early { x, hart, early } => [3 << 60 | u64::from(x) << 16 | u64::from(early), u64::from(hart.0)],
+            Record::Early { x, hw_thread, early } => {
+                [3 << 60 | u64::from(x) << 16 | u64::from(early), u64::from(hw_thread.0)]
+            }
         }
     }
     fn unpack(words: &[u64]) -> Option<Record> {
@@ -144,7 +146,7 @@ impl Record {
             2 => Some(Record::Count { x, n: words[1] as u32 }),
             3 => Some(Record::Early {
                 x,
-                hart: HartId(words[1] as u8),
+                hw_thread: HwThread(words[1] as u8),
                 early: low,
             }),
             _ => None,
@@ -304,7 +306,7 @@ mod tests {
         if r.chance(1, 2) {
             let tag = |r: &mut Stream| BlkTag {
                 home: LineAddr(PM_BASE / 64 + r.below(1 << 30)),
-                hart: HartId(r.below(64) as u8),
+                hw_thread: HwThread(r.below(64) as u8),
                 name: name(r),
                 count: r.below(u64::from(MAX_TAG_COUNT) + 1) as u32,
             };
@@ -322,7 +324,7 @@ mod tests {
             },
             _ => Record::Early {
                 x: low(r),
-                hart: HartId(r.below(64) as u8),
+                hw_thread: HwThread(r.below(64) as u8),
                 early: low(r),
             },
         };

@@ -3,7 +3,7 @@
 use super::format::{Area, BlkTag, Content, DATA_BLOCKS, Head, Name, Record, encode};
 use crate::loc::txs::Key;
 use fencepost_kernel::decision;
-use fencepost_kernel::{HartId, LineAddr, LineData, Ps, WriteCause, planted};
+use fencepost_kernel::{HwThread, LineAddr, LineData, Ps, WriteCause, planted};
 use fencepost_machine::seam::{Cx, Write, WriteId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ pub struct Block {
     /// Transaction.
     pub key: Key,
     /// Its hardware thread.
-    pub hart: HartId,
+    pub hw_thread: HwThread,
     /// How its tag names it.
     pub name: Name,
     /// Home line.
@@ -164,7 +164,7 @@ impl MemLog {
         assert!(blocks.len() <= DATA_BLOCKS);
         let tag = |b: &Block| BlkTag {
             home: b.home,
-            hart: b.hart,
+            hw_thread: b.hw_thread,
             name: b.name,
             count: b.count,
         };
@@ -319,7 +319,7 @@ fn write(line: LineAddr, data: LineData, cause: WriteCause, delay: Ps) -> Write 
         queue: 0,
         epoch: None,
         cause,
-        hart: None,
+        hw_thread: None,
         delay,
     }
 }

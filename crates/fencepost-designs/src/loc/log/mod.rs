@@ -160,10 +160,10 @@ impl Store for LogStore {
         self.params.in_place == InPlace::Overlap
     }
     fn take(&mut self, tables: &Tables, cx: &mut dyn Cx, line: LineAddr, by: Key, data: &LineData) -> Option<LineAddr> {
-        let hart = tables.txs.get(by).expect("the transaction is live").hart;
+        let hw_thread = tables.txs.get(by).expect("the transaction is live").hw_thread;
         self.log(cx).waiting.push_back(Block {
             key: by,
-            hart,
+            hw_thread,
             name: Name::Early(0),
             home: line,
             data: *data,

@@ -9,7 +9,7 @@
 use super::super::config::LocFault;
 use super::format::{Content, Head, Name, Record, groups};
 use fencepost_kernel::units::LOG_BASE;
-use fencepost_kernel::{HartId, Image, LineAddr, LineData, planted};
+use fencepost_kernel::{HwThread, Image, LineAddr, LineData, planted};
 use fencepost_machine::seam::Recovery;
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub fn transactions(image: &Image, first_name: u32) -> BTreeMap<u64, Logged> {
     let at = |low: u16| Name::position(low, first, first_name);
     let found = groups(image);
     let mut txs: BTreeMap<u64, Logged> = BTreeMap::new();
-    let mut names: BTreeMap<(HartId, u16), u64> = BTreeMap::new();
+    let mut names: BTreeMap<(HwThread, u16), u64> = BTreeMap::new();
     for group in &found {
         let Content::Records(records) = &group.content else {
             continue;
@@ -39,8 +39,8 @@ pub fn transactions(image: &Image, first_name: u32) -> BTreeMap<u64, Logged> {
             match *r {
                 Record::Pair { x, y, n } => txs.entry(at(x)).or_default().pairs.push((at(y), n)),
                 Record::Count { x, n } => txs.entry(at(x)).or_default().count = Some(n),
-                Record::Early { x, hart, early } => {
-                    names.insert((hart, early), at(x));
+                Record::Early { x, hw_thread, early } => {
+                    names.insert((hw_thread, early), at(x));
                 }
             }
         }
@@ -52,7 +52,7 @@ pub fn transactions(image: &Image, first_name: u32) -> BTreeMap<u64, Logged> {
         for (i, tag) in tags.iter().enumerate() {
             let position = match tag.name {
                 Name::Order(low) => Some(at(low)),
-                Name::Early(id) => names.get(&(tag.hart, id)).copied(),
+                Name::Early(id) => names.get(&(tag.hw_thread, id)).copied(),
             };
             let Some(position) = position else { continue };
             let tx = txs.entry(position).or_default();

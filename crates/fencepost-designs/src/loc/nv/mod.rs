@@ -95,10 +95,10 @@ impl Store for NvCache {
         for key in &tables.window {
             let Some(tx) = tables.txs.get(*key) else { continue };
             let own = tx.lines.iter().filter(|l| tables.unlogged(*key, **l).is_some());
-            wanted.extend(own.map(|l| (*key, tx.hart, *l)));
+            wanted.extend(own.map(|l| (*key, tx.hw_thread, *l)));
         }
         let mut lines = 1; // Held until every line was asked for.
-        for (key, hart, line) in wanted {
+        for (key, hw_thread, line) in wanted {
             let Some(index) = tables.unlogged(key, line) else {
                 continue;
             };
@@ -106,7 +106,7 @@ impl Store for NvCache {
             if l.chain[index].frozen.is_none() && l.moving == Moving::No {
                 l.moving = Moving::ToLlc;
                 lines += 1;
-                cx.clean(hart, line, CleanKind::ToLlc, line.0);
+                cx.clean(hw_thread, line, CleanKind::ToLlc, line.0);
             } else {
                 self.take_committed(tables, cx, line);
             }

@@ -36,10 +36,10 @@ pub fn commit_is_durable(name: &str) -> bool {
 pub type Set<'a> = &'a [(&'a str, Raw)];
 
 /// A fresh mechanism.
-pub fn design(name: &str, set: Set<'_>, harts: u8) -> Box<dyn Design> {
+pub fn design(name: &str, set: Set<'_>, hw_threads: u8) -> Box<dyn Design> {
     let shape = MachineShape {
-        harts,
-        cores: harts,
+        hw_threads,
+        cores: hw_threads,
         ..MachineShape::default()
     };
     let set: Vec<(String, Raw)> = set.iter().map(|(n, r)| (n.to_string(), r.clone())).collect();
@@ -232,30 +232,30 @@ pub fn history(report: &RunReport, commit_is_durable: bool) -> History {
         aborted: 0,
     };
     for e in &trace.events {
-        let hart = e.thread.map_or(255, |t| t.0);
+        let hw_thread = e.thread.map_or(255, |t| t.0);
         match e.kind {
             TraceKind::Store(id) | TraceKind::Rmw { store: Some(id), .. } => {
                 let s = trace.store(id);
                 if s.tx.is_some() && s.addr.is_persistent() {
-                    open.entry(hart).or_default().insert(s.addr, s.value);
+                    open.entry(hw_thread).or_default().insert(s.addr, s.value);
                 }
             }
             TraceKind::TxAbort(_) => {
                 h.aborted += 1;
-                open.remove(&hart);
+                open.remove(&hw_thread);
             }
             TraceKind::TxCommit(_) => {
-                let writes = open.remove(&hart).unwrap_or_default();
+                let writes = open.remove(&hw_thread).unwrap_or_default();
                 if !writes.is_empty() {
                     h.committed.push(Committed { writes });
                 }
                 // A transaction that wrote nothing stands behind all that it may have read.
-                last.insert(hart, h.committed.len());
+                last.insert(hw_thread, h.committed.len());
                 if commit_is_durable {
                     h.promised_at_end = h.committed.len();
                 }
             }
-            TraceKind::TxFlush => h.promised_at_end = h.promised_at_end.max(*last.get(&hart).unwrap_or(&0)),
+            TraceKind::TxFlush => h.promised_at_end = h.promised_at_end.max(*last.get(&hw_thread).unwrap_or(&0)),
             TraceKind::Durable { .. } => h.promised.push(h.promised_at_end),
             _ => {}
         }
@@ -346,9 +346,9 @@ pub fn check_run(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, 
     {
         return Err(format!("{w} never went home"));
     }
-    for (i, hart) in report.harts.iter().enumerate() {
-        if hart.account.total() != hart.finished.saturating_sub(hart.started) {
-            return Err(format!("stalls of hart {i} do not add up"));
+    for (i, hw_thread) in report.hw_threads.iter().enumerate() {
+        if hw_thread.account.total() != hw_thread.finished.saturating_sub(hw_thread.started) {
+            return Err(format!("stalls of hardware thread {i} do not add up"));
         }
     }
     check_crashes(report, name, set)

@@ -101,7 +101,7 @@ impl Setup {
     }
     pub fn design(&self) -> Box<dyn Design> {
         let shape = MachineShape {
-            harts: self.spec.harts(),
+            hw_threads: self.spec.hw_threads(),
             cores: self.spec.core.cores,
             ..MachineShape::default()
         };

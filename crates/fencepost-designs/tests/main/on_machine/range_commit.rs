@@ -42,7 +42,7 @@ fn commits(r: &RunReport) -> Vec<usize> {
     events(r, |k| matches!(k, TraceKind::CommitQueue(_)))
 }
 fn stall(r: &RunReport, thread: usize, cause: Cause) -> u64 {
-    r.harts[thread].account.stalls()[cause.index()].0
+    r.hw_threads[thread].account.stalls()[cause.index()].0
 }
 
 /// FGC-SEM1: the commit completes after the medium has stored what was flushed into its queue.
@@ -271,7 +271,7 @@ fn a_global_commit_waits_for_all_and_stops_all() {
         let r = s.run_bodies(vec![committer, other]);
         s.judge(&r).unwrap();
         assert_eq!(r.broken_rule, None);
-        r.harts[1].finished
+        r.hw_threads[1].finished
     };
     assert!(
         run(true) > run(false),

@@ -84,7 +84,7 @@ fn pcommit_stalls_for_an_unrelated_thread() {
             }
         });
         let r = s.run_bodies(vec![committer, writer]);
-        r.harts[0].account.stalled(Cause::PcommitPending)
+        r.hw_threads[0].account.stalled(Cause::PcommitPending)
     };
     let (alone, together) = (waiting(false), waiting(true));
     assert!(
@@ -112,7 +112,7 @@ fn a_full_persist_buffer_stalls_the_core() {
             .with("path_slot", "50ns");
         let stores = (0..60).map(|l| Statement::Store(Addr::pm(64 * l))).collect();
         let r = s.run(&[stores]);
-        let account = &r.harts[0].account;
+        let account = &r.hw_threads[0].account;
         let causes = [Cause::L1Blocked, Cause::PersistBufferFull, Cause::StoreQueueFull];
         (causes.iter().map(|c| account.stalled(*c).0).sum::<u64>(), r.time)
     };
@@ -122,7 +122,7 @@ fn a_full_persist_buffer_stalls_the_core() {
     assert!(small_time > large_time);
 }
 
-/// Several `clflush` of one hart are under way at a time where cores do not keep program order. With a `sfence` behind
+/// Several `clflush` of one hardware thread are under way at a time where cores do not keep program order. With a `sfence` behind
 /// them, whatever they cover is durable before what follows.
 #[test]
 fn overlapping_synchronous_flushes_each_flush_their_line() {

@@ -46,7 +46,7 @@ impl Setup {
     }
     pub fn shape(&self) -> MachineShape {
         MachineShape {
-            harts: self.spec.harts(),
+            hw_threads: self.spec.hw_threads(),
             cores: self.spec.core.cores,
             cycle: self.spec.core.clock.period(),
             ..MachineShape::default()
@@ -75,9 +75,9 @@ pub fn judge(r: &RunReport, kind: ContractKind) -> Result<ConformReport, String>
 }
 /// What holds of every run: time is accounted for, nothing stale was read, every non-temporal store is durable.
 pub fn sound(r: &RunReport) -> Result<(), String> {
-    for (i, h) in r.harts.iter().enumerate() {
+    for (i, h) in r.hw_threads.iter().enumerate() {
         if h.account.total() != h.finished.saturating_sub(h.started) {
-            return Err(format!("hart {i}: busy time and stalls do not add up"));
+            return Err(format!("hardware thread {i}: busy time and stalls do not add up"));
         }
     }
     if r.counters.stale_reads > 0 {

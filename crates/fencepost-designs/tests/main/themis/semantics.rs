@@ -187,7 +187,7 @@ fn thm_sem4_the_pointers_wrap_after_four_full_uses() {
         for (bits, wraps) in [("4", 12), ("6", 3), ("8", 0), ("10", 0)] {
             let r = run(design, 200, Some(bits));
             assert_eq!(r.design_counts[stat::WRAPS], wraps, "{bits} bits");
-            assert_eq!(r.harts[0].account.stalled(Cause::WcbWrap) > Ps::ZERO, wraps > 0);
+            assert_eq!(r.hw_threads[0].account.stalled(Cause::WcbWrap) > Ps::ZERO, wraps > 0);
         }
     }
     assert_eq!(run("x86-adr", 200, None).design_counts[stat::WRAPS], 0);
@@ -201,7 +201,7 @@ fn evictions(design: &str, line: fn(u64) -> fencepost_kernel::At<u32>, slow: boo
         nt(m, 500, 1);
         (0..40).for_each(|l| m.store(line(l), Val::lit(7)));
     })]);
-    r.harts[0].finished
+    r.hw_threads[0].finished
 }
 
 /// THM-SEM5: volatile lines leave the caches without waiting; persistent ones wait.

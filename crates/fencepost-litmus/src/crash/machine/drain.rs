@@ -22,7 +22,7 @@ impl Machine<'_> {
 
     /// Entry `i` of a thread's buffer, if older ones let it pass.
     pub(super) fn drain(&self, s: &State, t: usize, i: usize, out: &mut Vec<Step>) {
-        let (older, entry) = (&s.harts[t].buffer[..i], s.harts[t].buffer[i]);
+        let (older, entry) = (&s.hw_threads[t].buffer[..i], s.hw_threads[t].buffer[i]);
         let any = |f: &dyn Fn(&Buffered) -> bool| older.iter().any(f);
         let on_line = |b: &Buffered, word: usize| match b {
             Buffered::Store(w, ..) | Buffered::Flush(w, _) => self.layout.same_line(*w, word),
@@ -33,7 +33,7 @@ impl Machine<'_> {
         let sfence = any(&|b| *b == Buffered::Sfence);
         let strong = any(&|b| !weak_flush(b) && !nt(b));
         let mut n = s.clone();
-        n.harts[t].buffer.remove(i);
+        n.hw_threads[t].buffer.remove(i);
         let effect = match entry {
             Buffered::Store(word, value, false) => {
                 let passed = any(&|b| on_line(b, word) && (weak_flush(b) || nt(b)));

@@ -10,11 +10,11 @@ use fencepost_kernel::Fence;
 /// The word that an address means; the path is lost if there is none.
 macro_rules! word {
     ($machine:ident, $n:ident, $t:ident, $at:expr, $out:ident, $effect:expr) => {
-        match $machine.layout.index($n.harts[$t].regs.address(&$at).value) {
+        match $machine.layout.index($n.hw_threads[$t].regs.address(&$at).value) {
             Some(word) => word,
             None => {
-                $n.harts[$t].lost = true;
-                $n.harts[$t].at = usize::MAX;
+                $n.hw_threads[$t].lost = true;
+                $n.hw_threads[$t].at = usize::MAX;
                 return $out.push(($t, $effect, $n));
             }
         }
@@ -26,16 +26,16 @@ impl Machine<'_> {
     /// nobody can tell when they do.
     pub(super) fn settle(&self, s: &mut State, t: usize) {
         loop {
-            let Some(op) = self.threads[t].code.get(s.harts[t].at) else {
+            let Some(op) = self.threads[t].code.get(s.hw_threads[t].at) else {
                 return;
             };
-            let hart = &mut s.harts[t];
-            if let Some(jump) = hart.regs.jump(op) {
-                let here = hart.at;
-                hart.at += 1;
+            let hw_thread = &mut s.hw_threads[t];
+            if let Some(jump) = hw_thread.regs.jump(op) {
+                let here = hw_thread.at;
+                hw_thread.at += 1;
                 if jump.taken {
-                    hart.lost |= !hart.back.allows(here, jump.target);
-                    hart.at = if hart.lost { usize::MAX } else { jump.target };
+                    hw_thread.lost |= !hw_thread.back.allows(here, jump.target);
+                    hw_thread.at = if hw_thread.lost { usize::MAX } else { jump.target };
                 }
                 continue;
             }
@@ -43,30 +43,30 @@ impl Machine<'_> {
                 Op::Store {
                     value, at, width, nt, ..
                 } => {
-                    let value = width.cut(hart.regs.operand(value).value);
+                    let value = width.cut(hw_thread.regs.operand(value).value);
                     self.layout
-                        .index(hart.regs.address(&at).value)
+                        .index(hw_thread.regs.address(&at).value)
                         .map(|w| Buffered::Store(w, value, nt))
                 }
                 Op::Flush { at, kind } => self
                     .layout
-                    .index(hart.regs.address(&at).value)
+                    .index(hw_thread.regs.address(&at).value)
                     .map(|w| Buffered::Flush(w, kind)),
                 Op::Fence(Barrier::Sfence | Barrier::Store | Barrier::StoreSync) => Some(Buffered::Sfence),
                 Op::Fence(Barrier::Lfence | Barrier::Load | Barrier::LoadSync | Barrier::Isync) => {
-                    hart.at += 1;
+                    hw_thread.at += 1;
                     continue;
                 }
-                _ if hart.regs.step(op) => {
-                    hart.at += 1;
+                _ if hw_thread.regs.step(op) => {
+                    hw_thread.at += 1;
                     continue;
                 }
                 _ => return,
             };
-            hart.at += 1;
+            hw_thread.at += 1;
             match entry {
-                Some(entry) => hart.buffer.push(entry),
-                None => (hart.lost, hart.at) = (true, usize::MAX),
+                Some(entry) => hw_thread.buffer.push(entry),
+                None => (hw_thread.lost, hw_thread.at) = (true, usize::MAX),
             }
         }
     }
@@ -78,12 +78,12 @@ impl Machine<'_> {
 
     /// The next instruction of a thread that reads memory or waits.
     pub(super) fn issue(&self, s: &State, t: usize, out: &mut Vec<Step>) {
-        let Some(op) = self.threads[t].code.get(s.harts[t].at) else {
+        let Some(op) = self.threads[t].code.get(s.hw_threads[t].at) else {
             return;
         };
         let mut n = s.clone();
-        n.harts[t].at += 1;
-        let ready = s.harts[t].buffer.is_empty() && self.flushes_done(s, t);
+        n.hw_threads[t].at += 1;
+        let ready = s.hw_threads[t].buffer.is_empty() && self.flushes_done(s, t);
         let effect = match *op {
             Op::Load {
                 to, at, width, signed, ..
@@ -95,12 +95,12 @@ impl Machine<'_> {
                 } else {
                     width.cut(value)
                 };
-                n.harts[t].regs.set(to, Cell::constant(value));
+                n.hw_threads[t].regs.set(to, Cell::constant(value));
                 effect
             }
             Op::Rmw { at, atomic: true, .. } | Op::CompareSwap { at, atomic: true, .. } if ready => {
                 let word = word!(self, n, t, at, out, Effect::Nothing);
-                let new = modify(&mut n.harts[t].regs, op, s.memory[word]);
+                let new = modify(&mut n.hw_threads[t].regs, op, s.memory[word]);
                 if let Some(value) = new {
                     self.perform(&mut n, word, value);
                 }
@@ -109,8 +109,10 @@ impl Machine<'_> {
             Op::Rmw { at, atomic: false, .. } | Op::CompareSwap { at, atomic: false, .. } => {
                 let word = word!(self, n, t, at, out, Effect::Nothing);
                 let (value, effect) = self.read(s, t, word);
-                let new = modify(&mut n.harts[t].regs, op, value);
-                n.harts[t].buffer.extend(new.map(|v| Buffered::Store(word, v, false)));
+                let new = modify(&mut n.hw_threads[t].regs, op, value);
+                n.hw_threads[t]
+                    .buffer
+                    .extend(new.map(|v| Buffered::Store(word, v, false)));
                 effect
             }
             Op::Fence(barrier) if ready => Effect::Fence(match barrier {
@@ -127,7 +129,7 @@ impl Machine<'_> {
 
     /// What a load of a word returns: the newest own store that waits, or memory.
     fn read(&self, s: &State, t: usize, word: usize) -> (u64, Effect) {
-        let own = s.harts[t].buffer.iter().rev().find_map(|b| match b {
+        let own = s.hw_threads[t].buffer.iter().rev().find_map(|b| match b {
             Buffered::Store(w, v, _) if *w == word => Some(*v),
             _ => None,
         });

@@ -2,7 +2,7 @@
 
 use super::{Effect, Machine};
 use crate::format::op::FlushKind;
-use fencepost_kernel::{Flush, HartId, StoreId, StoreInfo, Trace, TraceKind};
+use fencepost_kernel::{Flush, HwThread, StoreId, StoreInfo, Trace, TraceKind};
 use std::panic::Location;
 
 impl Machine<'_> {
@@ -15,34 +15,34 @@ impl Machine<'_> {
         // The newest store to each word.
         let mut newest: Vec<Option<StoreId>> = vec![None; self.layout.words.len()];
         for (thread, effect) in effects {
-            let hart = HartId(*thread);
+            let hw_thread = HwThread(*thread);
             let addr = |word: usize| self.layout.words[word].addr;
             let mut store = |trace: &mut Trace, word: usize, value: u64, nt: bool| {
-                newest[word] = push_store(trace, hart, addr(word), value, nt);
+                newest[word] = push_store(trace, hw_thread, addr(word), value, nt);
                 newest[word]
             };
             match *effect {
                 Effect::Nothing => {}
                 Effect::Store(word, value, nt) => {
                     if let Some(id) = store(&mut trace, word, value, nt) {
-                        trace.push(hart, TraceKind::Store(id));
+                        trace.push(hw_thread, TraceKind::Store(id));
                     }
                 }
                 Effect::Load(word) => {
                     let (addr, from) = (addr(word), newest[word]);
-                    trace.push(hart, TraceKind::Load { addr, from });
+                    trace.push(hw_thread, TraceKind::Load { addr, from });
                 }
                 Effect::Rmw(word, value) => {
                     let (addr, from) = (addr(word), newest[word]);
-                    let store = value.and_then(|v| push_store(&mut trace, hart, addr, v, false));
+                    let store = value.and_then(|v| push_store(&mut trace, hw_thread, addr, v, false));
                     newest[word] = store.or(from);
-                    trace.push(hart, TraceKind::Rmw { addr, from, store });
+                    trace.push(hw_thread, TraceKind::Rmw { addr, from, store });
                 }
                 Effect::Flush(word, kind) => {
                     let (line, kind) = (addr(word).line(), flush(kind));
-                    trace.push(hart, TraceKind::Flush { line, kind });
+                    trace.push(hw_thread, TraceKind::Flush { line, kind });
                 }
-                Effect::Fence(fence) => trace.push(hart, TraceKind::Fence(fence)),
+                Effect::Fence(fence) => trace.push(hw_thread, TraceKind::Fence(fence)),
             }
         }
         trace
@@ -60,7 +60,7 @@ pub fn flush(kind: FlushKind) -> Flush {
 /// Adds a store to the trace's table.
 pub fn push_store(
     trace: &mut Trace,
-    thread: HartId,
+    thread: HwThread,
     addr: fencepost_kernel::Addr,
     value: u64,
     nt: bool,

@@ -12,7 +12,7 @@ fn writes_wait_for_a_full_queue_and_go_in_order() {
         b.fetch(0, line(i), true);
         b.store(0, line(i));
         let (at, step) =
-            b.h.request_clean(b.out.now, HartId(0), line(i), CleanKind::KeepShared, i);
+            b.h.request_clean(b.out.now, HwThread(0), line(i), CleanKind::KeepShared, i);
         b.out.schedule(at, step);
         b.run();
     }

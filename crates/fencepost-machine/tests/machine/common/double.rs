@@ -1,6 +1,6 @@
 //! The recording double: a design that wants every hook.
 
-use fencepost_kernel::{Addr, HartId, LineAddr, LineData, Ps, QueueId, TxId};
+use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, TxId};
 use fencepost_machine::seam::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ impl Double {
             queue: 0,
             epoch: None,
             cause: fencepost_kernel::WriteCause::Log,
-            hart: Some(HartId(0)),
+            hw_thread: Some(HwThread(0)),
             delay: Ps::from_ns(3),
         };
         let accepted = (0..1000).take_while(|i| cx.write(write(*i)).is_ok()).count();
@@ -68,7 +68,7 @@ impl Double {
         cx.when_drained(DrainScope::Empty(Some(0)), 10);
         assert!(!cx.durable_on_accept());
         cx.durable_elsewhere(LineAddr(line.0 + 5000), &LineData::default());
-        cx.clean(HartId(0), Addr::pm(1 << 20).line(), CleanKind::KeepExclusive, 11);
+        cx.clean(HwThread(0), Addr::pm(1 << 20).line(), CleanKind::KeepExclusive, 11);
         cx.count(0, 1);
         cx.sample(0, 42);
     }
@@ -82,12 +82,12 @@ impl Design for Double {
         self.saw("queue_plan");
         QueuePlan::default()
     }
-    fn instr(&mut self, cx: &mut dyn Cx, hart: HartId, instr: Instr) -> Gate {
+    fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         self.start(cx);
         let hook = match instr {
             Instr::Flush(line, _) => {
                 if self.refused.contains(&"flush") {
-                    cx.clean(hart, line, CleanKind::KeepShared, 3);
+                    cx.clean(hw_thread, line, CleanKind::KeepShared, 3);
                 }
                 "flush"
             }
@@ -96,7 +96,7 @@ impl Design for Double {
             Instr::TxCommit(_) => "tx_commit",
             Instr::TxAbort(tx) => {
                 if self.refused.contains(&"tx_abort") {
-                    cx.roll_back(hart, tx);
+                    cx.roll_back(hw_thread, tx);
                 }
                 "tx_abort"
             }
@@ -106,20 +106,20 @@ impl Design for Double {
         };
         self.gate(cx, hook)
     }
-    fn tx_begin(&mut self, cx: &mut dyn Cx, _: HartId) -> TxStart {
+    fn tx_begin(&mut self, cx: &mut dyn Cx, _: HwThread) -> TxStart {
         if self.once(cx, "tx_begin") {
             return TxStart::Wait(Cause::WindowFull);
         }
         self.next_tx += 1;
         TxStart::Go(TxId(self.next_tx))
     }
-    fn bind(&mut self, cx: &mut dyn Cx, _: HartId, _: fencepost_kernel::Span) -> Bound {
+    fn bind(&mut self, cx: &mut dyn Cx, _: HwThread, _: fencepost_kernel::Span) -> Bound {
         if self.once(cx, "bind") {
             return Bound::Wait(Cause::CommitPending);
         }
         Bound::To(QueueId(3))
     }
-    fn nt_store(&mut self, cx: &mut dyn Cx, hart: HartId, line: LineAddr, data: &LineData, mask: u8) -> Gate {
+    fn nt_store(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, line: LineAddr, data: &LineData, mask: u8) -> Gate {
         if self.once(cx, "nt_store") {
             return Gate::Wait(Cause::WcbFull);
         }
@@ -130,7 +130,7 @@ impl Design for Double {
             queue: 0,
             epoch: None,
             cause: fencepost_kernel::WriteCause::NonTemporal,
-            hart: Some(hart),
+            hw_thread: Some(hw_thread),
             delay: Ps::ZERO,
         };
         match cx.write(write) {
@@ -142,7 +142,7 @@ impl Design for Double {
             }
         }
     }
-    fn may_access(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, access: Access) -> Gate {
+    fn may_access(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, access: Access) -> Gate {
         self.gate(
             cx,
             if access == Access::Load {
@@ -155,7 +155,7 @@ impl Design for Double {
     fn performed(
         &mut self,
         cx: &mut dyn Cx,
-        hart: HartId,
+        hw_thread: HwThread,
         line: LineAddr,
         access: Access,
         now: &LineData,
@@ -172,12 +172,12 @@ impl Design for Double {
             *meta = self.stores;
         }
         if self.once(cx, "block_l1") {
-            cx.block_l1(hart, Some(Cause::L1Blocked));
+            cx.block_l1(hw_thread, Some(Cause::L1Blocked));
             let at = cx.now() + Ps::from_ns(30);
             cx.timer(at, 2);
         }
     }
-    fn place(&mut self, _: &mut dyn Cx, _: HartId, way: &Way) -> Place {
+    fn place(&mut self, _: &mut dyn Cx, _: HwThread, way: &Way) -> Place {
         self.saw("place");
         assert!(!way.frozen);
         match way.dirty && way.line == VERSIONED.line() {
@@ -185,7 +185,7 @@ impl Design for Double {
             false => Place::Here,
         }
     }
-    fn snooped(&mut self, cx: &mut dyn Cx, _: HartId, _: LineAddr, _: Snoop) -> SnoopAnswer {
+    fn snooped(&mut self, cx: &mut dyn Cx, _: HwThread, _: LineAddr, _: Snoop) -> SnoopAnswer {
         if self.once(cx, "snooped") {
             SnoopAnswer::Wait(Cause::OrderPending)
         } else {
@@ -213,7 +213,7 @@ impl Design for Double {
         }
         Exit::Down
     }
-    fn cleaned(&mut self, _: &mut dyn Cx, _: HartId, tag: u64, found: Option<&LineData>) {
+    fn cleaned(&mut self, _: &mut dyn Cx, _: HwThread, tag: u64, found: Option<&LineData>) {
         self.saw(if found.is_some() {
             "cleaned_found"
         } else {
@@ -221,7 +221,7 @@ impl Design for Double {
         });
         assert!(tag == 3 || tag == 11);
     }
-    fn read_missed(&mut self, _: &mut dyn Cx, _: HartId, _: LineAddr) -> bool {
+    fn read_missed(&mut self, _: &mut dyn Cx, _: HwThread, _: LineAddr) -> bool {
         self.saw("read_missed");
         false
     }
@@ -244,8 +244,8 @@ impl Design for Double {
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw("timer");
         if tag == 2 {
-            for hart in 0..cx.harts() {
-                cx.block_l1(HartId(hart), None);
+            for hw_thread in 0..cx.hw_threads() {
+                cx.block_l1(HwThread(hw_thread), None);
             }
         }
         cx.kick(None);
@@ -273,7 +273,7 @@ impl Design for Double {
             doc: "One sample.",
         }]
     }
-    fn explain(&self, _: HartId) -> Option<String> {
+    fn explain(&self, _: HwThread) -> Option<String> {
         self.saw("explain");
         Some("the double waits for nobody".into())
     }

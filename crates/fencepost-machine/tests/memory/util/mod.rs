@@ -24,7 +24,7 @@ pub fn write(line: u64, value: u64, epoch: Option<u64>) -> Write {
         queue: 0,
         epoch: epoch.map(Epoch),
         cause: WriteCause::Persist,
-        hart: None,
+        hw_thread: None,
         delay: Ps::ZERO,
     }
 }
