@@ -21,6 +21,7 @@ pub mod persist_path;
 pub mod registry;
 pub mod so;
 pub mod so_adr;
+pub mod statements;
 mod sync_flush;
 pub mod testkit;
 pub mod themis;

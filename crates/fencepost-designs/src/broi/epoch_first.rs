@@ -3,7 +3,7 @@
 use super::entry::Change;
 use super::params::BroiParams;
 use super::queues::{BroiQueues, Tally};
-use fencepost_kernel::Ps;
+use fencepost_kernel::{Ps, planted};
 use fencepost_machine::memory::{Choice, FrFcfs, OpenRow, Scheduler, Waiting};
 use fencepost_machine::seam::{Write, WriteId};
 use std::rc::Rc;
@@ -46,7 +46,10 @@ impl EpochScheduler {
     fn changed(&mut self, entry: usize, change: Change) {
         self.joined[entry] &= change == Change::Same;
         let mut of_epoch = self.joined.iter().zip(&self.queues.entries);
-        if of_epoch.any(|(joined, e)| *joined && !e.is_empty()) {
+        let runs = of_epoch.any(|(joined, e)| *joined && !e.is_empty());
+        let early =
+            change == Change::NextSet && planted!("broi.epoch-ends-early", "an epoch ends with the last of its sets");
+        if runs && !early {
             if self.joined[entry] {
                 self.queues.count_ready(entry);
             }

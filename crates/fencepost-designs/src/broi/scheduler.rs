@@ -76,6 +76,17 @@ impl BroiScheduler {
             self.priorities.work_out(entries, among, self.params.sigma);
         }
     }
+    /// By what the scheduler chooses among entries of one class: the priority.
+    fn preference(&self, entry: usize) -> i64 {
+        let priority = self.priorities.of(entry);
+        match planted!(
+            "broi.least-priority-first",
+            "the set of the highest priority goes first"
+        ) {
+            true => -priority,
+            false => priority,
+        }
+    }
     /// Whether a remote entry has been blocked for longer than the threshold.
     fn is_starving(&self, now: Ps, entry: usize) -> bool {
         let since = self.queues.entries[entry].blocked_since;
@@ -124,7 +135,7 @@ impl BroiScheduler {
         while free > 0 && self.has_candidates() {
             self.work_out_priorities();
             let class = |entry| self.class(now, entry).filter(|class| *class <= last);
-            let of = |entry| class(entry).map(|class| (class, self.priorities.of(entry)));
+            let of = |entry| class(entry).map(|class| (class, self.preference(entry)));
             let waits = |id| self.controller.waits_for_its_line(id);
             let set = hand_over(&self.queues.entries, free as usize, of, waits);
             if set.is_empty() {
@@ -175,7 +186,7 @@ impl BroiScheduler {
                 begun = Some(candidate);
             }
             let Some(class) = self.class(now, entry) else { continue };
-            let priority = self.priorities.of(entry);
+            let priority = self.preference(entry);
             let better = best.is_none_or(|(c, p)| class < c || class == c && priority > p);
             if better {
                 best = Some((class, priority));

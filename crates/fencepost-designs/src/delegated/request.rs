@@ -66,6 +66,7 @@ impl Tracker {
                 self.inherit_epoch(by, epoch, active);
             }
         }
+        forget(&mut found, invalidates);
         for (owner, seq, is_fence) in found.drain(..) {
             self.received += 1;
             self.ports[by.index()].names |= 1 << owner.0;
@@ -201,6 +202,26 @@ impl Tracker {
             self.watched[by.index()] -= 1;
         }
         watched
+    }
+}
+
+/// What a broken mechanism does not pass on of what a request found: persists and FENCEs of other buffers.
+fn forget(found: &mut Vec<(PortId, Seq, bool)>, invalidates: bool) {
+    if !invalidates
+        && planted!(
+            "delegated.read-learns-nothing",
+            "who reads a line persists after what its bytes persist after"
+        )
+    {
+        found.clear();
+    }
+    if invalidates
+        && planted!(
+            "delegated.owner-learns-nothing",
+            "who takes a line persists after the buffer that holds it"
+        )
+    {
+        found.retain(|(_, _, is_fence)| *is_fence);
     }
 }
 

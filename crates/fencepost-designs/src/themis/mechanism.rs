@@ -113,7 +113,15 @@ impl Policy for AtL1 {
         line: LineAddr,
         access: Access,
     ) -> Gate {
-        may_store(paths, cx, hw_thread, line, access)
+        let passes = paths.wcb(cx.core_of(hw_thread)).is_empty()
+            || !planted!(
+                "themis.stores-wait",
+                "stores go past what is in the write-combining buffer"
+            );
+        match passes || access != Access::Store || !line.is_persistent() {
+            true => may_store(paths, cx, hw_thread, line, access),
+            false => paths.wait(Cause::WcbPending),
+        }
     }
     fn stored(&mut self, paths: &Paths, core: CoreId, line: LineAddr, meta: &mut u32) {
         self.parked.stored(line);

@@ -5,4 +5,4 @@ mod kit;
 mod loc;
 mod on_machine;
 mod seam_sketches;
-mod themis;
+mod statements;

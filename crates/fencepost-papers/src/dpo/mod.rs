@@ -1,43 +1,27 @@
 //! The rules of delegated and synchronous ordering.
 
-mod coalescing;
-mod machine;
-
 use crate::experiment::runs::Runs;
 use crate::experiment::statement::{Programs, Statement};
 use crate::statements::conforming::{all_clean, checked, faulty_and_right, faulty_and_right_on, pmem, small};
+use crate::statements::preset::Preset;
 use crate::statements::{graph, litmus};
 use fencepost_contract::{ContractKind, Grain};
+use fencepost_designs::statements::dpo;
 
 /// Every statement of this paper.
 pub const STATEMENTS: &[Statement] = &[
-    Statement {
-        name: "dpo-persist-grain",
-        broken_by: Some("memory.torn-word"),
-        programs: Programs::AllCount,
-        run: persist_grain,
-    },
+    Statement::rule(&dpo::PERSIST_GRAIN, persist_grain),
     Statement {
         name: "dpo-strict-persistency-conformance",
         broken_by: Some("delegated.drain-ignores-dependences"),
         programs: Programs::AllCount,
         run: conformance,
     },
-    Statement {
-        name: "dpo-cumulativity",
-        broken_by: Some("delegated.drain-ignores-dependences"),
-        programs: Programs::AllCount,
-        run: cumulativity,
-    },
-    Statement {
-        name: "dpo-coherence-order",
-        broken_by: Some("delegated.drain-ignores-dependences"),
-        programs: Programs::AllCount,
-        run: coherence_order,
-    },
+    Statement::rule(&dpo::CUMULATIVITY, cumulativity),
+    Statement::rule(&dpo::COHERENCE_ORDER, coherence_order),
     Statement {
         name: "dpo-reorder-only-within-an-epoch",
-        broken_by: Some("delegated.epoch-boundary-skipped"),
+        broken_by: Some("memory.epoch-passed"),
         programs: Programs::AllCount,
         run: |_| faulty_and_right("delegated", "epoch-boundary-skipped"),
     },
@@ -49,53 +33,30 @@ pub const STATEMENTS: &[Statement] = &[
     },
     Statement {
         name: "dpo-no-forbidden-outcome",
-        broken_by: Some("delegated.drain-ignores-dependences"),
+        broken_by: Some("delegated.epoch-boundary-skipped"),
         programs: Programs::AllCount,
         run: |_| litmus::no_forbidden_outcome(),
     },
-    Statement {
-        name: "dpo-coalescing-rule",
-        broken_by: Some("delegated.coalesce-with-dependences"),
-        programs: Programs::AllCount,
-        run: |_| coalescing::three_conditions(),
-    },
-    Statement {
-        name: "dpo-no-writeback-to-pm",
-        broken_by: Some("delegated.eviction-written"),
-        programs: Programs::AllCount,
-        run: no_writeback,
-    },
-    Statement {
-        name: "dpo-pcommit-waits-for-all",
-        broken_by: Some("so.pcommit-ignores-others"),
-        programs: Programs::AllCount,
-        run: |_| {
-            Ok(format!(
-                "{}; {}",
-                machine::unrelated_writes()?,
-                faulty_and_right("so", "pcommit-ignores-others")?
-            ))
-        },
-    },
-    Statement {
-        name: "dpo-clwb-drops-permission",
-        broken_by: Some("so.clwb-keeps-permission"),
-        programs: Programs::AllCount,
-        run: |_| machine::restores(),
-    },
+    Statement::rule(&dpo::COALESCING, |_| DPO.shows(&dpo::COALESCING)),
+    Statement::rule(&dpo::NO_WRITEBACK, no_writeback),
+    Statement::rule(&dpo::PCOMMIT, |_| {
+        let by_hand = DPO.shows(&dpo::PCOMMIT)?;
+        Ok(format!(
+            "{by_hand}; {}",
+            faulty_and_right("so", "pcommit-ignores-others")?
+        ))
+    }),
+    Statement::rule(&dpo::CLWB, |_| DPO.shows(&dpo::CLWB)),
     Statement {
         name: "dpo-pwq-needs-no-pcommit",
         broken_by: Some("so.sfence-ignores-flushes"),
         programs: Programs::AllCount,
         run: pwq_needs_no_pcommit,
     },
-    Statement {
-        name: "dpo-full-buffer-blocks-l1",
-        broken_by: Some("delegated.full-buffer-passes"),
-        programs: Programs::AllCount,
-        run: |_| machine::full_buffer(),
-    },
+    Statement::rule(&dpo::FULL_BUFFER, |_| DPO.shows(&dpo::FULL_BUFFER)),
 ];
+
+const DPO: Preset = Preset("dpo");
 
 /// Persist order equals volatile memory order: every run of delegated ordering conforms, and recovery survives every
 /// prefix of what became durable; with dependences ignored the same small runs are convicted.
@@ -133,7 +94,7 @@ fn persist_grain(_: &Runs) -> Result<String, String> {
         graph::values_of_one_store(Grain::Word),
         graph::values_of_one_store(Grain::Byte),
     );
-    let seen = machine::whole_words()?;
+    let seen = DPO.shows(&dpo::PERSIST_GRAIN)?;
     let text = format!(
         "after one 8-byte store a word has {word} possible values; at a grain of 1 byte it would have {byte}; {seen}"
     );
@@ -157,6 +118,7 @@ fn cumulativity(_: &Runs) -> Result<String, String> {
     if !free.iter().any(|s| s.z && !s.x) {
         return Err(format!("X and Z are ordered without a dependence: {free:?}"));
     }
+    DPO.shows(&dpo::CUMULATIVITY)?;
     faulty_and_right("delegated", "drain-ignores-dependences").map(|seen| {
         format!(
             "Figure 1: {} crash states, none with Z and without X, Y and Z in either order; {seen}",
@@ -169,7 +131,7 @@ fn cumulativity(_: &Runs) -> Result<String, String> {
 fn coherence_order(runs: &Runs) -> Result<String, String> {
     let backwards = graph::backwards_is_refused();
     backwards.map_err(|e| format!("a log that goes back is not refused: {e}"))?;
-    let handed = machine::handed_over()?;
+    let handed = DPO.shows(&dpo::COHERENCE_ORDER)?;
     let clean = all_clean(runs, "E05", &["delegated", "delegated-merge"])?;
     Ok(format!("{handed}; {clean}; a log that goes back is refused"))
 }
@@ -197,6 +159,7 @@ fn no_deadlock(_: &Runs) -> Result<String, String> {
 
 /// Lines of persistent memory that leave a small last level are dropped: nothing but persist buffers writes.
 fn no_writeback(_: &Runs) -> Result<String, String> {
+    DPO.shows(&dpo::NO_WRITEBACK)?;
     let caches = ["l1.size=4KiB", "llc.size=16KiB", "program.entries=4096"];
     let (delegated, volatile) = (
         small("sps", "delegated", "pcm", 8, &caches)?,

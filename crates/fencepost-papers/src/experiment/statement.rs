@@ -1,6 +1,7 @@
 //! Statements of a paper that a program tests inside a reproduction: their claims are `match` only if the test ran there.
 
 use super::runs::Runs;
+use fencepost_designs::statements::Rule;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A statement as a test. It returns one sentence about what it saw, or what broke.
@@ -47,6 +48,15 @@ impl Statements {
     }
 }
 impl Statement {
+    /// A rule of a mechanism, tried as `run` says.
+    pub const fn rule(rule: &Rule, run: fn(&Runs) -> Result<String, String>) -> Statement {
+        Statement {
+            name: rule.name,
+            broken_by: Some(rule.broken_by),
+            programs: Programs::AllCount,
+            run,
+        }
+    }
     /// Runs the test. A panic inside it is a failure.
     pub fn test(&self, runs: &Runs) -> Result<String, String> {
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.run)(runs)));

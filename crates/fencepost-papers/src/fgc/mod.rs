@@ -2,45 +2,36 @@
 //! convicted.
 
 use crate::experiment::runs::Runs;
-use crate::experiment::statement::{Programs, Statement};
+use crate::experiment::statement::Statement;
 use crate::statements::conforming::all_clean;
+use crate::statements::preset::Preset;
+use fencepost_designs::statements::{Rule, fgc};
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
 
 /// Every statement of this paper.
 pub const STATEMENTS: &[Statement] = &[
-    Statement {
-        name: "fgc-commit-waits-for-credits-and-queue",
-        broken_by: Some("commit.poll-early"),
-        programs: Programs::AllCount,
-        run: |r| clean_but(r, &["poll-early", "ignores-queue", "credit-at-issue"]),
-    },
-    Statement {
-        name: "fgc-default-queue-not-blocked",
-        broken_by: Some("commit.default-queue-closed"),
-        programs: Programs::AllCount,
-        run: default_queue,
-    },
-    Statement {
-        name: "fgc-closed-queue-refuses",
-        broken_by: Some("commit.closed-queue-takes"),
-        programs: Programs::AllCount,
-        run: |r| clean_but(r, &["closed-queue-takes", "flag-cleared-early"]),
-    },
-    Statement {
-        name: "fgc-adr-loses-in-a-dram-cache",
-        broken_by: Some("module.cache-is-durable"),
-        programs: Programs::AllCount,
-        run: adr_in_a_dram_cache,
-    },
-    Statement {
-        name: "fgc-no-issue-at-credit-zero",
-        broken_by: Some("commit.issues-at-zero"),
-        programs: Programs::AllCount,
-        run: |r| clean_but(r, &["issues-at-zero"]),
-    },
+    Statement::rule(&fgc::COMMIT_WAITS, |r| {
+        clean_but(
+            r,
+            &fgc::COMMIT_WAITS,
+            &["poll-early", "ignores-queue", "credit-at-issue"],
+        )
+    }),
+    Statement::rule(&fgc::DEFAULT_QUEUE, |r| {
+        clean_but(r, &fgc::DEFAULT_QUEUE, &["default-queue-closed"])
+    }),
+    Statement::rule(&fgc::CLOSED_QUEUE, |r| {
+        clean_but(r, &fgc::CLOSED_QUEUE, &["closed-queue-takes", "flag-cleared-early"])
+    }),
+    Statement::rule(&fgc::DRAM_CACHE, adr_in_a_dram_cache),
+    Statement::rule(&fgc::CREDIT_ZERO, |r| {
+        clean_but(r, &fgc::CREDIT_ZERO, &["issues-at-zero"])
+    }),
 ];
+
+const FGC: Preset = Preset("fgc");
 
 /// Programs whose operations meet in a few lines, few queues with two credits each, and a slow link, so that queues close, credits
 /// run out, and writes wait in the controller.
@@ -94,8 +85,9 @@ fn violated(r: &RunResult) -> bool {
     r.check.as_ref().is_some_and(Check::violated)
 }
 
-/// The experiment's runs are clean; so are small ones, and each fault planted in them is noticed on at least one program.
-fn clean_but(runs: &Runs, faults: &[&str]) -> Result<String, String> {
+/// The handwritten program shows the rule; the experiment's runs are clean, so are small ones, and each fault planted in them is noticed on at least one program.
+fn clean_but(runs: &Runs, by_hand: &Rule, faults: &[&str]) -> Result<String, String> {
+    FGC.shows(by_hand)?;
     let mut text = all_clean(runs, "E30", &["per-task"])?;
     for (program, sets) in PROGRAMS {
         let sets: Vec<&str> = SMALL.iter().chain(sets).copied().collect();
@@ -120,14 +112,10 @@ fn clean_but(runs: &Runs, faults: &[&str]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Commits of ranges do not hold up writes in no range; a commit that closes the default queue is noticed.
-fn default_queue(runs: &Runs) -> Result<String, String> {
-    clean_but(runs, &["default-queue-closed"])
-}
-
-/// Software that trusts ADR over a DRAM cache loses what it acknowledged, on a controller with a battery; per-task committing
+/// Software that trusts ADR over a DRAM cache loses what it acknowledged, on a controller that is durable on acceptance; per-task committing
 /// over the same cache does not.
 fn adr_in_a_dram_cache(runs: &Runs) -> Result<String, String> {
+    FGC.shows(&fgc::DRAM_CACHE)?;
     let clean = all_clean(runs, "E30", &["per-task-dram-cache"])?;
     let mut lost = Vec::new();
     for (program, sets) in PROGRAMS {
@@ -135,11 +123,11 @@ fn adr_in_a_dram_cache(runs: &Runs) -> Result<String, String> {
         if violated(&per_task) {
             return Err(format!("{program} loses data with per-task committing"));
         }
-        let battery: Vec<&str> = sets.iter().copied().chain([ACCEPT]).collect();
-        if violated(&small(program, "so-adr", &battery)?) {
+        let accept: Vec<&str> = sets.iter().copied().chain([ACCEPT]).collect();
+        if violated(&small(program, "so-adr", &accept)?) {
             return Err(format!("{program} loses data with ADR and without a cache"));
         }
-        let adr = small(program, "adr-dram-cache", &battery)?;
+        let adr = small(program, "adr-dram-cache", &accept)?;
         let witness = adr
             .check
             .as_ref()

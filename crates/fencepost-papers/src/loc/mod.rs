@@ -3,8 +3,8 @@
 use crate::experiment::runs::Runs;
 use crate::experiment::statement::{Programs, Statement};
 use crate::statements::conforming::all_clean;
-use crate::statements::paths::{Paths, body, store};
-use fencepost_kernel::Mem as _;
+use crate::statements::preset::Preset;
+use fencepost_designs::statements::loc;
 use fencepost_run::cost;
 use fencepost_run::request::Request;
 use fencepost_run::result::{Check, RunResult};
@@ -43,16 +43,11 @@ pub const STATEMENTS: &[Statement] = &[
     },
     Statement {
         name: "loc-no-partial-transaction",
-        broken_by: Some("loc.count-ignored"),
+        broken_by: Some("loc.log-emptied-first"),
         programs: Programs::AllCount,
         run: |r| clean_and(r, &["s-wal", "h-wal", "ec-wal", "loc-wal", "kiln", "loc-kiln"], None),
     },
-    Statement {
-        name: "loc-only-last-versions",
-        broken_by: Some("loc.nothing-merged"),
-        programs: Programs::AllCount,
-        run: only_last_versions,
-    },
+    Statement::rule(&loc::ONLY_LAST_VERSIONS, |_| LOC.shows(&loc::ONLY_LAST_VERSIONS)),
     Statement {
         name: "loc-atomic-groups",
         broken_by: Some("loc.group-not-atomic"),
@@ -66,6 +61,8 @@ pub const STATEMENTS: &[Statement] = &[
         run: |r| clean_and(r, &["loc-wal", "ec-wal"], Some("design.fault=in-place-early")),
     },
 ];
+
+const LOC: Preset = Preset("loc");
 
 /// Programs whose operations meet in a few lines.
 const SMALL: [(&str, &[&str]); 3] = [
@@ -158,70 +155,5 @@ fn bplustree_node(runs: &Runs) -> Result<String, String> {
     match (ran, value("pairs")) {
         (true, Some(pairs)) if pairs == "200" => Ok("bplustree ran with 200 pairs a node".into()),
         (_, pairs) => Err(format!("bplustree ran: {ran}; pairs a node: {pairs:?}")),
-    }
-}
-
-/// Figure 3, literally: T1 writes A, B, C and D, T2 writes A, T3 writes B, C and D, T4 another block, in a window of four. Only
-/// the last versions reach the log: none of T1's blocks.
-fn only_last_versions(_: &Runs) -> Result<String, String> {
-    const TRANSACTIONS: [&[u64]; 4] = [&[1, 2, 3, 4], &[1], &[2, 3, 4], &[5]];
-    let blocks = |degree: u32| {
-        let sets = [format!("design.loc-wal.speculation_degree={degree}")];
-        let thread = body(|m| {
-            for lines in TRANSACTIONS {
-                while m.tx_begin().is_err() {}
-                lines.iter().for_each(|line| store(m, *line));
-                m.tx_commit();
-            }
-            m.tx_flush();
-        });
-        let paths = Paths::on("loc", None, "loc-wal", &sets)?;
-        let report = paths.run(vec![thread])?;
-        let count = |name: &str| paths.count(&report, name);
-        Ok::<(u64, u64), String>((count("log_blocks")?, count("blocks_merged")?))
-    };
-    let (window, alone) = (blocks(4)?, blocks(1)?);
-    let text = format!(
-        "Figure 3: {} blocks logged and {} of T1 left out in a window of four; {} logged and {} left out in windows of one",
-        window.0, window.1, alone.0, alone.1
-    );
-    if (window, alone) == ((5, 4), (9, 0)) {
-        Ok(text)
-    } else {
-        Err(text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fencepost_kernel::Ps;
-
-    /// Commits of 1 and of 9 lines into an array whose write takes a microsecond: 8 writes apart, in both designs.
-    #[test]
-    fn a_non_volatile_array_writes_a_line_at_a_time() {
-        for design in ["kiln", "loc-kiln"] {
-            let finished = |lines: u64| {
-                let thread = body(move |m| {
-                    while m.tx_begin().is_err() {}
-                    (1..=lines).for_each(|line| store(m, line));
-                    m.tx_commit();
-                    m.tx_flush();
-                });
-                let sets = [format!("design.{design}.nv_write=10us")];
-                Paths::on("loc", None, design, &sets)
-                    .unwrap()
-                    .run(vec![thread])
-                    .unwrap()
-                    .hw_threads[0]
-                    .finished
-            };
-            let apart = finished(9).saturating_sub(finished(1));
-            // Fetching eight more lines takes some two microseconds of its own.
-            assert!(
-                apart >= Ps::from_ns(80_000) && apart < Ps::from_ns(85_000),
-                "{design}: {apart}"
-            );
-        }
     }
 }

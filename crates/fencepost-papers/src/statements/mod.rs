@@ -1,7 +1,7 @@
-//! What statements of several papers are tested with: runs that are held to their contract, handwritten programs on a machine,
+//! What statements of several papers are tested with: runs that are held to their contract, a paper's machine,
 //! litmus shapes, persist graphs.
 
 pub(crate) mod conforming;
 pub(crate) mod graph;
 pub(crate) mod litmus;
-pub(crate) mod paths;
+pub(crate) mod preset;

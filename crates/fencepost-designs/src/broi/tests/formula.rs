@@ -3,9 +3,9 @@
 use crate::broi::entry::{BroiEntry, Change};
 use crate::broi::params::{BroiFault, LeavesSet};
 use crate::broi::priority::Priorities;
+use crate::statements::broi::{RequestSet, literal};
 use fencepost_kernel::{Ps, Stream};
 use fencepost_machine::seam::{Epoch, WriteId};
-use std::collections::BTreeSet;
 
 /// A request of the model: id, bank, whether it was scheduled.
 type Request = (u64, u16, bool);
@@ -18,6 +18,10 @@ struct Model {
     stays: bool,
 }
 impl Model {
+    /// Its first and its second set.
+    fn sets(&self) -> [RequestSet; 2] {
+        [0, 1].map(|number| self.set(number).into_iter().collect())
+    }
     fn set(&self, number: usize) -> Vec<(u64, u16)> {
         let set = self.sets.get(number).map(|s| s.1.as_slice()).unwrap_or_default();
         set.iter().filter(|r| self.stays || !r.2).map(|r| (r.0, r.1)).collect()
@@ -33,18 +37,6 @@ impl Model {
         self.sets.retain(|s| !s.1.is_empty());
     }
 }
-fn blp(set: &BTreeSet<(u64, u16)>) -> i64 {
-    set.iter().map(|r| r.1).collect::<BTreeSet<_>>().len() as i64
-}
-/// BLP(R - R_i + N_i) - sigma * size(R_i), set by set.
-fn literal(entries: &[Model], i: usize, sigma: i64) -> i64 {
-    let all: BTreeSet<_> = entries.iter().flat_map(|e| e.set(0)).collect();
-    let first: BTreeSet<_> = entries[i].set(0).into_iter().collect();
-    let mut after: BTreeSet<_> = all.difference(&first).copied().collect();
-    after.extend(entries[i].set(1));
-    1000 * blp(&after) - sigma * first.len() as i64
-}
-
 /// Requests arrive, are scheduled and complete at random; after every step every priority and every set is the literal one.
 #[test]
 fn priorities_are_those_of_the_formula() {
@@ -97,6 +89,7 @@ fn priorities_are_those_of_the_formula() {
             }
             let mut priorities = Priorities::default();
             priorities.work_out(&entries, 5, sigma);
+            let sets: Vec<[RequestSet; 2]> = models.iter().map(Model::sets).collect();
             for i in 0..5 {
                 let waiting = |units: &[super::super::Unit]| -> Vec<_> {
                     units
@@ -108,7 +101,7 @@ fn priorities_are_those_of_the_formula() {
                 assert_eq!(waiting(entries[i].sub_ready()), models[i].set(0));
                 assert_eq!(waiting(entries[i].next_set()), models[i].set(1));
                 nonempty_next += usize::from(!models[i].set(1).is_empty());
-                assert_eq!(priorities.of(i), literal(&models, i, i64::from(sigma)), "entry {i}");
+                assert_eq!(priorities.of(i), literal(&sets, i, sigma), "entry {i}");
             }
         }
     }

@@ -1,6 +1,6 @@
-//! The worked example, and what the text says about barriers and about local and remote requests.
+//! What the text says about barriers and about when remote requests may go; who goes first is a statement.
 
-use crate::broi::example::{bank_parallel, epochs, first_pick, line, memory};
+use crate::broi::example::{bank_parallel, line, memory};
 use crate::broi::{BarrierScope, BroiParams, BroiScheduler, HandOver};
 use crate::testkit::Scheduled;
 use fencepost_kernel::Ps;
@@ -10,44 +10,6 @@ use fencepost_machine::seam::{Epoch, WriteId};
 fn push(memory: &mut Scheduled<BroiScheduler>, now: Ps, id: u64, (entry, set): (u8, u64), (bank, row): (u64, u64)) {
     let sent = memory.push(now, WriteId(id), (entry, Epoch(set)), line(bank, row));
     sent.expect("a free unit");
-}
-
-/// Epoch first: (1.1, 1.2, 2.1, 3.1), all in bank 0, then (1.3, 2.2, 3.2), then (1.4, 2.3, 3.3).
-#[test]
-fn the_baseline_merges_epochs_to_the_largest_size() {
-    let expected = [vec![11, 12, 21, 31], vec![13, 22, 32], vec![14, 23, 33]];
-    assert_eq!(epochs(&BroiParams::default()), expected);
-}
-
-/// "We give the highest priority to request 2.1"; "The Ready-SET will be updated as (1.1, 1.2, 2.2, 3.1)". So it is with a queue behind
-/// the entries too: 2.1 is the first to be put out.
-#[test]
-fn the_first_pick_is_2_1_and_then_2_2_is_ready() {
-    for (sigma, hand_over) in [1, 100, 900]
-        .map(|s| [(s, HandOver::Bank), (s, HandOver::Queue)])
-        .concat()
-    {
-        let params = BroiParams {
-            sigma,
-            hand_over,
-            ..BroiParams::default()
-        };
-        assert_eq!(
-            first_pick(&params),
-            (21, vec![11, 12, 22, 31]),
-            "sigma {sigma}, {hand_over:?}"
-        );
-    }
-}
-
-/// Without sigma threads 1 and 2 bring as many banks, and the older request goes.
-#[test]
-fn sigma_decides_where_the_banks_do_not() {
-    let params = BroiParams {
-        sigma: 0,
-        ..BroiParams::default()
-    };
-    assert_eq!(first_pick(&params).0, 11);
 }
 
 /// A barrier orders its own entry only; read as a barrier for all, nothing is scheduled before everything that was scheduled is
@@ -78,17 +40,6 @@ fn a_barrier_orders_its_own_entry() {
 
 /// The remote requests of the tests below: entry 3, the first channel of a controller of three threads.
 const REMOTE: u8 = 3;
-
-/// "The BROI controller will schedule the local requests with higher priority."
-#[test]
-fn local_requests_go_before_remote_ones() {
-    let mut memory = memory(bank_parallel(&BroiParams::default()));
-    push(&mut memory, Ps::ZERO, 1, (REMOTE, 0), (0, 1));
-    push(&mut memory, Ps::ZERO, 2, (0, 0), (0, 2));
-    push(&mut memory, Ps::ZERO, 3, (1, 0), (0, 3));
-    memory.run_until(|_| false);
-    assert_eq!(memory.order(), [2, 3, 1]);
-}
 
 /// "... and keep the remote requests waiting until the memory controller queue is in low utilization", for banks that no local
 /// request needs as well.
@@ -144,34 +95,5 @@ fn nothing_is_asked_again_while_no_remote_request_is_blocked() {
             assert_eq!(memory.scheduler.borrow().wake(now), None, "{hand_over:?}");
             memory.run_until(|e| matches!(e, MemEvent::Issued { .. }));
         }
-    }
-}
-
-/// "The remote requests will be flushed to memory devices if the blocked time of the remote requests exceeds the threshold."
-#[test]
-fn remote_requests_do_not_starve() {
-    let position = |(hand_over, queue), starvation| {
-        let params = BroiParams {
-            hand_over,
-            queue,
-            low_utilisation: 0,
-            starvation,
-            ..BroiParams::default()
-        };
-        let mut memory = memory(bank_parallel(&params));
-        push(&mut memory, Ps::ZERO, 1, (REMOTE, 0), (0, 1));
-        for id in 2..10 {
-            push(&mut memory, Ps::ZERO, id, (0, 0), (0, id));
-        }
-        memory.run_until(|_| false);
-        let at = memory.order().iter().position(|id| *id == 1).expect("it goes");
-        (at, memory.issued[at].0)
-    };
-    // What stands in the controller's queue is served before it, however long it was blocked: a queue of two.
-    for way in [(HandOver::Bank, 64), (HandOver::Queue, 2)] {
-        assert_eq!(position(way, Ps::from_ns(1_000_000)).0, 8, "every local request first");
-        let (at, time) = position(way, Ps::from_ns(1000));
-        assert!(at < 8 && time >= Ps::from_ns(1000), "{way:?}: position {at} at {time}");
-        assert_eq!(position(way, Ps::ZERO).0, 0, "{way:?}");
     }
 }

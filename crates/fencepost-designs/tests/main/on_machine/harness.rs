@@ -3,7 +3,7 @@
 use fencepost_contract::{ConformReport, Demands, conform};
 use fencepost_designs::{DesignInfo, Environment, MachineShape, find};
 use fencepost_kernel::params::Raw;
-use fencepost_kernel::{Addr, At, Bytes, Image, Mem, Pm, Ps, Rmw, Site, Stream, Val, WriteCause};
+use fencepost_kernel::{Addr, At, Bytes, Image, Mem, Pm, Ps, Rmw, Site, Stream, Val};
 use fencepost_machine::memory::DurableAt;
 use fencepost_machine::seam::Design;
 use fencepost_machine::{Machine, MachineSpec, RunReport, SimMem, StoreOrder, ThreadBody, Workload};
@@ -176,9 +176,4 @@ fn execute(pm: &mut Pm<'_, SimMem<'_>>, statement: Statement, unique: u64) {
             pm.unlock(At::new(lock));
         }
     }
-}
-
-/// Records with this cause.
-pub fn writes_with(r: &RunReport, cause: WriteCause) -> usize {
-    r.log.records().iter().filter(|w| w.cause == cause).count()
 }
