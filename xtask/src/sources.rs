@@ -40,6 +40,10 @@ pub fn rust_files(dir: &Path) -> Vec<PathBuf> {
 pub fn write_pages(pages: Vec<(String, String)>) -> ExitCode {
     for (name, text) in pages {
         let path = root().join(&name);
+        // What is as it was is not touched: a build that reads it would begin anew.
+        if fs::read_to_string(&path).is_ok_and(|there| there == text) {
+            continue;
+        }
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
         if let Err(e) = folder.and_then(|()| fs::write(&path, text)) {
             eprintln!("cannot write {name}: {e}");

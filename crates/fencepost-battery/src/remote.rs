@@ -17,7 +17,7 @@ pub(super) fn serves(info: &DesignInfo) -> bool {
         channels: 1,
         ..MachineShape::default()
     };
-    (info.build)(&[], shape).is_ok_and(|d| d.hooks().remote)
+    (info.build)(&[], shape).is_ok_and(|mut d| d.network_port().is_some())
 }
 
 /// A small network for designs that have a port for one: all else is drawn. Designs that say how clients persist always have clients,

@@ -8,20 +8,7 @@ use fencepost_run::persist_stats::Beside;
 use fencepost_run::request::Request;
 use serde::Serialize;
 
-/// The programs, in the order of the paper of per-task committing (Table III).
-pub const PROGRAMS: [&str; 11] = [
-    "echo",
-    "nstore-ycsb",
-    "nstore-tpcc",
-    "redis",
-    "ctree",
-    "hashmap",
-    "vacation",
-    "memcached",
-    "nfs",
-    "exim",
-    "mysql",
-];
+pub use fencepost_programs::WHISPER as PROGRAMS;
 
 /// One program.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -76,5 +76,5 @@ pub mod tx;
 pub mod vacation;
 
 pub use choices::{Coupling, LogForm, Needs, Scheme, SchemeRow, Variant};
-pub use registry::{About, Visit, clients_beside, footprint, programs, with_program};
+pub use registry::{About, Visit, WHISPER, clients_beside, footprint, programs, with_program};
 pub use settings::{Described, ProgramError, Settings};

@@ -28,6 +28,10 @@ pub struct About {
     pub fields: Vec<Field>,
     /// Parameters, by name and value, that make its structures small: for checks.
     pub small: &'static [(&'static str, &'static str)],
+    /// Parameters besides those for a search of all crash states.
+    pub smallest: &'static [(&'static str, &'static str)],
+    /// Operations in which every kind of operation occurs at such sizes.
+    pub few_ops: u32,
     /// Whether its threads race on purpose.
     pub races: bool,
 }
@@ -40,6 +44,21 @@ impl About {
     }
 }
 
+/// The programs of the WHISPER suite, in the order of the paper of per-task committing (Table III).
+pub const WHISPER: [&str; 11] = [
+    "echo",
+    "nstore-ycsb",
+    "nstore-tpcc",
+    "redis",
+    "ctree",
+    "hashmap",
+    "vacation",
+    "memcached",
+    "nfs",
+    "exim",
+    "mysql",
+];
+
 macro_rules! programs {
     ($($program:ty),* $(,)?) => {
         /// Every program, in listing order.
@@ -51,6 +70,8 @@ macro_rules! programs {
                 variants: <$program>::SCHEMES.iter().map(|s| (*s, <$program>::variants(*s))).collect(),
                 fields: <$program>::fields(),
                 small: <$program>::SMALL,
+                smallest: <$program>::SMALLEST,
+                few_ops: <$program>::FEW_OPS,
                 races: <$program as Program>::RACES,
             }),*]
         }

@@ -142,6 +142,10 @@ pub trait Described: Program {
     const HARMLESS: &'static [(Scheme, Variant)] = &[];
     /// Parameters, by name and value, that make its structures so small that a few operations of several threads meet: for checks.
     const SMALL: &'static [(&'static str, &'static str)] = &[];
+    /// Parameters besides those that make it smaller still, where all crash states of one thread's few operations are searched.
+    const SMALLEST: &'static [(&'static str, &'static str)] = &[];
+    /// Operations of one thread in which every kind of operation occurs at such sizes.
+    const FEW_OPS: u32 = 6;
 
     /// Its declared parameters.
     fn fields() -> Vec<Field>;

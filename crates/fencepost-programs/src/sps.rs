@@ -81,6 +81,7 @@ impl Described for Sps {
     const SCHEMES: &'static [Scheme] = Scheme::WITH_REGIONS;
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] = &[("entries", "12"), ("locks", "5"), ("swaps", "2")];
+    const SMALLEST: &'static [(&'static str, &'static str)] = &[("entry", "8B"), ("swaps", "1")];
 
     fn fields() -> Vec<Field> {
         SpsParams::fields()

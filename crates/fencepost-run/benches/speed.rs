@@ -21,17 +21,7 @@ use fencepost_run::run::run;
 
 const DESIGNS: [&str; 5] = ["volatile", "so", "delegated", "x86-adr", "themis"];
 const MEDIA: [&str; 2] = ["pwq", "pcm"];
-/// Programs and designs of the part with sixteen threads.
-const FGC: [&str; 8] = [
-    "echo",
-    "nstore-ycsb",
-    "nstore-tpcc",
-    "redis",
-    "ctree",
-    "hashmap",
-    "vacation",
-    "memcached",
-];
+/// Designs of the part with sixteen threads, which runs the WHISPER suite.
 const COMMITTING: [&str; 2] = ["global-commit", "per-task-commit"];
 /// Memory operations of one run.
 const LENGTH: f64 = 2e6;
@@ -174,7 +164,7 @@ fn main() {
     }
     println!("program      design           Mmemop/s    sps/8    ratio    memops");
     let (mut memory, mut ratio, mut runs) = (0.0, 0.0, 0);
-    for design in FGC.iter().filter(|w| wanted(w)) {
+    for design in WHISPER.iter().filter(|w| wanted(w)) {
         match sixteen(design, length) {
             Ok(rates) => {
                 for (m, r) in rates {

@@ -9,11 +9,11 @@ use super::siblings::Siblings;
 use crate::delegated::front::{self, Front, SLOT};
 use crate::info::MachineShape;
 use fencepost_kernel::{HwThread, LineAddr, LineData};
-use fencepost_machine::memory::Scheduler;
+use fencepost_machine::memory::{ModuleSpec, Scheduler};
 use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
-    Access, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way, Why,
-    Write, WriteId,
+    Access, ControllerParts, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, NetworkPort, QueuePlan, Snoop,
+    SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
 };
 use std::rc::Rc;
 
@@ -143,25 +143,26 @@ impl Design for Broi {
             leaving: true,
             reads: true,
             writes: true,
-            remote: self.params.remote_channels > 0,
             ..Hooks::default()
         }
     }
     /// A queue for each BROI entry.
-    fn queue_plan(&self) -> QueuePlan {
-        QueuePlan {
-            queues: self.front.ports.count() as u8,
-            entries_each: Some(self.params.units.into()),
-            scheduler_orders: true,
-            ..QueuePlan::default()
-        }
-    }
-    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
+    fn controller(&self, machine: &ModuleSpec) -> ControllerParts {
         let local = usize::from(self.front.ports.local);
-        Some(match self.schedules {
+        let scheduler: Box<dyn Scheduler> = match self.schedules {
             Schedules::EpochFirst => Box::new(EpochScheduler::new(&self.params, local, &self.tally)),
             Schedules::BankParallel => Box::new(BroiScheduler::new(&self.params, local, &self.tally)),
-        })
+        };
+        ControllerParts {
+            queues: QueuePlan {
+                queues: self.front.ports.count() as u8,
+                entries_each: Some(self.params.units.into()),
+                scheduler_orders: true,
+                ..QueuePlan::default()
+            },
+            scheduler: Some(scheduler),
+            ..ControllerParts::of(machine)
+        }
     }
     fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         let gate = self.front.instr(cx, hw_thread, instr);
@@ -223,18 +224,8 @@ impl Design for Broi {
         self.front.answer_drains(cx);
         self.report(cx);
     }
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
-        let gate = self.front.remote_line(cx, port, line, data, Epoch::default());
-        self.schedule(cx);
-        gate
-    }
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
-        let gate = self.front.remote_end(cx, port, region);
-        self.schedule(cx);
-        gate
-    }
-    fn protocol(&self) -> Option<Protocol> {
-        self.protocol
+    fn network_port(&mut self) -> Option<&mut dyn NetworkPort> {
+        (self.params.remote_channels > 0).then_some(self as &mut dyn NetworkPort)
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         match tag {
@@ -259,5 +250,21 @@ impl Design for Broi {
                 _ => None,
             }
         })
+    }
+}
+
+impl NetworkPort for Broi {
+    fn line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
+        let gate = self.front.remote_line(cx, port, line, data, Epoch::default());
+        self.schedule(cx);
+        gate
+    }
+    fn end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
+        let gate = self.front.remote_end(cx, port, region);
+        self.schedule(cx);
+        gate
+    }
+    fn protocol(&self) -> Option<Protocol> {
+        self.protocol
     }
 }

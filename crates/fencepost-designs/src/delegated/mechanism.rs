@@ -5,10 +5,11 @@ use super::params::DelegatedParams;
 use super::port::{BufferPer, Ports};
 use crate::info::MachineShape;
 use fencepost_kernel::{HwThread, LineAddr, LineData};
+use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::network::Protocol;
 use fencepost_machine::seam::{
-    Access, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, QueuePlan, Snoop, SnoopAnswer, StatInfo, Way, Why,
-    Write, WriteId,
+    Access, ControllerParts, Cx, Design, Epoch, Exit, Gate, Hooks, Instr, Level, NetworkPort, QueuePlan, Snoop,
+    SnoopAnswer, StatInfo, Way, Why, Write, WriteId,
 };
 
 /// The one write queue of this design.
@@ -65,14 +66,17 @@ impl Design for Delegated {
             leaving: true,
             reads: true,
             writes: true,
-            remote: true,
             ..Hooks::default()
         }
     }
-    fn queue_plan(&self) -> QueuePlan {
-        QueuePlan {
+    fn controller(&self, machine: &ModuleSpec) -> ControllerParts {
+        let queues = QueuePlan {
             ordered_issue: self.params.ordered_issue,
             ..QueuePlan::default()
+        };
+        ControllerParts {
+            queues,
+            ..ControllerParts::of(machine)
         }
     }
     fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
@@ -120,19 +124,8 @@ impl Design for Delegated {
             self.front.answer_drains(cx);
         }
     }
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
-        let active = self.active(cx);
-        let gate = self.front.remote_line(cx, port, line, data, active);
-        self.schedule(cx);
-        gate
-    }
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
-        let gate = self.front.remote_end(cx, port, region);
-        self.schedule(cx);
-        gate
-    }
-    fn protocol(&self) -> Option<Protocol> {
-        self.protocol
+    fn network_port(&mut self) -> Option<&mut dyn NetworkPort> {
+        Some(self)
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         match tag {
@@ -151,5 +144,22 @@ impl Design for Delegated {
         let refused = self.front.path.refuses(QUEUE);
         let why = || "waits for a free entry of the write queue".to_string();
         self.front.explain(hw_thread, |_| refused.then(why))
+    }
+}
+
+impl NetworkPort for Delegated {
+    fn line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
+        let active = self.active(cx);
+        let gate = self.front.remote_line(cx, port, line, data, active);
+        self.schedule(cx);
+        gate
+    }
+    fn end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
+        let gate = self.front.remote_end(cx, port, region);
+        self.schedule(cx);
+        gate
+    }
+    fn protocol(&self) -> Option<Protocol> {
+        self.protocol
     }
 }

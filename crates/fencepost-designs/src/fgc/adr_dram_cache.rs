@@ -1,7 +1,7 @@
 //! `adr-dram-cache`: asynchronous DRAM refresh over a hybrid memory with a volatile DRAM cache.
 //!
 //! # Idea
-//! With ADR an accepted write counts as durable: a battery empties the controller's queue when power fails. In a hybrid memory it
+//! With ADR an accepted write counts as durable: stored energy empties the controller's queue when power fails. In a hybrid memory it
 //! empties it into a DRAM cache, which loses its content. Software that trusts ADR there loses what was acknowledged; this design
 //! exists to show it.
 //!
@@ -32,7 +32,7 @@ use fencepost_contract::ContractKind;
 use fencepost_kernel::params::Params as _;
 use fencepost_kernel::{Dialect, Fence, Flush, HwThread, LineAddr, LineData, Logging};
 use fencepost_machine::memory::ModuleSpec;
-use fencepost_machine::seam::{Cx, Design, Gate, Hooks, Instr, Write, WriteId};
+use fencepost_machine::seam::{ControllerParts, Cx, Design, Gate, Hooks, Instr, Write, WriteId};
 
 /// The registry entry.
 pub const INFO: DesignInfo = DesignInfo {
@@ -96,16 +96,17 @@ impl Design for Adr {
             ..Hooks::default()
         }
     }
-    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
+    fn controller(&self, machine: &ModuleSpec) -> ControllerParts {
         let entries = match machine.entries {
             0 => self.params.module_entries,
             n => n,
         };
-        ModuleSpec {
+        let module = ModuleSpec {
             entries,
             dram_cache: self.params.dram_cache,
             ..machine.clone()
-        }
+        };
+        ControllerParts::of(&module)
     }
     fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {

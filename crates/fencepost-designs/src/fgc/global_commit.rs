@@ -39,8 +39,10 @@ use crate::volatile::lock_fences;
 use fencepost_contract::ContractKind;
 use fencepost_kernel::params::{ParamError, Params as _};
 use fencepost_kernel::{Dialect, Fence, Flush, HwThread, LineAddr, LineData, Logging, Ps};
-use fencepost_machine::memory::FlowControl;
-use fencepost_machine::seam::{Cause, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId};
+use fencepost_machine::memory::ModuleSpec;
+use fencepost_machine::seam::{
+    Cause, ControllerParts, Cx, Design, DrainScope, Gate, Hooks, Instr, StatInfo, Write, WriteId,
+};
 use std::collections::VecDeque;
 
 /// The registry entry.
@@ -288,8 +290,12 @@ impl Design for GlobalCommit {
             self.synchronised(cx);
         }
     }
-    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
-        Some(self.synchronisation.with_module(entries))
+    fn controller(&self, machine: &ModuleSpec) -> ControllerParts {
+        let with_module = || self.synchronisation.with_module(machine.entries);
+        ControllerParts {
+            flow_control: (machine.entries > 0).then(with_module),
+            ..ControllerParts::of(machine)
+        }
     }
     fn flow_changed(&mut self, cx: &mut dyn Cx) {
         self.synchronised(cx);

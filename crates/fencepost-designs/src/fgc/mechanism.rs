@@ -7,8 +7,10 @@ use super::flushes::Flushes;
 use super::params::{CommitFault, PerTaskParams};
 use crate::info::MachineShape;
 use fencepost_kernel::{Bytes, HwThread, LineAddr, LineData, QueueId, Span, planted};
-use fencepost_machine::memory::{FlowControl, LineRange, ModuleSpec, RegisterWrite};
-use fencepost_machine::seam::{Bound, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId};
+use fencepost_machine::memory::{LineRange, ModuleSpec, RegisterWrite};
+use fencepost_machine::seam::{
+    Bound, ControllerParts, Cx, Design, Gate, Hooks, Instr, QueuePlan, StatInfo, Write, WriteId,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -165,28 +167,27 @@ impl Design for PerTask {
             ..Hooks::default()
         }
     }
-    fn queue_plan(&self) -> QueuePlan {
-        QueuePlan {
-            queues: self.params.queues + 1,
-            entries_each: Some(self.params.entries),
-            range_registers: self.params.registers,
-            ..QueuePlan::default()
-        }
-    }
-    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
+    fn controller(&self, machine: &ModuleSpec) -> ControllerParts {
         let entries = match machine.entries {
             0 => self.params.module_entries,
             n => n,
         };
-        ModuleSpec {
-            entries: entries.max(u16::from(self.params.queues) + 1),
-            dram_cache: self.dram_cache.max(machine.dram_cache),
-            ..machine.clone()
-        }
-    }
-    fn flow_control(&self, _entries: u16) -> Option<Box<dyn FlowControl>> {
         self.credits.borrow_mut().set_full(self.params.credits);
-        Some(Box::new(Shared(self.credits.clone())))
+        ControllerParts {
+            queues: QueuePlan {
+                queues: self.params.queues + 1,
+                entries_each: Some(self.params.entries),
+                range_registers: self.params.registers,
+                ..QueuePlan::default()
+            },
+            module: ModuleSpec {
+                entries: entries.max(u16::from(self.params.queues) + 1),
+                dram_cache: self.dram_cache.max(machine.dram_cache),
+                ..machine.clone()
+            },
+            flow_control: Some(Box::new(Shared(self.credits.clone()))),
+            ..ControllerParts::of(machine)
+        }
     }
     fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         match instr {

@@ -2,7 +2,7 @@
 
 use super::mock::{MockCx, MockWrite, WriteState};
 use fencepost_kernel::{HwThread, LineAddr, LineData, Ps, Stream, WriteCause};
-use fencepost_machine::memory::RangeRegisters;
+use fencepost_machine::memory::{ModuleSpec, RangeRegisters};
 use fencepost_machine::seam::{Access, Cx, Design, DrainScope, Gate, Hooks, Instr, Snoop, SnoopAnswer, Write, WriteId};
 
 /// A design under test with the handle it talks to.
@@ -18,7 +18,8 @@ pub struct Bench<D: Design> {
 impl<D: Design> Bench<D> {
     /// A bench for `hw_threads` threads, `threads_per_core` to a core; each write queue of the design's plan has `entries`.
     pub fn new(design: D, hw_threads: u8, threads_per_core: u8, entries: usize) -> Bench<D> {
-        let (plan, hooks) = (design.queue_plan(), design.hooks());
+        let (parts, hooks) = (design.controller(&ModuleSpec::default()), design.hooks());
+        let plan = parts.queues;
         let mut cx = MockCx::new(hw_threads, threads_per_core, plan.queues, entries);
         if plan.range_registers > 0 {
             cx.ranges = Some(RangeRegisters::new(plan.queues, plan.range_registers.into()));

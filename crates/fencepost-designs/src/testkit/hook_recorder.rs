@@ -1,10 +1,10 @@
 //! A design that logs every hook call and passes it on.
 
 use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Span};
-use fencepost_machine::memory::{FlowControl, ModuleSpec, Scheduler};
+use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::{
-    Access, Bound, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Recovery, Snoop,
-    SnoopAnswer, StatInfo, TxStart, Way, Why, Write, WriteId,
+    Access, Bound, ControllerParts, Cx, Design, Exit, FenceAction, Gate, Hooks, Instr, Level, NetworkPort, Place,
+    Recovery, Snoop, SnoopAnswer, StatInfo, TxStart, Way, Why, Write, WriteId,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ macro_rules! hooks {
 hooks! {
     /// `hooks`
     Hooks,
-    /// `queue_plan`
-    QueuePlan,
+    /// `controller`
+    Controller,
     /// `queued`
     Queued,
     /// `instr`
@@ -105,18 +105,12 @@ impl<D: Design> Design for HookRecorder<D> {
         self.saw(Hook::Hooks);
         Hooks::ALL
     }
-    fn queue_plan(&self) -> QueuePlan {
-        self.saw(Hook::QueuePlan);
-        self.inner.queue_plan()
+    fn controller(&self, module: &ModuleSpec) -> ControllerParts {
+        self.saw(Hook::Controller);
+        self.inner.controller(module)
     }
-    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
-        self.inner.scheduler()
-    }
-    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
-        self.inner.module(machine)
-    }
-    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
-        self.inner.flow_control(entries)
+    fn network_port(&mut self) -> Option<&mut dyn NetworkPort> {
+        self.inner.network_port()
     }
     fn fence(&self, kind: Fence) -> FenceAction {
         self.inner.fence(kind)
@@ -203,12 +197,6 @@ impl<D: Design> Design for HookRecorder<D> {
     fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {
         self.saw(Hook::ReadDone);
         self.inner.read_done(cx, tag, line, data);
-    }
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
-        self.inner.remote_line(cx, port, line, data)
-    }
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
-        self.inner.remote_end(cx, port, region)
     }
     fn timer(&mut self, cx: &mut dyn Cx, tag: u64) {
         self.saw(Hook::Timer);

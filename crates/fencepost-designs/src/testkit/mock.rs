@@ -34,8 +34,8 @@ pub enum Call {
     WhenDrained(DrainScope, u64),
     /// `read`
     Read(LineAddr, u64),
-    /// `durable_elsewhere`
-    DurableElsewhere(LineAddr, Box<LineData>),
+    /// `durable_together`
+    DurableTogether(Vec<(LineAddr, LineData)>),
     /// `roll_back`
     RollBack(HwThread, TxId),
 }
@@ -352,8 +352,8 @@ impl Cx for MockCx {
     fn durable_on_accept(&self) -> bool {
         self.durable_on_accept
     }
-    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData) {
-        self.calls.push(Call::DurableElsewhere(line, Box::new(*data)));
+    fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
+        self.calls.push(Call::DurableTogether(lines.to_vec()));
     }
     fn roll_back(&mut self, hw_thread: HwThread, tx: TxId) {
         self.calls.push(Call::RollBack(hw_thread, tx));

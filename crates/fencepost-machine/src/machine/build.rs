@@ -140,12 +140,8 @@ impl Machine {
                 HardwareThread::new(HwThread(i as u8), thread, work.warm_up, functional, journal)
             })
             .collect();
-        let (plan, scheduler) = (design.queue_plan(), design.scheduler());
-        let module = design.module(&spec.pm.module);
-        let flow = match module.entries {
-            0 => None,
-            entries => design.flow_control(entries),
-        };
+        let parts = design.controller(&spec.pm.module);
+        let flow_control = parts.flow_control.filter(|_| parts.module.entries > 0);
         let sys = System {
             events: Agenda::default(),
             unfinished: threads.len(),
@@ -161,7 +157,15 @@ impl Machine {
                 None,
                 false,
             )?,
-            pm: memory_port("pm", &spec.pm, &module, &plan, scheduler, flow, true)?,
+            pm: memory_port(
+                "pm",
+                &spec.pm,
+                &parts.module,
+                &parts.queues,
+                parts.scheduler,
+                flow_control,
+                true,
+            )?,
             locks: Locks::default(),
             functional,
             coherent: copy(&work.initial, work.record),

@@ -155,16 +155,6 @@ impl Cx for Handle<'_> {
     fn durable_on_accept(&self) -> bool {
         self.sys.pm.controller.durable_on_accept()
     }
-    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData) {
-        let record = PersistRecord {
-            time: self.sys.now(),
-            line,
-            data: *data,
-            cause: WriteCause::Persist,
-        };
-        self.sys.pm.controller.stored_elsewhere(line, data);
-        self.sys.make_durable(record);
-    }
     fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
         let time = self.sys.now();
         for (i, (line, data)) in lines.iter().enumerate() {

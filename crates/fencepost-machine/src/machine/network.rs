@@ -16,7 +16,7 @@ impl Machine {
     /// # Errors
     /// The design has no port for a network.
     pub fn with_clients(mut self, transactions: Transactions, seed: u64) -> Result<Machine, RunError> {
-        if !self.rest.hooks.remote {
+        if self.rest.design.network_port().is_none() {
             return Err(RunError::NoPort);
         }
         let record = self.rest.sys.recorder.is_some();
@@ -99,7 +99,8 @@ impl network::Outside for Rest {
             data.by[at.word_in_line()] = next.and_then(|first| StoreId::from_index(first.index() + i));
         }
         let (design, mut cx) = self.ask();
-        if design.remote_line(&mut cx, hw_thread, line, &data) != Gate::Go {
+        let at_design = design.network_port();
+        if at_design.is_none_or(|p| p.line(&mut cx, hw_thread, line, &data) != Gate::Go) {
             return false;
         }
         let thread = self.port_in_trace(port);
@@ -116,7 +117,8 @@ impl network::Outside for Rest {
     fn end_region(&mut self, port: u8, region: u32) -> bool {
         let hw_thread = self.port(port).0;
         let (design, mut cx) = self.ask();
-        if design.remote_end(&mut cx, hw_thread, region) != Gate::Go {
+        let at_design = design.network_port();
+        if at_design.is_none_or(|p| p.end(&mut cx, hw_thread, region) != Gate::Go) {
             return false;
         }
         let thread = self.port_in_trace(port);

@@ -59,16 +59,10 @@ pub trait Cx {
     fn read(&mut self, line: LineAddr, tag: u64);
     /// Whether accepted writes are durable (persistent write queue, ADR).
     fn durable_on_accept(&self) -> bool;
-    /// Records that bytes became durable elsewhere than in the media (non-volatile cache, register file).
-    fn durable_elsewhere(&mut self, line: LineAddr, data: &LineData);
     /// Records that these lines became durable as one atomic node, in this order: a log node whose parts were written with
     /// cause `LogPart` (which makes nothing durable by itself), or lines of a non-volatile cache. No crash state lies
     /// in between.
-    fn durable_together(&mut self, lines: &[(LineAddr, LineData)]) {
-        for (line, data) in lines {
-            self.durable_elsewhere(*line, data);
-        }
-    }
+    fn durable_together(&mut self, lines: &[(LineAddr, LineData)]);
 
     /// Everything that came over a port of the network up to the end of this region is durable, and the adapter knows at `at` (not
     /// before now). Regions of a port are reported in order; one may stand for those before it.

@@ -1,12 +1,11 @@
 //! The trait every design implements. All hooks have a default that means "not my business".
 
 use super::{
-    Access, Bound, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, Place, QueuePlan, Snoop, SnoopAnswer, StatInfo,
-    TxStart,
+    Access, Bound, ControllerParts, Cx, Exit, FenceAction, Gate, Hooks, Instr, Level, NetworkPort, Place, Snoop,
+    SnoopAnswer, StatInfo, TxStart,
 };
 use super::{Recovery, Way, Why, Write, WriteId};
-use crate::memory::{FlowControl, ModuleSpec, Scheduler};
-use crate::network::Protocol;
+use crate::memory::ModuleSpec;
 use fencepost_kernel::{Fence, HwThread, LineAddr, LineData, Ps, QueueId, Span, TxId, WriteCause};
 
 /// A persist-ordering mechanism. See the module documentation for the two rules that hold for every hook.
@@ -16,24 +15,13 @@ pub trait Design {
     fn hooks(&self) -> Hooks {
         Hooks::default()
     }
-    /// Write queues at the persistent-memory controller. Read once.
-    fn queue_plan(&self) -> QueuePlan {
-        QueuePlan::default()
+    /// Write queues, scheduler, module and flow control of the persistent-memory controller, given the machine's module. The machine asks
+    /// once; others may ask what it has.
+    fn controller(&self, module: &ModuleSpec) -> ControllerParts {
+        ControllerParts::of(module)
     }
-
-    /// The design's own scheduler of writes at the persistent-memory controller; first ready, first come, first served
-    /// without. Asked for once. What both must know they share (an `Rc`), or the scheduler reads it off the writes.
-    fn scheduler(&self) -> Option<Box<dyn Scheduler>> {
-        None
-    }
-    /// The module stage that the design needs between the persistent-memory controller and its medium, given the machine's.
-    /// Asked for once.
-    fn module(&self, machine: &ModuleSpec) -> ModuleSpec {
-        machine.clone()
-    }
-    /// The design's own flow control between the persistent-memory controller and its memory module, for a module of
-    /// `entries` write entries; without, the controller knows of every free entry. Asked for once, where there is a module.
-    fn flow_control(&self, entries: u16) -> Option<Box<dyn FlowControl>> {
+    /// Its port for the network, if it has one.
+    fn network_port(&mut self) -> Option<&mut dyn NetworkPort> {
         None
     }
 
@@ -141,30 +129,12 @@ pub trait Design {
     fn queue_freed(&mut self, cx: &mut dyn Cx, queue: u8) {
         cx.kick(None);
     }
-    /// The design's flow control said that it learned what the design waits for ([`FlowControl::arrived`]).
+    /// The design's flow control said that it learned what the design waits for ([`FlowControl::arrived`](crate::memory::FlowControl::arrived)).
     fn flow_changed(&mut self, cx: &mut dyn Cx) {}
     /// A drain asked for by `Cx::when_drained` is satisfied.
     fn drained(&mut self, cx: &mut dyn Cx, tag: u64) {}
     /// A read of the design's own finished.
     fn read_done(&mut self, cx: &mut dyn Cx, tag: u64, line: LineAddr, data: &LineData) {}
-
-    // ---- network port
-
-    /// A line of a remote barrier region is about to take effect in the caches (`hooks.remote`). `port` is a number behind those of
-    /// all hardware threads, and [`Cx::core_of`] gives it a core number of its own behind all cores: the design's persist buffer for the
-    /// port learns of dependences as any other. `data` is the line with the remote bytes in place.
-    fn remote_line(&mut self, cx: &mut dyn Cx, port: HwThread, line: LineAddr, data: &LineData) -> Gate {
-        Gate::Go
-    }
-    /// A remote barrier region ended (`hooks.remote`): what follows on this port persists after it. [`Cx::region_durable`] is due once
-    /// everything of the port up to here is durable.
-    fn remote_end(&mut self, cx: &mut dyn Cx, port: HwThread, region: u32) -> Gate {
-        Gate::Go
-    }
-    /// How clients persist over the network, for designs that are defined by it.
-    fn protocol(&self) -> Option<Protocol> {
-        None
-    }
 
     // ---- time, end, crash
 

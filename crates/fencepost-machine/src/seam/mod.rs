@@ -14,6 +14,7 @@ mod cx;
 mod design;
 mod disturbed;
 mod fence;
+mod parts;
 mod recovery;
 mod types;
 
@@ -21,5 +22,6 @@ pub use cx::Cx;
 pub use design::{Design, straight_to_queue};
 pub use disturbed::{Again, Disturbed, Outcome, disturbed, recovered};
 pub use fence::{FenceAction, FenceExecution};
+pub use parts::{ControllerParts, NetworkPort};
 pub use recovery::Recovery;
 pub use types::*;

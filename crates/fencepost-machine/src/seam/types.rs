@@ -192,8 +192,6 @@ pub struct Hooks {
     pub reads: bool,
     /// `accepted`, `issued`, `durable`.
     pub writes: bool,
-    /// `remote_line`, `remote_end`: the design has a port for the network.
-    pub remote: bool,
 }
 impl Hooks {
     /// Every hook.
@@ -209,7 +207,6 @@ impl Hooks {
         versions: true,
         reads: true,
         writes: true,
-        remote: true,
     };
 
     /// Whether `may_access` is asked before an access of this kind.

@@ -90,7 +90,7 @@ fn every_hook_is_called() {
     double(&calls).explain(HwThread(0));
     let seen = calls.borrow();
     for hook in [
-        "queue_plan",
+        "controller",
         "flush",
         "fence",
         "tx_begin",

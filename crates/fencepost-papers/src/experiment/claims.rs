@@ -107,7 +107,7 @@ mod tests {
             let fits = match &claim.by {
                 // A test of a rule, or of a trend among runs, of storage, of an input: never a plain claim of semantics.
                 Rule::Check { .. } => kind == Kind::Rule || !id.contains("-SEM") || kind == Kind::Measured,
-                Rule::Cost { .. } | Rule::Costs { .. } => matches!(kind, Kind::Storage | Kind::Echo),
+                Rule::Cost { .. } => matches!(kind, Kind::Storage | Kind::Echo),
                 Rule::Parameter { .. } | Rule::Programs { .. } => kind == Kind::Echo,
                 Rule::Quoted { .. } => true,
                 Rule::NotRun { reason } => {

@@ -1,20 +1,19 @@
 //! Experiments: planned as data, run in parallel, resumed, measured, scored.
 
+mod along;
 pub mod best;
 pub mod claims;
 pub mod diagnostics;
 pub(crate) mod embedded;
 pub mod engine;
 pub mod figures;
-mod histograms;
 pub mod implied;
 pub mod interval;
 pub mod kinds;
 pub mod measure;
 pub mod measured;
 pub mod metrics;
-mod orders;
-mod rates;
+mod rank;
 pub mod readings;
 pub mod real_cpu;
 pub mod rule;
@@ -23,6 +22,7 @@ pub mod score;
 pub mod scoreboard;
 pub mod spec;
 pub mod statement;
+mod value;
 
 #[cfg(test)]
 mod tests;

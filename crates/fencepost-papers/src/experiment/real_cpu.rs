@@ -27,9 +27,6 @@ struct Study<'a> {
 
 /// Measures a rule of native runs; why not, where it cannot.
 pub fn measure(rule: &Rule, does: &Natively) -> Result<Measured, String> {
-    if *rule == Rule::NativeFlushPair {
-        return flush_pair();
-    }
     let Rule::Native {
         programs,
         of,
@@ -41,6 +38,9 @@ pub fn measure(rule: &Rule, does: &Natively) -> Result<Measured, String> {
     else {
         return Err("not a rule of native runs".into());
     };
+    if *of == OfNative::FlushPair {
+        return flush_pair();
+    }
     let study = Study {
         programs,
         log: log.as_deref(),
@@ -99,6 +99,7 @@ impl Study<'_> {
         Ok(match of {
             OfNative::Gain => gain(&reports, over, form, missing, &place),
             OfNative::RemovedFences => removed(&reports, missing, &place),
+            OfNative::FlushPair => flush_pair()?,
         })
     }
     fn run(&self, program: &str) -> Result<RunReport, String> {

@@ -72,7 +72,7 @@ pub struct Row {
     pub note: String,
 }
 impl Row {
-    /// Enters what the claim is worth over the readings.
+    /// Enters the claim's range over the readings.
     pub fn enter(&mut self, spread: &Spread, seen: bool) {
         let text = |v: Option<f64>| v.map_or_else(String::new, short);
         (self.low, self.high) = (text(spread.low), text(spread.high));
@@ -118,7 +118,7 @@ pub struct Evidence<'a> {
     pub parameter: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// What a claim is worth under some runs.
+/// A claim's value under some runs.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Found {
     /// The value, for claims that are numbers.
@@ -158,23 +158,12 @@ fn row(claim: &Claim, evidence: &Evidence<'_>) -> (Row, Option<Found>) {
             ),
             Some(statement) => statement_row(claim, statement, evidence.runs, &blank),
         },
-        rule @ (Rule::Native { .. } | Rule::NativeFlushPair) => match real_cpu::measure(rule, &evidence.runs.native) {
+        rule @ Rule::Native { .. } => match real_cpu::measure(rule, &evidence.runs.native) {
             Ok(m) => measured_row(claim, m, &blank),
             Err(reason) => blank(Score::NotRun, reason),
         },
         Rule::Parameter { values } => parameters(values, evidence, &blank),
-        Rule::Cost {
-            design,
-            item,
-            bits_per_unit,
-        } => match (evidence.cost_bits)(design, item) {
-            Some(line) => cost_row(claim, design, &line, *bits_per_unit, &blank),
-            None => blank(
-                Score::NotRun,
-                format!("depends on designs not yet built ({design}: {item})"),
-            ),
-        },
-        Rule::Costs { design, parts } => costs_row(claim, design, parts, evidence, &blank),
+        Rule::Cost { design, parts } => costs_row(claim, design, parts, evidence, &blank),
         rule => match measure(rule, evidence.runs) {
             Some(m) => {
                 let found = found(claim, &m);
@@ -222,7 +211,7 @@ fn not_measured(runs: &Runs) -> String {
     format!("depends on programs not yet built ({})", list(&runs.missing_programs))
 }
 
-/// What a claim is worth under some runs; `None` when nothing of it was measured.
+/// A claim's value under some runs; `None` when nothing of it was measured.
 pub fn outcome(claim: &Claim, runs: &Runs) -> Option<Found> {
     measure(&claim.by, runs).map(|m| found(claim, &m))
 }
@@ -326,26 +315,32 @@ fn cost_row(claim: &Claim, design: &str, line: &CostLine, unit: f64, blank: &dyn
     number_row(claim, scored, note, blank, 0.005)
 }
 
-/// Several lines of the cost table, joined as the claim joins them.
+/// Lines of the cost table, several joined as the claim joins them.
 fn costs_row(
     claim: &Claim,
     design: &str,
-    parts: &[[String; 2]],
+    parts: &[(String, f64)],
     evidence: &Evidence<'_>,
     blank: &dyn Fn(Score, String) -> Row,
 ) -> Row {
-    let lines: Option<Vec<(CostLine, f64)>> = (parts.iter())
-        .map(|[item, unit]| Some(((evidence.cost_bits)(design, item)?, unit.parse().ok()?)))
-        .collect();
-    let Some(lines) = lines else {
-        return blank(Score::NotRun, format!("depends on designs not yet built ({design})"));
-    };
+    let mut lines: Vec<(CostLine, f64)> = Vec::new();
+    for (item, unit) in parts {
+        match (evidence.cost_bits)(design, item) {
+            Some(line) => lines.push((line, *unit)),
+            None => {
+                return blank(
+                    Score::NotRun,
+                    format!("depends on designs not yet built ({design}: {item})"),
+                );
+            }
+        }
+    }
+    if let [(line, unit)] = &lines[..] {
+        return cost_row(claim, design, line, *unit, blank);
+    }
     let join = |bits: &dyn Fn(&CostLine) -> u64| {
-        lines
-            .iter()
-            .map(|(l, unit)| short(bits(l) as f64 / unit))
-            .collect::<Vec<_>>()
-            .join("/")
+        let one = |(l, unit): &(CostLine, f64)| short(bits(l) as f64 / unit);
+        lines.iter().map(one).collect::<Vec<_>>().join("/")
     };
     let (paper, first) = (join(&|l| l.paper_bits.unwrap_or(l.bits)), join(&|l| l.bits));
     let verdict = if paper == claim.value {
@@ -353,12 +348,10 @@ fn costs_row(
     } else {
         Score::Miss
     };
+    let note = format!("{design}: {first} {} from first principles", claim.unit);
     Row {
         measured: paper,
-        ..blank(
-            verdict,
-            format!("{design}: {first} {} from first principles", claim.unit),
-        )
+        ..blank(verdict, note)
     }
 }
 

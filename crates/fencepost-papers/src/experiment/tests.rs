@@ -3,7 +3,7 @@
 use super::engine::{Engine, Step};
 use super::kinds::Kind;
 use super::measure::measure;
-use super::rule::{End, Form, Over, Rule};
+use super::rule::{Form, Over, Rule};
 use super::runs::{Cell, Job, Known, Runs, plan};
 use super::score::{Evidence, Score, score};
 use super::scoreboard::to_csv;
@@ -85,16 +85,22 @@ fn runs() -> Runs {
 fn s(x: &str) -> String {
     x.to_owned()
 }
+/// A rule as a table has it.
+fn rule(text: &str) -> Rule {
+    toml_edit::de::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
 fn slowdown(over: Over, form: Form) -> Rule {
-    Rule::Slowdown {
-        tag: s("E"),
-        point: s("so"),
-        base: s("volatile"),
-        media: vec![s("slow")],
-        over,
-        form,
-        programs: vec![],
+    let mut rule = rule("rule = 'value'\ntag = 'E'\npoint = 'so'\nbase = 'volatile'\nmedia = 'slow'\nover = 'mean'");
+    if let Rule::Value(value) = &mut rule {
+        (value.over, value.form) = (over, form);
     }
+    rule
+}
+/// The program whose time on `so` over that on `volatile` is the largest (`[[p], []]`) or smallest on these media.
+fn extreme(media: &str, groups: &str) -> Rule {
+    rule(&format!(
+        "rule = 'rank'\ntag = 'E'\npoints = 'so'\nbase = 'volatile'\nmedia = {media}\ngroups = {groups}"
+    ))
 }
 
 #[test]
@@ -107,23 +113,21 @@ fn slowdowns_aggregate_as_named() {
 }
 #[test]
 fn orders_hold_or_not() {
-    let extreme = |end, expect: &str| Rule::Extreme {
-        tag: s("E"),
-        points: vec![s("so")],
-        base: s("volatile"),
-        media: vec![s("slow"), s("fast")],
-        end,
-        expect: s(expect),
-    };
     let holds = |rule| measure(&rule, &runs()).unwrap().holds.unwrap();
-    assert!(holds(extreme(End::Most, "b")) && !holds(extreme(End::Most, "a")) && holds(extreme(End::Least, "a")));
-    let rises = |media: [&str; 2]| Rule::RisesAlongMedia {
-        tag: s("E"),
-        point: s("so"),
-        base: s("volatile"),
-        media: media.map(s).to_vec(),
+    let both = |groups| holds(extreme("['slow', 'fast']", groups));
+    assert!(both("[['b'], []]") && !both("[['a'], []]") && both("[[], ['a']]"));
+    let along = |media: [&str; 2], how: &str| {
+        let step = |m| format!("{{ point = 'so', base = 'volatile', media = '{m}' }}");
+        let [a, b] = media.map(step);
+        rule(&format!("rule = 'along'\ntag = 'E'\nsteps = [{a}, {b}]\n{how}"))
     };
-    assert!(holds(rises(["fast", "slow"])) && !holds(rises(["slow", "fast"])));
+    let rises = |media| holds(along(media, "rising = true"));
+    assert!(rises(["fast", "slow"]) && !rises(["slow", "fast"]));
+    // Means of 1.25 and 5: four times as much, not five times, and at least 1.2 and 4.5.
+    let mean = |how: &str| holds(along(["fast", "slow"], &format!("over = 'mean'\n{how}")));
+    assert!(mean("rising = true\nby = 3.9") && !mean("rising = true\nby = 4.1") && !mean("rising = false"));
+    assert!(mean("factors = [[1, 0, 4.0]]") && !mean("factors = [[1, 0, 5.0]]"));
+    assert!(mean("at_least = [1.2, 4.5]") && !mean("at_least = [1.2, 5.5]"));
     let wins = |share| Rule::Wins {
         tag: s("E"),
         point: s("volatile"),
@@ -136,17 +140,10 @@ fn orders_hold_or_not() {
 }
 #[test]
 fn rates_count_per_thread_and_cycle() {
-    // 10 flushes of 2 threads: 5 a thread, in 100 ps of volatile time = 0.2 cycles at 2 GHz: 25,000 per kilocycle.
-    let rule = Rule::PerKilocycle {
-        tag: s("E"),
-        counter: s("flushes"),
-        point: s("so"),
-        per: s("volatile"),
-        media: s("slow"),
-        program: s("a"),
-        clock_ghz: 2.0,
-    };
-    assert!((measure(&rule, &runs()).unwrap().value.unwrap() - 25_000.0).abs() < 1e-6);
+    // 10 flushes of 2 threads: 5 a thread, in 200 ps = 0.4 cycles at 2 GHz: 12,500 per kilocycle.
+    let rate = "rule = 'value'\ntag = 'E'\nmetric = 'flushes/core-us'\npoint = 'so'\nmedia = 'slow'\nover = 'mean'\n\
+                programs = ['a']\ndivisor = 2.0";
+    assert!((measure(&rule(rate), &runs()).unwrap().value.unwrap() - 12_500.0).abs() < 1e-6);
 }
 
 fn claim(id: &str, value: &str, kind: ClaimKind, by: Rule) -> Claim {
@@ -227,8 +224,7 @@ fn checks_costs_and_parameters_score() {
     assert_eq!(check("absent").verdict, Score::NotRun);
     let cost = |unit| Rule::Cost {
         design: s("d"),
-        item: s("entry"),
-        bits_per_unit: unit,
+        parts: vec![(s("entry"), unit)],
     };
     assert_eq!(score_one("72", cost(8.0), &runs(), &checks).verdict, Score::Match);
     assert_eq!(score_one("71", cost(8.0), &runs(), &checks).verdict, Score::Miss);
@@ -280,17 +276,9 @@ fn a_partial_row_is_a_miss_once_nothing_can_rescue_it() {
     assert_eq!(verdict("6", slowdown(Over::Max, Form::Ratio)), Score::Miss);
     assert_eq!(verdict("3", slowdown(Over::Min, Form::Ratio)), Score::Miss);
     assert_eq!(verdict("1", slowdown(Over::Geomean, Form::Ratio)), Score::NotRun);
-    let extreme = |end, expect: &str| Rule::Extreme {
-        tag: s("E"),
-        points: vec![s("so")],
-        base: s("volatile"),
-        media: vec![s("slow")],
-        end,
-        expect: s(expect),
-    };
-    assert_eq!(verdict("x", extreme(End::Most, "a")), Score::Miss);
-    assert_eq!(verdict("x", extreme(End::Most, "b")), Score::NotRun);
-    assert_eq!(verdict("x", extreme(End::Most, "c")), Score::NotRun);
+    assert_eq!(verdict("x", extreme("'slow'", "[['a'], []]")), Score::Miss);
+    assert_eq!(verdict("x", extreme("'slow'", "[['b'], []]")), Score::NotRun);
+    assert_eq!(verdict("x", extreme("'slow'", "[['c'], []]")), Score::NotRun);
 }
 
 #[test]

@@ -85,13 +85,12 @@ pub fn neutral(rule: &Rule) -> Option<f64> {
         Form::GainPercent | Form::LossPercent => 0.0,
     };
     match rule {
-        Rule::Slowdown { form, .. } | Rule::MetricRatio { form, .. } => Some(of_form(form)),
+        Rule::Value(value) => value.base.is_some().then(|| of_form(&value.form)),
         Rule::Native {
             form,
             of: OfNative::Gain,
             ..
         } => Some(of_form(form)),
-        Rule::CounterGain { .. } => Some(0.0),
         _ => None,
     }
 }
@@ -151,7 +150,7 @@ fn headline(r: &Report<'_>, claim: &Claim, row: &Row) -> Option<Headline> {
         best_met: best.is_some_and(|f| f.met),
         verdict: row.verdict.name(),
         // Some of its programs are not built: what was measured of it is no verdict.
-        holds: match (row.verdict, holds(&claim.id, r.worth.get(&claim.id), r.best)) {
+        holds: match (row.verdict, holds(&claim.id, r.under_readings.get(&claim.id), r.best)) {
             (Score::NotRun, text) if !text.is_empty() => format!("Over the programs that are built. {text}"),
             (_, text) => text,
         },
@@ -190,7 +189,7 @@ fn count(kind: Kind, rows: &[Row]) -> Option<String> {
 /// The three inputs that decide most claims; ties go to those that turn more verdicts.
 fn deciders(r: &Report<'_>) -> Vec<Decider> {
     let mut by: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-    for spread in r.worth.values() {
+    for spread in r.under_readings.values() {
         let Some(name) = spread.decided_by.as_deref() else {
             continue;
         };

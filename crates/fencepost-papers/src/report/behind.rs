@@ -87,7 +87,7 @@ pub fn behind(r: &Report<'_>) -> Behind {
         spread.outcomes.iter().map(one).collect()
     };
     let claims = r.claims.iter().zip(r.rows).map(|(claim, row)| {
-        let spread = r.worth.get(&claim.id);
+        let spread = r.under_readings.get(&claim.id);
         let at = cells
             .iter()
             .enumerate()
@@ -147,89 +147,24 @@ fn line(
 
 /// Whether a rule looks at a run.
 fn looks_at(rule: &Rule, cell: &Cell) -> bool {
-    let point = |names: &[&String]| names.contains(&&cell.point);
-    let on = |media: &[String]| media.contains(&cell.media);
-    let only = |programs: &[String]| programs.is_empty() || programs.contains(&cell.program);
     let here = match rule {
-        Rule::Slowdown {
-            point: p,
-            base,
-            media,
-            programs,
-            ..
-        } => point(&[p, base]) && on(media) && only(programs),
-        Rule::Extreme {
-            points, base, media, ..
-        } => (points.contains(&cell.point) || point(&[base])) && on(media),
+        Rule::Value(v) => {
+            let point = cell.point == v.point || v.base.as_ref() == Some(&cell.point);
+            let named = v.programs.is_empty() || v.programs.contains(&cell.program);
+            point && v.media.contains(&cell.media) && named
+        }
+        Rule::Rank(r) => {
+            let point = r.points.contains(&cell.point) || r.base.as_ref() == Some(&cell.point);
+            let named = !r.is_total() || r.groups.iter().flatten().any(|p| *p == cell.program);
+            point && r.media.contains(&cell.media) && named
+        }
+        Rule::Along(a) => a.steps.iter().any(|s| {
+            let point = cell.point == s.point || s.base.as_ref() == Some(&cell.point);
+            point && cell.media == s.media
+        }),
         Rule::Wins {
-            point: p,
-            against,
-            media,
-            ..
-        } => point(&[p, against]) && on(media),
-        Rule::RisesAlongMedia {
-            point: p, base, media, ..
-        } => point(&[p, base]) && on(media),
-        Rule::TwoAlikeThirdApart {
-            point: p, base, media, ..
-        } => point(&[p, base]) && on(media),
-        Rule::Ordered { points, media, .. } | Rule::OperationsRise { points, media, .. } => {
-            points.contains(&cell.point) && cell.media == *media
-        }
-        Rule::Trend { pairs, media, .. } | Rule::MetricTrend { pairs, media, .. } => {
-            pairs.iter().flatten().any(|p| *p == cell.point) && cell.media == *media
-        }
-        Rule::Knee {
-            smaller,
-            knee,
-            larger,
-            media,
-            ..
-        } => point(&[smaller, knee, larger]) && cell.media == *media,
-        Rule::CounterGain {
-            point: p, base, media, ..
-        }
-        | Rule::MetricRatio {
-            point: p, base, media, ..
-        }
-        | Rule::Top {
-            point: p, base, media, ..
-        } => point(&[p, base]) && cell.media == *media,
-        Rule::SameTime {
-            point: p,
-            against,
-            media,
-            ..
-        } => point(&[p, against]) && cell.media == *media,
-        Rule::PerKilocycle {
-            point: p,
-            per,
-            media,
-            program,
-            ..
-        } => point(&[p, per]) && cell.media == *media && cell.program == *program,
-        Rule::RateOrder {
-            point: p,
-            per,
-            media,
-            programs,
-            ..
-        } => point(&[p, per]) && cell.media == *media && only(programs),
-        Rule::Histogram {
-            point: p,
-            media,
-            programs,
-            ..
-        }
-        | Rule::SamplesPerOp {
-            point: p,
-            media,
-            programs,
-            ..
-        } => point(&[p]) && cell.media == *media && only(programs),
-        Rule::HistogramOrder { point: p, media, .. }
-        | Rule::Share { point: p, media, .. }
-        | Rule::MostOperations { point: p, media, .. } => point(&[p]) && cell.media == *media,
+            point, against, media, ..
+        } => (cell.point == *point || cell.point == *against) && media.contains(&cell.media),
         _ => false,
     };
     here && rule.tag() == Some(cell.tag.as_str())

@@ -112,7 +112,7 @@ fn page_and_table() -> (String, String) {
         claims: &claims,
         figures: &figures::of_paper("dpo").unwrap(),
         readings: &readings,
-        worth: &[(claims[0].id.clone(), spread)].into(),
+        under_readings: &[(claims[0].id.clone(), spread)].into(),
         best: Some(&best),
     };
     let page = render(&report).unwrap_or_else(|e| panic!("{e}"));

@@ -3,8 +3,8 @@
 use super::subject::Report;
 use crate::experiment::claims::Claim;
 use crate::experiment::figures::{Bar, Figure};
-use crate::experiment::measured::{PerProgram, aggregate, ratios, shape};
-use crate::experiment::metrics::metric_ratios;
+use crate::experiment::measured::{PerProgram, aggregate, shape};
+use crate::experiment::metrics::Compared;
 use crate::experiment::rule::{Form, Over, Rule};
 use crate::experiment::runs::Runs;
 use serde::Serialize;
@@ -242,11 +242,15 @@ fn range(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
 }
 
 fn values(runs: &Runs, f: &Figure, bar: &Bar, media: &str) -> PerProgram {
-    let (tag, pair) = (f.tag_of(bar), [&bar.point, &bar.base]);
-    match &f.metric {
-        None => ratios(runs, tag, pair, media),
-        Some(m) => metric_ratios(runs, tag, [m, f.base_metric.as_ref().unwrap_or(m)], pair, media),
-    }
+    let metric = f.metric.as_deref().unwrap_or("time");
+    let compared = Compared {
+        tag: f.tag_of(bar),
+        metrics: [metric, f.base_metric.as_deref().unwrap_or(metric)],
+        point: &bar.point,
+        base: Some(&bar.base),
+        media,
+    };
+    compared.per_program(runs)
 }
 
 /// The claim that states a bar's height: for what is taken over all programs, or for one program.
@@ -261,39 +265,14 @@ fn stated<'a>(
 ) -> Option<&'a Claim> {
     let tag_here = f.tag_of(bar);
     let says = |claim: &&Claim| match &claim.by {
-        Rule::Slowdown {
-            tag,
-            point,
-            base,
-            media: on,
-            over: o,
-            form,
-            programs,
-        } => {
+        Rule::Value(v) => {
             let whole = match over {
-                Some(over) => *o == over && ran.iter().all(|p| programs.is_empty() || programs.contains(&p.0)),
-                None => programs.len() == 1 && programs[0] == program,
+                Some(over) => v.over == over && ran.iter().all(|p| v.programs.is_empty() || v.programs.contains(&p.0)),
+                None => v.programs.len() == 1 && v.programs[0] == program,
             };
-            f.metric.is_none()
-                && whole
-                && (tag, point, base, form) == (tag_here, &bar.point, &bar.base, &f.form)
-                && on.len() == 1
-                && on[0] == media
-        }
-        Rule::MetricRatio {
-            tag,
-            metric,
-            base_metric,
-            point,
-            base,
-            media: on,
-            over: o,
-            form,
-        } => {
-            let same = f.metric.as_ref() == Some(metric) && f.base_metric == *base_metric;
-            same && over == Some(*o)
-                && (tag, point, base, form) == (tag_here, &bar.point, &bar.base, &f.form)
-                && on == media
+            let metric = f.metric.as_deref().unwrap_or("time") == v.metric && f.base_metric == v.base_metric;
+            let bars = (&v.tag, &v.point, v.base.as_ref(), &v.form) == (tag_here, &bar.point, Some(&bar.base), &f.form);
+            whole && metric && bars && v.media == [media]
         }
         _ => false,
     };
@@ -316,7 +295,7 @@ fn of_claims(r: &Report<'_>, f: &Figure) -> Drawn {
         let claim = r.claims.iter().find(|c| c.id == *id)?;
         unit.clone_from(&claim.unit);
         let row = rows.get(id.as_str())?;
-        let ends = r.worth.get(id).and_then(|s| Some([s.low?, s.high?]));
+        let ends = r.under_readings.get(id).and_then(|s| Some([s.low?, s.high?]));
         Some(Cell {
             media: String::new(),
             program: label.clone(),

@@ -39,8 +39,8 @@ pub struct Report<'a> {
     pub figures: &'a [Figure],
     /// Its open inputs.
     pub readings: &'a Readings,
-    /// What the claims of the headline are worth over the readings.
-    pub worth: &'a BTreeMap<String, Spread>,
+    /// The claims of the headline under the readings.
+    pub under_readings: &'a BTreeMap<String, Spread>,
     /// The best joint reading, where one was inferred.
     pub best: Option<&'a BestRuns>,
 }
@@ -51,7 +51,7 @@ pub struct BestRuns {
     pub best: Best,
     /// Finished runs of the headline under it.
     pub runs: Runs,
-    /// What the claims about them are worth.
+    /// The claims about them.
     pub found: BTreeMap<String, Found>,
 }
 impl BestRuns {

@@ -3,7 +3,7 @@
 //! `[[experiment]]` stands beside the blocks that [`fencepost_sweep::grid`] knows and becomes a `[[product]]`: its first axis are
 //! the experiment's runs under each reading, its others are what else the block names.
 
-use super::worth::plan_registered;
+use super::under_readings::plan_registered;
 use crate::experiment::readings::{Choice, Readings};
 use crate::experiment::runs::Job;
 use crate::experiment::spec::{self, Experiment, Scale};

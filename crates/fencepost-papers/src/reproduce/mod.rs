@@ -7,10 +7,10 @@ mod options;
 pub mod papers;
 pub mod rules;
 mod seeds;
-mod worth;
+mod under_readings;
 
 pub use options::Options;
-pub(crate) use worth::{plan_registered, runs_of};
+pub(crate) use under_readings::{plan_registered, runs_of};
 
 use crate::experiment::best::{self, Best};
 use crate::experiment::claims::{self, Claim};
@@ -62,8 +62,8 @@ pub struct Reproduction {
     pub diagnostics: Vec<DiagnosticRow>,
     /// Scoreboard.
     pub rows: Vec<Row>,
-    /// What the claims of the headline experiments are worth over the readings, by claim; empty where only one choice ran.
-    pub worth: BTreeMap<String, Spread>,
+    /// The claims of the headline experiments under the readings, by claim; empty where only one choice ran.
+    pub under_readings: BTreeMap<String, Spread>,
     /// Rows by kind and verdict.
     pub counts: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
     /// Violations that must not be, and convictions that had to be and are missing.
@@ -81,7 +81,7 @@ pub fn reproduce(
     let claims = claims::of_paper(o.paper)?;
     let (mut choices, best) = asked_for(&readings, o)?;
     let experiment = choices[0].apply(&written, &readings);
-    let plans = worth::plans(&written, &readings, &choices, o)?;
+    let plans = under_readings::plans(&written, &readings, &choices, o)?;
     reserve(o)?;
     let mut jobs: Vec<Job> = plans.iter().flat_map(|p| p.jobs.iter().cloned()).collect();
     jobs.extend(seeds::jobs(&experiment, o)?);
@@ -89,19 +89,19 @@ pub fn reproduce(
     let mut done = simulate(&jobs, o.jobs, Some(o.store), progress)?;
     let other_seeds = seeds::taken_out(&experiment, o, &mut done);
     let (ran, resumed) = (done.ran, done.resumed);
-    let mut by_choice = worth::by_choice(&experiment, &plans, &choices, done.by_cell);
+    let mut by_choice = under_readings::by_choice(&experiment, &plans, &choices, done.by_cell);
     let best = best.map(|best| {
         choices.pop();
         BestRuns::of(best, by_choice.pop().unwrap_or_default(), &claims)
     });
-    worth::no_reading_is_dead(&choices, &by_choice)?;
+    under_readings::no_reading_is_dead(&choices, &by_choice)?;
     let runs = &by_choice[0];
     let (mut rows, found): (Vec<Row>, Vec<_>) = scored(&experiment, &claims, runs)?.into_iter().unzip();
     seeds::enter(&mut rows, &claims, (runs, &other_seeds));
     let claimed: Vec<_> = claims.iter().zip(found).collect();
-    let worth = worth::of_claims(&readings, &claimed, &choices, &by_choice);
+    let under_readings = under_readings::of_claims(&readings, &claimed, &choices, &by_choice);
     for row in &mut rows {
-        if let Some(spread) = worth.get(&row.id) {
+        if let Some(spread) = under_readings.get(&row.id) {
             let decider = spread.decided_by.as_deref().and_then(|d| readings.input(d));
             row.enter(spread, decider.is_some_and(|i| i.seen));
         }
@@ -126,7 +126,7 @@ pub fn reproduce(
         claims: &claims,
         figures: &figures::of_paper(o.paper)?,
         readings: &readings,
-        worth: &worth,
+        under_readings: &under_readings,
         best: best.as_ref(),
     };
     o.store.write("figures.csv", &report::figures_table(&report))?;
@@ -147,7 +147,7 @@ pub fn reproduce(
         counts: counts(&rows),
         unexpected: unexpected(&experiment, runs, &rows),
         rows,
-        worth,
+        under_readings,
     })
 }
 
@@ -159,14 +159,14 @@ pub fn planned(o: &Options<'_>) -> Result<Vec<Request>, LabError> {
     let written = spec::experiment(o.paper)?;
     let readings = Readings::of_paper(o.paper, &written)?;
     let choices = asked_for(&readings, o)?.0;
-    let plans = worth::plans(&written, &readings, &choices, o)?;
+    let plans = under_readings::plans(&written, &readings, &choices, o)?;
     Ok(plans.into_iter().flat_map(|p| p.jobs).map(|j| j.request).collect())
 }
 
 /// The choices to run, and the best joint reading, which then is the last of them. It stands beside the primaries only: where other
 /// readings are asked for instead of those, it says nothing.
 fn asked_for(readings: &Readings, o: &Options<'_>) -> Result<(Vec<Choice>, Option<Best>), LabError> {
-    let mut choices = worth::choices(readings, o)?;
+    let mut choices = under_readings::choices(readings, o)?;
     let best = best::of_paper(o.paper)?.filter(|_| o.asked.is_empty());
     if let Some(best) = &best {
         choices.push(best.choice(readings)?);

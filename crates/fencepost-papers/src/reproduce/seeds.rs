@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::papers;
-use super::worth::{plan_registered, runs_of};
+use super::under_readings::{plan_registered, runs_of};
 use crate::experiment::claims::Claim;
 use crate::experiment::engine::Finished;
 use crate::experiment::interval::enter_seeds;

@@ -69,6 +69,7 @@ impl Described for BPlusTree {
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] =
         &[("keys", "24"), ("preload", "12"), ("pairs", "4"), ("batch", "2")];
+    const SMALLEST: &'static [(&'static str, &'static str)] = &[("keys", "12"), ("preload", "6"), ("batch", "1")];
 
     fn fields() -> Vec<Field> {
         BPlusParams::fields()

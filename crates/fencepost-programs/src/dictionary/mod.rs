@@ -70,6 +70,8 @@ pub trait Structure: Clone + Debug + Send + Sync + 'static {
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate];
     /// Parameters, by name and value, that make it so small that a few operations meet.
     const SMALL: &'static [(&'static str, &'static str)];
+    /// Parameters besides those for a search of all crash states.
+    const SMALLEST: &'static [(&'static str, &'static str)] = &[];
     /// Its parameters.
     type Params: Params;
     /// State between two steps of the audit.
@@ -115,6 +117,7 @@ impl<S: Structure> Contents for SideBySide<S> {
     const ABOUT: &'static str = S::ABOUT;
     const OWN_VARIANTS: &'static [Variant] = S::OWN_VARIANTS;
     const SMALL: &'static [(&'static str, &'static str)] = S::SMALL;
+    const SMALLEST: &'static [(&'static str, &'static str)] = S::SMALLEST;
     type Params = S::Params;
     type Keys = Dict;
     type Model = KeyModel;

@@ -57,6 +57,8 @@ pub trait Contents: Clone + Debug + Send + Sync + 'static {
     const HARMLESS: &'static [(Scheme, Variant)] = &[];
     /// As in [`Described`].
     const SMALL: &'static [(&'static str, &'static str)];
+    /// As in [`Described`].
+    const SMALLEST: &'static [(&'static str, &'static str)] = &[];
     /// What an operation computes before it takes its lock.
     const PROLOGUE: Site = sites::PROLOGUE;
     /// Its parameters.
@@ -155,6 +157,7 @@ impl<C: Contents> Described for Keyed<C> {
     const OWN_VARIANTS: &'static [Variant] = C::OWN_VARIANTS;
     const HARMLESS: &'static [(Scheme, Variant)] = C::HARMLESS;
     const SMALL: &'static [(&'static str, &'static str)] = C::SMALL;
+    const SMALLEST: &'static [(&'static str, &'static str)] = C::SMALLEST;
 
     fn fields() -> Vec<Field> {
         C::Params::fields()

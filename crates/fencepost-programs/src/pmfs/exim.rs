@@ -14,7 +14,7 @@
 //! own, because a call that finds the name taken does not wait here.
 
 use super::calls::Call;
-use super::program::{OnPmfs, Workload};
+use super::program::{OnPmfs, Workload, whole_words};
 use super::shape::Shape;
 use crate::draw;
 use crate::settings::Settings;
@@ -142,10 +142,13 @@ impl Workload for Mail {
 
     fn new(params: EximParams, settings: &Settings) -> Result<Mail, String> {
         let p = &params;
-        let words = [p.largest, p.header, p.line, p.chunk];
-        if words.iter().any(|b| !b.0.is_multiple_of(8)) || !p.block.0.is_power_of_two() {
-            return Err("largest, header, line and chunk are whole words, and blocks powers of two".into());
-        }
+        let words = [
+            ("largest", p.largest),
+            ("header", p.header),
+            ("line", p.line),
+            ("chunk", p.chunk),
+        ];
+        whole_words(&words, p.block)?;
         let mut mail = Mail {
             params,
             seed: settings.seed,

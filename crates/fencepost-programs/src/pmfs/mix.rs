@@ -1,7 +1,7 @@
 //! `pmfs`: calls drawn at random, each of its kind in a declared share.
 
 use super::calls::Call;
-use super::program::{OnPmfs, Workload};
+use super::program::{OnPmfs, Workload, whole_words};
 use super::shape::Shape;
 use crate::draw;
 use crate::settings::Settings;
@@ -72,12 +72,7 @@ impl Workload for Mix {
         if shares.iter().map(|s| u32::from(*s)).sum::<u32>() > 100 {
             return Err("create, append, overwrite, delete and rename exceed 100".into());
         }
-        if !p.block.0.is_power_of_two() || !p.largest.0.is_multiple_of(8) {
-            return Err(format!(
-                "block = {}B, largest = {}B: blocks are powers of two, and writes whole words",
-                p.block.0, p.largest.0
-            ));
-        }
+        whole_words(&[("largest", p.largest)], p.block)?;
         let seed = settings.seed;
         Ok(Mix { params, seed })
     }

@@ -16,7 +16,7 @@
 //! written, because calls of a thread are in order. A page torn in its place is what the doublewrite buffer is for.
 
 use super::calls::Call;
-use super::program::{OnPmfs, Workload};
+use super::program::{OnPmfs, Workload, whole_words};
 use super::shape::Shape;
 use crate::draw;
 use crate::settings::Settings;
@@ -156,10 +156,8 @@ impl Workload for Database {
 
     fn new(params: MysqlParams, settings: &Settings) -> Result<Database, String> {
         let p = &params;
-        let words = [p.page, p.log, p.redo, p.binlog];
-        if words.iter().any(|b| !b.0.is_multiple_of(8)) || !p.block.0.is_power_of_two() {
-            return Err("page, log, redo and binlog are whole words, and blocks powers of two".into());
-        }
+        let words = [("page", p.page), ("log", p.log), ("redo", p.redo), ("binlog", p.binlog)];
+        whole_words(&words, p.block)?;
         let (seed, threads) = (settings.seed, u64::from(settings.threads));
         Ok(Database { params, seed, threads })
     }

@@ -9,7 +9,7 @@ use crate::choices::{Scheme, Variant, schemes_for};
 use crate::registers::RegisterAudit;
 use crate::settings::{Described, ProgramError, Settings, impossible, read_params};
 use fencepost_kernel::params::{Field, Params};
-use fencepost_kernel::{CrashPoint, Flow, Footprint, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span};
+use fencepost_kernel::{Bytes, CrashPoint, Flow, Footprint, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span};
 
 /// Operations of a thread, beyond which names of calls would repeat.
 const MOST_OPS: u32 = 1 << 23;
@@ -38,6 +38,16 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn call(&self, thread: u32, k: u32) -> Call;
 }
 
+/// Whether sizes are whole words and blocks powers of two; or which is not.
+pub(super) fn whole_words(sizes: &[(&str, Bytes)], block: Bytes) -> Result<(), String> {
+    let odd = sizes.iter().find(|(_, size)| !size.0.is_multiple_of(8));
+    match odd {
+        Some((name, size)) => Err(format!("{name} = {}B: expected whole words of 8 bytes", size.0)),
+        None if !block.0.is_power_of_two() => Err(format!("block = {}B: expected a power of two", block.0)),
+        None => Ok(()),
+    }
+}
+
 /// A program of the file system.
 #[derive(Clone, Debug)]
 pub struct OnPmfs<W> {
@@ -52,6 +62,8 @@ impl<W: Workload> Described for OnPmfs<W> {
     const SCHEMES: &'static [Scheme] = schemes_for!(Journal);
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake, Variant::SizeFirst];
     const SMALL: &'static [(&'static str, &'static str)] = W::SMALL;
+    // Threads draw among many kinds of calls.
+    const FEW_OPS: u32 = 16;
 
     fn fields() -> Vec<Field> {
         W::Params::fields()
@@ -63,11 +75,13 @@ impl<W: Workload> Described for OnPmfs<W> {
         }
         let workload = W::new(params, s).map_err(impossible::<Self>)?;
         let mut shape = workload.shape();
-        let sizes = (0..shape.names).filter_map(|name| workload.planted(name));
-        let planted: u64 = sizes.map(|size| shape.blocks_of(size)).sum();
+        let sizes = || (0..shape.names).filter_map(|name| workload.planted(name));
+        let planted: u64 = sizes().map(|size| shape.blocks_of(size)).sum();
         if planted > MOST_PLANTED {
+            let (files, largest) = (sizes().count(), sizes().max().unwrap_or_default());
             return Err(impossible::<Self>(format!(
-                "block = {}B: files of {planted} blocks before the run exceed {MOST_PLANTED}: fewer or smaller ones, or larger blocks",
+                "{files} files of up to {largest}B before the run fill {planted} blocks of {}B, and {MOST_PLANTED} is the most: \
+                 fewer or smaller files, or larger blocks",
                 shape.block
             )));
         }

@@ -87,6 +87,7 @@ impl Structure for RedBlack {
     const ABOUT: &'static str = "red-black tree under one lock: insert if absent, delete if found";
     const OWN_VARIANTS: &'static [Variant] = &[Variant::NonAtomicUpdate, Variant::SemanticMistake];
     const SMALL: &'static [(&'static str, &'static str)] = &[("keys", "24"), ("preload", "8")];
+    const SMALLEST: &'static [(&'static str, &'static str)] = &[("keys", "12"), ("preload", "4")];
     type Params = RbTreeParams;
     type Audit = RbAudit;
 

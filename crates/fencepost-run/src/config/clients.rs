@@ -21,8 +21,8 @@ const CLIENTS: u8 = 4;
 
 /// How clients persist on a design that is defined by it.
 pub fn protocol_of(design: &DesignInfo) -> Option<Protocol> {
-    let built = (design.build)(&[], MachineShape::default()).ok()?;
-    built.protocol()
+    let mut built = (design.build)(&[], MachineShape::default()).ok()?;
+    built.network_port()?.protocol()
 }
 
 /// What clients of network persistence do: programs on designs of network persistence only.
@@ -46,6 +46,8 @@ pub fn program_of(name: &str, design: &DesignInfo) -> Result<About, BadInput> {
             variants: Vec::new(),
             fields: Vec::new(),
             small: &[],
+            smallest: &[],
+            few_ops: 6,
         });
     }
     find_program(name)

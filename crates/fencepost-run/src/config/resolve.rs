@@ -92,8 +92,8 @@ impl Resolved {
         }
         foreign.check(&resolved)?;
         let built = (design.build)(&resolved.design_settings, resolved.shape());
-        let built = built.map_err(|e| resolved.refused("design", &e))?;
-        if resolved.machine.spec.network.clients > 0 && !built.hooks().remote {
+        let mut built = built.map_err(|e| resolved.refused("design", &e))?;
+        if resolved.machine.spec.network.clients > 0 && built.network_port().is_none() {
             return Err(resolved.no_port().into());
         }
         resolved.check_program()?;

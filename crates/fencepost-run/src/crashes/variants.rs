@@ -30,25 +30,10 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 /// Runs of recovery allowed for one exploration.
 const BUDGET: &str = "200";
 
-/// Sizes at which a few operations touch everything: smaller still than those that programs declare, where an exploration of one
-/// thread is to end.
+/// Sizes at which a few operations touch everything, and an exploration of one thread ends.
 pub fn sizes(about: &About) -> Vec<String> {
-    let smaller: &[(&str, &str)] = match about.name {
-        "sps" => &[("entry", "8B"), ("swaps", "1")],
-        "rbtree" => &[("keys", "12"), ("preload", "4")],
-        "bplustree" => &[("keys", "12"), ("preload", "6"), ("batch", "1")],
-        _ => &[],
-    };
-    let all = about.small.iter().chain(smaller);
+    let all = about.small.iter().chain(about.smallest);
     all.map(|(name, value)| format!("program.{name}={value}")).collect()
-}
-
-/// Operations of the one thread, with which every kind of operation occurs: the file system's programs draw among many kinds of calls.
-fn operations(about: &About) -> u32 {
-    match about.name {
-        "pmfs" | "nfs" | "exim" | "mysql" => 16,
-        _ => 6,
-    }
 }
 
 /// One verdict of the table.
@@ -138,7 +123,7 @@ fn exploration((about, scheme, variant, contract, order): Place<'_>, seed: u64) 
         request: Request {
             program: about.name.into(),
             threads: Some(1),
-            ops: operations(about),
+            ops: about.few_ops,
             seed,
             log: Some(scheme.name().into()),
             variant: Some(variant.name().into()),

@@ -15,12 +15,12 @@ pub fn hardware(
     persists_every_store: bool,
     buffers_name_entries: bool,
 ) -> Hardware {
-    let module = design.module(&spec.pm.module);
+    let parts = design.controller(&spec.pm.module);
     Hardware {
         durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
-        volatile_below: module.entries > 0 && module.dram_cache.0 > 0,
+        volatile_below: parts.module.entries > 0 && parts.module.dram_cache.0 > 0,
         persists_every_store,
-        epochs_in_turn: !design.queue_plan().ordered_issue,
+        epochs_in_turn: !parts.queues.ordered_issue,
         buffers_name_entries,
         ..Hardware::default()
     }

@@ -88,7 +88,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
     Ok(if clean { CLEAN } else { VIOLATION })
 }
 
-/// What a claim is worth over the readings, in a few words.
+/// A claim under the readings, in a few words.
 fn range(x: &fencepost_papers::experiment::score::Row) -> String {
     let by = if x.decided_by.is_empty() {
         String::new()

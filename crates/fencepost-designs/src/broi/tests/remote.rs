@@ -5,7 +5,7 @@ use crate::delegated::PortId;
 use crate::info::MachineShape;
 use crate::testkit::{Bench, dram_line, filled, pm_line};
 use fencepost_kernel::{Fence, HwThread, LineAddr, Ps};
-use fencepost_machine::seam::{Cause, Design as _, Epoch, Gate, Instr, Snoop};
+use fencepost_machine::seam::{Cause, Design as _, Epoch, Gate, Instr, NetworkPort as _, Snoop};
 
 /// The second port of the network, behind four threads.
 const NETWORK: HwThread = HwThread(5);
@@ -39,11 +39,11 @@ impl Bench<Broi> {
     }
     /// The adapter offers a line of a block.
     fn line(&mut self, line: LineAddr, value: u64) -> Gate {
-        self.design.remote_line(&mut self.cx, NETWORK, line, &filled(value))
+        self.design.line(&mut self.cx, NETWORK, line, &filled(value))
     }
     /// The block of a region is complete.
     fn end(&mut self, region: u32) -> Gate {
-        self.design.remote_end(&mut self.cx, NETWORK, region)
+        self.design.end(&mut self.cx, NETWORK, region)
     }
     /// Regions reported as durable.
     fn regions(&self) -> Vec<u32> {

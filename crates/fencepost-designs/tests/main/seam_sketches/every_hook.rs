@@ -11,7 +11,7 @@ impl Design for Silent {}
 fn the_recording_double_sees_every_hook() {
     let r = HookRecorder::new(Silent);
     let _ = r.hooks();
-    let mut b = Bench::new(r, 2, 1, 1); // queue_plan
+    let mut b = Bench::new(r, 2, 1, 1); // controller
     let way = Way {
         line: pm_line(0),
         dirty: true,

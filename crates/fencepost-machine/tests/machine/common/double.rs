@@ -1,6 +1,7 @@
 //! The recording double: a design that wants every hook.
 
 use fencepost_kernel::{Addr, HwThread, LineAddr, LineData, Ps, QueueId, TxId};
+use fencepost_machine::memory::ModuleSpec;
 use fencepost_machine::seam::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ impl Double {
         cx.when_drained(DrainScope::AcceptedSoFar(None), 9);
         cx.when_drained(DrainScope::Empty(Some(0)), 10);
         assert!(!cx.durable_on_accept());
-        cx.durable_elsewhere(LineAddr(line.0 + 5000), &LineData::default());
+        cx.durable_together(&[(LineAddr(line.0 + 5000), LineData::default())]);
         cx.clean(HwThread(0), Addr::pm(1 << 20).line(), CleanKind::KeepExclusive, 11);
         cx.count(0, 1);
         cx.sample(0, 42);
@@ -78,9 +79,9 @@ impl Design for Double {
     fn hooks(&self) -> Hooks {
         Hooks::ALL
     }
-    fn queue_plan(&self) -> QueuePlan {
-        self.saw("queue_plan");
-        QueuePlan::default()
+    fn controller(&self, module: &ModuleSpec) -> ControllerParts {
+        self.saw("controller");
+        ControllerParts::of(module)
     }
     fn instr(&mut self, cx: &mut dyn Cx, hw_thread: HwThread, instr: Instr) -> Gate {
         self.start(cx);

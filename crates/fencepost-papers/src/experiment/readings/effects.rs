@@ -1,4 +1,4 @@
-//! What a claim is worth: its range over the readings, the share that meet it, and the input that decides it.
+//! A claim under the readings: its range over the readings, the share that meet it, and the input that decides it.
 
 use super::choice::Choice;
 use super::spec::Readings;

@@ -1,4 +1,4 @@
-//! What claims are worth: every choice of readings planned, its runs told apart, its claims scored, summed up per claim.
+//! Claims under the readings: every choice of readings planned, its runs told apart, its claims scored, summed up per claim.
 
 use super::Options;
 use crate::experiment::claims::Claim;
@@ -139,7 +139,7 @@ pub(super) fn no_reading_is_dead(choices: &[Choice], runs: &[Runs]) -> Result<()
     Ok(())
 }
 
-/// What each claim about the headline experiments is worth over the choices; empty when there is only one. `claims` come with what
+/// Each claim about the headline experiments under the choices; empty when there is only one. `claims` come with what
 /// the scoreboard measured under the first choice.
 pub(super) fn of_claims(
     readings: &Readings,
@@ -147,9 +147,9 @@ pub(super) fn of_claims(
     choices: &[Choice],
     runs: &[Runs],
 ) -> BTreeMap<String, Spread> {
-    let mut worth = BTreeMap::new();
+    let mut under_readings = BTreeMap::new();
     if choices.len() < 2 {
-        return worth;
+        return under_readings;
     }
     for (claim, primary) in claims {
         if !claim.by.tag().is_some_and(|t| readings.headline.iter().any(|h| h == t)) {
@@ -173,10 +173,10 @@ pub(super) fn of_claims(
             });
         }
         if !outcomes.is_empty() {
-            worth.insert(claim.id.clone(), spread(readings, &scored, outcomes));
+            under_readings.insert(claim.id.clone(), spread(readings, &scored, outcomes));
         }
     }
-    worth
+    under_readings
 }
 
 #[cfg(test)]
