@@ -43,14 +43,15 @@ pub struct ChannelScheduler {
 }
 
 impl ChannelScheduler {
-    /// An idle channel.
-    pub fn new(media: &MediaSpec, number: u16) -> ChannelScheduler {
+    /// An idle channel. `rows_ahead`: as in the controller's parameters.
+    pub fn new(media: &MediaSpec, rows_ahead: bool, number: u16) -> ChannelScheduler {
         let channel = Channel::new(media);
         let banks = channel.banks.len();
         ChannelScheduler {
             channel,
             reads: BankQueues::new(Direction::Read, banks, false),
-            writes: BankQueues::new(Direction::Write, banks, media.writes == WritePolicy::Buffered),
+            writes: BankQueues::new(Direction::Write, banks, media.writes == WritePolicy::Buffered)
+                .opening_ahead(rows_ahead),
             wake: NEVER,
             number,
             turn: Turn::new(),
@@ -73,6 +74,10 @@ impl ChannelScheduler {
     /// Takes a request; `eligible`: whether it may issue as far as its queue is concerned.
     pub fn push(&mut self, delays: &Delays, now: Ps, direction: Direction, request: Request, eligible: bool) {
         let (bank, row) = (usize::from(request.bank), request.row);
+        if direction == Direction::Read && self.writes.looks_ahead() {
+            // No row is opened ahead where a read waits.
+            self.writes.changed(1 << bank);
+        }
         let queue = match direction {
             Direction::Read => &mut self.reads,
             Direction::Write => &mut self.writes,
@@ -90,7 +95,7 @@ impl ChannelScheduler {
             return false;
         };
         let queue = self.queued(direction);
-        if queue.len() == 1 || plan.direction != self.turn.mode {
+        if queue.len() == 1 || self.writes.looks_ahead() || plan.direction != self.turn.mode {
             return false;
         }
         if direction != self.turn.mode {
@@ -214,12 +219,14 @@ impl ChannelScheduler {
         if pick.at <= now {
             return next;
         }
+        let due = self.channel.next_refresh();
         if pick.at == NEVER {
-            self.wake = NEVER;
+            // A refresh closes rows that were opened ahead.
+            let ahead = self.writes.looks_ahead() && !self.writes.is_empty() && due < NEVER;
+            self.wake = if ahead { cx.delays.edge(due) } else { NEVER };
             return None;
         }
         // A refresh changes what is worth waiting for, so look again when one falls due.
-        let due = self.channel.next_refresh();
         self.wake = cx.delays.edge(pick.at.min(due));
         if before == self.turn.mode && due > self.wake {
             let fill = Fill::new(cx, &self.reads, &self.writes);
