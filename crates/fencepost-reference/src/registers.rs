@@ -21,8 +21,8 @@ struct Tables {
     cleared: Vec<(usize, Span)>,
     /// The last event at which no register was free.
     full: Option<usize>,
-    /// The last event of each thread.
-    acted: FxHashMap<HwThread, usize>,
+    /// When each thread bound or released last: it may have been answered any time since, as its older stores may perform after that.
+    asked: FxHashMap<HwThread, usize>,
 }
 
 /// Replays bindings and register writes side by side.
@@ -38,13 +38,14 @@ pub(crate) fn judge(run: &Run<'_>) -> Result<(), Breach> {
             tables.entry(run, i, &entry.kind)?;
         }
         if let TraceKind::Bind { base, len, queue } = event.kind {
-            let since = event.thread.and_then(|t| tables.acted.get(&t)).copied().unwrap_or(0);
+            let since = event.thread.and_then(|t| tables.asked.get(&t)).copied().unwrap_or(0);
             tables.bind(run, (since, i), Span { at: base, len }, queue)?;
         }
-        event.thread.map(|t| tables.acted.insert(t, i));
-        match event.kind {
-            TraceKind::Release { base, len } => tables.release(Span { at: base, len }),
-            _ => {}
+        if let (Some(thread), TraceKind::Bind { .. } | TraceKind::Release { .. }) = (event.thread, event.kind) {
+            tables.asked.insert(thread, i);
+        }
+        if let TraceKind::Release { base, len } = event.kind {
+            tables.release(Span { at: base, len });
         }
     }
     for entry in ledger {
@@ -112,7 +113,7 @@ impl Tables {
             self.full = Some(event);
         }
     }
-    /// A thread that had acted last at event `since` has bound a range.
+    /// A thread that was last concerned with ranges at event `since` has bound one.
     fn bind(
         &mut self,
         run: &Run<'_>,
