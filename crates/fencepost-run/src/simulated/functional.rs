@@ -16,12 +16,14 @@ pub fn hardware(
     buffers_name_entries: bool,
 ) -> Hardware {
     let module = design.module(&spec.pm.module);
+    let plan = design.queue_plan();
     Hardware {
         durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
         volatile_below: module.entries > 0 && module.dram_cache.0 > 0,
         persists_every_store,
-        epochs_in_turn: !design.queue_plan().ordered_issue,
+        epochs_in_turn: !plan.ordered_issue,
         buffers_name_entries,
+        range_registers: u16::from(plan.queues.saturating_sub(1)) * u16::from(plan.range_registers),
         ..Hardware::default()
     }
 }
