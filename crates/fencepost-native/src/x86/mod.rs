@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(dead_code))]
 
 pub mod addresses;
+mod any;
 mod calibrate;
 mod checked;
 pub mod choice;

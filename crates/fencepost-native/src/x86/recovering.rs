@@ -1,14 +1,15 @@
 //! Recovery and audit of a file, in place, in a process that did not write it.
 
+use super::any::AnyProgram;
 use super::file::PmFile;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use crate::error::NativeError;
-use fencepost_kernel::{At, CrashPoint, Fence, Flow, Flush, Mem, OpRecord, Program, Rmw, Val, Width};
+use fencepost_kernel::{At, CrashPoint, Fence, Flow, Flush, Mem, OpRecord, Rmw, Val, Width};
 use fencepost_programs::layout::Footprint;
 
 /// The memory as recovery sees it: what is not mapped reads as zero, and stores there have no effect.
-struct Recovering<'a> {
+pub struct Recovering<'a> {
     raw: Raw,
     mapping: &'a Mapping,
 }
@@ -56,7 +57,8 @@ impl Mem for Recovering<'_> {
 /// Steps after which a recovery is taken to hang.
 const STEPS: u64 = 1 << 32;
 
-fn follow<S>(mut state: S, mut step: impl FnMut(S) -> Flow<S>) -> Option<String> {
+/// Steps until the last one, which may say why it failed.
+pub fn follow<S>(mut state: S, mut step: impl FnMut(S) -> Flow<S>) -> Option<String> {
     for _ in 0..STEPS {
         match step(state) {
             Flow::Next(next) => state = next,
@@ -75,8 +77,8 @@ pub struct Expected<'a> {
 }
 
 /// Recovers the file in place and, if told what must be there, audits it. The answer is why that failed.
-pub fn recover<P: Program>(
-    program: &P,
+pub fn recover(
+    program: &dyn AnyProgram,
     size: Footprint,
     file: &PmFile,
     raw: Raw,
@@ -84,13 +86,7 @@ pub fn recover<P: Program>(
 ) -> Result<Option<String>, NativeError> {
     let mapping = Mapping::new(size, Some(file))?;
     let mut m = Recovering { raw, mapping: &mapping };
-    let broken = follow(program.rebuild_start(), |s| program.rebuild(&mut m, s));
-    let Some(expected) = expected.filter(|_| broken.is_none()) else {
-        return Ok(broken);
-    };
-    let model = program.model(expected.ops);
-    let start = program.audit_start(&model, &expected.crash);
-    Ok(follow(start, |s| program.audit(&model, &mut m, s)))
+    Ok(program.recover_and_audit(&mut m, expected))
 }
 
 #[cfg(test)]
@@ -101,7 +97,7 @@ mod tests {
     use super::*;
     use crate::native_report::FlushWith;
     use fencepost_kernel::units::PM_BASE;
-    use fencepost_kernel::{Addr, Pm, run_thread};
+    use fencepost_kernel::{Addr, Pm, Program as _, run_thread};
     use fencepost_programs::settings::{Described, Settings};
     use fencepost_programs::sps::Sps;
     use std::os::unix::fs::FileExt as _;

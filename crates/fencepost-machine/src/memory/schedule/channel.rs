@@ -145,7 +145,7 @@ impl ChannelScheduler {
     #[inline]
     pub fn begin(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Transfer> {
         let next = match self.plan.take() {
-            Some(next) if self.wake == now => next,
+            Some(next) if self.wake == now && self.channel.bus_free(now) => next,
             _ => self.first_look(now, cx)?,
         };
         let transfer = self.issue(now, next, cx);
@@ -174,21 +174,27 @@ impl ChannelScheduler {
         if self.channel.next_refresh() <= now {
             self.refresh(now, cx);
         }
+        if !self.channel.bus_free(now) {
+            self.wake = now + cx.delays.clock;
+            return None;
+        }
         self.next_command(now, cx)
     }
     #[cold]
     fn refresh(&mut self, now: Ps, cx: &mut Context<'_>) {
-        let (commands, channel) = (&mut cx.commands, self.number);
-        let refreshed = self.channel.refresh(cx.delays, now, |time, bank| {
-            if let Some(list) = commands {
-                let (bank, kind) = (bank as u16, CommandKind::Refresh);
-                list.push(CommandRecord {
-                    time,
-                    channel,
-                    bank,
-                    kind,
-                });
-            }
+        let (commands, channel, delays) = (&mut cx.commands, self.number, cx.delays);
+        let every = self.channel.refresh_interval();
+        let refreshed = self.channel.refresh(delays, now, |r| {
+            let Some(list) = commands else { return };
+            let record = |time, kind| CommandRecord {
+                time,
+                channel,
+                bank: r.bank as u16,
+                kind,
+            };
+            list.extend(r.closed.map(|at| record(at, CommandKind::PrechargeAll)));
+            let starts = (0..=r.idle).map(|i| delays.edge(r.start + every * i));
+            list.extend(starts.map(|at| record(at, CommandKind::Refresh)));
         });
         cx.stats.refreshes += refreshed;
         self.plan = None;
