@@ -58,7 +58,7 @@ fn slots_are_used_again_on_designs_of_every_family() {
             ops: 20,
             warmup: 0,
             check: true,
-            points: Some(60),
+            budget: Some(60),
             ..request()
         });
         let check = done
