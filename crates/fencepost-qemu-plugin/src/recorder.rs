@@ -140,10 +140,11 @@ impl Recorder {
             let (at, value) = (self.own(address), word(address));
             self.lock().met.at(address, vcpu);
             self.write(vcpu, place, &Event::Meet(at, value));
-        } else if several && may_be_met(address) && self.lock().met.is_news(address, vcpu, store) {
-            self.plain(vcpu, store, address, place);
-        } else if self.options.volatile && self.records() && is_new(address / LINE) {
-            self.plain(vcpu, store, address, place);
+        } else {
+            let met = several && may_be_met(address) && self.lock().met.is_news(address, vcpu, store);
+            if met || self.options.volatile && self.records() && is_new(address / LINE) {
+                self.plain(vcpu, store, address, place);
+            }
         }
         if atomic && store && AWAITED.replace(false) {
             self.shared.persisted();

@@ -146,10 +146,8 @@ const fn served(schemes: &[Scheme], mode: Mode) -> bool {
 
 /// Calls `work` compiled for a pair, where that is the mode; not compiled where the program never runs in it.
 fn of_pair<P: Described, Q: Pair, W: WithPair>(mode: Mode, program: &P, work: W) -> Result<W::Out, W> {
-    if const { served(P::SCHEMES, Q::MODE) } {
-        if mode == Q::MODE {
-            return Ok(work.with::<P, Q>(program));
-        }
+    if const { served(P::SCHEMES, Q::MODE) } && mode == Q::MODE {
+        return Ok(work.with::<P, Q>(program));
     }
     Err(work)
 }

@@ -8,6 +8,9 @@ use super::*;
 use crate::tx::Region;
 use fencepost_kernel::Violation;
 
+/// What a deletion took, and the number of entries taken from then on.
+type Taken<D> = (Outcome, Option<Val<D>>);
+
 /// The slots.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Ring {
@@ -144,7 +147,7 @@ impl Cq {
         (thread, k): (u32, u32),
         ring: Ring,
         newest: u64,
-    ) -> Result<(Outcome, Option<Val<M::Dep>>), Rollback> {
+    ) -> Result<Taken<M::Dep>, Rollback> {
         let mut tx = self.rt.begin(pm, thread, k)?;
         let head = At::new(self.head);
         let taken = tx.read(head);

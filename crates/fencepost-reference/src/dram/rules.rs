@@ -14,6 +14,9 @@ pub(super) enum Scope {
     Rank,
 }
 
+/// Which commands are meant.
+type These = fn(Kind) -> bool;
+
 /// A distance between commands.
 #[derive(Copy, Clone, Debug)]
 pub struct Rule {
@@ -21,8 +24,8 @@ pub struct Rule {
     pub name: &'static str,
     /// What it is there for.
     pub about: &'static str,
-    pub(super) from: fn(Kind) -> bool,
-    pub(super) to: fn(Kind) -> bool,
+    pub(super) from: These,
+    pub(super) to: These,
     pub(super) scope: Scope,
     pub(super) gap: fn(&Table) -> u64,
 }
@@ -30,7 +33,7 @@ pub struct Rule {
 const fn rule(
     name: &'static str,
     about: &'static str,
-    (from, to): (fn(Kind) -> bool, fn(Kind) -> bool),
+    (from, to): (These, These),
     scope: Scope,
     gap: fn(&Table) -> u64,
 ) -> Rule {
