@@ -20,6 +20,7 @@ mod parent;
 mod patience;
 pub mod pinned;
 mod progress;
+mod recovered_file;
 mod recovering;
 mod replay_ops;
 #[cfg(not(test))]

@@ -14,6 +14,7 @@
 
 mod oracle;
 mod ring;
+mod slots;
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks, Rows};
@@ -26,7 +27,7 @@ use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
     Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, param_enum, params, rng,
 };
-use ring::Ring;
+use slots::Ring;
 use std::collections::BTreeMap;
 
 param_enum! {

@@ -4,53 +4,13 @@
 //! deletion one. A slot is used again when its entry was taken: who takes says so in DRAM (`freed`, stored with release after its
 //! commit), so a durable entry in a used slot implies a durable deletion of the one before.
 
+use super::slots::Ring;
 use super::*;
 use crate::tx::Region;
 use fencepost_kernel::Violation;
 
 /// What a deletion took, and the number of entries taken from then on.
 type Taken<D> = (Outcome, Option<Val<D>>);
-
-/// The slots.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Ring {
-    slots: Rows,
-    /// How many entries were taken, as far as those who put may know.
-    freed: Addr,
-}
-
-impl Ring {
-    /// `count` slots, a power of two; the first `preload` positions are taken up.
-    pub(super) fn new(layout: &mut Layout, count: u64) -> Ring {
-        Ring {
-            slots: Rows::new(layout, NODE, count),
-            freed: layout.dram(64),
-        }
-    }
-    pub(super) fn span(&self) -> Span {
-        self.slots.span()
-    }
-    /// Where the entry at a position lies.
-    #[inline(always)]
-    fn slot<D: Copy + Default>(&self, position: u64) -> At<D> {
-        self.slots.at(position & (self.slots.count() - 1))
-    }
-    /// The same, by a position that was loaded.
-    #[inline(always)]
-    fn slot_of<D: Copy + Default + Ord>(&self, position: Val<D>) -> At<D> {
-        At {
-            addr: self.slot::<D>(position.v).addr,
-            dep: position.dep,
-        }
-    }
-    /// Entries before the run: positions 1 to `preload`, each holding its position.
-    pub(super) fn plant<M: Mem>(&self, m: &mut M, preload: u64) {
-        for i in 1..=preload {
-            m.store(self.slot(i).field(VALUE), Val::lit(i));
-        }
-        m.store(At::new(self.freed), Val::lit(0));
-    }
-}
 
 impl Cq {
     /// Puts a value behind the last entry; where all slots are in use, nothing happens.
@@ -93,7 +53,7 @@ impl Cq {
         let mut tx = self.rt.begin(pm, thread, k)?;
         let tail = At::new(self.tail);
         let last = tx.read(tail);
-        if last.v - freed == ring.slots.count() {
+        if last.v - freed == ring.count() {
             tx.commit();
             return Ok(None);
         }

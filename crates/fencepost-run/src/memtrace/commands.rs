@@ -1,6 +1,6 @@
 //! Traces of commands: written in the form of DRAMsim3, and judged by the rules of the medium.
 
-use super::medium;
+use crate::config::machine::MachineConfig;
 use crate::config::{Place, Source};
 use crate::error::{BadInput, LabError};
 use crate::{input, whole};
@@ -10,6 +10,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+
+pub(super) fn medium(name: &str) -> Result<MediaSpec, LabError> {
+    Ok(MachineConfig::load("dpo", Some(name))?.spec.pm.media)
+}
 
 /// What a trace of commands is worth.
 #[derive(Clone, Debug, Serialize)]

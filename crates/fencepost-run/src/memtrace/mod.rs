@@ -6,13 +6,13 @@ mod commands_tests;
 
 pub use commands::{JudgedCommands, Slip, Tight, judge_commands};
 
-use crate::config::machine::MachineConfig;
 use crate::config::{Place, Source};
 use crate::error::{BadInput, LabError};
 use crate::host::peak_rss;
 use crate::input;
+use commands::medium;
 use fencepost_kernel::{Addr, LineAddr};
-use fencepost_machine::memory::{MediaSpec, TraceOp, record_trace, run_trace, trace_controller};
+use fencepost_machine::memory::{TraceOp, record_trace, run_trace, trace_controller};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -58,10 +58,6 @@ pub struct Host {
 /// defect of ours.
 pub fn memtrace(file: &Path, media: &str, commands: Option<&Path>) -> Result<Memtrace, LabError> {
     of_text(&file.to_string_lossy(), &input::read_record(file)?, media, commands)
-}
-
-fn medium(name: &str) -> Result<MediaSpec, LabError> {
-    Ok(MachineConfig::load("dpo", Some(name))?.spec.pm.media)
 }
 
 /// Runs the requests of a text, which messages call `name`.
