@@ -68,7 +68,10 @@ impl BroiQueues {
         let registers = self.registers[usize::from(self.is_remote(at))];
         let entry = &mut self.entries[at];
         let change = entry.arrived(now, id, bank, write.epoch.unwrap_or_default());
-        if entry.barriers() > usize::from(registers) || entry.len() > usize::from(self.units) {
+        // Where a write is durable on acceptance it has no set, and its sender takes the unit as free at once: the controller's
+        // own slots bound it then.
+        let bounded = write.epoch.is_some();
+        if bounded && (entry.barriers() > usize::from(registers) || entry.len() > usize::from(self.units)) {
             self.tally.overfull.set(Some(at));
         }
         (at, change)
