@@ -155,8 +155,23 @@ fn built(name: &str, commit: &str) -> Result<PathBuf, String> {
         git(&["worktree", "add", "--quiet", "--force", "--detach", tree_name, commit])?;
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // Commits before there was a profile for distribution were distributed as they were released.
+    let manifest = fs::read_to_string(tree.join("Cargo.toml")).map_err(|e| e.to_string())?;
+    let profile = if manifest.contains("[profile.dist]") {
+        "dist"
+    } else {
+        "release"
+    };
     let mut build = Command::new(cargo);
-    build.args(["build", "--release", "--quiet", "-p", "fencepost", "--target-dir"]);
+    build.args([
+        "build",
+        "--profile",
+        profile,
+        "--quiet",
+        "-p",
+        "fencepost",
+        "--target-dir",
+    ]);
     let status = build
         .arg(&target)
         .current_dir(&tree)
@@ -165,7 +180,7 @@ fn built(name: &str, commit: &str) -> Result<PathBuf, String> {
     if !status.success() {
         return Err(format!("{commit} does not build"));
     }
-    Ok(target.join("release/fencepost"))
+    Ok(target.join(profile).join("fencepost"))
 }
 
 fn git(words: &[&str]) -> Result<(), String> {

@@ -1,9 +1,13 @@
 //! `explorer [--programs N] [--seed S]`: the explorer against itself and against brute force, on random programs of every contract:
-//! with and without merging, from the newest value and from the oldest, in both forms of recovery, and state by state from the
-//! graph's own definition of a crash state.
+//! with and without merging, from the newest value and from the oldest, in both forms of recovery, on images as programs in any language
+//! see them, and state by state from the graph's own definition of a crash state. Between them, on programs of a few instructions, the
+//! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine; and conformance accuses a random persist order exactly if it
+//! leaves the crash states of its contract.
 
 #[path = "../../crates/fencepost-contract/tests/main/explore_common/mod.rs"]
 mod explore_common;
+#[path = "../../crates/fencepost-contract/tests/main/support/mod.rs"]
+mod support;
 
 use explore_common::compare::random_program;
 use fencepost_contract::ContractKind;
@@ -13,6 +17,13 @@ use std::process::ExitCode;
 
 /// Programs unless the command says so.
 const PROGRAMS: u64 = 5_000;
+/// Of so many programs one is followed by programs on which contracts are held to their axioms.
+const BETWEEN: u64 = 4;
+const AGREE: [fn(&mut Stream, u64); 3] = [
+    support::agree::px86_unordered,
+    support::agree::px86_ordered,
+    support::agree::rcbsp,
+];
 
 /// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.
 pub fn command(args: &[&str]) -> ExitCode {
@@ -47,6 +58,14 @@ pub fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
         let kind = ContractKind::ALL[program as usize % ContractKind::ALL.len()];
         let same = AssertUnwindSafe(|| random_program(&mut rng, kind, &format!("program {program}")));
         broken += u64::from(catch_unwind(same).map_err(|_| program)?);
+        if program % BETWEEN == 0 {
+            let axioms = AssertUnwindSafe(|| AGREE.iter().for_each(|agree| agree(&mut rng, program)));
+            catch_unwind(axioms).map_err(|_| program)?;
+        }
+        if !kind.is_transactional() {
+            let judged = AssertUnwindSafe(|| support::any_order::judged_by_states(&mut rng, kind, program));
+            catch_unwind(judged).map_err(|_| program)?;
+        }
     }
     Ok(broken)
 }
@@ -64,6 +83,7 @@ fn a_broken_search_is_told_from_a_sound_one() {
         "explorer.must-forgotten",
         "explorer.merge-ignores-memory",
         "explorer.point-counted-not-searched",
+        "external.read-forgotten",
     ] {
         let (found, reached) = fault::with(name, || compare(400, 3));
         assert!(reached && found.is_err(), "{name}");

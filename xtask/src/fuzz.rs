@@ -77,7 +77,7 @@ fn log(text: &str) {
 
 /// A stream of memory requests: parsed, and sent to a medium.
 fn trace(text: &str) {
-    let _ = fencepost_run::memtrace::of_text("fuzz.trace", text, "pcm");
+    let _ = fencepost_run::memtrace::of_text("fuzz.trace", text, "pcm", None);
 }
 
 /// A replay id: read, and its run resolved.

@@ -6,7 +6,7 @@
 //! as it is given; `mutants` draws small changes by lot, and says who catches them; `rules` breaks every rule of a scoreboard by one; `families` runs every design with every
 //! paper's programs and writes `docs/families.md`; `docs` runs the commands of the documentation, `site` builds it as a site; `reproductions`
 //! makes the kept pages of the papers anew; `quotes` compares every quoted sentence with the texts of the papers; `inputs` varies every parameter of a
-//! paper's runs alone and lists those that move its headline and are not declared; `bench` times two commits in turns; `circles` shows files that
+//! paper's runs alone and lists those that move its headline and are not declared; `bench` times two commits in turns; `growth` fits how time and memory grow; `circles` shows files that
 //! depend on each other. The tests of this package fail when a page is out of date, when a crate or a component of the machine
 //! imports what stands above it, when a crate has too many levels, when files come to depend on each other in a circle, or when a file grows out of hand.
 
@@ -25,6 +25,7 @@ mod families;
 mod faults;
 mod fuzz;
 mod generate;
+mod growth;
 mod inputs;
 #[cfg(test)]
 mod layers;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         ["mutants", ref rest @ ..] => mutants::command(rest),
         ["net", ref rest @ ..] => net::command(rest),
         ["bench", ref rest @ ..] => bench::command(rest),
+        ["growth", ref rest @ ..] => growth::command(rest),
         ["battery", ref rest @ ..] => battery::command(rest),
         ["inputs", ref rest @ ..] => inputs::command(rest),
         ["quotes", "--papers", folder] => quotes::command(folder),
@@ -108,7 +110,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo run -p xtask -- generate [--explored] | docs [PAGE..] | site [--api] | reproductions [--check] [PAPER..] | battery [--design NAME] [--full] [--programs N] | fuzz [TARGET] [--time 60s] | digests [--write] | \
-                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | circles"
+                 faults [--run [--seconds N] [NAME..]] | rules [CHECK] | explorer [--programs N] [--seed S] | net [--minutes M] [--seed S] | mutants --crate C[,C] --sample N --seed S | quotes --papers DIR | inputs PAPER | families [-o DIR] | bench A B [--rounds N] [-- ARGS..] | growth [--full] [PROGRAM..] | circles"
             );
             ExitCode::from(2)
         }

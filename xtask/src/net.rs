@@ -1,11 +1,12 @@
-//! `net [--minutes M | --seconds S | --runs N] [--seed S] [--jobs J]`: the net. It needs a build with faults, whose lines count decisions.
+//! `net [--minutes M | --seconds S | --runs N] [--design NAME] [--seed S] [--jobs J]`: the net. It needs a build with faults, whose lines count decisions.
 //!
 //! First the list of user commands, by the command that is built beside it, and the explorer against brute force; then runs until the time is
-//! over. With `--runs` random runs alone, as many, and the same on every host.
+//! over. With `--runs` random runs alone, as many, and the same on every host; with `--design` all of them on one design: who changed one
+//! has twenty times as many runs of it in the same time.
 
 use crate::convict::beside;
 use crate::{explorer, user_commands};
-use fencepost_battery::net::{Budget, cast};
+use fencepost_battery::net::{Budget, cast, design_names};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,12 +20,17 @@ fn read(args: &[&str]) -> Option<Budget> {
         time: Some(Duration::from_secs(60 * MINUTES)),
         runs: u64::MAX,
         whole: true,
+        design: None,
         seed: 1,
         jobs: 2,
         until_wrong: false,
     };
     for pair in args.chunks(2) {
         let [name, value] = pair else { return None };
+        if *name == "--design" {
+            budget.design = Some(design_names().position(|name| name == *value)?);
+            continue;
+        }
         let number: u64 = value.parse().ok()?;
         match *name {
             "--minutes" => budget.time = Some(Duration::from_secs(60 * number)),
@@ -75,7 +81,9 @@ fn listed(budget: Budget) -> Result<Vec<String>, String> {
 /// Runs it; 1 if a run is anything but clean, 2 for other arguments and in builds without faults.
 pub fn command(args: &[&str]) -> ExitCode {
     let Some(budget) = read(args) else {
-        eprintln!("usage: cargo run -p xtask -- net [--minutes M | --seconds S | --runs N] [--seed S] [--jobs J]");
+        eprintln!(
+            "usage: cargo run -p xtask -- net [--minutes M | --seconds S | --runs N] [--design NAME] [--seed S] [--jobs J]"
+        );
         return ExitCode::from(2);
     };
     if crate::faults::lacking("net") {
@@ -107,5 +115,6 @@ fn arguments_are_pairs() {
         read(&["--runs", "9"]).map(|b| (b.time, b.runs, b.whole)),
         Some((None, 9, false))
     );
+    assert!(read(&["--design", "broi"]).is_some_and(|b| b.design.is_some()) && read(&["--design", "x"]).is_none());
     assert!(read(&["--minutes"]).is_none() && read(&["--minutes", "x"]).is_none() && read(&["--x", "1"]).is_none());
 }

@@ -15,6 +15,8 @@ pub(crate) struct Ended {
     pub(crate) process: u32,
     /// The line in which the emulator, or its plugin, says that it failed.
     pub(crate) failure: Option<String>,
+    /// Why the plugin could not begin, in one of the processes.
+    pub(crate) unable: Option<String>,
 }
 
 /// Runs a command to its end. What it says on its standard error is passed on if it is `shown`.
@@ -29,10 +31,12 @@ pub(crate) fn run(command: &mut Command, shown: bool) -> io::Result<Ended> {
         let surplus = tail.len().saturating_sub(TAIL);
         tail.drain(..surplus);
     }
+    let tail = String::from_utf8_lossy(&tail);
     Ok(Ended {
         status,
         process: child.id(),
-        failure: failure(&String::from_utf8_lossy(&tail)),
+        failure: failure(&tail),
+        unable: unable(&tail),
     })
 }
 /// Passes on what a process says, as it says it.
@@ -64,9 +68,26 @@ pub(crate) fn failure(said: &str) -> Option<String> {
     said.lines().find(own).map(str::to_owned)
 }
 
+/// What the plugin says if it cannot begin; the emulator says then that it could not load it.
+fn unable(said: &str) -> Option<String> {
+    let why = said.lines().find_map(|l| l.strip_prefix("fencepost: cannot record: "));
+    let loaded = !said.contains("qemu_plugin_install returned error");
+    why.filter(|_| !loaded).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plugin_that_cannot_begin_says_why() {
+        let own = "fencepost: cannot record: /tmp/j: No space left on device\n";
+        let emulator = "qemu-x86_64: Could not load plugin p.so: qemu_plugin_install returned error code 1\n";
+        let why = unable(&format!("{own}{emulator}"));
+        assert_eq!(why.as_deref(), Some("/tmp/j: No space left on device"));
+        assert_eq!(unable(own), None, "a program may say so");
+        assert_eq!(unable(emulator), None);
+    }
 
     #[test]
     fn what_the_emulator_says_of_itself_is_known_and_what_a_program_says_is_not() {

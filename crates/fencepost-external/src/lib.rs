@@ -5,6 +5,7 @@ mod body;
 mod check;
 mod emulated;
 mod log;
+mod marks;
 mod places;
 mod program;
 mod record;

@@ -3,7 +3,8 @@
 use crate::body;
 use crate::check::{CheckRequest, LoggedCheck, check};
 use crate::log::{load, texts};
-use crate::translate::{Marks, translate, warnings};
+use crate::marks::{Marks, warnings};
+use crate::translate::translate;
 use fencepost_contract::recorded::RecordedLog;
 use fencepost_machine::{Counters, Machine, Workload};
 use fencepost_run::config::Resolved;

@@ -1,7 +1,8 @@
 //! What crash states of a log are allowed by: a contract, or a design for which the log is translated.
 
 use crate::log::Loaded;
-use crate::translate::{translate, warnings};
+use crate::marks::warnings;
+use crate::translate::translate;
 use fencepost_contract::Contract;
 use fencepost_run::config::Resolved;
 use fencepost_run::request::Request;

@@ -3,106 +3,10 @@
 //! Each thread's flushes, fences, acknowledgements, commits and transactions become those of the design's dialect; stores and loads
 //! stay as they are, in the order in which they were recorded. What a design's contract makes of that is the verdict on it.
 
+use crate::marks::Marks;
 use fencepost_contract::recorded::RecordedLog;
 use fencepost_kernel::{Addr, Dialect, Fence, HwThread, LineAddr, Logging, QueueId, TraceEvent, TraceKind, TxId};
-use fencepost_run::BadInput;
 use std::collections::BTreeSet;
-
-/// What a log says of itself, as far as it matters to a translation.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
-    /// Operations begin and end.
-    pub(crate) operations: bool,
-    /// Something is acknowledged as durable, or made so by the system.
-    pub(crate) acknowledges: bool,
-    /// Hardware transactions.
-    pub(crate) transactions: bool,
-    /// Ranges are bound, or queues committed.
-    pub(crate) queues: bool,
-}
-
-impl Marks {
-    pub(crate) fn of(log: &RecordedLog) -> Marks {
-        let mut marks = Marks::default();
-        for event in &log.trace.events {
-            match event.kind {
-                TraceKind::OpBegin(_) => marks.operations = true,
-                TraceKind::Ack(_) | TraceKind::Sync { .. } => marks.acknowledges = true,
-                TraceKind::TxBegin(_) => marks.transactions = true,
-                TraceKind::Bind { .. } | TraceKind::CommitQueue(_) => marks.queues = true,
-                _ => {}
-            }
-        }
-        marks
-    }
-    /// What begins and ends a hardware transaction: the log's own, else its operations.
-    pub(crate) fn operations_are_transactions(self, dialect: Dialect) -> bool {
-        dialect.logging == Logging::Hardware && !self.transactions
-    }
-    /// Whether every fence commits the default queue, as the log itself knows of no queues.
-    pub(crate) fn commits_at_fences(self, dialect: Dialect) -> bool {
-        dialect.ranges && !self.queues
-    }
-}
-
-/// What a translation to this dialect cannot keep of what the program relies on.
-///
-/// # Errors
-/// It would be another program.
-pub(crate) fn warnings(log: &RecordedLog, dialect: Dialect, design: &str) -> Result<Vec<String>, BadInput> {
-    let marks = Marks::of(log);
-    let mut warnings = Vec::new();
-    if marks.transactions && dialect.logging != Logging::Hardware {
-        let found = format!("the log's transactions are atomic, and `{design}` has none: software there keeps a log");
-        let hint =
-            "record the program with a log of its own, or choose a design with transactions: `fencepost list designs`";
-        return Err(BadInput::new(found).hint(hint));
-    }
-    if dialect.logging == Logging::Hardware && !marks.transactions {
-        if !marks.operations {
-            let found = format!("`{design}` keeps transactions, and the log marks neither transactions nor operations");
-            return Err(BadInput::new(found).hint("mark them with `begin N` and `end N`; each becomes a transaction"));
-        }
-        let outside = outside(log);
-        if outside > 0 {
-            warnings.push(format!(
-                "{outside} stores lie outside operations: `{design}` keeps no order among them, whatever is flushed and fenced"
-            ));
-        }
-    }
-    let waits = dialect.order_is_durable || dialect.order == dialect.durable;
-    if !waits && dialect.logging != Logging::Hardware && !marks.acknowledges {
-        warnings.push(format!(
-            "a fence orders on `{design}`, and waits for nothing: what the program takes for durable after it is not promised, \
-             as the log acknowledges nothing (`ack N`)"
-        ));
-    }
-    if marks.commits_at_fences(dialect) {
-        warnings.push(format!(
-            "the log binds and commits no queues: on `{design}` each fence commits the default queue"
-        ));
-    }
-    Ok(warnings)
-}
-/// Stores to persistent memory outside of operations.
-fn outside(log: &RecordedLog) -> usize {
-    let mut inside = vec![false; log.trace.threads as usize];
-    let mut count = 0;
-    for event in &log.trace.events {
-        let Some(thread) = event.thread.map(HwThread::index) else {
-            continue;
-        };
-        match event.kind {
-            TraceKind::OpBegin(_) => inside[thread] = true,
-            TraceKind::OpEnd(_) => inside[thread] = false,
-            TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } => {
-                count += usize::from(!inside[thread] && log.trace.store(s).addr.is_persistent());
-            }
-            _ => {}
-        }
-    }
-    count
-}
 
 /// The log in the instructions of a dialect. Its stores keep their numbers; what had become durable on the recorded machine is
 /// left out.
@@ -121,24 +25,28 @@ pub(crate) fn translate(log: &RecordedLog, dialect: Dialect) -> RecordedLog {
         next: 0,
         dirty: BTreeSet::new(),
         unfenced: vec![false; log.trace.threads as usize],
+        on_its_way: vec![false; log.trace.threads as usize],
+        handed_on: handed_on(log),
+        stored_by: log.trace.stores.iter().map(|s| s.thread.index()).collect(),
     };
     let (mut places, mut kinds) = (vec![0u32; log.trace.events.len()], Vec::new());
     let mut dependences = log.trace.dependences.iter().peekable();
     for (i, event) in log.trace.events.iter().enumerate() {
         translation.event(event, &mut kinds);
         if let (Some(thread), Some(store)) = (event.thread, stored(event.kind)) {
-            let at = log.trace.stores[store].addr;
+            let (at, nt) = (log.trace.stores[store].addr, log.trace.stores[store].nt);
             translation.dirty.insert(at.line());
-            // An atomic is a fence for what came before it, and stores after that.
             translation.unfenced[thread.index()] |= at.is_persistent();
+            translation.on_its_way[thread.index()] |= at.is_persistent() && nt;
             new.trace.stores[store].tx = translation.open[thread.index()];
         }
-        places[i] = new.trace.next_event();
-        for kind in kinds.drain(..) {
+        // An access stays one event, so that what depends on it finds it; fences may come before it.
+        let access = kinds.iter().position(|k| *k == event.kind).unwrap_or(0);
+        places[i] = new.trace.next_event() + access as u32;
+        for (n, kind) in kinds.drain(..).enumerate() {
             new.trace.events.push(TraceEvent { kind, ..*event });
             new.event_lines.push(log.event_lines[i]);
-            // Accesses stay one event, so that what depends on them finds them.
-            while let Some(d) = dependences.next_if(|d| d.event as usize == i) {
+            while let Some(d) = dependences.next_if(|d| n == access && d.event as usize == i) {
                 new.trace.depends_on(places[d.on as usize]);
             }
         }
@@ -156,6 +64,18 @@ fn stored(kind: TraceKind) -> Option<usize> {
     }
 }
 
+/// Of each store, whether it is to volatile memory and another thread reads it.
+fn handed_on(log: &RecordedLog) -> Vec<bool> {
+    let mut handed_on = vec![false; log.trace.stores.len()];
+    for event in &log.trace.events {
+        if let TraceKind::Load { from: Some(s), .. } | TraceKind::Rmw { from: Some(s), .. } = event.kind {
+            let store = log.trace.store(s);
+            handed_on[s.index()] |= event.thread != Some(store.thread) && !store.addr.is_persistent();
+        }
+    }
+    handed_on
+}
+
 struct Translation {
     dialect: Dialect,
     marks: Marks,
@@ -166,6 +86,12 @@ struct Translation {
     dirty: BTreeSet<LineAddr>,
     /// Of each thread, whether it has stored to persistent memory or flushed since its newest fence.
     unfenced: Vec<bool>,
+    /// Of each thread, whether it has flushed or stored past the caches since then.
+    on_its_way: Vec<bool>,
+    /// Of each store, whether it is to volatile memory and another thread reads it.
+    handed_on: Vec<bool>,
+    /// Of each store, its thread.
+    stored_by: Vec<usize>,
 }
 
 impl Translation {
@@ -176,14 +102,34 @@ impl Translation {
         let hardware = self.dialect.logging == Logging::Hardware;
         match event.kind {
             TraceKind::Flush { line, .. } => {
-                self.unfenced[thread] = true;
+                (self.unfenced[thread], self.on_its_way[thread]) = (true, true);
                 to.extend(self.dialect.flush.map(|kind| TraceKind::Flush { line, kind }));
             }
             // Durability by a command to the controller is the business of the dialect's own fences.
             TraceKind::Fence(fence) if !fence.properties().orders_persists => {}
             TraceKind::Fence(_) => {
-                self.unfenced[thread] = false;
+                (self.unfenced[thread], self.on_its_way[thread]) = (false, false);
                 self.fences(self.dialect.order, to);
+            }
+            // On x86 an atomic is a fence, for what is on its way to memory, too. Elsewhere it is not, and has those of a lock.
+            TraceKind::Rmw { .. } => {
+                self.unfenced[thread] = false;
+                if std::mem::take(&mut self.on_its_way[thread]) {
+                    self.fences(self.dialect.order, to);
+                }
+                self.hands_on(to);
+                to.push(event.kind);
+                self.takes_over(to);
+            }
+            // A flag in volatile memory that another thread reads, and whatever one reads that another has stored: x86 keeps these
+            // in order by itself.
+            TraceKind::Store(s) if self.handed_on[s.index()] => {
+                self.hands_on(to);
+                to.push(event.kind);
+            }
+            TraceKind::Load { from: Some(s), .. } if self.stored_by[s.index()] != thread => {
+                to.push(event.kind);
+                self.takes_over(to);
             }
             TraceKind::CommitQueue(_) if !self.dialect.ranges => self.fences(self.dialect.order, to),
             TraceKind::Bind { .. } | TraceKind::Release { .. } if !self.dialect.ranges => {}
@@ -216,13 +162,15 @@ impl Translation {
                 // does so on every design.
                 let waits = matches!(event.kind, TraceKind::Sync { .. }) || !self.unfenced[thread];
                 if waits {
-                    self.unfenced[thread] = false;
+                    (self.unfenced[thread], self.on_its_way[thread]) = (false, false);
                     self.fences(self.dialect.durable, to);
                 }
                 if hardware {
                     to.push(TraceKind::TxFlush);
                 }
-                to.push(event.kind);
+                // Where nothing makes durable the system cannot, either.
+                let can = hardware || !self.dialect.durable.is_empty();
+                to.extend((can || matches!(event.kind, TraceKind::Ack(_))).then_some(event.kind));
             }
             TraceKind::Accepted { .. } | TraceKind::Durable { .. } => {}
             kind => to.push(kind),
@@ -240,6 +188,14 @@ impl Translation {
             to.extend(self.dialect.flush.map(|kind| TraceKind::Flush { line, kind }));
         }
     }
+    /// What a thread has done is before what others do that see the next store.
+    fn hands_on(&self, to: &mut Vec<TraceKind>) {
+        to.extend(self.dialect.unlock_release.iter().map(|f| TraceKind::Fence(*f)));
+    }
+    /// What a thread does from here on is after what it has seen.
+    fn takes_over(&self, to: &mut Vec<TraceKind>) {
+        to.extend(self.dialect.lock_acquire.iter().map(|f| TraceKind::Fence(*f)));
+    }
     fn fences(&self, fences: &[Fence], to: &mut Vec<TraceKind>) {
         to.extend(fences.iter().map(|f| TraceKind::Fence(*f)));
         if self.marks.commits_at_fences(self.dialect) {
@@ -251,6 +207,7 @@ impl Translation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::warnings;
     use fencepost_contract::recorded::parse;
     use fencepost_kernel::Flush;
 
@@ -310,6 +267,40 @@ durable pm+0 : 0=1
             1,
             "the log's own commits and no others"
         );
+    }
+    /// Where threads meet x86 needs no fence, and a design of another memory model those of its locks.
+    #[test]
+    fn what_one_thread_hands_to_another_stays_in_order() {
+        let locks = Dialect {
+            lock_acquire: &[Fence::Dmb],
+            unlock_release: &[Fence::Dmb],
+            order: &[Fence::Dsb],
+            ..dialect()
+        };
+        let text = "fencepost-log 1\n0 store pm+0 1\n0 rmw 0x40 1\n1 rmw 0x40 2\n1 store pm+64 1\n";
+        let wanted = "store pm+0x0 0x1; dmb; rmw 0x40 0x1; dmb; 1 dmb; 1 rmw 0x40 0x2; 1 dmb; 1 store pm+0x40 0x1";
+        assert_eq!(words(text, locks), wanted);
+        assert_eq!(words(text, dialect()).matches("dmb").count(), 0);
+        // A flag by plain accesses; what only its own thread reads is none.
+        let text = "fencepost-log 1\n0 store 0x80 1\n0 store 0x40 1\n0 load 0x80\n1 load 0x40\n1 store pm+64 1\n";
+        let wanted = "store 0x80 0x1; dmb; store 0x40 0x1; load 0x80; 1 load 0x40; 1 dmb; 1 store pm+0x40 0x1";
+        assert_eq!(words(text, locks), wanted);
+    }
+    #[test]
+    fn a_sync_makes_nothing_durable_where_nothing_can() {
+        let text = "fencepost-log 1\n0 store pm+0 1\n0 sync pm+0 64\n0 ack 0\n";
+        assert_eq!(words(text, Dialect::PLAIN), "store pm+0x0 0x1; ack 0");
+        assert!(words(text, dialect()).contains("sync"));
+    }
+    /// `lock` orders flushes and stores past the caches on x86, and is no fence for persists elsewhere.
+    #[test]
+    fn an_atomic_that_is_a_fence_brings_the_designs_own() {
+        let log = |before: &str| format!("fencepost-log 1\n0 {before}\n0 rmw 0x40 1\n0 rmw 0x40 2\n0 store pm+64 1\n");
+        let wanted = "dmb; rmw 0x40 0x1; rmw 0x40 0x2; store pm+0x40 0x1";
+        assert_eq!(words(&log("clwb pm+0"), dialect()), wanted);
+        assert_eq!(words(&log("nt pm+0 1"), dialect()), format!("nt pm+0x0 0x1; {wanted}"));
+        let plain = words(&log("store pm+0 1"), dialect());
+        assert_eq!(plain.matches("dmb").count(), 0, "{plain}");
     }
     #[test]
     fn operations_become_transactions_and_are_told_where_they_cannot() {

@@ -10,7 +10,7 @@ pub trait Visit {
     /// The result.
     type Out;
     /// Called with the program that was asked for.
-    fn visit<P: Program>(self, program: P) -> Self::Out;
+    fn visit<P: Described>(self, program: P) -> Self::Out;
 }
 
 /// What a listing shows of a program.

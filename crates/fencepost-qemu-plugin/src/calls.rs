@@ -23,6 +23,7 @@ const O_DSYNC: u64 = 0o10000;
 const O_TRUNC: u64 = 0o1000;
 const O_ACCMODE: u64 = 3;
 const ENOSYS: i64 = -38;
+const SYNCFS: i64 = 306;
 const PAGE: u64 = 4096;
 
 /// Whether `clone` and the like start a process, and not a thread.
@@ -34,10 +35,25 @@ fn forks(number: i64, [flags, ..]: [u64; 6]) -> bool {
     number != CLONE || flags & VM == 0 || flags & VFORK != 0
 }
 
+/// What the emulator does not have of a call that has failed.
+fn missing(number: i64, [first, second, ..]: [u64; 6], result: i64) -> Option<String> {
+    const EINVAL: i64 = -22;
+    const PRCTL: i64 = 157;
+    const SET_SECCOMP: u64 = 22;
+    match effect(number) {
+        _ if result == ENOSYS => Some(call_name(number)),
+        // The system would map the same pages twice.
+        Effect::Remaps if second == 0 && (-4096..0).contains(&result) => Some("mremap of 0 bytes".into()),
+        _ if (number, first, result) == (PRCTL, SET_SECCOMP, EINVAL) => Some("prctl(PR_SET_SECCOMP)".into()),
+        _ => None,
+    }
+}
+
 impl Recorder {
     /// Before a system call: others may go on while it lasts, unless it changes a persistent file.
     pub fn call(&'static self, vcpu: u32, number: i64, arguments: [u64; 6]) {
         self.take();
+        self.hands_on(vcpu, number, arguments);
         let mut pending = Pending {
             arguments,
             ..Pending::default()
@@ -149,6 +165,7 @@ impl Recorder {
     }
     /// From here on everything that happens to a file counts.
     fn touch(&self, number: i64, k: usize, fd: u64) {
+        self.touches_now();
         match self.files.touch(k, fd) {
             Ok(lines) => self.tell(&lines),
             Err(why) => self.refuse_call(number, &why),
@@ -175,11 +192,13 @@ impl Recorder {
             KEPT.store(false, Relaxed);
         }
         self.take();
-        if result == ENOSYS {
-            self.tell_once(&format!("missing {}\n", call_name(number)));
+        let failed = (-4096..0).contains(&result);
+        if let Some(call) = missing(number, pending.arguments, result) {
+            self.tell_once(&format!("missing {call}\n"));
         }
-        if !(-4096..0).contains(&result) {
+        if !failed {
             self.settle(number, &pending.arguments, pending.waiting, result as u64);
+            self.takes_over(vcpu, number, pending.arguments);
             self.succeeded(vcpu, number, effect, &pending, result as u64);
         }
         // What a thread asks of the system is where others may come in, too.
@@ -206,12 +225,10 @@ impl Recorder {
                     self.synced(vcpu, k);
                 }
             }
-            Effect::SyncsAll => self
-                .files
-                .all_touched()
-                .collect::<Vec<_>>()
-                .into_iter()
-                .for_each(|k| self.synced(vcpu, k)),
+            Effect::SyncsAll => {
+                let synced = self.files.synced_with((number == SYNCFS).then_some(first));
+                synced.into_iter().for_each(|k| self.synced(vcpu, k));
+            }
             Effect::Writes { .. } => self.written(vcpu, number, pending, Some(result)),
             Effect::Truncates | Effect::TruncatesPath | Effect::Allocates => {
                 self.written(vcpu, number, pending, None);

@@ -61,6 +61,12 @@ impl Files {
     pub fn all_touched(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.paths.len()).filter(|k| self.touched(*k))
     }
+    /// The files of which everything counts that `sync` makes durable, or `syncfs` with this descriptor: those of its file system.
+    pub fn synced_with(&self, syncfs: Option<u64>) -> Vec<usize> {
+        let device = syncfs.and_then(|fd| Some(std::fs::metadata(descriptor(fd)).ok()?.dev()));
+        let there = |k: &usize| syncfs.is_none() || device == Some(self.identity(*k).0);
+        self.all_touched().filter(there).collect()
+    }
     /// Takes down what a file holds, the first time that it is written or mapped. The lines for the journal.
     pub fn touch(&self, k: usize, fd: u64) -> Result<String, String> {
         if self.touched(k) {

@@ -11,7 +11,7 @@
 //! programs that they execute are recorded, too. One thread of all of them runs at a time and hands on after some memory
 //! accesses and in system calls, so the events are in one total order that the machine really executed. Loads of
 //! persistent memory, and atomics on volatile memory, are recorded once there are several threads: contracts need to know
-//! where they met. Locks made of plain volatile accesses are not seen.
+//! where they met; so are plain accesses to words that atomics have accessed. Locks made of plain accesses alone are not seen.
 //!
 //! With `image=FILE,reads=FILE` instead (`offset=N,image=FILE` for each file of several) it notes which bytes of the image the program reads before it
 //! has stored them itself; with `input=FILE,output=FILE,folder=FOLDER` added it does so for one image after another, see `served.rs`.
@@ -25,8 +25,11 @@ mod code;
 mod contents;
 mod executed;
 mod files;
+mod gap;
 mod guest;
+mod handed;
 mod marks;
+mod met;
 mod observer;
 mod options;
 mod place;
@@ -145,6 +148,9 @@ extern "C" fn translate(_: u64, block: *mut c_void) {
             }
             return;
         }
+        if RECORDER.get().is_some_and(|r| r.options.region_gap.is_some()) {
+            qemu::qemu_plugin_register_vcpu_tb_exec_cb(block, entered, 0, std::ptr::null_mut());
+        }
         qemu::qemu_plugin_register_vcpu_tb_exec_inline(block, qemu::ADD, EXECUTED.as_ptr(), count as u64);
         for i in 0..count {
             let insn = qemu::qemu_plugin_tb_get_insn(block, i);
@@ -189,6 +195,11 @@ fn marked_at(at: u64) -> Option<Mark> {
             .unwrap_or_default()
     });
     marks.get(&at).copied()
+}
+extern "C" fn entered(_: c_uint, _: *mut c_void) {
+    if let Some(recorder) = RECORDER.get() {
+        recorder.may_begin();
+    }
 }
 extern "C" fn region(vcpu: c_uint, at: *mut c_void) {
     if let Some(recorder) = RECORDER.get() {

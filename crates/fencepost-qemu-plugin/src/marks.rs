@@ -72,17 +72,7 @@ impl Recorder {
     pub fn marked(&self, vcpu: u32, mark: Mark, at: u64) {
         self.take();
         match mark {
-            Mark::Region if self.shared.inside.swap(1, Relaxed) == 0 => {
-                self.take();
-                for k in self.files.all_touched().collect::<Vec<_>>() {
-                    self.files.begins_with(k, self.files.length_now(k));
-                    match self.files.held(k) {
-                        Ok(lines) => self.tell(&lines),
-                        Err(why) => self.refuse("the region of interest", &why, "its begin"),
-                    }
-                }
-            }
-            Mark::Region => {}
+            Mark::Region => self.begin_region(),
             Mark::Acknowledge => {
                 let place = self.lock().code.place(at);
                 let ended = self.lock().next_operation(vcpu);
@@ -95,6 +85,20 @@ impl Recorder {
                         self.note(vcpu, &event, &place);
                     }
                 }
+            }
+        }
+    }
+    /// The region of interest begins, if it has not yet: what the files hold now is what it starts from.
+    pub fn begin_region(&self) {
+        if self.shared.inside.swap(1, Relaxed) != 0 {
+            return;
+        }
+        self.take();
+        for k in self.files.all_touched().collect::<Vec<_>>() {
+            self.files.begins_with(k, self.files.length_now(k));
+            match self.files.held(k) {
+                Ok(lines) => self.tell(&lines),
+                Err(why) => self.refuse("the region of interest", &why, "its begin"),
             }
         }
     }

@@ -15,6 +15,8 @@ pub struct Options {
     pub schedule: Schedule,
     /// Function with whose first call recording begins.
     pub region: Option<String>,
+    /// Instructions without anything done to the files after which recording begins.
+    pub region_gap: Option<u64>,
     /// Function whose calls acknowledge what a thread did before.
     pub acknowledge: Option<String>,
     /// Whether accesses to volatile memory are recorded, too.
@@ -36,6 +38,7 @@ impl Options {
             quantum: 1000,
             schedule: Schedule::Fair,
             region: None,
+            region_gap: None,
             acknowledge: None,
             volatile: false,
             emulator: PathBuf::new(),
@@ -49,6 +52,7 @@ impl Options {
                 "quantum" => options.quantum = number()?,
                 "seed" => options.schedule = Schedule::Random(number()?),
                 "region" => options.region = Some(value.to_owned()),
+                "region-gap" => options.region_gap = Some(number()?),
                 "acknowledge" => options.acknowledge = Some(value.to_owned()),
                 "memory" => options.volatile = value == "all",
                 "emulator" => options.emulator = PathBuf::from(value),

@@ -34,6 +34,7 @@ unsafe extern "C" {
     pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
     pub fn qemu_plugin_register_vcpu_mem_cb(insn: *mut Insn, f: OnMemory, flags: c_int, rw: c_int, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(insn: *mut Insn, f: OnExec, flags: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(block: *mut Block, f: OnExec, flags: c_int, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_tb_exec_inline(block: *mut Block, op: c_int, counter: *mut u64, n: u64);
     pub fn qemu_plugin_mem_size_shift(info: c_uint) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: c_uint) -> bool;

@@ -3,6 +3,7 @@
 use crate::code::Code;
 use crate::files::Files;
 use crate::guest::{value, word};
+use crate::met::{Met, may_be_met};
 use crate::options::Options;
 use crate::place::Place;
 use crate::recent::is_new;
@@ -42,6 +43,8 @@ pub struct Inner {
     operations: HashMap<u32, u32>,
     /// Words that the system clears when threads end, and the threads.
     pub ends: HashMap<u64, u32>,
+    /// Words at which threads meet.
+    met: Met,
     /// Number of this process among those recorded, from 1.
     process: u32,
 }
@@ -66,7 +69,7 @@ impl Recorder {
             // Without whoever reads the recording there is no use in going on.
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         }
-        if options.region.is_none() {
+        if options.region.is_none() && options.region_gap.is_none() {
             shared.inside.store(1, Relaxed);
         }
         let mut inner = Inner {
@@ -77,6 +80,7 @@ impl Recorder {
             said: HashSet::new(),
             operations: HashMap::new(),
             ends: HashMap::new(),
+            met: Met::default(),
             process,
         };
         inner.begin(&options)?;
@@ -99,6 +103,7 @@ impl Recorder {
         inner.process = process;
         inner.threads.clear();
         inner.operations.clear();
+        inner.met = Met::default();
         inner.code.tell_again();
         // The parent's journal stays its own.
         let begun = inner.begin(&self.options);
@@ -130,15 +135,31 @@ impl Recorder {
             }
         } else if several && !store && address >= self.ends[0].load(Relaxed) && address <= self.ends[1].load(Relaxed) {
             self.may_join(vcpu, address);
-        } else if atomic && store && several {
+        } else if atomic && store && (several || AWAITED.get()) {
+            // For what is on its way to memory an atomic is a fence, with one thread too.
             let (at, value) = (self.own(address), word(address));
+            self.lock().met.at(address, vcpu);
             self.write(vcpu, place, &Event::Meet(at, value));
-        } else if self.options.volatile && self.records() && is_new(address / LINE) {
-            let (at, value) = (self.own(address), word(address));
-            let event = if store { Event::Keep(at, value) } else { Event::Look(at) };
-            self.write(vcpu, place, &event);
+        } else {
+            let met = several && may_be_met(address) && self.lock().met.is_news(address, vcpu, store);
+            if met || self.options.volatile && self.records() && is_new(address / LINE) {
+                self.plain(vcpu, store, address, place);
+            }
+        }
+        if atomic && store && AWAITED.replace(false) {
+            self.shared.persisted();
         }
         self.count_turn(atomic && store && several);
+    }
+    /// A plain access to volatile memory.
+    fn plain(&self, vcpu: u32, store: bool, address: u64, place: &Place) {
+        let at = self.own(address);
+        let event = if store {
+            Event::Keep(at, word(address))
+        } else {
+            Event::Look(at)
+        };
+        self.write(vcpu, place, &event);
     }
     fn access(&self, vcpu: u32, store: bool, bytes: u64, address: u64, place: &Place) {
         for (at, width) in pieces(address, bytes) {
@@ -186,6 +207,7 @@ impl Recorder {
         }
     }
     fn write(&self, vcpu: u32, place: &Place, event: &Event) {
+        self.touches(event);
         if !self.records() {
             return;
         }
@@ -195,14 +217,24 @@ impl Recorder {
             event,
             Event::Load(..) | Event::Look(..) | Event::Keep(..) | Event::Meet(..)
         );
+        let mut on_stack = false;
         let name = match told {
             true => {
                 let [_, stack, frame] = registers::frame();
+                on_stack = inner.mappings.persistent(stack).is_some();
                 inner.code.stack(place.at, stack, frame)
             }
             false => place.name.get_or_init(|| inner.code.place(place.at)).clone(),
         };
         drop(inner);
+        if on_stack {
+            // Calls and local variables would be events.
+            self.refuse(
+                "a stack",
+                "it lies in persistent memory, where it is not followed",
+                &name,
+            );
+        }
         self.note(vcpu, event, &name);
     }
     /// An address of volatile memory of this process: every process has its own.
@@ -216,6 +248,7 @@ impl Recorder {
     }
     /// Writes an event and its place to the journal.
     pub fn note(&self, vcpu: u32, event: &Event, place: &str) {
+        self.touches(event);
         if !self.records() {
             return;
         }
@@ -306,6 +339,7 @@ impl Inner {
     /// A thread ends: its vCPU may be another's after it.
     pub fn forget(&mut self, vcpu: u32) {
         self.threads.remove(&vcpu);
+        self.met.forget(vcpu);
     }
     fn append(&mut self, lines: &str) -> Result<(), String> {
         let Some(journal) = &mut self.journal else {

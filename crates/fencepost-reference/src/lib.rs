@@ -8,10 +8,13 @@
 //! `fencepost-kernel` in which a run is written down, and nothing else.
 //!
 //! A breach is a defect of the simulator, whatever the contract says of the run.
+//!
+//! Times have a judge of their own: [`dram`] holds the commands of a memory controller against the standard's timing rules.
 
 mod buffers;
 mod coherence;
 mod counts;
+pub mod dram;
 mod durable;
 mod registers;
 mod run;

@@ -2,7 +2,8 @@
 
 use crate::run::{Breach, Run, must};
 use fencepost_kernel::ledger::LedgerKind;
-use fencepost_kernel::{Addr, LineAddr, QueueId, Span, TraceKind};
+use fencepost_kernel::{Addr, HwThread, LineAddr, QueueId, Span, TraceKind};
+use rustc_hash::FxHashMap;
 
 /// A bound range, how often, and to which queue.
 struct Bound {
@@ -16,6 +17,12 @@ struct Bound {
 struct Tables {
     registers: Vec<(u8, Span)>,
     bound: Vec<Bound>,
+    /// Registers that were cleared, and the event at which they were.
+    cleared: Vec<(usize, Span)>,
+    /// The last event at which no register was free.
+    full: Option<usize>,
+    /// When each thread bound or released last: it may have been answered any time since, as its older stores may perform after that.
+    asked: FxHashMap<HwThread, usize>,
 }
 
 /// Replays bindings and register writes side by side.
@@ -23,21 +30,26 @@ pub(crate) fn judge(run: &Run<'_>) -> Result<(), Breach> {
     let mut tables = Tables::default();
     let mut ledger = run.trace.ledger.iter().peekable();
     let uses = |k: &LedgerKind| matches!(k, LedgerKind::RegisterSet { .. });
-    if !run.trace.ledger.iter().any(|e| uses(&e.kind)) {
+    if run.hardware.range_registers == 0 && !run.trace.ledger.iter().any(|e| uses(&e.kind)) {
         return Ok(());
     }
     for (i, event) in run.trace.events.iter().enumerate() {
         while let Some(entry) = ledger.next_if(|e| e.at as usize <= i) {
-            tables.entry(i, &entry.kind)?;
+            tables.entry(run, i, &entry.kind)?;
         }
-        match event.kind {
-            TraceKind::Bind { base, len, queue } => tables.bind(i, Span { at: base, len }, queue)?,
-            TraceKind::Release { base, len } => tables.release(Span { at: base, len }),
-            _ => {}
+        if let TraceKind::Bind { base, len, queue } = event.kind {
+            let since = event.thread.and_then(|t| tables.asked.get(&t)).copied().unwrap_or(0);
+            tables.bind(run, (since, i), Span { at: base, len }, queue)?;
+        }
+        if let (Some(thread), TraceKind::Bind { .. } | TraceKind::Release { .. }) = (event.thread, event.kind) {
+            tables.asked.insert(thread, i);
+        }
+        if let TraceKind::Release { base, len } = event.kind {
+            tables.release(Span { at: base, len });
         }
     }
     for entry in ledger {
-        tables.entry(run.trace.events.len(), &entry.kind)?;
+        tables.entry(run, run.trace.events.len(), &entry.kind)?;
     }
     let (used, bound) = (tables.registers.len(), tables.bound.len());
     must(used == bound, "registers in use are ranges bound", None, || {
@@ -55,7 +67,7 @@ fn meet(a: Span, b: Span) -> bool {
 }
 
 impl Tables {
-    fn entry(&mut self, event: usize, kind: &LedgerKind) -> Result<(), Breach> {
+    fn entry(&mut self, run: &Run<'_>, event: usize, kind: &LedgerKind) -> Result<(), Breach> {
         match *kind {
             LedgerKind::RegisterSet { queue, range } => {
                 let held = self.registers.iter().find(|r| meet(r.1, range));
@@ -63,8 +75,11 @@ impl Tables {
                     format!("{range:?} is written into a register of queue {queue} beside {held:?}")
                 })?;
                 self.registers.push((queue, range));
+                self.look_for_free(run, event);
             }
             LedgerKind::RegisterCleared { queue, range } => {
+                self.look_for_free(run, event);
+                self.cleared.push((event, range));
                 let before = self.registers.len();
                 self.registers.retain(|r| *r != (queue, range));
                 must(
@@ -92,7 +107,20 @@ impl Tables {
         }
         Ok(())
     }
-    fn bind(&mut self, event: usize, range: Span, queue: QueueId) -> Result<(), Breach> {
+    /// Notes whether every register is in use.
+    fn look_for_free(&mut self, run: &Run<'_>, event: usize) {
+        if self.registers.len() >= usize::from(run.hardware.range_registers) {
+            self.full = Some(event);
+        }
+    }
+    /// A thread that was last concerned with ranges at event `since` has bound one.
+    fn bind(
+        &mut self,
+        run: &Run<'_>,
+        (since, event): (usize, usize),
+        range: Span,
+        queue: QueueId,
+    ) -> Result<(), Breach> {
         let known = self.bound.iter_mut().find(|b| b.range == range);
         if let Some(b) = known {
             b.times += 1;
@@ -102,7 +130,16 @@ impl Tables {
             });
         }
         if queue == QueueId::DEFAULT {
-            return Ok(());
+            self.look_for_free(run, event);
+            let shares = self.registers.iter().any(|r| meet(r.1, range));
+            let shared = self.cleared.iter().any(|c| c.0 >= since && meet(c.1, range));
+            let full = self.full.is_some_and(|f| f >= since);
+            return must(
+                range.len == 0 || shares || shared || full,
+                "a range gets a register unless none is free or another range has a line of it",
+                Some(event),
+                || format!("{range:?} is not bound"),
+            );
         }
         let register = self
             .registers

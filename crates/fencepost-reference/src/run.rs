@@ -50,6 +50,8 @@ pub struct Hardware {
     pub epochs_in_turn: bool,
     /// Entries of persist buffers name what they wait for, and names are handed on.
     pub buffers_name_entries: bool,
+    /// Registers for ranges of addresses, of all queues together.
+    pub range_registers: u16,
     /// Threads that ran a program; what has a higher number came over a network.
     pub threads: u32,
 }

@@ -1,5 +1,7 @@
 //! Small runs written by hand: a sound one, and each rule broken in it.
 
+mod ranges;
+
 use crate::{Breach, Counts, Hardware, Run, judge};
 use fencepost_kernel::ledger::{LedgerEvent, LedgerKind};
 use fencepost_kernel::{

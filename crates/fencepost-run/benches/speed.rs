@@ -15,6 +15,7 @@
 //! long. Counted is what runs execute, warm-up included; building the initial memory is not. The rate of a program is the geometric
 //! mean over its runs, the last line of a part that over all runs.
 
+use fencepost_programs::WHISPER;
 use fencepost_run::LabError;
 use fencepost_run::request::Request;
 use fencepost_run::run::run;

@@ -143,13 +143,22 @@ pub enum Command {
         design: String,
     },
     /// Run a bare stream of memory requests (lines "R 0xADDR" and "W 0xADDR") against one medium.
-    #[command(after_help = "Example:\n  fencepost memtrace requests.txt --media ddr4-2400")]
+    #[command(
+        after_help = "Examples:\n  fencepost memtrace requests.txt --media ddr4-2400 --commands sent.trace\n  fencepost memtrace --judge sent.trace --media ddr4-2400"
+    )]
     Memtrace {
         /// File with the requests.
-        file: PathBuf,
+        #[arg(required_unless_present = "judge", conflicts_with = "judge")]
+        file: Option<PathBuf>,
         /// Medium.
         #[arg(long)]
         media: String,
+        /// Write every command that goes to the medium: cycle, command, channel, rank, bank group, bank, row, column.
+        #[arg(long, value_name = "FILE", conflicts_with = "judge")]
+        commands: Option<PathBuf>,
+        /// Judge such a file, or a command trace of DRAMsim3, by the medium's timing rules.
+        #[arg(long, value_name = "FILE")]
+        judge: Option<PathBuf>,
     },
     /// Print the completions of a shell, for its start-up file.
     #[command(

@@ -87,9 +87,17 @@ pub struct RecordArgs {
     /// and what came before costs no time.
     #[arg(long, value_name = "NAME")]
     pub roi: Option<String>,
+    /// For programs without symbols: begin as --roi does, once the program has used its files and then done nothing to them for
+    /// this many instructions.
+    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with = "roi", value_parser = clap::value_parser!(u64).range(1..))]
+    pub roi_gap: Option<u64>,
     /// Each call of this function (or 0x..) acknowledges what its thread did before: an operation ends, and another begins.
     #[arg(long, value_name = "NAME")]
     pub ack_at: Option<String>,
+    /// For programs without symbols: an operation ends and is acknowledged where its thread does nothing to the files, and has
+    /// no fence, for this many instructions.
+    #[arg(long, value_name = "INSTRUCTIONS", conflicts_with = "ack_at", value_parser = clap::value_parser!(u64).range(1..))]
+    pub ack_gap: Option<u64>,
     /// What is recorded of volatile memory: `pm` (nothing but where threads meet) or `all` (loads and stores of lines that the
     /// thread has not accessed lately, so that caches see them).
     #[arg(long, value_name = "WHAT", default_value = "pm", value_parser = ["pm", "all"])]
@@ -98,7 +106,7 @@ pub struct RecordArgs {
     /// Default: 8 where several threads reach them, else 1.
     #[arg(long, value_name = "K")]
     pub schedules: Option<u32>,
-    /// What the order of threads comes of in the first run; it follows the host's timing, too, so it is not the same each time.
+    /// What the order of threads comes of in the first run; those after it count on from there.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// The program and its arguments, after `--`.

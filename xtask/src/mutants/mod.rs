@@ -1,8 +1,8 @@
-//! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--again] [--build]`: small changes of a crate drawn by lot, and who catches which.
+//! `mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build]`: small changes of a crate drawn by lot, and who catches which.
 //!
 //! `cargo mutants` names every mutant; the draw is planted behind switches in a copy of the workspace, which is built once, and each mutant
 //! then runs by itself: the list of user commands first, then the crate's own tests, then a piece of the net, until one of them catches it.
-//! What was tried is kept in `target/mutants`; the same call goes on where it was stopped, `--again` tries once more what was missed, and `--build` only builds.
+//! What was tried is kept in `target/mutants`; the same call goes on where it was stopped or where its minutes were over, `--again` tries once more what was missed, and `--build` only builds.
 //! The report is by file. Mutants of which [`mutant_report::equivalents`] argues that nobody can tell them from the original count by themselves.
 
 mod lot;
@@ -10,13 +10,16 @@ mod mutant_report;
 mod nets;
 mod store;
 mod switch;
+mod takes;
 mod tree;
 
 use nets::Check;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use store::{Fate, Store};
+use takes::Takes;
 use tree::Tree;
 
 /// Some mutants cannot be switched at run time, so more are drawn than asked for.
@@ -27,13 +30,15 @@ struct Options {
     sample: usize,
     seed: u64,
     jobs: usize,
+    /// No mutant is begun later.
+    until: Option<Instant>,
     again: bool,
     build: bool,
 }
 impl Options {
     fn read(args: &[&str]) -> Option<Options> {
         let (mut krates, mut sample, mut seed, mut jobs) = (Vec::new(), None, None, 2);
-        let (mut again, mut build) = (false, false);
+        let (mut again, mut build, mut until) = (false, false, None);
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             match *arg {
@@ -41,6 +46,10 @@ impl Options {
                 "--sample" => sample = Some(rest.next()?.parse().ok()?),
                 "--seed" => seed = Some(rest.next()?.parse().ok()?),
                 "--jobs" => jobs = rest.next()?.parse().ok()?,
+                "--minutes" => {
+                    let minutes: u64 = rest.next()?.parse().ok()?;
+                    until = Some(Instant::now() + Duration::from_secs(60 * minutes));
+                }
                 "--again" => again = true,
                 "--build" => build = true,
                 _ => return None,
@@ -52,6 +61,7 @@ impl Options {
             sample: sample?,
             seed: seed?,
             jobs,
+            until,
             again,
             build,
         })
@@ -66,7 +76,7 @@ fn package(name: &str) -> String {
 pub fn command(args: &[&str]) -> ExitCode {
     let Some(options) = Options::read(args) else {
         eprintln!(
-            "usage: cargo run -p xtask -- mutants --crate C[,C] --sample N --seed S [--jobs J] [--again] [--build]"
+            "usage: cargo run -p xtask -- mutants --crate C[,C] --sample N --seed S [--jobs J] [--minutes M] [--again] [--build]"
         );
         return ExitCode::from(2);
     };
@@ -107,11 +117,12 @@ fn draw(options: &Options) -> Result<usize, String> {
         return Ok(0);
     }
     let folder = crate::sources::root();
-    let (commands, _) = nets::timed(nets::commands(&built, &folder)?)?;
-    let (net, _) = nets::timed(nets::net(&built, &folder))?;
+    let mut takes = Takes::open(&built.fencepost)?;
+    let (commands, _) = nets::timed(nets::commands(&built, &folder)?, &mut takes)?;
+    let (net, _) = nets::timed(nets::net(&built, &folder), &mut takes)?;
     let (store, mut missed) = (Mutex::new(store), 0);
     for (krate, total) in options.krates.iter().zip(totals) {
-        let (tests, left_out) = nets::timed(nets::tests(&built, krate))?;
+        let (tests, left_out) = nets::timed(nets::tests(&built, krate), &mut takes)?;
         left_out
             .iter()
             .for_each(|t| println!("left out, it takes too long: {t}"));
@@ -123,6 +134,7 @@ fn draw(options: &Options) -> Result<usize, String> {
             match known {
                 Some(Fate::Caught { .. }) => return Ok(()),
                 Some(Fate::Missed) if !options.again => return Ok(()),
+                _ if options.until.is_some_and(|until| Instant::now() >= until) => return Ok(()),
                 _ => {}
             }
             let fate = fate(nets.into_iter().flatten(), i)?;
@@ -136,6 +148,10 @@ fn draw(options: &Options) -> Result<usize, String> {
         let of_crate = out.keys().filter(|i| drawn[**i].krate == *krate).count();
         let (text, count) = mutant_report::of((krate, options.seed), total, of_crate, fates);
         print!("{text}");
+        let left = chosen.iter().filter(|i| store.fate(&keys[**i]).is_none()).count();
+        if left > 0 {
+            println!("{left} are left; the same call goes on with them");
+        }
         missed += count;
     }
     Ok(missed)

@@ -1,7 +1,11 @@
 //! What may catch a mutant, cheapest first: a fixed list of user commands, the crate's own tests, a short piece of the net.
+//!
+//! Each runs once without a mutant, which says how long it takes and which mutants it reaches at all; it is asked of no others.
 
+use super::takes::Takes;
 use super::tree::Built;
 use crate::user_commands::UserCommand;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,6 +28,7 @@ pub struct Check {
     folder: PathBuf,
     code: i32,
     takes: Duration,
+    reaches: BTreeSet<usize>,
 }
 
 /// How a check ended.
@@ -36,7 +41,8 @@ pub enum Ended {
 }
 
 impl Check {
-    fn run(&self, mutant: Option<usize>, limit: Duration) -> io::Result<Ended> {
+    /// Runs it with a mutant, or without one and with a file for the mutants that it reaches.
+    fn run(&self, mutant: Result<usize, &Path>, limit: Duration) -> io::Result<Ended> {
         let mut shell = Command::new("sh");
         let text = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
         shell
@@ -45,7 +51,10 @@ impl Check {
             .args(&self.args)
             .current_dir(&self.folder);
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        shell.env("FENCEPOST_MUTANT", mutant.map_or(String::new(), |n| n.to_string()));
+        match mutant {
+            Ok(number) => shell.env("FENCEPOST_MUTANT", number.to_string()),
+            Err(reached) => shell.env("FENCEPOST_REACHED", reached),
+        };
         wait(shell.spawn()?, limit)
     }
     /// What convicts the mutant, if this check does.
@@ -53,7 +62,10 @@ impl Check {
     /// # Errors
     /// The program cannot be started.
     pub fn catches(&self, mutant: usize) -> io::Result<Option<String>> {
-        Ok(match self.run(Some(mutant), self.takes * LONGER + MORE)? {
+        if !self.reaches.contains(&mutant) {
+            return Ok(None);
+        }
+        Ok(match self.run(Ok(mutant), self.takes * LONGER + MORE)? {
             Ended::With(Some(code)) if code == self.code => None,
             Ended::With(Some(code)) => Some(format!("exit code {code}")),
             Ended::With(None) => Some("a signal".into()),
@@ -92,6 +104,7 @@ pub fn commands(built: &Built, folder: &Path) -> Result<Vec<Check>, String> {
         folder: folder.to_owned(),
         code: c.code,
         takes: Duration::ZERO,
+        reaches: BTreeSet::new(),
     };
     Ok(crate::user_commands::all()?.into_iter().map(check).collect())
 }
@@ -105,10 +118,14 @@ pub fn tests(built: &Built, krate: &str) -> Vec<Check> {
         folder: folder.clone(),
         code: 0,
         takes: Duration::ZERO,
+        reaches: BTreeSet::new(),
     };
     own.map(check).collect()
 }
-/// A piece of the net, and the explorer against brute force.
+/// Random runs of each design.
+const RUNS: &str = "500";
+
+/// The explorer against brute force, and a piece of the net for each design: those that reach a mutant are asked about it.
 pub fn net(built: &Built, folder: &Path) -> Vec<Check> {
     let check = |args: &[&str]| Check {
         name: format!("xtask {}", args.join(" ")),
@@ -117,25 +134,38 @@ pub fn net(built: &Built, folder: &Path) -> Vec<Check> {
         folder: folder.to_owned(),
         code: 0,
         takes: Duration::ZERO,
+        reaches: BTreeSet::new(),
     };
-    let explorer = ["explorer", "--programs", "500", "--seed", "5"];
-    [check(&explorer), check(&["net", "--runs", "500", "--seed", "5"])].into()
+    let explorer = check(&["explorer", "--programs", "1000", "--seed", "5"]);
+    let net = |name: &str| check(&["net", "--design", name, "--runs", RUNS, "--seed", "5"]);
+    let nets = fencepost_battery::net::design_names().map(net);
+    std::iter::once(explorer).chain(nets).collect()
 }
 
 /// The checks, cheapest first, with what each takes without a mutant; and those that were left out because they take too long.
+/// What was measured of the same build stands in `takes`.
 ///
 /// # Errors
 /// A check does not end as it must without any mutant.
-pub fn timed(checks: Vec<Check>) -> Result<(Vec<Check>, Vec<String>), String> {
+pub fn timed(checks: Vec<Check>, takes: &mut Takes) -> Result<(Vec<Check>, Vec<String>), String> {
     let (mut timed, mut left_out) = (Vec::new(), Vec::new());
     for mut check in checks {
-        let begun = Instant::now();
-        let ended = check.run(None, TOO_LONG).map_err(|e| e.to_string())?;
-        check.takes = begun.elapsed();
-        match ended {
-            Ended::With(code) if code == Some(check.code) => timed.push(check),
-            Ended::Late => left_out.push(check.name),
-            Ended::With(code) => return Err(format!("without a mutant `{}` ends with {code:?}", check.name)),
+        if takes.of(&check.name).is_none() {
+            let reached = takes.no_mutants_yet()?;
+            let begun = Instant::now();
+            let known = match check.run(Err(&reached), TOO_LONG).map_err(|e| e.to_string())? {
+                Ended::With(code) if code == Some(check.code) => begun.elapsed(),
+                Ended::Late => TOO_LONG,
+                Ended::With(code) => {
+                    return Err(format!("without a mutant `{}` ends with {code:?}", check.name));
+                }
+            };
+            takes.add(&check.name, known)?;
+        }
+        (check.takes, check.reaches) = takes.of(&check.name).unwrap_or_default();
+        match check.takes < TOO_LONG {
+            true => timed.push(check),
+            false => left_out.push(check.name),
         }
     }
     timed.sort_by_key(|c| c.takes);

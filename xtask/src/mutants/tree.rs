@@ -11,16 +11,36 @@ use std::process::{Command, Stdio};
 
 /// The file of the copy that gains [`SWITCH`].
 const KERNEL: &str = "crates/fencepost-kernel/src/lib.rs";
-/// What the kernel gains in the copy: whether a mutant is the one that the environment names.
+/// What the kernel gains in the copy: whether a mutant is the one that the environment names. Where the environment names a file, the
+/// mutants that are reached are noted there, once each.
 const SWITCH: &str = r#"
 /// Whether this is the mutant that the environment asks for.
 #[must_use]
 pub fn mutant(number: usize) -> bool {
-    static ASKED: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    let asked = || std::env::var("FENCEPOST_MUTANT").ok().and_then(|n| n.parse().ok());
-    *ASKED.get_or_init(|| asked().unwrap_or(usize::MAX)) == number
+    use std::sync::OnceLock;
+    static ASKED: OnceLock<(usize, Option<std::path::PathBuf>)> = OnceLock::new();
+    let (asked, reached) = ASKED.get_or_init(|| {
+        let number = std::env::var("FENCEPOST_MUTANT").ok().and_then(|n| n.parse().ok());
+        (number.unwrap_or(usize::MAX), std::env::var_os("FENCEPOST_REACHED").map(Into::into))
+    });
+    if let Some(file) = reached {
+        note_reached(number, file);
+    }
+    *asked == number
+}
+fn note_reached(number: usize, file: &std::path::Path) {
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static SEEN: [AtomicBool; 1 << 14] = [const { AtomicBool::new(false) }; 1 << 14];
+    if SEEN.get(number).is_some_and(|s| !s.load(Ordering::Relaxed) && !s.swap(true, Ordering::Relaxed)) {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
+        let _ = file.and_then(|mut f| f.write_all(format!("{number}\n").as_bytes()));
+    }
 }
 "#;
+
+/// Builds the command and these tasks.
+const PROGRAMS: [&str; 6] = ["build", "--workspace", "--bins", "--profile", "test", "-q"];
 
 /// The copy, and the folder that it is built in.
 pub struct Tree {
@@ -88,7 +108,7 @@ impl Tree {
     ) -> Result<BTreeMap<usize, String>, String> {
         loop {
             self.write_sources(mutants, &mut out)?;
-            let wrong = self.errors(krates)?;
+            let wrong = self.errors()?;
             if wrong.is_empty() {
                 return Ok(out);
             }
@@ -144,18 +164,13 @@ impl Tree {
         command.stderr(Stdio::inherit());
         command
     }
-    /// Files and lines of crates that do not compile: those that a check finds, and then those that only a build does, such as an
-    /// operation that always overflows.
-    fn errors(&self, krates: &[String]) -> Result<Vec<(String, usize, String)>, String> {
-        match self.errors_of("check", krates)? {
-            wrong if wrong.is_empty() => self.errors_of("build", krates),
-            wrong => Ok(wrong),
-        }
-    }
-    fn errors_of(&self, task: &str, krates: &[String]) -> Result<Vec<(String, usize, String)>, String> {
-        let mut check = self.cargo(&[task, "--profile", "test", "--message-format=json", "-q", "--keep-going"]);
-        check.args(krates.iter().flat_map(|k| ["-p", k]));
-        let said = check.output().map_err(|e| e.to_string())?;
+    /// Files and lines of crates that do not compile. It builds what [`Tree::build`] wants of programs: features are those of the whole
+    /// workspace, so that nothing is compiled for one of them alone, and an operation that always overflows is found too.
+    fn errors(&self) -> Result<Vec<(String, usize, String)>, String> {
+        let said = self
+            .cargo(&[&PROGRAMS[..], &["--message-format=json", "--keep-going"]].concat())
+            .output()
+            .map_err(|e| e.to_string())?;
         let mut wrong = Vec::new();
         for message in messages(&said.stdout).filter(|m| m["message"]["level"] == "error") {
             let spans = message["message"]["spans"].as_array().cloned().unwrap_or_default();
@@ -169,7 +184,7 @@ impl Tree {
         }
         match said.status.success() {
             true => Ok(Vec::new()),
-            false if wrong.is_empty() => Err(format!("cargo {task} of {} fails without a place", krates.join(", "))),
+            false if wrong.is_empty() => Err("the copy does not build, and no place is named".into()),
             false => Ok(wrong),
         }
     }
@@ -195,8 +210,7 @@ impl Tree {
             xtask: self.target.join("debug/xtask"),
         };
         built.tests.sort();
-        let rest = ["build", "--profile", "test", "-q", "-p", "fencepost", "-p", "xtask"];
-        let done = self.cargo(&rest).status().map_err(|e| e.to_string())?;
+        let done = self.cargo(&PROGRAMS).status().map_err(|e| e.to_string())?;
         match done.success() {
             true => Ok(built),
             false => Err("the command does not build in the copy".into()),

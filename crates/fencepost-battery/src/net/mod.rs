@@ -35,6 +35,8 @@ pub struct Budget {
     pub runs: u64,
     /// Whether programs run in the sizes of users.
     pub whole: bool,
+    /// Runs of this design alone, by its place in the registry.
+    pub design: Option<usize>,
     /// What everything is drawn from.
     pub seed: u64,
     /// Runs at a time.
@@ -118,9 +120,16 @@ struct Shared {
     steering: Steering,
 }
 
+/// The designs that [`Budget::design`] names, by their places.
+pub fn design_names() -> impl Iterator<Item = &'static str> {
+    designs().iter().map(|d| d.name)
+}
+
 /// Runs it.
 pub fn cast(budget: Budget) -> Caught {
     let mut whole = if budget.whole { whole::runs() } else { Vec::new() };
+    let wanted = budget.design.map(|d| designs()[d].name);
+    whole.retain(|c| wanted.is_none_or(|name| matches!(c, Command::Run(info, _) if info.name == name)));
     let turn = budget.seed as usize % whole.len().max(1);
     whole.rotate_left(turn);
     let shared = Mutex::new(Shared {
@@ -179,13 +188,14 @@ fn next(shared: &Mutex<Shared>, budget: Budget) -> Option<(Option<Choice>, Optio
     let mut dice = Stream::new(budget.seed, &format!("net {number}"));
     let choice = shared.steering.draw(&mut dice);
     drop(shared);
-    let command = drawn(&choice, number, &mut dice);
+    // Every design takes its turn.
+    let design = budget.design.unwrap_or(number as usize % designs().len());
+    let command = drawn(&choice, design, &mut dice);
     Some((Some(choice), command, 0))
 }
 
-/// A random run of this choice, if there is one: every design takes its turn.
-fn drawn(choice: &[usize], number: u64, dice: &mut Stream) -> Option<Command> {
-    let d = number as usize % designs().len();
+/// A random run of this choice on a design, if there is one.
+fn drawn(choice: &[usize], d: usize, dice: &mut Stream) -> Option<Command> {
     let Command::Run(info, mut request) = on_design(d, "random", dice.below(60) as usize, true)? else {
         return None;
     };
@@ -197,7 +207,7 @@ fn drawn(choice: &[usize], number: u64, dice: &mut Stream) -> Option<Command> {
     if l2 {
         request.sets.extend(["l2.size=256B", "l2.ways=4"].map(str::to_owned));
     }
-    request.sets.extend(of_design(info, choice[RESPECTS.len()]));
+    request.sets.extend(of_design(info, choice[RESPECTS.len()], dice));
     request.seed = 1 + dice.below(1 << 40);
     request.threads = Some(threads);
     request.ops = OPS[dice.below(OPS.len() as u64) as usize];
@@ -205,18 +215,27 @@ fn drawn(choice: &[usize], number: u64, dice: &mut Stream) -> Option<Command> {
     Some(Command::Run(info, request))
 }
 
-/// Settings of a design: those of the list that it has parameters for, its smallest sizes, one of its variants, or none.
-fn of_design(info: &DesignInfo, at: usize) -> Vec<String> {
+/// Settings of a design: those of the list that it has parameters for, its smallest sizes, one of its variants, both, or none.
+fn of_design(info: &DesignInfo, at: usize, dice: &mut Stream) -> Vec<String> {
     let text = |(name, value): &(&str, &str)| format!("design.{name}={value}");
-    match OF_DESIGNS.get(at) {
-        Some(list) => {
+    let variant = match info.variants {
+        [] => &[][..],
+        all => all[dice.below(all.len() as u64) as usize],
+    };
+    let own = |name: &str| variant.iter().any(|v| v.0 == name);
+    match (OF_DESIGNS.get(at), at.saturating_sub(OF_DESIGNS.len())) {
+        (Some(list), _) => {
             let fields = (info.params)();
             let known = |s: &&&str| fields.iter().any(|f| s.split('=').next() == Some(f.name));
             list.iter().filter(known).map(|s| format!("design.{s}")).collect()
         }
-        None if at == OF_DESIGNS.len() => info.smallest.iter().map(text).collect(),
-        None if at == OF_DESIGNS.len() + 1 && !info.variants.is_empty() => info.variants[0].iter().map(text).collect(),
-        None => Vec::new(),
+        (None, 0) => info.smallest.iter().map(text).collect(),
+        (None, 1) => variant.iter().map(text).collect(),
+        (None, 2) => {
+            let smallest = info.smallest.iter().filter(|s| !own(s.0));
+            smallest.chain(variant).map(text).collect()
+        }
+        (None, _) => Vec::new(),
     }
 }
 
@@ -225,12 +244,14 @@ fn of_design(info: &DesignInfo, at: usize) -> Vec<String> {
 fn every_alternative_is_possible() {
     let base = Steering::default().draw(&mut Stream::new(1, "alternatives"));
     for respect in 0..base.len() {
-        let many = RESPECTS.get(respect).map_or(OF_DESIGNS.len() + 3, |r| r.1.len());
+        let many = RESPECTS
+            .get(respect)
+            .map_or(OF_DESIGNS.len() + shape::BEYOND, |r| r.1.len());
         for at in 0..many {
             let mut choice = vec![0; base.len()];
             choice[respect] = at;
-            let possible = (0..designs().len() as u64).any(|n| {
-                let command = drawn(&choice, n, &mut Stream::new(n, "one"));
+            let possible = (0..designs().len()).any(|d| {
+                let command = drawn(&choice, d, &mut Stream::new(d as u64, "one"));
                 command.is_some_and(|c| !matches!(c.outcome(), Outcome::Refused(_)))
             });
             assert!(possible, "alternative {at} of respect {respect}");

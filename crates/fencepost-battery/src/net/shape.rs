@@ -130,13 +130,16 @@ struct Tried {
 #[derive(Clone, Debug)]
 pub struct Steering(Vec<Vec<Tried>>);
 
-/// A choice in each respect; the last one is of [`OF_DESIGNS`], or beyond it for the design's defaults.
+/// Alternatives of a design's settings beyond [`OF_DESIGNS`]: its smallest sizes, one of its variants, both, or its defaults.
+pub const BEYOND: usize = 4;
+
+/// A choice in each respect; the last one is of [`OF_DESIGNS`], or beyond it.
 pub type Choice = Vec<usize>;
 
 impl Default for Steering {
     fn default() -> Steering {
         let lists = RESPECTS.iter().map(|r| vec![Tried::default(); r.1.len()]);
-        let own = vec![Tried::default(); OF_DESIGNS.len() + 3];
+        let own = vec![Tried::default(); OF_DESIGNS.len() + BEYOND];
         Steering(lists.chain([own]).collect())
     }
 }

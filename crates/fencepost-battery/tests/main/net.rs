@@ -9,6 +9,7 @@ fn piece(runs: u64, seed: u64, until_wrong: bool) -> Caught {
         time: None,
         runs,
         whole: false,
+        design: None,
         seed,
         jobs: 1,
         until_wrong,

@@ -71,6 +71,7 @@ impl Neighbours {
                 lines: &self.lines,
                 free: &self.free,
                 seen: &mut self.seen,
+                picked: Vec::new(),
                 lose,
                 visit,
             };
@@ -84,6 +85,8 @@ struct Walk<'a, B> {
     lines: &'a [Line],
     free: &'a [u32],
     seen: &'a mut FxHashSet<u128>,
+    /// Where lines deviate so far: first lost stores, or last durable ones, none of which follows from another.
+    picked: Vec<u32>,
     /// Deviating lines lose their last stores; otherwise only they have stores durable.
     lose: bool,
     visit: &'a mut dyn FnMut(&mut Path) -> ControlFlow<B>,
@@ -95,33 +98,55 @@ impl<B> Walk<'_, B> {
             return self.settle(path);
         }
         for i in from..(self.lines.len() + 1).saturating_sub(left as usize) {
-            self.deviate(path, i, 0, left)?;
+            self.deviate(path, (i, self.picked.len()), 0, left)?;
         }
         ControlFlow::Continue(())
     }
-    /// Tries every deviation of chain `chain` of line `line`, then the following chains, then further lines.
-    fn deviate(&mut self, path: &mut Path, line: usize, chain: usize, left: u32) -> ControlFlow<B> {
+    /// Tries every deviation of chain `chain` of line `line`, then the following chains, then further lines. `before`: picks of
+    /// earlier lines.
+    fn deviate(&mut self, path: &mut Path, (line, before): (usize, usize), chain: usize, left: u32) -> ControlFlow<B> {
         let lines = self.lines;
         let Some(nodes) = lines[line].chains.get(chain) else {
-            return self.pick_lines(path, line + 1, left - 1);
+            return match self.picked.len() > before {
+                true => self.pick_lines(path, line + 1, left - 1),
+                // The line does not deviate.
+                false => ControlFlow::Continue(()),
+            };
         };
-        // `None` leaves the chain as it is at this end; states that arise twice are visited once.
-        let nodes = nodes.iter().map(|n| Some(*n));
-        for node in std::iter::once(None)
-            .filter(|_| lines[line].chains.len() > 1)
-            .chain(nodes)
-        {
-            let mark = path.known.mark();
-            match node.filter(|n| path.known.status(NodeId(*n)) == Status::Free) {
-                Some(n) if self.lose => path.known.exclude(n),
-                Some(n) => path.known.include(n),
-                None => {}
+        if lines[line].chains.len() > 1 {
+            // The chain stays as it is at this end.
+            self.deviate(path, (line, before), chain + 1, left)?;
+        }
+        for &n in nodes {
+            // What follows from earlier picks is a state in which fewer lines deviate.
+            if path.known.status(NodeId(n)) != Status::Free {
+                continue;
             }
-            let flow = self.deviate(path, line, chain + 1, left);
+            let mark = path.known.mark();
+            match self.lose {
+                true => path.known.exclude(n),
+                false => path.known.include(n),
+            }
+            self.picked.push(n);
+            let flow = match self.each_is_at_the_edge(path) {
+                true => self.deviate(path, (line, before), chain + 1, left),
+                false => ControlFlow::Continue(()),
+            };
+            self.picked.pop();
             path.known.undo_to(mark);
             flow?;
         }
         ControlFlow::Continue(())
+    }
+    /// Whether no pick follows from another. Without this the picks of stores in one long order would be as many as their subsets,
+    /// and the states that they lead to as few as the stores.
+    fn each_is_at_the_edge(&self, path: &Path) -> bool {
+        let order = path.known.order();
+        let is = |status: Status| move |n: &u32| path.known.status(NodeId(*n)) == status;
+        self.picked.iter().all(|p| match self.lose {
+            true => !order.before(*p).iter().any(is(Status::Out)),
+            false => !order.after(*p).iter().any(is(Status::In)),
+        })
     }
     fn settle(&mut self, path: &mut Path) -> ControlFlow<B> {
         let mark = path.known.mark();
@@ -229,5 +254,39 @@ mod tests {
             }
             assert_eq!((visited.len(), near.visited()), (sets.len(), sets.len() as u128));
         }
+    }
+    /// Stores in one order, on many lines: as many states as stores, and no more work than their pairs at each distance.
+    #[test]
+    fn stores_in_one_order_are_not_picked_together() {
+        const STORES: u32 = 120;
+        let mut g = GraphBuilder::new(Image::default(), Grain::Word);
+        let mut before = None;
+        for n in 0..STORES {
+            let node = g.node();
+            let source = Location::caller().into();
+            g.write(Write {
+                at: Addr::pm(u64::from(n % 40) * 64 + u64::from(n / 40) * 8),
+                value: u64::from(n),
+                store: None,
+                thread: HwThread(0),
+                nt: false,
+                source,
+            });
+            if let Some(before) = before {
+                g.edge(before, node, Axiom::SameLine).unwrap();
+            }
+            before = Some(node);
+        }
+        let graph = g.finish();
+        let mut path = Path::new(Known::new(Rc::new(Order::new(&graph))));
+        path.known.advance(graph.node_count() as u32, std::iter::empty());
+        let mut near = Neighbours::new(&path.known, &graph);
+        for t in 0..=near.lines() {
+            assert!(
+                near.visit(&mut path, t, &mut |_| ControlFlow::<()>::Continue(()))
+                    .is_continue()
+            );
+        }
+        assert_eq!(near.visited(), u128::from(STORES) + 1);
     }
 }

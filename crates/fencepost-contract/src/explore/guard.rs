@@ -47,6 +47,13 @@ fn message(payload: &(dyn Any + Send)) -> &str {
 
 /// Runs `f`; a [`Stop`] and a panic come back as values.
 pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, CutShort> {
+    let (mut f, mut out) = (Some(f), None);
+    caught(&mut || out = f.take().map(|f| f()))?;
+    // What was not cut short has an answer.
+    Ok(out.expect("an answer"))
+}
+/// The same for what has no answer: compiled once, not for every program.
+fn caught(f: &mut dyn FnMut()) -> Result<(), CutShort> {
     quiet();
     let outer = GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(f));

@@ -1,12 +1,12 @@
 //! Conformance: legal executions of reference machines are never convicted, illegal ones always are.
 
+use crate::support::any_order::judged_by_states;
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
 use crate::support::rcbsp_order;
 use crate::support::run::Run;
-use crate::support::{Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, LineOrder};
-use fencepost_kernel::{Fence, Flush, Image, StoreId, Stream, TraceEvent, TraceKind};
+use fencepost_kernel::{Fence, Flush, Stream, TraceEvent, TraceKind};
 
 const X86: Menu = Menu {
     threads: 3,
@@ -142,30 +142,11 @@ fn rcbsp_verdict_on_any_order_equals_the_relations() {
 #[test]
 fn every_contract_accuses_exactly_the_orders_that_leave_its_crash_states() {
     let mut rng = Stream::new(4, "all contracts");
-    let fences = &[
-        Fence::Sfence,
-        Fence::Mfence,
-        Fence::Pcommit,
-        Fence::Dsb,
-        Fence::PersistBarrier,
-        Fence::NewStrand,
-    ];
-    let menu = Menu {
-        locations: &["va", "xa", "xb", "y", "z"],
-        fences,
-        ops: 6,
-        ..X86
-    };
     let kinds = ContractKind::ALL.into_iter().filter(|k| !k.is_transactional());
     for kind in kinds {
-        let contract = Contract::from(kind);
         let (mut convicted, mut cleared) = (0, 0);
         for i in 0..800 {
-            let shape = random::shape(&menu, &mut rng);
-            let run = random_order(&shape, &mut rng);
-            let legal = every_prefix_is_a_crash_state(&run, &contract);
-            let verdict = run.conform(&contract);
-            assert_eq!(verdict.is_ok(), legal, "{kind}, program {i}: {verdict:?}\n{shape:?}");
+            let legal = judged_by_states(&mut rng, kind, i);
             convicted += u32::from(!legal);
             cleared += u32::from(legal);
         }
@@ -174,67 +155,4 @@ fn every_contract_accuses_exactly_the_orders_that_leave_its_crash_states() {
             "{kind}: {convicted} convicted, {cleared} cleared"
         );
     }
-}
-
-/// An execution in program order whose stores become durable in any order that keeps each word's: mostly in order.
-fn random_order(shape: &Shape, rng: &mut Stream) -> Run {
-    let plain = relaxed::random_trace(shape, true, rng);
-    let mut run = Run::new(shape);
-    run.trace.stores = plain.stores.clone();
-    let (eager, wild) = (rng.chance(1, 3), rng.chance(1, 2));
-    let mut open: Vec<StoreId> = Vec::new();
-    for event in &plain.events {
-        run.trace.events.push(*event);
-        if let TraceKind::Store(s) | TraceKind::Rmw { store: Some(s), .. } = event.kind
-            && run.trace.store(s).addr.is_persistent()
-        {
-            open.push(s);
-        }
-        while !open.is_empty() && (eager || rng.chance(1, 3)) {
-            let pick = if !wild {
-                0
-            } else {
-                rng.below(open.len() as u64) as usize
-            };
-            let addr = run.trace.store(open[pick]).addr;
-            let first = open.iter().position(|s| run.trace.store(*s).addr == addr).unwrap();
-            run.persist_store(open.remove(first));
-        }
-    }
-    run
-}
-
-/// By the crash space alone: after every event, what is durable is closed, has performed, and contains the must-set.
-fn every_prefix_is_a_crash_state(run: &Run, contract: &Contract) -> bool {
-    let space = contract.space(&run.trace, &Image::default());
-    let graph = &space.graph;
-    let mut cut = graph.all_states();
-    let mut durable = vec![false; graph.node_count()];
-    for (index, event) in run.trace.events.iter().enumerate() {
-        if let TraceKind::Durable { index } = event.kind {
-            for store in run.records[index as usize].data.by.iter().flatten() {
-                let node = space.node_of[store.index()].unwrap();
-                durable[node.index()] = true;
-                graph.include(&mut cut, node);
-            }
-        }
-        // Under eADR a store's own durable event can only follow it: it may come up to the next event of a thread.
-        let lag = usize::from(contract.kind == ContractKind::Eadr);
-        let next_thread = |i: &usize| {
-            run.trace
-                .events
-                .get(i + lag)
-                .is_none_or(|e| lag == 0 || e.thread.is_some())
-        };
-        let due = (0..=index).rev().take_while(|_| next_thread(&index));
-        let must = space.must.iter().filter(|m| due.clone().any(|i| i == m.event));
-        must.for_each(|m| graph.include(&mut cut, m.node));
-        let closed = graph
-            .nodes()
-            .all(|n| graph.is_barrier(n) || !cut.is_in(n) || durable[n.index()]);
-        if !closed {
-            return false;
-        }
-    }
-    true
 }

@@ -1,73 +1,25 @@
 //! Models against each other on random programs: the x86 family in axioms, operationally and as contracts; RCBSP in
 //! relations and as a contract; stronger contracts against weaker ones.
 
+use crate::support::agree::{X86, ordered, px86_ordered, px86_unordered, rcbsp, stores_behind_nt_on_line};
 use crate::support::arm::{self, Arm};
 use crate::support::px86_machine::Machine;
 use crate::support::random::{self, Menu};
 use crate::support::states::union_of_states;
-use crate::support::{Op, Shape, px86_axioms, relaxed};
+use crate::support::{Op, Shape, relaxed};
 use fencepost_contract::{Contract, ContractKind, ContractParams, Grain, LineOrder};
 use fencepost_kernel::{Fence, Flush, Stream};
-
-const X86: Menu = Menu {
-    threads: 2,
-    ops: 4,
-    locations: &["xa", "xb", "y"],
-    fences: &[Fence::Sfence, Fence::Sfence, Fence::Mfence],
-    flushes: &[Flush::Clwb, Flush::Clwb, Flush::Clflush],
-    nt: false,
-    rmw: true,
-    guards: true,
-    copies: true,
-};
-
-fn ordered(kind: ContractKind, line_order: LineOrder) -> Contract {
-    Contract {
-        kind,
-        params: ContractParams {
-            line_order: Some(line_order),
-            ..ContractParams::default()
-        },
-    }
-}
 
 #[test]
 fn px86_axioms_machine_and_contract_agree_without_line_order() {
     let mut rng = Stream::new(1, "px86 axioms");
-    for i in 0..300 {
-        let shape = random::shape(&X86, &mut rng);
-        let machine = Machine::new(&shape, LineOrder::Unordered);
-        let operational = machine.crash_states();
-        assert_eq!(
-            px86_axioms::crash_states(&shape, 9),
-            operational,
-            "axioms, program {i}: {shape:?}"
-        );
-        let contract = ordered(ContractKind::Px86, LineOrder::Unordered);
-        assert_eq!(
-            union_of_states(&shape, &machine.traces(), &contract),
-            operational,
-            "contract, program {i}: {shape:?}"
-        );
-    }
+    (0..300).for_each(|i| px86_unordered(&mut rng, i));
 }
 
 #[test]
 fn px86_machine_and_contract_agree_with_line_order_and_non_temporal_stores() {
     let mut rng = Stream::new(2, "px86 machine");
-    let menu = Menu { nt: true, ..X86 };
-    for i in 0..400 {
-        let shape = random::shape(&menu, &mut rng);
-        let machine = Machine::new(&shape, LineOrder::Fifo);
-        let got = union_of_states(&shape, &machine.traces(), &ordered(ContractKind::Px86, LineOrder::Fifo));
-        let operational = machine.crash_states();
-        if stores_behind_nt_on_line(&shape) {
-            // The contract does not promise that such a store waits for the write-combining buffer.
-            assert!(got.is_superset(&operational), "program {i}: {shape:?}");
-        } else {
-            assert_eq!(got, operational, "program {i}: {shape:?}");
-        }
-    }
+    (0..400).for_each(|i| px86_ordered(&mut rng, i));
 }
 
 /// A recorded thread takes its effects in program order, non-temporal stores too. That loses no crash state of one thread: what may pass
@@ -114,25 +66,6 @@ fn nt_behind_clflush(shape: &Shape) -> bool {
     })
 }
 
-/// Whether a thread stores to a line after a non-temporal store to it, with no fence between.
-fn stores_behind_nt_on_line(shape: &Shape) -> bool {
-    shape.threads.iter().any(|thread| {
-        let mut open: Vec<usize> = Vec::new();
-        thread.iter().any(|g| match g.op {
-            Op::Store { loc, nt: true, .. } => {
-                open.push(loc);
-                false
-            }
-            Op::Store { loc, nt: false, .. } => open.iter().any(|o| shape.same_line(*o, loc)),
-            Op::Rmw { .. } | Op::Fence(_) => {
-                open.clear();
-                false
-            }
-            _ => false,
-        })
-    })
-}
-
 #[test]
 fn rcbsp_contract_equals_the_relations_without_dependencies() {
     let mut rng = Stream::new(3, "rcbsp");
@@ -158,23 +91,7 @@ fn rcbsp_contract_equals_the_relations_without_dependencies() {
 #[test]
 fn rcbsp_contract_equals_the_relations_with_dependences() {
     let mut rng = Stream::new(6, "rcbsp guards");
-    let (fences, flushes): (&[_], &[_]) = (&[Fence::Dmb], &[]);
-    let menu = Menu {
-        locations: &["v", "x", "y"],
-        fences,
-        flushes,
-        ..X86
-    };
-    for i in 0..200 {
-        let shape = random::shape(&menu, &mut rng);
-        let relations = arm::crash_states(&shape, Arm::NonMca, 9);
-        let contract = union_of_states(&shape, &relaxed::traces(&shape, false), &ContractKind::Rcbsp.into());
-        assert!(
-            relations.is_superset(&arm::crash_states(&shape, Arm::Mca, 9)),
-            "program {i}: {shape:?}"
-        );
-        assert_eq!(contract, relations, "program {i}: {shape:?}");
-    }
+    (0..200).for_each(|i| rcbsp(&mut rng, i));
 }
 
 #[test]

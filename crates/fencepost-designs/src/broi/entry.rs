@@ -75,6 +75,10 @@ impl BroiEntry {
     pub fn len(&self) -> usize {
         self.units.len()
     }
+    /// Barrier index registers in use.
+    pub fn barriers(&self) -> usize {
+        self.barriers.len()
+    }
     /// The units of the set with this number: 0 is the SubReady-SET, 1 the Next-SET.
     fn set(&self, number: usize) -> Range<usize> {
         let slip = usize::from(self.fault == BroiFault::BarrierIndexOffByOne);

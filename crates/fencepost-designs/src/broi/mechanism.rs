@@ -240,6 +240,12 @@ impl Design for Broi {
     fn stats(&self) -> &'static [StatInfo] {
         &ALL
     }
+    fn broken_rule(&self) -> Option<String> {
+        let entry = self.tally.overfull.get()?;
+        Some(format!(
+            "BROI entry {entry} holds more barriers than registers, or more requests than units"
+        ))
+    }
     fn explain(&self, hw_thread: HwThread) -> Option<String> {
         self.front.explain(hw_thread, |port| {
             let bit = 1 << port.0;

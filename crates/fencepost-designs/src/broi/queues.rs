@@ -16,6 +16,8 @@ pub struct Tally {
     pub conflicts: Cell<u64>,
     /// Remote requests that were ready and waited because the controller's queue was too full.
     pub held: Cell<u64>,
+    /// An entry that held more barriers than it has registers, or more requests than it has units.
+    pub overfull: Cell<Option<usize>>,
 }
 
 /// All BROI entries. A write's queue says which entry it belongs to, its epoch to which set of it.
@@ -27,6 +29,9 @@ pub struct BroiQueues {
     pub local: usize,
     /// Requests of threads that arrived and are not complete.
     pub local_requests: u32,
+    /// Barrier index registers of a thread's entry and of a channel's, and units of each.
+    registers: [u8; 2],
+    units: u8,
     release: Release,
     /// Ready requests of each bank that are not stored.
     at_bank: Vec<u16>,
@@ -44,6 +49,8 @@ impl BroiQueues {
             entries: (0..entries).map(|_| BroiEntry::new(fault, params.leaves)).collect(),
             local,
             local_requests: 0,
+            registers: [params.barriers, params.remote_barriers],
+            units: params.units,
             release: params.release,
             at_bank: Vec::new(),
             held: vec![Cell::new(None); entries],
@@ -58,10 +65,16 @@ impl BroiQueues {
     pub fn arrived(&mut self, now: Ps, bank: u16, id: WriteId, write: &Write) -> (usize, Change) {
         let at = usize::from(write.queue);
         self.local_requests += u32::from(at < self.local);
-        (
-            at,
-            self.entries[at].arrived(now, id, bank, write.epoch.unwrap_or_default()),
-        )
+        let registers = self.registers[usize::from(self.is_remote(at))];
+        let entry = &mut self.entries[at];
+        let change = entry.arrived(now, id, bank, write.epoch.unwrap_or_default());
+        // Where a write is durable on acceptance it has no set, and its sender takes the unit as free at once: the controller's
+        // own slots bound it then.
+        let bounded = write.epoch.is_some();
+        if bounded && (entry.barriers() > usize::from(registers) || entry.len() > usize::from(self.units)) {
+            self.tally.overfull.set(Some(at));
+        }
+        (at, change)
     }
     /// A write's data goes to the medium.
     pub fn issued(&mut self, now: Ps, id: WriteId, write: &Write) -> (usize, Change) {

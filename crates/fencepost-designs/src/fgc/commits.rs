@@ -258,6 +258,11 @@ impl Commits {
     }
     /// The queue takes writes again.
     pub fn open(&mut self, cx: &mut dyn Cx, queue: u8) {
+        if self.credits.borrow().is_committing(queue) {
+            self.broken = Some(format!(
+                "queue {queue} opens, and the controller still asks for its credits"
+            ));
+        }
         cx.open_queue(queue, true);
         if self.fault == CommitFault::DefaultQueueClosed {
             cx.open_queue(0, true);

@@ -104,6 +104,10 @@ impl Credits {
     pub fn set_committing(&mut self, queue: u8, committing: bool) {
         self.queue(queue).committing = committing;
     }
+    /// Whether the controller asks for the queue's credits because of a commit.
+    pub fn is_committing(&self, queue: u8) -> bool {
+        self.queues[usize::from(queue)].committing
+    }
     /// Whether a credit of the queue can still come back. Where none can (a credit was lost), nobody waits for one: the machine
     /// is stuck and says so.
     pub fn can_fill(&self, queue: u8) -> bool {

@@ -1,6 +1,7 @@
 //! Recording an unmodified program under the emulator.
 
 mod files;
+mod gaps;
 mod request;
 mod session;
 

@@ -22,8 +22,12 @@ pub struct RecordRequest {
     pub quantum: u64,
     /// Function, or address `0x..` as linked, with whose first call recording begins.
     pub region: Option<String>,
+    /// Instructions without anything done to the files, after the first thing that is, with which recording begins.
+    pub region_gap: Option<u64>,
     /// Function, or address, whose calls acknowledge what the calling thread did before.
     pub acknowledge: Option<String>,
+    /// Instructions of a thread without anything done to the files after which what it did before counts as acknowledged.
+    pub acknowledge_gap: Option<u64>,
     /// Whether accesses to volatile memory are recorded, too.
     pub volatile: bool,
     /// Runs, each with threads in another order, into a folder of logs. `None`: [`SCHEDULES`] of a program with several

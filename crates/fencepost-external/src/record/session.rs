@@ -1,6 +1,7 @@
 //! The runs of one recording.
 
 use super::files::files;
+use super::gaps::Gaps;
 use super::request::{RecordRequest, Unseen};
 use crate::emulated;
 use crate::places::Places;
@@ -153,6 +154,9 @@ impl<'r> Session<'r> {
                 let _ = writeln!(options, "{key} {name}");
             }
         }
+        if let Some(gap) = self.request.region_gap {
+            let _ = writeln!(options, "region-gap {gap}");
+        }
         if self.request.volatile {
             options += "memory all\n";
         }
@@ -184,6 +188,10 @@ impl<'r> Session<'r> {
         let ended = emulated::run(&mut command, unseen.is_none())
             .map_err(|e| BadInput::new(format!("`{}` does not start: {e}", self.request.emulator)))?;
         let status = ended.status;
+        if let Some(why) = ended.unable {
+            let found = format!("a process of the program cannot be recorded: {why}");
+            return Err(BadInput::new(found).hint("nothing was written").into());
+        }
         if let Some(why) = ended.failure {
             return Ok(Err(why));
         }
@@ -211,20 +219,27 @@ impl<'r> Session<'r> {
             return Err(refused(recording).into());
         }
         if !recording.events.iter().any(|e| e.what.contains(" f")) {
-            let names: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
-            let found = format!(
-                "nothing was recorded: the program ({status}) neither wrote nor mapped and stored to {}",
-                names.join(", ")
-            );
-            let mut bad =
-                BadInput::new(found).hint("--pm names the file itself; it is mapped with MAP_SHARED, or written");
-            for (path, how) in &recording.beside {
-                bad = bad.hint(format!("{path} was {how}"));
-            }
-            return Ok(Outcome::Nothing(bad));
+            return Ok(Outcome::Nothing(self.nothing(recording, status)));
         }
         compare(recording, &self.files)?;
         Ok(Outcome::Execution)
+    }
+    /// Why there is nothing to keep, and what may be the reason.
+    fn nothing(&self, recording: &Recording, status: ExitStatus) -> BadInput {
+        let names: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
+        let names = names.join(", ");
+        let mut found =
+            format!("nothing was recorded: the program ({status}) neither wrote nor mapped and stored to {names}");
+        let mut hints = vec!["--pm names the file itself; it is mapped with MAP_SHARED, or written".to_owned()];
+        if let Some(gap) = self.request.region_gap {
+            found += &format!(" after it had left that alone for {gap} instructions");
+        }
+        hints.extend(recording.beside.iter().map(|(path, how)| format!("{path} was {how}")));
+        if !recording.missing.is_empty() {
+            let calls: Vec<&str> = recording.missing.iter().map(String::as_str).collect();
+            hints.push(format!("the emulator does not have {}", calls.join(", ")));
+        }
+        BadInput::new(found).hint(hints.join("; "))
     }
     /// The log of a recording, and how many of its lines have a line of the program.
     pub(super) fn log(&self, recording: &Recording) -> (String, u64) {
@@ -232,17 +247,24 @@ impl<'r> Session<'r> {
         let mut text = String::from("fencepost-log 1\n");
         text += &layout.head(recording, &self.files);
         let (mut places, mut named) = (Places::default(), 0);
+        let mut gaps = self.request.acknowledge_gap.map(Gaps::new);
         for event in &recording.events {
             let process = &recording.processes[event.process];
             let (place, known) = places.name(event.process, process, &event.place);
             named += u64::from(known);
             let thread = event.thread;
+            for line in gaps.iter_mut().flat_map(|g| g.before(event)) {
+                let _ = writeln!(text, "{thread} {line}");
+            }
             if event.work > 0 {
                 let _ = writeln!(text, "{thread} work {}", event.work.min(u64::from(u32::MAX)));
             }
             for line in layout.event(event) {
                 let _ = writeln!(text, "{thread} {line} @ {place}");
             }
+        }
+        for (thread, line) in gaps.into_iter().flat_map(Gaps::at_end) {
+            let _ = writeln!(text, "{thread} {line}");
         }
         (text, named)
     }

@@ -43,7 +43,12 @@ impl Hierarchy {
             } else {
                 (false, 0)
             };
-            let state = if was || f.dirty { State::Modified } else { f.state };
+            // Whose dirt is below, or has left since the grant: the first store must look for it, as in a line that was never stored to.
+            let state = match f.state {
+                _ if was || f.dirty => State::Modified,
+                State::Modified => State::Exclusive,
+                state => state,
+            };
             c.l1.put(way, line, state, was || f.dirty, if was { meta } else { f.meta });
             self.bus.lines.add_holder(at, core);
         }

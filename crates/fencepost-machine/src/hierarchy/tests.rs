@@ -7,6 +7,7 @@ use crate::seam::{CleanKind, Exit, Gate, Hooks, Level, Place, Snoop, SnoopAnswer
 use crate::spec::{CleanPath, MachineSpec};
 use fencepost_kernel::{Addr, Bytes, CoreId, HwThread, LineAddr, LineData, Ps};
 
+mod second_level;
 mod waiting;
 
 /// From a read in the controller's queue to its data.
@@ -135,7 +136,12 @@ impl Bench {
     }
     /// Until nothing is left to do.
     fn run(&mut self) {
-        while let Some(i) = (0..self.out.agenda.len()).min_by_key(|i| (self.out.agenda[*i].0, self.out.agenda[*i].1)) {
+        self.run_until(|_| false);
+    }
+    fn run_until(&mut self, enough: impl Fn(&Fake) -> bool) {
+        while !enough(&self.out)
+            && let Some(i) = (0..self.out.agenda.len()).min_by_key(|i| (self.out.agenda[*i].0, self.out.agenda[*i].1))
+        {
             let (at, _, next) = self.out.agenda.swap_remove(i);
             self.out.now = at;
             let (h, out) = (&mut self.h, &mut self.out);

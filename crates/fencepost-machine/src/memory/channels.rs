@@ -19,9 +19,11 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Idle channels. A medium has at most 64.
-    pub fn new(media: &MediaSpec) -> Channels {
-        let all: Vec<_> = (0..media.channels).map(|i| ChannelScheduler::new(media, i)).collect();
+    /// Idle channels. A medium has at most 64. `rows_ahead`: as in the controller's parameters.
+    pub fn new(media: &MediaSpec, rows_ahead: bool) -> Channels {
+        let all: Vec<_> = (0..media.channels)
+            .map(|i| ChannelScheduler::new(media, rows_ahead, i))
+            .collect();
         Channels {
             wakes: vec![NEVER; all.len()],
             all,
@@ -111,7 +113,7 @@ mod tests {
             channels: 5,
             ..MediaSpec::default()
         };
-        let (mut channels, mut wakes) = (Channels::new(&media), [NEVER; 5]);
+        let (mut channels, mut wakes) = (Channels::new(&media, false), [NEVER; 5]);
         for _ in 0..4000 {
             let i = rng.below(5) as usize;
             wakes[i] = if rng.chance(1, 4) { NEVER } else { Ps(rng.below(40)) };

@@ -100,7 +100,7 @@ impl Controller {
             durable_region,
             accept_is_durable: durable_on_accept,
             answers_on_accept: durable_on_accept,
-            channels: Channels::new(media),
+            channels: Channels::new(media, spec.rows_ahead),
             scheduler: None,
             transit: Timed::with_capacity(64),
             returning: Timed::with_capacity(usize::from(spec.read_queue)),

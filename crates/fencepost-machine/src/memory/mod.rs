@@ -49,7 +49,7 @@ pub use spec::{
     WritePolicy,
 };
 pub use stats::MemStats;
-pub use trace::{TraceOp, TraceResult, run_trace, trace_controller};
+pub use trace::{TraceOp, TraceResult, record_trace, run_trace, trace_controller};
 pub use writes::WriteRefusal;
 
 use fencepost_kernel::{LineAddr, Ps};
@@ -68,28 +68,34 @@ pub enum CommandKind {
     },
     /// Closes the open row.
     Precharge,
+    /// Closes all open rows of the rank of the bank.
+    PrechargeAll,
     /// Reads a line of the open row.
     Read {
         /// The row.
         row: u64,
+        /// Line within the row.
+        column: u16,
     },
     /// Writes a line of the open row.
     Write {
         /// The row.
         row: u64,
+        /// Line within the row.
+        column: u16,
     },
-    /// Refreshes the whole rank of the bank; open rows of it are closed before.
+    /// Refreshes the whole rank of the bank.
     Refresh,
 }
 
 /// A command sent to the medium. With closed pages, every column command precharges its bank as soon as it may.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CommandRecord {
-    /// When it was on the command bus; of a refresh, when it began.
+    /// When it was on the command bus.
     pub time: Ps,
     /// Channel.
     pub channel: u16,
-    /// Bank within the channel (rank times banks per rank plus bank); of a refresh, the first of the rank.
+    /// Bank within the channel (rank times banks per rank plus bank); of what concerns a rank, its first.
     pub bank: u16,
     /// What it does.
     pub kind: CommandKind,

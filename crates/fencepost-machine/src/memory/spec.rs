@@ -179,6 +179,9 @@ fencepost_kernel::params! {
         fill_idle: bool = true,
         /// Whether rows that were opened for one direction are used before the bus turns to the other.
         finish_open_rows: bool = false,
+        /// Whether rows are closed and opened for writes whose epoch does not have its turn yet, in banks where nothing else
+        /// waits. A design's own scheduler decides that itself.
+        rows_ahead: bool = false,
         /// A write that has waited this long starts a drain although reads wait; 0 means never.
         write_wait_max: Ps = Ps(1_000_000),
         /// A read that has waited this long ends a drain, however full the queue, once `min_writes` were issued; 0 means

@@ -106,6 +106,7 @@ impl Controller {
     fn channel<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler, &mut Context<'_>) -> R) -> R {
         let mut cx = Context {
             delays: &self.delays,
+            map: &self.map,
             spec: &self.spec,
             queues: &self.writes,
             above_high_watermark: self.watermarks.above_high(),

@@ -1,7 +1,7 @@
 //! Drives a controller with a bare request stream, for comparison with other memory simulators.
 
 use super::request::{QueuePlan, Write, WriteId};
-use super::{Controller, ControllerSpec, MediaSpec, MemEvent, ReadId, SpecError};
+use super::{CommandRecord, Controller, ControllerSpec, MediaSpec, MemEvent, ReadId, SpecError};
 use fencepost_kernel::{LineAddr, LineData, Ps, WriteCause};
 
 /// Kind of a traced request.
@@ -49,7 +49,31 @@ pub fn run_trace(
     media: &MediaSpec,
     requests: impl IntoIterator<Item = (TraceOp, LineAddr)>,
 ) -> Result<TraceResult, SpecError> {
+    let controller = Controller::new(spec, media, &QueuePlan::default(), false)?;
+    let (result, _) = drive(controller, media, requests);
+    Ok(result)
+}
+
+/// The same, with every command that was sent, in the order of time.
+pub fn record_trace(
+    spec: &ControllerSpec,
+    media: &MediaSpec,
+    requests: impl IntoIterator<Item = (TraceOp, LineAddr)>,
+) -> Result<(TraceResult, Vec<CommandRecord>), SpecError> {
     let mut controller = Controller::new(spec, media, &QueuePlan::default(), false)?;
+    controller.record_commands();
+    let (result, controller) = drive(controller, media, requests);
+    let mut commands = controller.commands().to_vec();
+    // Refreshes are noticed when the next request comes.
+    commands.sort_by_key(|c| c.time);
+    Ok((result, commands))
+}
+
+fn drive(
+    mut controller: Controller,
+    media: &MediaSpec,
+    requests: impl IntoIterator<Item = (TraceOp, LineAddr)>,
+) -> (TraceResult, Controller) {
     let (mut now, mut out, mut reads, mut writes) = (Ps::ZERO, Vec::new(), 0, 0);
     for (op, line) in requests {
         while !push(&mut controller, now, op, line, reads + writes) {
@@ -63,14 +87,15 @@ pub fn run_trace(
     while !controller.is_empty() {
         now = step(&mut controller, now, &mut out);
     }
-    Ok(TraceResult {
+    let result = TraceResult {
         requests: reads + writes,
         cycles: now.0.div_ceil(media.t_ck.0),
         time: now,
         reads,
         writes,
         row_hits: controller.stats().row_hits,
-    })
+    };
+    (result, controller)
 }
 
 fn push(controller: &mut Controller, now: Ps, op: TraceOp, line: LineAddr, id: u64) -> bool {

@@ -81,6 +81,7 @@ fn random_spec(rng: &mut Stream) -> ControllerSpec {
         } else {
             SlotFreed::Done
         },
+        rows_ahead: rng.chance(1, 2),
         ..ControllerSpec::default()
     }
 }

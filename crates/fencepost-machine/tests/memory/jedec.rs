@@ -30,7 +30,7 @@ impl Checker<'_> {
         seen.1 = seen.1.min(b.time.0 - a.time.0 - gap);
     }
     fn pair(&mut self, a: &CommandRecord, b: &CommandRecord) {
-        use CommandKind::{Activate, Precharge, Read, Write};
+        use CommandKind::{Activate, Precharge, PrechargeAll, Read, Write};
         let m = self.m;
         let (same_bank, same_rank) = (a.bank == b.bank, self.rank(a) == self.rank(b));
         let same_group = same_rank && self.group(a) == self.group(b);
@@ -40,9 +40,7 @@ impl Checker<'_> {
             0
         };
         let column_to_column = |l: u64, s: u64| if same_group { l.max(s) } else { s };
-        if !matches!(a.kind, CommandKind::Refresh) && !matches!(b.kind, CommandKind::Refresh) {
-            self.gap("one command a clock", a, b, m.t_ck.0);
-        }
+        self.gap("one command a clock", a, b, m.t_ck.0);
         match (a.kind, b.kind) {
             (Activate { .. }, Activate { .. }) if same_bank => self.gap("tRC", a, b, m.t_ras.0 + m.t_rp.0),
             (Activate { .. }, Activate { .. }) if same_group => self.gap("tRRD_L", a, b, m.t_rrd_l.0),
@@ -75,7 +73,9 @@ impl Checker<'_> {
             (Activate { .. }, CommandKind::Refresh) if same_rank => {
                 self.gap("before a refresh", a, b, m.t_ras.0 + m.t_rp.0);
             }
-            (Precharge, CommandKind::Refresh) if same_rank => self.gap("before a refresh", a, b, m.t_rp.0),
+            (Precharge | PrechargeAll, CommandKind::Refresh) if same_rank => {
+                self.gap("before a refresh", a, b, m.t_rp.0)
+            }
             (Read { .. }, CommandKind::Refresh) if same_rank => {
                 self.gap("before a refresh", a, b, m.t_rtp.0 + m.t_rp.0);
             }
@@ -141,14 +141,15 @@ impl Checker<'_> {
                     assert_eq!(open.insert(c.bank, row), None, "{c:?}")
                 }
                 CommandKind::Precharge => assert!(open.remove(&c.bank).is_some(), "{c:?}"),
-                CommandKind::Read { row } | CommandKind::Write { row } => {
+                CommandKind::PrechargeAll => open.retain(|bank, _| bank / self.m.banks != rank),
+                CommandKind::Read { row, .. } | CommandKind::Write { row, .. } => {
                     assert_eq!(open.get(&c.bank), Some(&row), "{c:?}");
                     if self.m.page == PagePolicy::Closed {
                         open.remove(&c.bank);
                     }
                 }
                 CommandKind::Refresh => {
-                    open.retain(|bank, _| bank / self.m.banks != rank);
+                    assert!(open.keys().all(|bank| bank / self.m.banks != rank), "{c:?}");
                     refreshed.insert(rank, *c);
                 }
             }
@@ -183,7 +184,10 @@ fn commands(media: &MediaSpec, seed: u64) -> Vec<CommandRecord> {
     }
     c.advance(Ps(1 << 60), &mut out);
     assert!(c.is_empty());
-    c.commands().to_vec()
+    // A refresh is noticed when the next request comes.
+    let mut list = c.commands().to_vec();
+    list.sort_by_key(|c| c.time);
+    list
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod jedec;
 mod module;
 mod order;
 mod policy;
+mod rows_ahead;
 mod scheduler;
 mod timing;
 mod trace;

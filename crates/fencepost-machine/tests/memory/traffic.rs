@@ -170,6 +170,7 @@ fn epochs_and_lines_keep_their_order_on_random_traffic() {
                 } else {
                     SlotFreed::Done
                 },
+                rows_ahead: seed % 2 == 0,
                 ..bare()
             };
             let plan = plan(queues, each, false);

@@ -79,8 +79,12 @@ pub fn classify(code: &[u8]) -> Class {
         (0x50..=0x5f | 0xc2 | 0xc3 | 0xe8 | 0xc9 | 0x68 | 0x6a, _) => Class::Stack,
         (0x0f, Some(0xae)) => group_15(code, &p, third),
         (0x0f, Some(0xc3 | 0xe7 | 0x2b)) if is_memory(third) => Class::NonTemporal,
+        // `maskmovq`, `maskmovdqu`: both operands are registers, and memory is where `rdi` points.
+        (0x0f, Some(0xf7)) if !is_memory(third) => Class::NonTemporal,
         (0xc5, _) => vex(at(2), at(3)),
         (0xc4, Some(map)) if map & 0x1f == 1 => vex(at(3), at(4)),
+        // Opcodes of three bytes.
+        (0x0f, Some(0x38 | 0x3a)) => stack_operand(p.rex, at(3), at(4)),
         (0x0f, _) => stack_operand(p.rex, third, at(3)),
         (0x00..=0x3b | 0x63 | 0x69 | 0x6b | 0x80..=0x8f | 0xc0 | 0xc1 | 0xc6 | 0xc7 | 0xd0..=0xd3 | 0xf6 | 0xf7, _) => {
             stack_operand(p.rex, second, at(2))
@@ -89,10 +93,11 @@ pub fn classify(code: &[u8]) -> Class {
     }
 }
 
-/// Non-temporal stores under a VEX prefix: `vmovntps`, `vmovntpd`, `vmovntdq`.
+/// Non-temporal stores under a VEX prefix: `vmovntps`, `vmovntpd`, `vmovntdq`, `vmaskmovdqu`.
 fn vex(opcode: Option<u8>, modrm: Option<u8>) -> Class {
     match (opcode, modrm) {
         (Some(0xe7 | 0x2b), Some(m)) if m >> 6 != 3 => Class::NonTemporal,
+        (Some(0xf7), Some(m)) if m >> 6 == 3 => Class::NonTemporal,
         _ => Class::Plain,
     }
 }
@@ -211,21 +216,25 @@ mod tests {
     }
     #[test]
     fn other_classes() {
-        let cases: [(&[u8], Class); 14] = [
+        let cases: [(&[u8], Class); 18] = [
             (&[0x0f, 0xae, 0xf8], Class::Fence("sfence")),
             (&[0x0f, 0xae, 0xf0], Class::Fence("mfence")),
-            (&[0x0f, 0xae, 0xe8], Class::Plain),              // lfence
-            (&[0x48, 0x0f, 0xc3, 0x07], Class::NonTemporal),  // movnti %rax,(%rdi)
-            (&[0x66, 0x0f, 0xe7, 0x07], Class::NonTemporal),  // movntdq %xmm0,(%rdi)
-            (&[0xc5, 0xfd, 0xe7, 0x07], Class::NonTemporal),  // vmovntdq %ymm0,(%rdi)
-            (&[0xc5, 0xfd, 0x7f, 0x07], Class::Plain),        // vmovdqa %ymm0,(%rdi)
-            (&[0xf0, 0x48, 0x0f, 0xb1, 0x37], Class::Atomic), // lock cmpxchg %rsi,(%rdi)
-            (&[0x48, 0x87, 0x07], Class::Atomic),             // xchg %rax,(%rdi)
-            (&[0x48, 0x87, 0xc3], Class::Plain),              // xchg %rax,%rbx
-            (&[0x48, 0x89, 0x07], Class::Plain),              // mov %rax,(%rdi)
-            (&[0x48, 0x89, 0x44, 0x24, 0x08], Class::Stack),  // mov %rax,8(%rsp)
-            (&[0x41, 0x57], Class::Stack),                    // push %r15
-            (&[0xc3], Class::Stack),                          // ret
+            (&[0x0f, 0xae, 0xe8], Class::Plain),                      // lfence
+            (&[0x48, 0x0f, 0xc3, 0x07], Class::NonTemporal),          // movnti %rax,(%rdi)
+            (&[0x66, 0x0f, 0xe7, 0x07], Class::NonTemporal),          // movntdq %xmm0,(%rdi)
+            (&[0xc5, 0xfd, 0xe7, 0x07], Class::NonTemporal),          // vmovntdq %ymm0,(%rdi)
+            (&[0xc5, 0xfd, 0x7f, 0x07], Class::Plain),                // vmovdqa %ymm0,(%rdi)
+            (&[0xf0, 0x48, 0x0f, 0xb1, 0x37], Class::Atomic),         // lock cmpxchg %rsi,(%rdi)
+            (&[0x48, 0x87, 0x07], Class::Atomic),                     // xchg %rax,(%rdi)
+            (&[0x48, 0x87, 0xc3], Class::Plain),                      // xchg %rax,%rbx
+            (&[0x48, 0x89, 0x07], Class::Plain),                      // mov %rax,(%rdi)
+            (&[0x48, 0x89, 0x44, 0x24, 0x08], Class::Stack),          // mov %rax,8(%rsp)
+            (&[0x41, 0x57], Class::Stack),                            // push %r15
+            (&[0xc3], Class::Stack),                                  // ret
+            (&[0x66, 0x0f, 0xf7, 0xc1], Class::NonTemporal),          // maskmovdqu %xmm1,%xmm0
+            (&[0xc5, 0xf9, 0xf7, 0xc1], Class::NonTemporal),          // vmaskmovdqu %xmm1,%xmm0
+            (&[0x66, 0x0f, 0x3a, 0x14, 0x24, 0x08, 0], Class::Plain), // pextrb $0,%xmm4,(%rax,%rcx)
+            (&[0x66, 0x0f, 0x3a, 0x14, 0x04, 0x24, 0], Class::Stack), // pextrb $0,%xmm0,(%rsp)
         ];
         for (code, class) in cases {
             assert_eq!(classify(code), class, "{code:02x?}");

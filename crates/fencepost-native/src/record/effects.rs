@@ -142,9 +142,9 @@ fn harmless(call: Sysno) -> bool {
             | S::mknodat | S::utime | S::utimes | S::utimensat | S::futimesat | S::umask | S::fadvise64 | S::readahead
             | S::sync_file_range | S::setxattr | S::lsetxattr | S::fsetxattr | S::removexattr | S::lremovexattr
             | S::fremovexattr | S::inotify_init | S::inotify_init1 | S::inotify_add_watch | S::inotify_rm_watch
-            | S::brk | S::mprotect | S::mlock | S::mlock2 | S::munlock | S::mlockall | S::munlockall | S::mincore
+            | S::brk | S::mprotect | S::mlock | S::mlock2 | S::munlock | S::mlockall | S::munlockall
             | S::membarrier | S::mbind | S::set_mempolicy | S::pkey_alloc | S::pkey_free | S::pkey_mprotect
-            | S::memfd_create | S::shmget | S::shmdt | S::shmctl | S::semget | S::semop | S::semtimedop | S::semctl
+            | S::memfd_create | S::shmget | S::shmdt | S::semget | S::semop | S::semtimedop
             | S::msgget | S::msgsnd | S::sched_yield | S::sched_setaffinity | S::sched_setparam | S::sched_setscheduler
             | S::sched_getscheduler | S::sched_get_priority_max | S::sched_get_priority_min | S::sched_setattr
             | S::getpriority | S::setpriority | S::getpid | S::gettid | S::getppid | S::getpgrp | S::getpgid | S::setpgid
@@ -157,7 +157,7 @@ fn harmless(call: Sysno) -> bool {
             | S::clock_settime | S::settimeofday | S::set_robust_list | S::restart_syscall | S::personality
             | S::capset | S::chroot | S::mount | S::umount2 | S::sethostname | S::setdomainname | S::vhangup | S::nanosleep
             | S::timer_delete | S::mq_unlink | S::mq_timedsend | S::rseq | S::seccomp | S::unshare | S::setns | S::futex
-            | S::fcntl | S::prctl | S::arch_prctl | S::set_tid_address | S::iopl | S::ioperm
+            | S::set_tid_address | S::iopl | S::ioperm
     )
 }
 
@@ -179,7 +179,8 @@ fn stores(call: Sysno) -> bool {
             | S::sched_rr_get_interval | S::rt_sigaction | S::rt_sigprocmask | S::rt_sigpending | S::rt_sigtimedwait
             | S::sigaltstack | S::waitid | S::capget | S::get_robust_list | S::get_mempolicy | S::msgrcv
             | S::mq_open | S::mq_timedreceive | S::mq_getsetattr | S::mq_notify | S::name_to_handle_at | S::syslog | S::ustat
-            | S::getrandom | S::sysfs | S::move_pages | S::migrate_pages
+            | S::getrandom | S::sysfs | S::move_pages | S::migrate_pages | S::mincore | S::fcntl | S::prctl | S::arch_prctl
+            | S::shmctl | S::semctl | S::msgctl
     )
 }
 

@@ -126,6 +126,10 @@ impl Turn {
         if !self.shared.is_turn_of(index as u32 + 1) {
             return;
         }
+        // Where all others stand back already, nobody would go on instead: it was their turn to let this one through.
+        if self.forward().is_empty() {
+            return;
+        }
         if let Some(persists) = self.schedule.persists_to_await(self.shared) {
             self.shared.slots[index].stand_back(self.shared, persists, steps);
             let guard = Guard::new(self.shared);

@@ -1,23 +1,24 @@
 //! Recovery and audit of what a timed run left.
 
-use super::choice::BASELINE;
+use super::any::AnyProgram;
 use super::file::PmFile;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::pinned::{cpus, on_threads, pin};
 use super::progress::Progress;
-use super::recovering::{Expected, recover};
+use super::recovered_file::recover;
+use super::recovering::Expected;
 use super::replay_ops;
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
 use crate::native_report::CheckReport;
-use fencepost_kernel::{CrashPoint, Pm, Program, run_thread};
+use fencepost_kernel::CrashPoint;
 use fencepost_programs::layout::Footprint;
 
 /// What is checked.
-pub struct Checked<'a, P> {
+pub struct Checked<'a> {
     /// The program.
-    pub program: &'a P,
+    pub program: &'a dyn AnyProgram,
     /// Its memory.
     pub size: Footprint,
     /// The file that the timed run left.
@@ -30,7 +31,7 @@ pub struct Checked<'a, P> {
     pub ops: u32,
 }
 
-impl<P: Program> Checked<'_, P> {
+impl Checked<'_> {
     /// Recovers and audits. One thread: the file that was timed, against the same operations run again in private memory. Several,
     /// whose order the measured code does not record: the timed file is recovered, then the operations run again on it with their
     /// outcomes recorded, and that file is audited.
@@ -77,13 +78,13 @@ impl<P: Program> Checked<'_, P> {
 }
 
 /// Sets the mapped memory up and runs operations `0..ops` of every thread, watched.
-pub fn watch<P: Program>(program: &P, raw: Raw, progress: &Progress, ops: u32) -> Counts {
-    program.setup(&mut Watched::new(raw, None, 0));
+pub fn watch(program: &dyn AnyProgram, raw: Raw, progress: &Progress, ops: u32) -> Counts {
+    program.set_up(&mut Watched::new(raw, None, 0));
     let cpus = cpus();
     let one = |t: u32| {
         pin(&cpus, t);
         let mut m = Watched::new(raw, Some(progress), t);
-        run_thread(program, &mut Pm::new(&mut m, BASELINE), t, 0, ops);
+        program.run_ops(&mut m, t, 0..ops);
         m.counts
     };
     progress.run();

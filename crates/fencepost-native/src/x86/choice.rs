@@ -2,6 +2,8 @@
 
 use super::memory::{Choice, Native, Raw};
 use fencepost_kernel::{Build, Dialect, Fence, Flavour, Flush, LogPath, Logging, Mem, Mode, Program, Shape};
+use fencepost_programs::settings::Described;
+use fencepost_programs::{LogForm, Scheme};
 
 const SFENCE: &[Fence] = &[Fence::Sfence];
 /// x86 as software uses it: logs past the caches, clwb for data, sfence between them (themis II-C, V-A). `Clwb` stands for whichever
@@ -26,6 +28,8 @@ pub const IDEAL: Dialect = Dialect {
 
 /// The two builds of a way of logging that are compared.
 pub trait Pair {
+    /// The way of logging.
+    const MODE: Mode;
     /// Memory compiled with the fences.
     type Baseline: Mem<Dep = ()>;
     /// Memory compiled without those between log and data.
@@ -49,25 +53,46 @@ const fn undo(flavour: Flavour, shape: Shape) -> Mode {
     }
 }
 
+macro_rules! pair {
+    ($pair:ident: $baseline:ident, $ideal:ident) => {
+        struct $pair;
+        impl Pair for $pair {
+            const MODE: Mode = $baseline::BUILD.mode;
+            type Baseline = Native<$baseline>;
+            type Ideal = Native<$ideal>;
+            fn memories(raw: Raw) -> (Native<$baseline>, Native<$ideal>) {
+                (Native::new(raw), Native::new(raw))
+            }
+        }
+    };
+}
+macro_rules! build {
+    ($name:ident: $dialect:ident, $mode:expr) => {
+        struct $name;
+        impl $name {
+            const BUILD: Build = Build {
+                dialect: $dialect,
+                mode: $mode,
+            };
+        }
+        impl Choice for $name {
+            const FIXED: Option<&'static Build> = Some(&Self::BUILD);
+        }
+    };
+}
+/// Ways of logging with a fence between log and data, and those without one: of the latter both builds are one, and only the first is run.
 macro_rules! pairs {
     ($($baseline:ident / $ideal:ident, $pair:ident: $mode:expr;)*) => {
         $(
-            struct $baseline;
-            impl Choice for $baseline {
-                const FIXED: Option<&'static Build> = Some(&Build { dialect: BASELINE, mode: $mode });
-            }
-            struct $ideal;
-            impl Choice for $ideal {
-                const FIXED: Option<&'static Build> = Some(&Build { dialect: IDEAL, mode: $mode });
-            }
-            struct $pair;
-            impl Pair for $pair {
-                type Baseline = Native<$baseline>;
-                type Ideal = Native<$ideal>;
-                fn memories(raw: Raw) -> (Native<$baseline>, Native<$ideal>) {
-                    (Native::new(raw), Native::new(raw))
-                }
-            }
+            build!($baseline: BASELINE, $mode);
+            build!($ideal: IDEAL, $mode);
+            pair!($pair: $baseline, $ideal);
+        )*
+    };
+    ($($baseline:ident, $pair:ident: $mode:expr;)*) => {
+        $(
+            build!($baseline: BASELINE, $mode);
+            pair!($pair: $baseline, $baseline);
         )*
     };
 }
@@ -80,10 +105,12 @@ pairs! {
     LibraryArrayBaseline / LibraryArrayIdeal, LibraryArray: undo(Flavour::Library, Shape::Array);
     LibraryListBaseline / LibraryListIdeal, LibraryList: undo(Flavour::Library, Shape::List);
     IdoBaseline / IdoIdeal, Ido: Mode::Ido;
-    // These have no fence between log and data: both builds are alike, and only the first is run.
-    RedoBaseline / RedoIdeal, Redo: Mode::Redo;
-    RedoBlockBaseline / RedoBlockIdeal, RedoBlock: Mode::RedoBlock;
-    ByHandBaseline / ByHandIdeal, ByHand: Mode::Raw;
+}
+#[cfg(not(debug_assertions))]
+pairs! {
+    RedoBaseline, Redo: Mode::Redo;
+    RedoBlockBaseline, RedoBlock: Mode::RedoBlock;
+    ByHandBaseline, ByHand: Mode::Raw;
 }
 
 /// Whether a mode has fences between log and data that `ideal` can be without.
@@ -97,21 +124,46 @@ pub fn is_fixed(mode: Mode) -> bool {
     cfg!(not(debug_assertions)) || mode == undo(Flavour::Inline, Shape::Array)
 }
 
+/// Whether a program with these schemes runs in this mode, with a barrier for every store.
+const fn served(schemes: &[Scheme], mode: Mode) -> bool {
+    let mut i = 0;
+    while i < schemes.len() {
+        let serves = match (schemes[i].form(), mode) {
+            (LogForm::Undo(f, s), Mode::Undo { flavour, shape, .. }) => {
+                f as u8 == flavour as u8 && s as u8 == shape as u8
+            }
+            (LogForm::Redo, Mode::Redo) | (LogForm::RedoBlock, Mode::RedoBlock) => true,
+            (LogForm::Regions, Mode::Ido) | (LogForm::ByHand, Mode::Raw) => true,
+            _ => false,
+        };
+        if serves {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Calls `work` compiled for a pair, where that is the mode; not compiled where the program never runs in it.
+fn of_pair<P: Described, Q: Pair, W: WithPair>(mode: Mode, program: &P, work: W) -> Result<W::Out, W> {
+    if const { served(P::SCHEMES, Q::MODE) } && mode == Q::MODE {
+        return Ok(work.with::<P, Q>(program));
+    }
+    Err(work)
+}
+
 /// Calls `work` compiled for a mode; `None` where native runs do not have it.
 #[cfg(not(debug_assertions))]
-pub fn dispatch<P: Program, W: WithPair>(mode: Mode, program: &P, work: W) -> Option<W::Out> {
-    use Flavour::{Inline, Library};
-    Some(match mode {
-        m if m == undo(Inline, Shape::Array) => work.with::<P, Array>(program),
-        m if m == undo(Inline, Shape::List) => work.with::<P, List>(program),
-        m if m == undo(Library, Shape::Array) => work.with::<P, LibraryArray>(program),
-        m if m == undo(Library, Shape::List) => work.with::<P, LibraryList>(program),
-        Mode::Ido => work.with::<P, Ido>(program),
-        Mode::Redo => work.with::<P, Redo>(program),
-        Mode::RedoBlock => work.with::<P, RedoBlock>(program),
-        Mode::Raw => work.with::<P, ByHand>(program),
-        _ => return None,
-    })
+pub fn dispatch<P: Described, W: WithPair>(mode: Mode, program: &P, work: W) -> Option<W::Out> {
+    let done = of_pair::<P, Array, W>(mode, program, work)
+        .or_else(|work| of_pair::<P, List, W>(mode, program, work))
+        .or_else(|work| of_pair::<P, LibraryArray, W>(mode, program, work))
+        .or_else(|work| of_pair::<P, LibraryList, W>(mode, program, work))
+        .or_else(|work| of_pair::<P, Ido, W>(mode, program, work))
+        .or_else(|work| of_pair::<P, Redo, W>(mode, program, work))
+        .or_else(|work| of_pair::<P, RedoBlock, W>(mode, program, work))
+        .or_else(|work| of_pair::<P, ByHand, W>(mode, program, work));
+    done.ok()
 }
 
 /// Chosen when a run begins: the memory that checks use.
@@ -119,6 +171,8 @@ pub fn dispatch<P: Program, W: WithPair>(mode: Mode, program: &P, work: W) -> Op
 struct Chosen;
 #[cfg(debug_assertions)]
 impl Pair for Chosen {
+    /// Any; this one is never asked for.
+    const MODE: Mode = Mode::Plain;
     type Baseline = super::watched::Watched<'static>;
     type Ideal = super::watched::Watched<'static>;
     fn memories(raw: Raw) -> (Self::Baseline, Self::Ideal) {
@@ -128,9 +182,12 @@ impl Pair for Chosen {
 }
 /// Calls `work` compiled for a mode, or for all of them; `None` where native runs do not have it.
 #[cfg(debug_assertions)]
-pub fn dispatch<P: Program, W: WithPair>(mode: Mode, program: &P, work: W) -> Option<W::Out> {
+pub fn dispatch<P: Described, W: WithPair>(mode: Mode, program: &P, work: W) -> Option<W::Out> {
+    let work = match of_pair::<P, Array, W>(mode, program, work) {
+        Ok(done) => return Some(done),
+        Err(work) => work,
+    };
     Some(match mode {
-        m if m == undo(Flavour::Inline, Shape::Array) => work.with::<P, Array>(program),
         Mode::Undo { grouped: false, .. } | Mode::Ido | Mode::Redo | Mode::RedoBlock | Mode::Raw => {
             work.with::<P, Chosen>(program)
         }

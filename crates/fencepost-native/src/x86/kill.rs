@@ -1,5 +1,6 @@
 //! A process killed at random moments, and its file recovered by another one.
 
+use super::any::{AnyProgram, any_program};
 use super::checked::watch;
 use super::file::PmFile;
 use super::mapping::Mapping;
@@ -7,14 +8,15 @@ use super::memory::Raw;
 use super::parent::end_with_parent;
 use super::patience::Patience;
 use super::progress::Progress;
-use super::recovering::{Expected, recover};
+use super::recovered_file::recover;
+use super::recovering::Expected;
 use super::replay_ops;
 use super::scratch::Scratch;
 use crate::error::NativeError;
 use crate::native_report::{FlushWith, KillReport, Memory, Request};
-use fencepost_kernel::{CrashPoint, Program, Stream};
+use fencepost_kernel::{CrashPoint, Stream};
 use fencepost_programs::layout::Footprint;
-use fencepost_programs::{Settings, Visit, footprint, with_program};
+use fencepost_programs::{Settings, footprint};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -48,32 +50,14 @@ pub fn until_killed(request: &Request, progress: &Path) -> Result<(), NativeErro
     // First, so that a parent that ends meanwhile is noticed.
     end_with_parent();
     let settings = settings(request);
-    let pm = request.pm.as_deref().unwrap_or(Path::new(""));
-    let run = UntilKilled {
-        raw: raw(request)?,
-        size: footprint(&request.program, &settings)?,
-        pm,
-        progress: Progress::file(progress, settings.threads, MOST)?,
-    };
-    with_program(&request.program, &settings, run)?
-}
-
-struct UntilKilled<'a> {
-    raw: Raw,
-    size: Footprint,
-    pm: &'a Path,
-    progress: Progress,
-}
-impl Visit for UntilKilled<'_> {
-    type Out = Result<(), NativeError>;
-
-    fn visit<P: Program>(self, program: P) -> Self::Out {
-        let file = PmFile::open(self.pm, self.size.pm.0)?;
-        let _mapping = Mapping::new(self.size, Some(&file))?;
-        watch(&program, self.raw, &self.progress, MOST);
-        loop {
-            std::thread::sleep(PATIENCE);
-        }
+    let (raw, size) = (raw(request)?, footprint(&request.program, &settings)?);
+    let progress = Progress::file(progress, settings.threads, MOST)?;
+    let program = any_program(&request.program, &settings)?;
+    let file = PmFile::open(request.pm.as_deref().unwrap_or(Path::new("")), size.pm.0)?;
+    let _mapping = Mapping::new(size, Some(&file))?;
+    watch(&*program, raw, &progress, MOST);
+    loop {
+        std::thread::sleep(PATIENCE);
     }
 }
 
@@ -91,7 +75,8 @@ pub fn killed(
         size: footprint(&request.program, &settings)?,
         threads: settings.threads,
     };
-    with_program(&request.program, &settings, run)?
+    let program = any_program(&request.program, &settings)?;
+    run.all(&*program)
 }
 
 struct Killed<'a> {
@@ -102,10 +87,8 @@ struct Killed<'a> {
     threads: u32,
 }
 
-impl Visit for Killed<'_> {
-    type Out = Result<KillReport, NativeError>;
-
-    fn visit<P: Program>(self, program: P) -> Self::Out {
+impl Killed<'_> {
+    fn all(&self, program: &dyn AnyProgram) -> Result<KillReport, NativeError> {
         let (raw, mut file) = (
             raw(self.request)?,
             PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?,
@@ -116,7 +99,7 @@ impl Visit for Killed<'_> {
             file.clear()?;
             let progress = Scratch::new("progress");
             let killed = self.kill(&file, progress.path(), &mut moments)?;
-            let ops = replay_ops::completed(&program, self.size, raw, &killed)?;
+            let ops = replay_ops::completed(program, self.size, raw, &killed)?;
             let acked: Vec<u32> = (0..self.threads).map(|t| killed.ended(t)).collect();
             let under_way = |t: u32| killed.unfinished(t).is_some();
             let begun = (0..self.threads).map(|t| killed.ended(t) + u32::from(under_way(t)));
@@ -129,16 +112,13 @@ impl Visit for Killed<'_> {
                     acked,
                 },
             };
-            if let Some(why) = recover(&program, self.size, &file, raw, Some(&expected))? {
+            if let Some(why) = recover(program, self.size, &file, raw, Some(&expected))? {
                 report.violations += 1;
                 report.why.get_or_insert(why);
             }
         }
         Ok(report)
     }
-}
-
-impl Killed<'_> {
     fn report(&self, memory_detail: Memory) -> KillReport {
         KillReport {
             program: self.request.program.clone(),

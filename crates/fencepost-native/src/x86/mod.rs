@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(dead_code))]
 
 pub mod addresses;
+mod any;
 mod calibrate;
 mod checked;
 pub mod choice;
@@ -19,6 +20,7 @@ mod parent;
 mod patience;
 pub mod pinned;
 mod progress;
+mod recovered_file;
 mod recovering;
 mod replay_ops;
 #[cfg(not(test))]

@@ -19,7 +19,7 @@ pub fn pin(cpus: &[usize], thread: u32) {
 }
 
 /// Runs `body` on so many threads; what each returned.
-pub fn on_threads<T: Send>(threads: u32, body: &(impl Fn(u32) -> T + Sync)) -> Vec<T> {
+pub fn on_threads<T: Send>(threads: u32, body: &(dyn Fn(u32) -> T + Sync)) -> Vec<T> {
     std::thread::scope(|s| {
         let handles: Vec<_> = (0..threads).map(|t| s.spawn(move || body(t))).collect();
         let joined = handles.into_iter().map(|h| h.join());

@@ -1,26 +1,26 @@
 //! Operations run again, one after the other, in private memory: what outcomes they must have had.
 
-use super::choice::BASELINE;
+use super::any::AnyProgram;
 use super::mapping::Mapping;
 use super::memory::Raw;
 use super::progress::{Progress, Unfinished};
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
-use fencepost_kernel::{OpRecord, Pm, Program, run_thread};
+use fencepost_kernel::OpRecord;
 use fencepost_programs::layout::Footprint;
 
 /// Runs operations `0..ops` of the only thread again; what they did, in order, and what they executed.
-pub fn alone<P: Program>(
-    program: &P,
+pub fn alone(
+    program: &dyn AnyProgram,
     size: Footprint,
     raw: Raw,
     ops: u32,
 ) -> Result<(Vec<OpRecord>, Counts), NativeError> {
     let _mapping = Mapping::new(size, None)?;
     let progress = Progress::heap(1, ops);
-    program.setup(&mut Watched::new(raw, None, 0));
+    program.set_up(&mut Watched::new(raw, None, 0));
     let mut m = Watched::new(raw, Some(&progress), 0);
-    run_thread(program, &mut Pm::new(&mut m, BASELINE), 0, 0, ops);
+    program.run_ops(&mut m, 0, 0..ops);
     Ok((progress.history(), m.counts))
 }
 
@@ -38,8 +38,8 @@ fn place(how: Unfinished) -> u64 {
 /// The operations of a killed run, in their order: those that ended as they were recorded, and those that were under way with
 /// the outcomes they have when everything is run again in that order. Operations that nobody can have seen come last: first those that
 /// held their locks, which may have stored, then those that still waited for one, which have not.
-pub fn completed<P: Program>(
-    program: &P,
+pub fn completed(
+    program: &dyn AnyProgram,
     size: Footprint,
     raw: Raw,
     killed: &Progress,
@@ -53,18 +53,12 @@ pub fn completed<P: Program>(
     let most = order.iter().map(|o| o.2 + 1).max().unwrap_or(0);
     let _mapping = Mapping::new(size, None)?;
     let again = Progress::heap(killed.threads(), most);
-    program.setup(&mut Watched::new(raw, None, 0));
+    program.set_up(&mut Watched::new(raw, None, 0));
     let mut memories: Vec<Watched<'_>> = (0..killed.threads())
         .map(|t| Watched::new(raw, Some(&again), t))
         .collect();
     for (_, t, k) in &order {
-        run_thread(
-            program,
-            &mut Pm::new(&mut memories[*t as usize], BASELINE),
-            *t,
-            *k,
-            k + 1,
-        );
+        program.run_ops(&mut memories[*t as usize], *t, *k..k + 1);
     }
     let record = |(stamp, t, k): (u64, u32, u32)| match k < killed.ended(t) {
         true => killed.ended_record(t, k),
@@ -80,6 +74,7 @@ pub fn completed<P: Program>(
 mod tests {
     use super::*;
     use crate::native_report::FlushWith;
+    use fencepost_kernel::Program as _;
     use fencepost_programs::cq::Cq;
     use fencepost_programs::settings::{Described, Settings};
 

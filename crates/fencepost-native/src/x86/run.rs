@@ -1,5 +1,6 @@
 //! A timed run from request to report.
 
+use super::any::AnyProgram;
 use super::checked::Checked;
 use super::choice::{BASELINE, dispatch, has_ideal, is_fixed};
 use super::file::PmFile;
@@ -10,7 +11,8 @@ use super::timed::{Plan, Round, Timed, times, undisturbed};
 use super::watched::{Counts, Watched};
 use crate::error::NativeError;
 use crate::native_report::{FlushWith, Memory, PerOperation, Request, RunReport, Times, Variant};
-use fencepost_kernel::{Mode, Program};
+use fencepost_kernel::Mode;
+use fencepost_programs::settings::Described;
 use fencepost_programs::{Coupling, Visit, footprint, with_program};
 
 /// Operations of a batch: short, so that what else the machine does seldom falls into one.
@@ -68,7 +70,19 @@ struct Run<'a> {
 impl Visit for Run<'_> {
     type Out = Result<RunReport, NativeError>;
 
-    fn visit<P: Program>(self, program: P) -> Self::Out {
+    fn visit<P: Described>(self, program: P) -> Self::Out {
+        let mode = self.mode;
+        self.all(&program, &|timed| dispatch(mode, &program, timed))
+    }
+}
+
+impl Run<'_> {
+    /// Times the program as `timed` says, and checks what it left.
+    fn all(
+        self,
+        program: &dyn AnyProgram,
+        timed: &dyn Fn(Timed<'_>) -> Option<Vec<Round>>,
+    ) -> Result<RunReport, NativeError> {
         let mut file = PmFile::create(self.request.pm.as_deref(), self.size.pm.0)?;
         let cpus = cpus();
         #[allow(unsafe_code, reason = "the type cannot know that memory is mapped")]
@@ -77,19 +91,18 @@ impl Visit for Run<'_> {
         let (rounds, memory) = {
             let mapping = Mapping::new(self.size, Some(&file))?;
             mapping.touch();
-            program.setup(&mut Watched::new(raw, None, 0));
-            let timed = Timed {
+            program.set_up(&mut Watched::new(raw, None, 0));
+            let rounds = timed(Timed {
                 plan: &self.plan,
                 raw,
                 cpus: &cpus,
-            };
-            let rounds = dispatch(self.mode, &program, timed);
+            });
             (rounds, file.describe(mapping.map_sync()))
         };
         let log = self.request.settings.scheme.name();
         let rounds = rounds.ok_or_else(|| NativeError::Refused(format!("`--log {log}` has no native form")))?;
         let checked = Checked {
-            program: &program,
+            program,
             size: self.size,
             file: &mut file,
             raw,
@@ -99,9 +112,6 @@ impl Visit for Run<'_> {
         let (check, counts) = checked.check()?;
         Ok(self.report(&rounds, memory, check, counts, cpus.len() as u32))
     }
-}
-
-impl Run<'_> {
     fn report(
         self,
         rounds: &[Round],

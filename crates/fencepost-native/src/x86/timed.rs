@@ -5,7 +5,7 @@ use super::memory::Raw;
 use super::pinned::{Meeting, on_threads, pin};
 use super::sample::Switches;
 use crate::native_report::Times;
-use fencepost_kernel::{Addr, Mem, Pm, Program, resident, run_batch};
+use fencepost_kernel::{Addr, Mem, Pm, Program, Span, resident, run_batch};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -47,20 +47,80 @@ pub struct Timed<'a> {
     pub cpus: &'a [usize],
 }
 
+/// What is compiled for every program and way of logging: the measured stretch, and as little else as possible.
+trait Batches {
+    /// Makes the inputs of the operations from `from` on.
+    fn prepare(&mut self, from: u32, ops: u32);
+    /// Runs them on the baseline, or on the ideal; nanoseconds.
+    fn run(&mut self, variant: usize) -> f64;
+}
+
+/// The two builds of a program for one thread.
+struct Two<'a, 'm, P: Program, M: Mem, N: Mem> {
+    program: &'a P,
+    thread: u32,
+    from: u32,
+    inputs: Vec<P::Input>,
+    baseline: Pm<'m, M>,
+    ideal: Pm<'m, N>,
+}
+impl<P: Program, M: Mem<Dep = ()>, N: Mem<Dep = ()>> Batches for Two<'_, '_, P, M, N> {
+    fn prepare(&mut self, from: u32, ops: u32) {
+        self.from = from;
+        inputs(self.program, self.thread, (from, ops), &mut self.inputs);
+    }
+    fn run(&mut self, variant: usize) -> f64 {
+        let (t, from) = (self.thread, self.from);
+        match variant {
+            0 => batch(self.program, &mut self.baseline, t, from, &self.inputs),
+            _ => batch(self.program, &mut self.ideal, t, from, &self.inputs),
+        }
+    }
+}
+
+fn inputs<P: Program>(program: &P, thread: u32, (from, ops): (u32, u32), into: &mut Vec<P::Input>) {
+    into.clear();
+    for k in from..from + ops {
+        into.push(program.input(thread, k));
+    }
+}
+
 impl WithPair for Timed<'_> {
     type Out = Vec<Round>;
 
     fn with<P: Program, Q: Pair>(self, program: &P) -> Vec<Round> {
-        let meeting = Meeting::new(self.plan.threads);
-        let (plan, raw, cpus) = (self.plan, self.raw, self.cpus);
-        let one = |t: u32| {
+        let raw = self.raw;
+        self.all(&program.resident(), &|thread, rounds| {
             // A clone of its own, so that no thread reads a line that another one writes.
             let program = program.clone();
-            pin(cpus, t);
-            warm(&program, raw, t, plan.threads);
-            rounds::<P, Q>(&program, raw, plan, t, &meeting)
+            let (mut baseline, mut ideal) = Q::memories(raw);
+            rounds(&mut Two {
+                program: &program,
+                thread,
+                from: 0,
+                inputs: Vec::new(),
+                baseline: Pm::new(&mut baseline, BASELINE),
+                ideal: Pm::new(&mut ideal, IDEAL),
+            });
+        })
+    }
+}
+
+/// Gives what a thread runs to somebody who runs it.
+type OfThread<'a> = &'a (dyn Fn(u32, &mut dyn FnMut(&mut dyn Batches)) + Sync);
+
+impl Timed<'_> {
+    /// All threads, each pinned; the slowest counts.
+    fn all(&self, resident: &[Span], of_thread: OfThread<'_>) -> Vec<Round> {
+        let meeting = Meeting::new(self.plan.threads);
+        let one = |t: u32| {
+            pin(self.cpus, t);
+            self.warm(resident, t);
+            let mut out = Vec::new();
+            of_thread(t, &mut |batches| out = rounds(self.plan, &meeting, batches));
+            out
         };
-        let times = on_threads(plan.threads, &one);
+        let times = on_threads(self.plan.threads, &one);
         let rounds = times[0].len();
         let slowest = |r: usize, v: usize| times.iter().map(|t| t[r].ns[v]).fold(0.0, f64::max);
         let round = |r: usize| Round {
@@ -69,19 +129,15 @@ impl WithPair for Timed<'_> {
         };
         (0..rounds).map(round).collect()
     }
-}
-
-/// Reads the thread's share of the data that stays in a cache, the hottest last.
-fn warm<P: Program>(program: &P, raw: Raw, thread: u32, threads: u32) {
-    for line in resident(&program.resident(), 64 << 20, thread, threads) {
-        black_box(raw.load(Addr(line.0 * 64), fencepost_kernel::Width::B8));
+    /// Reads the thread's share of the data that stays in a cache, the hottest last.
+    fn warm(&self, spans: &[Span], thread: u32) {
+        for line in resident(spans, 64 << 20, thread, self.plan.threads) {
+            black_box(self.raw.load(Addr(line.0 * 64), fencepost_kernel::Width::B8));
+        }
     }
 }
 
-fn rounds<P: Program, Q: Pair>(program: &P, raw: Raw, plan: &Plan, t: u32, meeting: &Meeting) -> Vec<Round> {
-    let (mut baseline, mut ideal) = Q::memories(raw);
-    let mut baseline = Pm::new(&mut baseline, BASELINE);
-    let mut ideal = Pm::new(&mut ideal, IDEAL);
+fn rounds(plan: &Plan, meeting: &Meeting, batches: &mut dyn Batches) -> Vec<Round> {
     let mut out = Vec::with_capacity(plan.rounds[1] as usize);
     let (mut k, mut meetings, switches) = (0, 0, Switches::new());
     for round in 0..plan.rounds[0] + plan.rounds[1] {
@@ -91,14 +147,11 @@ fn rounds<P: Program, Q: Pair>(program: &P, raw: Raw, plan: &Plan, t: u32, meeti
             if variant == 1 && !plan.paired {
                 continue;
             }
-            let inputs: Vec<P::Input> = (k..k + plan.batch).map(|k| program.input(t, k)).collect();
+            batches.prepare(k, plan.batch);
             meetings += 1;
             meeting.wait(meetings);
             let before = switches.count();
-            times[variant as usize] = match variant {
-                0 => batch(program, &mut baseline, t, k, &inputs),
-                _ => batch(program, &mut ideal, t, k, &inputs),
-            };
+            times[variant as usize] = batches.run(variant as usize);
             disturbed |= switches.count() != before;
             k += plan.batch;
         }

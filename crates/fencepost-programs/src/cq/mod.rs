@@ -8,9 +8,13 @@
 //! Raw form: persist the node, then the link (the commit point), then the tail pointer, which recovery repairs from
 //! the list. Insert: 3 flushes, 2 barriers; delete: 1 flush, 1 barrier.
 //!
+//! With `shape = ring` the queue is a circular buffer (`ring.rs`): insert 2 flushes, delete 1, and a full queue takes nothing.
+//!
 //! Used by dpo and themis.
 
 mod oracle;
+mod ring;
+mod slots;
 
 use crate::choices::{Coupling, Scheme, Variant};
 use crate::layout::{Footprint, Layout, Locks, Rows};
@@ -21,9 +25,20 @@ use crate::sites;
 use crate::tx::{LogFlow, LogStep, Runtime};
 use fencepost_kernel::params::{Field, Params};
 use fencepost_kernel::{
-    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, params, rng,
+    Addr, At, CrashPoint, Flow, Mem, OpRecord, Outcome, Pm, Program, Rollback, Span, Val, param_enum, params, rng,
 };
+use slots::Ring;
 use std::collections::BTreeMap;
+
+param_enum! {
+    /// What the queue is made of.
+    pub enum Shape {
+        /// A linked list.
+        List = "list",
+        /// A circular buffer.
+        Ring = "ring",
+    }
+}
 
 params! {
     /// Parameters of `cq`.
@@ -34,6 +49,11 @@ params! {
         /// Percentage of operations that insert.
         #[range(0..=100)]
         insert_percent: u8 = 50,
+        /// What the queue is made of.
+        shape: Shape = Shape::List,
+        /// Slots of a circular buffer, rounded up to a power of two.
+        #[range(1..=1 << 21)]
+        slots: u32 = 1024,
         /// How many undo records share one barrier.
         coupling: Coupling = Coupling::Auto,
     }
@@ -64,6 +84,8 @@ pub struct Cq {
     locks: Locks,
     published: Addr,
     preload: Rows,
+    /// The slots of a circular buffer.
+    ring: Option<Ring>,
     footprint: Footprint,
 }
 
@@ -86,13 +108,22 @@ impl Described for Cq {
         if params.insert_percent > 100 {
             return Err(crate::settings::impossible::<Cq>("insert_percent exceeds 100"));
         }
+        let is_ring = params.shape == Shape::Ring;
+        let slots = u64::from(params.slots).next_power_of_two();
+        if is_ring && u64::from(params.preload) > slots {
+            let why = format!("preload = {} exceeds slots = {slots}", params.preload);
+            return Err(crate::settings::impossible::<Cq>(why));
+        }
         let mut layout = Layout::default();
         let (head, tail) = (layout.pm(64), layout.pm(64));
-        let preload = Rows::new(&mut layout, NODE, u64::from(params.preload) + 1);
-        let pool = Pool::new(&mut layout, s.threads, NODE, u64::from(s.ops));
+        let nodes = if is_ring { 0 } else { u64::from(params.preload) + 1 };
+        let preload = Rows::new(&mut layout, NODE, nodes);
+        let blocks = if is_ring { 0 } else { u64::from(s.ops) };
+        let pool = Pool::new(&mut layout, s.threads, NODE, blocks);
         // A node, its predecessor's link, the tail pointer.
         let rt = Runtime::new(&mut layout, s, params.coupling, 4, pool);
         let (locks, published) = (Locks::new(&mut layout, 2), layout.dram(64));
+        let ring = is_ring.then(|| Ring::new(&mut layout, slots));
         let footprint = layout.footprint();
         Ok(Cq {
             rt,
@@ -103,6 +134,7 @@ impl Described for Cq {
             locks,
             published,
             preload,
+            ring,
             footprint,
         })
     }
@@ -135,6 +167,13 @@ pub enum CqAudit {
         position: u64,
         /// What is known so far.
         cut: Cut,
+    },
+    /// About to read the entry behind `position` in a circular buffer.
+    Slot {
+        /// Its position.
+        position: u64,
+        /// That of the last entry.
+        last: u64,
     },
 }
 
@@ -253,6 +292,13 @@ impl Program for Cq {
     }
     fn setup<M: Mem>(&self, m: &mut M) {
         let n = u64::from(self.params.preload);
+        if let Some(ring) = &self.ring {
+            ring.plant(m, n);
+            m.store(At::new(self.head), Val::lit(0));
+            m.store(At::new(self.tail), Val::lit(n));
+            m.store(At::new(self.published), Val::lit(n));
+            return;
+        }
         for i in 0..=n {
             let node = self.preload.at(i);
             m.store(node.field(VALUE), Val::lit(i));
@@ -265,7 +311,8 @@ impl Program for Cq {
     }
     fn resident(&self) -> Vec<Span> {
         let ends = [self.head, self.tail].map(|at| Span { at, len: 8 });
-        [&ends[..], &[self.preload.span()]].concat()
+        let elements = self.ring.map_or(self.preload.span(), |ring| ring.span());
+        [&ends[..], &[elements]].concat()
     }
     fn ranges(&self, thread: u32) -> Vec<Span> {
         self.rt.ranges(thread, self.resident())
@@ -276,9 +323,11 @@ impl Program for Cq {
     #[inline(always)]
     fn op<M: Mem>(&self, pm: &mut Pm<'_, M>, thread: u32, k: u32, input: &Option<u64>) -> Result<Outcome, Rollback> {
         pm.m.compute(sites::PROLOGUE);
-        let outcome = match input {
-            Some(value) => self.insert(pm, thread, k, *value)?,
-            None => self.delete(pm, thread, k)?,
+        let outcome = match (input, self.ring) {
+            (Some(value), None) => self.insert(pm, thread, k, *value)?,
+            (None, None) => self.delete(pm, thread, k)?,
+            (Some(value), Some(ring)) => self.put(pm, (thread, k), ring, *value)?,
+            (None, Some(ring)) => self.take(pm, (thread, k), ring)?,
         };
         pm.m.compute(sites::EPILOGUE);
         Ok(outcome)
@@ -292,7 +341,8 @@ impl Program for Cq {
             CqRebuild::Log(step) => match self.rt.recover(m, step, |m, _, _, region| self.resume(m, region)) {
                 LogFlow::Next(step) => Flow::Next(CqRebuild::Log(step)),
                 LogFlow::Broken(v) => Flow::Done(Err(v)),
-                LogFlow::Finished if self.rt.scheme() == Scheme::Raw => {
+                // The count of a circular buffer is its commit point: nothing is left to repair.
+                LogFlow::Finished if self.rt.scheme() == Scheme::Raw && self.ring.is_none() => {
                     let node = m.load(At::new(self.head)).v;
                     Flow::Next(CqRebuild::FindTail { node, passed: 0 })
                 }

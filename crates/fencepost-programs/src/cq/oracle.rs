@@ -8,6 +8,9 @@ use fencepost_kernel::Violation;
 impl Cq {
     /// iDO: re-executes the interrupted region.
     pub(super) fn resume<M: Mem<Dep = ()>>(&self, m: &mut M, region: &Region<()>) -> Result<(), Violation> {
+        if self.ring.is_some() {
+            return self.resume_ring(m, region);
+        }
         let (node, last) = (region.inputs[0], region.inputs[1]);
         match region.id {
             REGION_LINK if self.is_node(node.v) && self.is_node(last.v) => {
@@ -88,6 +91,9 @@ impl Cq {
                         at: None,
                     }));
                 }
+                if self.ring.is_some() {
+                    return self.audit_counts(model, m, cut);
+                }
                 let node = m.load(At::new(self.head)).v;
                 if !self.is_node(node) {
                     return wrong(self.head.0, "the head pointer names no node");
@@ -132,6 +138,7 @@ impl Cq {
                     Err(_) => wrong(node, "the queue ends where no prefix of the operations ends it"),
                 }
             }
+            CqAudit::Slot { position, last } => self.audit_slot(model, m, (position, last)),
         }
     }
 }

@@ -12,3 +12,4 @@ pub mod source;
 pub mod states;
 pub mod store;
 pub mod verdict;
+pub mod whole;

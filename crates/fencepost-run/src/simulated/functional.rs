@@ -16,12 +16,14 @@ pub fn hardware(
     buffers_name_entries: bool,
 ) -> Hardware {
     let parts = design.controller(&spec.pm.module);
+    let plan = parts.queues;
     Hardware {
         durable_on_accept: spec.pm.controller.durable_at(&spec.pm.media) == DurableAt::Accept,
         volatile_below: parts.module.entries > 0 && parts.module.dram_cache.0 > 0,
         persists_every_store,
-        epochs_in_turn: !parts.queues.ordered_issue,
+        epochs_in_turn: !plan.ordered_issue,
         buffers_name_entries,
+        range_registers: u16::from(plan.queues.saturating_sub(1)) * u16::from(plan.range_registers),
         ..Hardware::default()
     }
 }

@@ -7,6 +7,7 @@ use crate::config::Resolved;
 use crate::error::{BadInput, LabError};
 use crate::request::Request;
 use crate::simulate::{program_of, simulate_timed};
+use crate::whole;
 use std::path::{Path, PathBuf};
 
 /// Whose format a trace is in.
@@ -75,14 +76,7 @@ impl TraceFile {
                 }
             },
         };
-        let mut part = self.path.clone().into_os_string();
-        part.push(format!(".{}.part", std::process::id()));
-        let part = PathBuf::from(part);
-        let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, &self.path));
-        written.map_err(|e| {
-            let _ = std::fs::remove_file(&part);
-            LabError::file("write", &self.path, e)
-        })
+        whole::write(&self.path, &bytes)
     }
 }
 

@@ -3,4 +3,5 @@
 mod common;
 mod loc;
 mod measuring;
+mod ring;
 mod x86;

@@ -1,12 +1,11 @@
-//! Commands that look something up: list, cost, cite, memtrace.
+//! Commands that look something up: list, cost, cite.
 
 use crate::exit::CLEAN;
 use crate::layout::{entry, table};
 use crate::output::Out;
 use fencepost_papers::listing;
-use fencepost_run::{LabError, cite as lab_cite, cost as lab_cost, memtrace as lab_memtrace};
+use fencepost_run::{LabError, cite as lab_cite, cost as lab_cost};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// `list`.
 pub fn list(kind: Option<&str>, out: &Out) -> Result<u8, LabError> {
@@ -75,25 +74,6 @@ pub fn cite(design: &str, out: &Out) -> Result<u8, LabError> {
     out.document(&c, || match c.bibtex.is_empty() {
         true => format!("`{}` is nobody's in particular: {}\n", c.design, c.summary),
         false => format!("{}\n", c.bibtex),
-    })?;
-    Ok(CLEAN)
-}
-
-/// `memtrace`.
-pub fn memtrace(file: &Path, media: &str, out: &Out) -> Result<u8, LabError> {
-    let m = lab_memtrace::memtrace(file, media)?;
-    out.document(&m, || {
-        format!(
-            "{} requests ({} reads, {} writes) on {}: {} cycles, {:.3} us, {} row hits; {:.1} million requests per second\n",
-            m.requests,
-            m.reads,
-            m.writes,
-            m.media,
-            m.cycles,
-            m.time_ps as f64 / 1e6,
-            m.row_hits,
-            m.host.requests_per_s / 1e6
-        )
     })?;
     Ok(CLEAN)
 }

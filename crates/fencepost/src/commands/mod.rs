@@ -13,6 +13,7 @@ mod litmus_machine;
 mod litmus_make;
 mod litmus_native;
 mod litmus_translate;
+mod memtrace;
 mod native;
 mod native_machine;
 mod native_net;
@@ -70,9 +71,18 @@ pub fn dispatch(command: &Command, out: &Out) -> Result<u8, LabError> {
             whisper::whisper(args, out)
         }
         Command::Cite { design } => lists::cite(design, out),
-        Command::Memtrace { file, media } => {
+        Command::Memtrace {
+            file,
+            media,
+            commands,
+            judge,
+        } => {
             let _shown = Waiting::new(out, "memtrace", None, &CrashPoints::default());
-            lists::memtrace(file, media, out)
+            match (file, judge) {
+                (_, Some(trace)) => memtrace::judge(trace, media, out),
+                (Some(file), None) => memtrace::memtrace(file, media, commands.as_deref(), out),
+                (None, None) => Err(BadInput::new("memtrace needs a file with requests").into()),
+            }
         }
         Command::Completions { shell } => pages::completions(*shell, out),
         Command::Man { output } => pages::man(output.as_deref(), out),

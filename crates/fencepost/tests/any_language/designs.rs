@@ -224,3 +224,32 @@ fn an_unmodified_program_costs_what_it_costs_under_the_header() {
     ));
     assert!(code(&o) == 2 && super::text(&o).contains("no program that ran has a function `nowhere`"));
 }
+
+/// Without symbols: what comes before a long pause is what the log starts from, and pauses part operations.
+#[test]
+fn pauses_tell_where_work_begins_and_what_an_operation_is() {
+    let program = include_str!("programs/gaps.c");
+    let Some(f) = super::recording::compiled("gaps", &[("gaps", program, "-s")]) else {
+        return;
+    };
+    let record = |marks: &str| super::recording::record(&f, &format!("--pm pool {marks} -o gaps.log -- ./gaps"));
+    let o = record("--roi-gap 30000 --ack-gap 1000");
+    assert_eq!(code(&o), 0, "{}", super::text(&o));
+    let log = std::fs::read_to_string(f.path("gaps.log")).expect("the log");
+    let count = |what: &str| log.lines().filter(|l| l.contains(what)).count();
+    assert_eq!(
+        (count(" ack "), count(" store pm"), count(" sfence")),
+        (5, 10, 10),
+        "{log}"
+    );
+    assert_eq!(count("initial "), 512, "the whole file is there before");
+    let (status, found) = json(&["run", "--log", &f.path("gaps.log"), "-d", "so"]);
+    assert_eq!((status, &found["ops"]), (0, &5.into()), "{found}");
+    f.must("rm pool");
+    let o = record("--roi-gap 10000000");
+    let said = unwrapped(&super::text(&o));
+    assert!(
+        code(&o) == 2 && said.contains("left that alone for 10000000 instructions"),
+        "{said}"
+    );
+}

@@ -1,6 +1,7 @@
 //! Programs in other languages: recorded, explored, recovered. What needs a tool that is not there skips, and says so.
 
 mod designs;
+mod instructions;
 mod page;
 mod pmdk;
 mod reads;

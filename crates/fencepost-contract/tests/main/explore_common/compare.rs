@@ -1,6 +1,6 @@
 //! The explorer in every form against brute force, on one execution.
 
-use super::{Nosy, brute_force, random_trace};
+use super::{Nosy, brute_force, images, random_trace};
 use fencepost_contract::explore::{Enumerated, Explorer, Report, Verdict, plain, steps};
 use fencepost_contract::{Contract, ContractKind, ContractParams, CrashSpace, Grain, LineOrder};
 use fencepost_kernel::{Image, Stream};
@@ -44,7 +44,7 @@ fn expect(report: &Report, brute: &[Enumerated], what: &str) {
     }
 }
 
-/// Both forms, with and without merging, in both orders; several failure points share a table. Whether it is broken.
+/// Both forms, with and without merging, in both orders, and on images; several failure points share a table. Whether it is broken.
 pub fn compare(space: &CrashSpace, recovery: &Nosy, what: &str) -> bool {
     let brute = brute_force(space, recovery);
     let explorer = Explorer::new(space).prefix("test");
@@ -68,6 +68,16 @@ pub fn compare(space: &CrashSpace, recovery: &Nosy, what: &str) -> bool {
     let paranoid = Explorer::new(space).doubt_one_merge_in(2);
     expect(&paranoid.explore(&mut steps(recovery)).unwrap(), &brute, what);
     expect(&paranoid.explore(&mut cuts).unwrap(), &brute, what);
+    // The search for programs in any language: every image for itself, and merged by what recovery reads.
+    for reported in [false, true] {
+        let (violated, progress) = images::search(space, recovery, reported);
+        assert_eq!(violated, brute.iter().any(|b| b.fewest.is_some()), "in images, {what}");
+        if !violated {
+            let total = brute.iter().map(|b| b.states).sum();
+            let found = (progress.complete, progress.covered, progress.total);
+            assert_eq!(found, (true, total, Some(total)), "in images, {what}");
+        }
+    }
     if let Some(witness) = &report.witness {
         let replayed = explorer.replay(&mut cuts, &witness.replay).unwrap();
         assert_eq!(replayed.verdict, Err(witness.why.clone()), "{what}");

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod compare;
+pub mod images;
 pub mod lines;
 pub mod sps;
 
@@ -143,7 +144,16 @@ impl Nosy {
     pub fn first(crash: &CrashPoint) -> NosyState {
         (0, crash.acked.iter().sum::<u32>() as u8 & 15)
     }
-    pub fn step_on<M: Mem<Dep = ()>>(&self, m: &mut M, (i, sum): NosyState) -> Flow<NosyState> {
+    pub fn step_on<M: Mem<Dep = ()>>(&self, m: &mut M, state: NosyState) -> Flow<NosyState> {
+        self.step_noting(m, state, &mut |_| {})
+    }
+    /// The same; `read` hears of every word that is loaded.
+    pub fn step_noting<M: Mem<Dep = ()>>(
+        &self,
+        m: &mut M,
+        (i, sum): NosyState,
+        read: &mut impl FnMut(Addr),
+    ) -> Flow<NosyState> {
         let Some(&(a, b, kind)) = self.script.get(i) else {
             return Flow::Done(if sum == self.bad {
                 Err(Violation::at(word(0), "bad sum"))
@@ -152,7 +162,11 @@ impl Nosy {
             });
         };
         let at = |i: u64| At::new(word(i % self.words));
-        let v = m.load(at(a)).v;
+        let mut load = |m: &mut M, i: u64| {
+            read(word(i % self.words));
+            m.load(at(i)).v
+        };
+        let v = load(m, a);
         let low = (v ^ v >> 7) as u8;
         let sum = match kind {
             0 => sum.wrapping_add(low) & 15,
@@ -160,8 +174,8 @@ impl Nosy {
                 m.store(at(b), Val::lit(v));
                 sum
             }
-            2 if v & 3 > 1 => sum ^ (m.load(at(b)).v as u8 & 15),
-            3 => (m.load(at(a + v + u64::from(sum))).v as u8) & 15,
+            2 if v & 3 > 1 => sum ^ (load(m, b) as u8 & 15),
+            3 => load(m, a + v + u64::from(sum)) as u8 & 15,
             4 if low == 0 => return Flow::Done(Ok(())),
             5 => {
                 m.store_n(

@@ -1,6 +1,8 @@
 //! Tiny programs in the notation of the persistency shapes, and reference models that enumerate their crash states.
 #![allow(dead_code)] // every test binary uses a part
 
+pub mod agree;
+pub mod any_order;
 pub mod arm;
 pub mod candidates;
 pub mod px86_axioms;

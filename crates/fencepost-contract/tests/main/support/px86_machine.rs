@@ -1,6 +1,6 @@
 //! The operational x86 model: per-thread store buffers, per-line persist queues (PTSOsyn style), by exhaustive search.
 //!
-//! [`crash_states`] explores the machine with its persist queues and collects every NVM content. [`traces`] explores
+//! `crash_states` explores the machine with its persist queues and collects every NVM content. `traces` explores
 //! the same machine without them and collects every execution as a trace in effect order: the contract's view of it.
 
 use super::run::Run;

@@ -3,9 +3,9 @@
 use crate::broi::example::{bank_parallel, line, memory};
 use crate::broi::{BarrierScope, BroiParams, BroiScheduler, HandOver};
 use crate::testkit::Scheduled;
-use fencepost_kernel::Ps;
+use fencepost_kernel::{LineData, Ps, WriteCause};
 use fencepost_machine::memory::{MemEvent, Scheduler as _};
-use fencepost_machine::seam::{Epoch, WriteId};
+use fencepost_machine::seam::{Epoch, Write, WriteId};
 
 fn push(memory: &mut Scheduled<BroiScheduler>, now: Ps, id: u64, (entry, set): (u8, u64), (bank, row): (u64, u64)) {
     let sent = memory.push(now, WriteId(id), (entry, Epoch(set)), line(bank, row));
@@ -35,6 +35,35 @@ fn a_barrier_orders_its_own_entry() {
     assert!(
         all >= other + Ps::from_ns(236),
         "{all} after {other}: the other thread's write is stored first"
+    );
+}
+
+/// Two registers and eight units: what a sender puts into an entry beyond them is told.
+#[test]
+fn an_entry_holds_no_more_than_it_has() {
+    use crate::broi::queues::{BroiQueues, Tally};
+    let told = |requests: u64, of_a_set: Option<u64>| {
+        let tally = std::rc::Rc::new(Tally::default());
+        let mut queues = BroiQueues::new(&BroiParams::default(), 1, &tally);
+        for id in 0..requests {
+            let write = Write {
+                line: line(0, id),
+                data: LineData::default(),
+                queue: 0,
+                epoch: of_a_set.map(|n| Epoch(id / n)),
+                cause: WriteCause::Persist,
+                hw_thread: None,
+                delay: Ps::ZERO,
+            };
+            queues.arrived(Ps::ZERO, 0, WriteId(id), &write);
+        }
+        tally.overfull.get().is_some()
+    };
+    assert!(!told(8, Some(8)) && !told(3, Some(1)) && !told(6, Some(2)));
+    assert!(told(9, Some(9)) && told(4, Some(1)) && told(7, Some(2)));
+    assert!(
+        !told(9, None),
+        "durable on acceptance: the unit is free before the medium has stored the write"
     );
 }
 

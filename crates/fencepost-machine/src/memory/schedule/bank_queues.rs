@@ -99,6 +99,8 @@ pub struct BankQueues {
     direction: Direction,
     /// Requests need no open row.
     any_row: bool,
+    /// Rows are opened for requests that may not issue yet.
+    ahead: bool,
     nodes: Vec<Queued>,
     /// The first unused node; the others follow as `of_all.younger`.
     free: Node,
@@ -118,6 +120,7 @@ impl BankQueues {
         BankQueues {
             direction,
             any_row,
+            ahead: false,
             nodes: Vec::with_capacity(64),
             free: NONE,
             banks: vec![List::EMPTY; banks],
@@ -132,6 +135,21 @@ impl BankQueues {
     /// Whether requests can be served whatever row is open.
     pub fn any_row(&self) -> bool {
         self.any_row
+    }
+    /// The same; where rows matter, they are opened for requests that may not issue yet.
+    pub fn opening_ahead(mut self, ahead: bool) -> BankQueues {
+        self.ahead = ahead && !self.any_row;
+        self
+    }
+    /// Whether rows are opened for requests that may not issue yet.
+    #[inline]
+    pub fn looks_ahead(&self) -> bool {
+        self.ahead
+    }
+    /// Whether a bank holds requests.
+    #[inline]
+    pub fn occupied(&self, bank: usize) -> bool {
+        self.occupied & (1 << bank) != 0
     }
     /// The next request of every bank, as of the last [`BankQueues::choose`].
     #[inline]
@@ -167,6 +185,7 @@ impl BankQueues {
 
     /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Answers whether the
     /// channel has to look: not if the bank's choice is an older request that stays the choice first come, first served.
+    /// Where rows are opened ahead, the choice may be one that has to give way, and any request a new choice.
     pub fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {
         let bank = usize::from(request.bank);
         self.order += 1;
@@ -198,12 +217,14 @@ impl BankQueues {
         let bit = 1u64 << bank;
         self.occupied |= bit;
         let is_hit = self.any_row || channel.banks[bank].row == Some(request.row);
-        let settled =
-            self.stale & bit == 0 && (self.next.hits() & bit != 0 || (self.next.misses() & bit != 0 && !is_hit));
-        if eligible && !settled {
+        let settled = !self.ahead
+            && self.stale & bit == 0
+            && (self.next.hits() & bit != 0 || (self.next.misses() & bit != 0 && !is_hit));
+        let looks = (eligible || self.ahead) && !settled;
+        if looks {
             self.stale |= bit;
         }
-        self.len == 1 || (eligible && !settled)
+        self.len == 1 || looks
     }
     /// Takes a request out.
     pub fn remove(&mut self, handle: Handle) -> Request {
@@ -232,10 +253,12 @@ impl BankQueues {
         self.changed(u64::MAX);
     }
 
-    /// The row of a bank was closed, or opened for its next request: that stays the next one.
+    /// The row of a bank was closed, or opened for its next request: that stays the next one, unless it was opened ahead.
     #[inline]
     pub fn row_changed(&mut self, bank: usize, channel: &Channel) {
-        if self.stale & (1 << bank) == 0 {
+        if self.ahead {
+            self.changed(1 << bank);
+        } else if self.stale & (1 << bank) == 0 {
             let row = self.nodes[usize::from(self.next.handle(bank).0)].request.row;
             self.next.needs(bank, self.needs(channel, bank, row));
         }
@@ -282,6 +305,7 @@ impl BankQueues {
 }
 
 /// The requests of a bank, oldest first, with their places in the order of arrival.
+#[derive(Copy, Clone)]
 pub struct BankRequests<'a> {
     nodes: &'a [Queued],
     next: Node,

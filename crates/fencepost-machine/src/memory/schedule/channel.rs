@@ -43,14 +43,15 @@ pub struct ChannelScheduler {
 }
 
 impl ChannelScheduler {
-    /// An idle channel.
-    pub fn new(media: &MediaSpec, number: u16) -> ChannelScheduler {
+    /// An idle channel. `rows_ahead`: as in the controller's parameters.
+    pub fn new(media: &MediaSpec, rows_ahead: bool, number: u16) -> ChannelScheduler {
         let channel = Channel::new(media);
         let banks = channel.banks.len();
         ChannelScheduler {
             channel,
             reads: BankQueues::new(Direction::Read, banks, false),
-            writes: BankQueues::new(Direction::Write, banks, media.writes == WritePolicy::Buffered),
+            writes: BankQueues::new(Direction::Write, banks, media.writes == WritePolicy::Buffered)
+                .opening_ahead(rows_ahead),
             wake: NEVER,
             number,
             turn: Turn::new(),
@@ -73,6 +74,10 @@ impl ChannelScheduler {
     /// Takes a request; `eligible`: whether it may issue as far as its queue is concerned.
     pub fn push(&mut self, delays: &Delays, now: Ps, direction: Direction, request: Request, eligible: bool) {
         let (bank, row) = (usize::from(request.bank), request.row);
+        if direction == Direction::Read && self.writes.looks_ahead() {
+            // No row is opened ahead where a read waits.
+            self.writes.changed(1 << bank);
+        }
         let queue = match direction {
             Direction::Read => &mut self.reads,
             Direction::Write => &mut self.writes,
@@ -90,7 +95,7 @@ impl ChannelScheduler {
             return false;
         };
         let queue = self.queued(direction);
-        if queue.len() == 1 || plan.direction != self.turn.mode {
+        if queue.len() == 1 || self.writes.looks_ahead() || plan.direction != self.turn.mode {
             return false;
         }
         if direction != self.turn.mode {
@@ -140,7 +145,7 @@ impl ChannelScheduler {
     #[inline]
     pub fn begin(&mut self, now: Ps, cx: &mut Context<'_>) -> Option<Transfer> {
         let next = match self.plan.take() {
-            Some(next) if self.wake == now => next,
+            Some(next) if self.wake == now && self.channel.bus_free(now) => next,
             _ => self.first_look(now, cx)?,
         };
         let transfer = self.issue(now, next, cx);
@@ -169,21 +174,27 @@ impl ChannelScheduler {
         if self.channel.next_refresh() <= now {
             self.refresh(now, cx);
         }
+        if !self.channel.bus_free(now) {
+            self.wake = now + cx.delays.clock;
+            return None;
+        }
         self.next_command(now, cx)
     }
     #[cold]
     fn refresh(&mut self, now: Ps, cx: &mut Context<'_>) {
-        let (commands, channel) = (&mut cx.commands, self.number);
-        let refreshed = self.channel.refresh(cx.delays, now, |time, bank| {
-            if let Some(list) = commands {
-                let (bank, kind) = (bank as u16, CommandKind::Refresh);
-                list.push(CommandRecord {
-                    time,
-                    channel,
-                    bank,
-                    kind,
-                });
-            }
+        let (commands, channel, delays) = (&mut cx.commands, self.number, cx.delays);
+        let every = self.channel.refresh_interval();
+        let refreshed = self.channel.refresh(delays, now, |r| {
+            let Some(list) = commands else { return };
+            let record = |time, kind| CommandRecord {
+                time,
+                channel,
+                bank: r.bank as u16,
+                kind,
+            };
+            list.extend(r.closed.map(|at| record(at, CommandKind::PrechargeAll)));
+            let starts = (0..=r.idle).map(|i| delays.edge(r.start + every * i));
+            list.extend(starts.map(|at| record(at, CommandKind::Refresh)));
         });
         cx.stats.refreshes += refreshed;
         self.plan = None;
@@ -214,12 +225,14 @@ impl ChannelScheduler {
         if pick.at <= now {
             return next;
         }
+        let due = self.channel.next_refresh();
         if pick.at == NEVER {
-            self.wake = NEVER;
+            // A refresh closes rows that were opened ahead.
+            let ahead = self.writes.looks_ahead() && !self.writes.is_empty() && due < NEVER;
+            self.wake = if ahead { cx.delays.edge(due) } else { NEVER };
             return None;
         }
         // A refresh changes what is worth waiting for, so look again when one falls due.
-        let due = self.channel.next_refresh();
         self.wake = cx.delays.edge(pick.at.min(due));
         if before == self.turn.mode && due > self.wake {
             let fill = Fill::new(cx, &self.reads, &self.writes);

@@ -2,6 +2,7 @@
 
 use super::Scheduler;
 use crate::memory::CommandRecord;
+use crate::memory::map::AddressMap;
 use crate::memory::spec::ControllerSpec;
 use crate::memory::stats::MemStats;
 use crate::memory::timing::{Delays, Direction};
@@ -12,6 +13,8 @@ use fencepost_kernel::{LineAddr, Ps};
 pub struct Context<'a> {
     /// Delays of the medium.
     pub delays: &'a Delays,
+    /// Where lines live.
+    pub map: &'a AddressMap,
     /// Policies.
     pub spec: &'a ControllerSpec,
     /// The write queues.

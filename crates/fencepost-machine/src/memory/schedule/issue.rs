@@ -18,13 +18,14 @@ impl ChannelScheduler {
             command,
         } = next;
         let r = self.queue(direction).request(handle);
-        let (bank, row) = (usize::from(r.bank), r.row);
+        let (bank, row, line) = (usize::from(r.bank), r.row, r.line);
         if let Some(list) = &mut cx.commands {
+            let column = cx.map.locate(line).column;
             let kind = match (command, direction) {
                 (Command::Activate, _) => CommandKind::Activate { row },
                 (Command::Precharge, _) => CommandKind::Precharge,
-                (Command::Column, Direction::Read) => CommandKind::Read { row },
-                (Command::Column, Direction::Write) => CommandKind::Write { row },
+                (Command::Column, Direction::Read) => CommandKind::Read { row, column },
+                (Command::Column, Direction::Write) => CommandKind::Write { row, column },
             };
             let (time, channel, bank) = (now, self.number, bank as u16);
             list.push(CommandRecord {

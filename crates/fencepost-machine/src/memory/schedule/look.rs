@@ -5,7 +5,7 @@ use super::channel::ChannelScheduler;
 use super::command::{Pick, pick};
 use super::context::Context;
 use super::turn::Fill;
-use super::{FrFcfs, OpenRow, Waiting};
+use super::{Choice, FrFcfs, OpenRow, Waiting};
 use crate::memory::timed::NEVER;
 use crate::memory::timing::{Channel, Direction};
 use crate::memory::writes::Slot;
@@ -124,7 +124,8 @@ impl ChannelScheduler {
             }
             Direction::Write if cx.scheduler.is_some() => return self.choose_of_design(now, cx),
             Direction::Write => {
-                let (queues, any_row) = (cx.queues, self.writes.any_row());
+                let (queues, any_row, ahead) = (cx.queues, self.writes.any_row(), self.writes.looks_ahead());
+                let reads = &self.reads;
                 self.writes.choose(channel, |bank, requests| {
                     let may_issue = requests.filter(|r| queues.eligible(r.2.key as Slot));
                     let mut open = open(bank);
@@ -132,7 +133,11 @@ impl ChannelScheduler {
                         // Where writes are buffered, no row is better than another.
                         open.row = None;
                     }
-                    FrFcfs::choose(&open, may_issue.map(|r| (r.0, r.2.row, r.1)))
+                    let next = FrFcfs::choose(&open, may_issue.map(|r| (r.0, r.2.row, r.1)));
+                    if next.is_some() || !ahead || reads.occupied(bank) {
+                        return next;
+                    }
+                    open_ahead(&open, requests)
                 });
             }
         }
@@ -173,6 +178,14 @@ impl ChannelScheduler {
         p.at = p.at.min(again);
         p
     }
+}
+
+/// In a bank where nothing may issue: the oldest request, if its row is not open, for the commands that open it. With that done
+/// there is no next request, until one may issue.
+#[inline(never)]
+fn open_ahead(open: &OpenRow, mut requests: BankRequests<'_>) -> Option<Choice> {
+    let (handle, rank, request) = requests.next()?;
+    (open.row != Some(request.row)).then_some(Choice { handle, rank })
 }
 
 /// What is first then may be another by then.

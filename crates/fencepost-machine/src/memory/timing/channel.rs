@@ -22,6 +22,19 @@ pub struct Bank {
     next_write: Ps,
 }
 
+/// A refresh of a rank.
+#[derive(Copy, Clone, Debug)]
+pub struct Refresh {
+    /// First bank of the rank.
+    pub bank: usize,
+    /// When its open rows were closed, if there were any.
+    pub closed: Option<Ps>,
+    /// When it began.
+    pub start: Ps,
+    /// Refreshes that followed while the rank was idle.
+    pub idle: u64,
+}
+
 /// Timing state of one channel.
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -35,6 +48,8 @@ pub struct Channel {
     buffered: bool,
     /// Earliest next command: the command bus takes one per clock.
     pub next_command: Ps,
+    /// When refreshes have the command bus, where several ranks share it.
+    taken: Vec<Ps>,
     refreshes: RefreshTimer,
     buffer: WriteBuffer,
 }
@@ -80,6 +95,7 @@ impl Channel {
             banks: (0..ranks * banks).map(of_bank).collect(),
             open: 0,
             next_command: Ps::ZERO,
+            taken: Vec::new(),
             refreshes: RefreshTimer::new(m.t_refi, ranks),
             buffer: WriteBuffer {
                 entries: match m.writes {
@@ -224,40 +240,64 @@ impl Channel {
         at + t.read_data
     }
 
-    /// Performs every refresh that fell due up to `now` and tells when each began, with the first bank of its rank;
-    /// returns how many fell due. Must be called before any command at `now`.
+    /// Performs every refresh that fell due up to `now` and tells of each; returns how many fell due. Must be called before any
+    /// command at `now`.
     ///
-    /// A rank that is due takes no further command: its open rows are precharged as soon as they may be, then the
+    /// A rank that is due takes no further command: its open rows are precharged together as soon as they all may be, then the
     /// refresh runs. All of that follows from the state at the due time, so it is computed at once, whenever noticed.
-    pub fn refresh(&mut self, t: &Delays, now: Ps, mut began: impl FnMut(Ps, usize)) -> u64 {
+    pub fn refresh(&mut self, t: &Delays, now: Ps, mut began: impl FnMut(Refresh)) -> u64 {
         let mut done = 0;
+        self.taken.retain(|at| *at >= now);
         while let Some((rank, due, stands_for)) = self.refreshes.take(now) {
-            let start = self.refresh_rank(t, rank, due);
-            began(start, rank * self.banks.len() / self.ranks);
+            let (closed, start) = self.refresh_rank(t, rank, t.edge(due));
+            if self.ranks > 1 {
+                self.taken.extend(closed);
+                self.taken.push(start);
+            }
+            began(Refresh {
+                bank: rank * self.banks.len() / self.ranks,
+                closed,
+                start,
+                idle: stands_for - 1,
+            });
             done += stands_for;
         }
         done
+    }
+    /// Whether no refresh of another rank has the command bus at `now`.
+    #[inline]
+    pub fn bus_free(&self, now: Ps) -> bool {
+        self.taken.is_empty() || !self.taken.contains(&now)
+    }
+    /// Time between refreshes of a rank.
+    pub fn refresh_interval(&self) -> Ps {
+        self.refreshes.every()
     }
     /// When the next rank is due; `NEVER` if none ever is.
     #[inline]
     pub fn next_refresh(&self) -> Ps {
         self.refreshes.next()
     }
-    fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> Ps {
+    /// Answers when open rows were closed, if there were any, and when the refresh began.
+    fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> (Option<Ps>, Ps) {
         let per_rank = self.banks.len() / self.ranks;
         self.open &= !((u64::MAX >> (64 - per_rank)) << (rank * per_rank));
         let banks = &mut self.banks[rank * per_rank..(rank + 1) * per_rank];
+        // All rows are closed by one command, which also waits for banks that close theirs by themselves.
+        let open = banks.iter().any(|b| b.row.is_some());
+        let may = |b: &Bank| t.edge(b.next_precharge.max(due));
+        let closed = banks.iter().map(may).max().filter(|_| open);
         let mut start = due;
         for b in banks.iter_mut() {
-            if b.row.is_some() {
-                b.close(t, b.next_precharge.max(due));
+            if let Some(at) = closed.filter(|_| b.row.is_some()) {
+                b.close(t, at);
             }
-            start = start.max(b.next_activate);
+            start = start.max(t.edge(b.next_activate));
         }
         for b in banks {
             b.next_activate = start + t.refresh;
         }
-        start
+        (closed, start)
     }
 }
 

@@ -25,6 +25,10 @@ impl RefreshTimer {
         let next = first_of(&due);
         RefreshTimer { every, due, next }
     }
+    /// Time between refreshes of a rank.
+    pub fn every(&self) -> Ps {
+        self.every
+    }
     /// When the next rank is due; `NEVER` if none ever is.
     #[inline]
     pub fn next(&self) -> Ps {

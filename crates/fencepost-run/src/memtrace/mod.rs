@@ -1,12 +1,18 @@
-//! A bare stream of memory requests against one medium.
+//! A bare stream of memory requests against one medium, and the commands that its controller sends.
 
-use crate::config::machine::MachineConfig;
+mod commands;
+#[cfg(test)]
+mod commands_tests;
+
+pub use commands::{JudgedCommands, Slip, Tight, judge_commands};
+
 use crate::config::{Place, Source};
 use crate::error::{BadInput, LabError};
 use crate::host::peak_rss;
 use crate::input;
+use commands::medium;
 use fencepost_kernel::{Addr, LineAddr};
-use fencepost_machine::memory::{TraceOp, run_trace, trace_controller};
+use fencepost_machine::memory::{TraceOp, record_trace, run_trace, trace_controller};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -28,6 +34,9 @@ pub struct Memtrace {
     pub writes: u64,
     /// Column accesses to an open row.
     pub row_hits: u64,
+    /// The trace of commands, where one was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<JudgedCommands>,
     /// Cost on the host.
     pub host: Host,
 }
@@ -42,17 +51,28 @@ pub struct Host {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Runs the requests of a file, back to back.
-pub fn memtrace(file: &Path, media: &str) -> Result<Memtrace, LabError> {
-    of_text(&file.to_string_lossy(), &input::read_record(file)?, media)
+/// Runs the requests of a file, back to back. `commands`: where the trace of commands goes.
+///
+/// # Errors
+/// A file cannot be read or written; a line is no request; the medium is unknown. A command that breaks a rule of the medium is a
+/// defect of ours.
+pub fn memtrace(file: &Path, media: &str, commands: Option<&Path>) -> Result<Memtrace, LabError> {
+    of_text(&file.to_string_lossy(), &input::read_record(file)?, media, commands)
 }
 
 /// Runs the requests of a text, which messages call `name`.
-pub fn of_text(name: &str, text: &str, media: &str) -> Result<Memtrace, LabError> {
+///
+/// # Errors
+/// As [`memtrace`].
+pub fn of_text(name: &str, text: &str, media: &str, commands: Option<&Path>) -> Result<Memtrace, LabError> {
     let requests = parse(name, text)?;
-    let spec = MachineConfig::load("dpo", Some(media))?.spec.pm.media;
+    let spec = medium(media)?;
     let begun = Instant::now();
-    let r = run_trace(&trace_controller(), &spec, requests).map_err(|e| BadInput::new(e.to_string()))?;
+    let (r, sent) = match commands {
+        Some(_) => record_trace(&trace_controller(), &spec, requests).map(|(r, sent)| (r, Some(sent))),
+        None => run_trace(&trace_controller(), &spec, requests).map(|r| (r, None)),
+    }
+    .map_err(|e| BadInput::new(e.to_string()))?;
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     Ok(Memtrace {
         media: media.into(),
@@ -62,6 +82,10 @@ pub fn of_text(name: &str, text: &str, media: &str) -> Result<Memtrace, LabError
         reads: r.reads,
         writes: r.writes,
         row_hits: r.row_hits,
+        commands: match (commands, sent) {
+            (Some(file), Some(sent)) => Some(commands::write(file, media, &spec, &sent)?),
+            _ => None,
+        },
         host: Host {
             seconds,
             requests_per_s: r.requests as f64 / seconds,

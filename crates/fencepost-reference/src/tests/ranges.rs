@@ -1,0 +1,40 @@
+//! Ranges that get no register.
+
+use super::*;
+
+/// Two registers. A range that gets none shares a line with another one, or came while none was free.
+#[test]
+fn ranges_without_a_register_have_a_reason() {
+    let span = |line: u64| Span {
+        at: Addr::pm(line * 64),
+        len: 64,
+    };
+    let bind = |r: &mut Small, range: Span, queue| {
+        let (base, len) = (range.at, range.len);
+        r.trace.push(HwThread(0), TraceKind::Bind { base, len, queue });
+    };
+    let run = |held: u64, refused: u64, released: bool| {
+        let mut r = Small::new();
+        r.hardware.range_registers = 2;
+        for line in 0..held {
+            let range = span(line);
+            r.note(LedgerKind::RegisterSet { queue: 1, range });
+            bind(&mut r, range, QueueId(1));
+        }
+        if released {
+            let (queue, range) = (1, span(0));
+            r.note(LedgerKind::RegisterCleared { queue, range });
+            let (base, len) = (range.at, range.len);
+            r.trace.push(HwThread(1), TraceKind::Release { base, len });
+        }
+        bind(&mut r, span(refused), QueueId::DEFAULT);
+        r.judge().err().map(|b| b.rule)
+    };
+    let rule = Some("a range gets a register unless none is free or another range has a line of it");
+    assert_eq!(run(0, 5, false), rule);
+    assert_eq!(run(1, 1, false), rule, "a neighbour shares no line");
+    assert_eq!(run(1, 0, false), Some("a bound range stays in its queue"));
+    assert_eq!(run(2, 5, false), None, "no register is free");
+    assert_eq!(run(2, 5, true), None, "none was when the thread asked");
+    assert_eq!(run(1, 0, true), None, "it shared a line when the thread asked");
+}

@@ -1,0 +1,182 @@
+//! Traces of commands: written in the form of DRAMsim3, and judged by the rules of the medium.
+
+use crate::config::machine::MachineConfig;
+use crate::config::{Place, Source};
+use crate::error::{BadInput, LabError};
+use crate::{input, whole};
+use fencepost_machine::memory::{CommandKind, CommandRecord, MediaSpec, PagePolicy, WritePolicy};
+use fencepost_reference::dram::{Command, Geometry, Judged, Kind, Rows, Table, judge, parse};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+pub(super) fn medium(name: &str) -> Result<MediaSpec, LabError> {
+    Ok(MachineConfig::load("dpo", Some(name))?.spec.pm.media)
+}
+
+/// What a trace of commands is worth.
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgedCommands {
+    /// The trace.
+    pub file: String,
+    /// The medium by whose rules it was judged.
+    pub media: String,
+    /// Commands.
+    pub commands: usize,
+    /// Broken rules.
+    pub violations: u64,
+    /// The first of them.
+    pub first: Vec<Slip>,
+    /// By rule, how close the commands came to breaking it.
+    pub rules: BTreeMap<&'static str, Tight>,
+}
+/// A broken rule.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slip {
+    /// The rule, by its name in the standard.
+    pub rule: &'static str,
+    /// Line of the command.
+    pub line: usize,
+    /// Line of the earlier command that it is too close to, if there is one.
+    pub after: Option<usize>,
+    /// What is wrong.
+    pub why: String,
+}
+/// How close a rule came to being broken.
+#[derive(Copy, Clone, Debug, Serialize)]
+pub struct Tight {
+    /// Pairs that it was asked about.
+    pub pairs: u64,
+    /// The least time between two commands beyond what it asks for.
+    pub spare_ps: u64,
+}
+
+/// Judges a trace of commands, ours or of DRAMsim3, by the rules of a medium.
+///
+/// # Errors
+/// The file cannot be read; a line is no command; the medium is unknown.
+pub fn judge_commands(file: &Path, media: &str) -> Result<JudgedCommands, LabError> {
+    let (name, text, spec) = (file.to_string_lossy(), input::read_record(file)?, medium(media)?);
+    let trace = parse(&text).map_err(|e| {
+        BadInput::new(e.why)
+            .at(Place::new(&Source::new(name.as_ref(), &text), Some(e.span)))
+            .hint("a line reads like `120 activate 0 0 1 2 0x7f 0x0`")
+    })?;
+    let judged = judge(&table(&spec), &trace.commands);
+    Ok(shown(&name, media, &judged, |command| trace.lines[command]))
+}
+
+/// Writes commands that were sent, after judging them.
+pub(super) fn write(
+    file: &Path,
+    media: &str,
+    spec: &MediaSpec,
+    sent: &[CommandRecord],
+) -> Result<JudgedCommands, LabError> {
+    let commands: Vec<Command> = sent.iter().map(|c| command(spec, c)).collect();
+    let judged = judge(&table(spec), &commands);
+    if let Some(v) = judged.violations.first() {
+        let of = commands[v.command];
+        return Err(LabError::Internal(format!("a command breaks {v}: {of}")));
+    }
+    let mut text = String::from("# cycle command channel rank bank-group bank row column\n");
+    for c in &commands {
+        let _ = writeln!(text, "{c}");
+    }
+    whole::write(file, text.as_bytes())?;
+    // Below the line that names the fields.
+    Ok(shown(&file.to_string_lossy(), media, &judged, |command| command + 2))
+}
+
+fn shown(file: &str, media: &str, judged: &Judged, line: impl Fn(usize) -> usize) -> JudgedCommands {
+    let slips = judged.violations.iter().map(|v| Slip {
+        rule: v.rule,
+        line: line(v.command),
+        after: v.after.map(&line),
+        why: v.why.clone(),
+    });
+    let tight = judged.tightest.iter().map(|(rule, t)| {
+        let (pairs, spare_ps) = (t.asked, t.spare);
+        (*rule, Tight { pairs, spare_ps })
+    });
+    JudgedCommands {
+        file: file.into(),
+        media: media.into(),
+        commands: judged.commands,
+        violations: judged.broken,
+        first: slips.collect(),
+        rules: tight.collect(),
+    }
+}
+
+/// A command as the trace has it. The controller numbers the banks of a channel through, groups in the low bits.
+pub(super) fn command(m: &MediaSpec, c: &CommandRecord) -> Command {
+    let closes = m.page == PagePolicy::Closed;
+    let (kind, row, column) = match c.kind {
+        CommandKind::Activate { row } => (Kind::Activate, row, 0),
+        CommandKind::Precharge => (Kind::Precharge, 0, 0),
+        CommandKind::PrechargeAll => (Kind::PrechargeAll, 0, 0),
+        CommandKind::Refresh => (Kind::Refresh, 0, 0),
+        CommandKind::Read { row, column } if closes => (Kind::ReadPrecharge, row, column),
+        CommandKind::Read { row, column } => (Kind::Read, row, column),
+        CommandKind::Write { row, column } if closes => (Kind::WritePrecharge, row, column),
+        CommandKind::Write { row, column } => (Kind::Write, row, column),
+    };
+    let bank = c.bank % m.banks;
+    Command {
+        cycle: c.time.0.div_ceil(m.t_ck.0),
+        kind,
+        channel: c.channel,
+        rank: c.bank / m.banks,
+        group: bank % m.bank_groups,
+        bank: bank / m.bank_groups,
+        row,
+        column: column.into(),
+    }
+}
+
+/// A medium's times by their names in the standard.
+pub(super) fn table(m: &MediaSpec) -> Table {
+    let (open, recovery, pulse) = (m.t_rcd.max(m.read_pulse).0, m.t_wr.0, m.write_pulse.0);
+    let buffered = m.writes == WritePolicy::Buffered;
+    Table {
+        geometry: Geometry {
+            channels: m.channels,
+            ranks: m.ranks,
+            groups: m.bank_groups,
+            banks: m.banks / m.bank_groups,
+        },
+        rows: match m.writes {
+            WritePolicy::Buffered => Rows::Buffered {
+                entries: m.write_buffer,
+                pulse,
+            },
+            _ => Rows::Closed,
+        },
+        tCK: m.t_ck.0,
+        tCL: m.t_cl.0,
+        tCWL: m.t_cwl.0,
+        tBL: m.t_burst.0,
+        tRCD: open,
+        tRAS: m.t_ras.0,
+        tRC: if buffered { open } else { m.t_ras.0 + m.t_rp.0 },
+        tRP: m.t_rp.0,
+        tRTP: m.t_rtp.0,
+        // A row is closed when the array has what was written to it.
+        tWR: if buffered { recovery } else { recovery.max(pulse) },
+        tRRD_S: m.t_rrd.0,
+        tRRD_L: m.t_rrd_l.0,
+        tFAW: m.t_faw.0,
+        tCCD_S: m.t_ccd.0,
+        tCCD_L: m.t_ccd_l.0,
+        tCCD_bank: m.t_ccd_bank.0,
+        tWTR_S: m.t_wtr.0,
+        tWTR_L: m.t_wtr_l.0,
+        tRTW: m.t_rtw.0,
+        tRTRS: m.t_rtrs.0,
+        tREFI: m.t_refi.0,
+        tRFC: m.t_rfc.0,
+        write_pulse: if m.writes == WritePolicy::Through { pulse } else { 0 },
+    }
+}
