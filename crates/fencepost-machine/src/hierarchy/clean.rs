@@ -48,7 +48,8 @@ impl Hierarchy {
         };
         let mut holders = self.bus.lines.holders(at);
         let holder = holders.find_map(|p| match self.private_state(p, c.line) {
-            Some((_, true, meta)) => Some((p, meta)),
+            // A victim that waits is newer than what lies below it: it is what the clean waits for.
+            Some((_, true, meta)) if !self.cores[p.index()].newer_between_levels(c.line) => Some((p, meta)),
             _ => None,
         });
         let holder = holder.filter(|_| {
@@ -194,6 +195,11 @@ impl Hierarchy {
             .chain(self.llc.write_back.iter_mut());
         if let Some(d) = departures.filter(|d| d.way.line == line).max_by_key(|d| d.since) {
             d.notify.add(hw_thread, tag);
+            let (from, words) = (d.from, d.data.words);
+            if let Level::L1(core) | Level::L2(core) = from {
+                // Its core takes it back no longer and reads on from the copy that it passes.
+                self.pass_second(core, line, Some(words));
+            }
             return;
         }
         let port = &mut self.interfaces[Side::of(line) as usize];

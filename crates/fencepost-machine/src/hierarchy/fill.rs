@@ -158,8 +158,13 @@ impl Hierarchy {
         let Some(mut gone) = c.l2.as_mut().and_then(|l2| l2.remove(victim)) else {
             return;
         };
-        if let Some(above) = c.l1.take(gone.line)
-            && above.dirty
+        let newer = c.newer_between_levels(gone.line);
+        let above = c.l1.take(gone.line).filter(|above| above.dirty);
+        if newer && above.is_none() {
+            // Were it written back, it would go behind what is newer.
+            return;
+        }
+        if let Some(above) = above
             && !planted!(
                 "hierarchy.second-level-forgets-first",
                 "a victim of the second level takes newer bytes of the first along"

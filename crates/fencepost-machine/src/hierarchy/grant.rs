@@ -145,7 +145,7 @@ impl Hierarchy {
         let keeps = self.keeps_bytes();
         let c = &mut self.cores[core.index()];
         // A victim on its way to the second level is newer than what lies there.
-        let waits = |d: &Departure| d.way.line == line && d.notify.is_empty() && !d.way.frozen;
+        let waits = |d: &Departure| d.way.line == line && d.is_victim();
         let caught = c.write_back.iter().position(waits);
         let fill = match (caught.and_then(|i| c.write_back.remove(i)), own) {
             (Some(d), _) => {

@@ -87,6 +87,12 @@ pub(super) struct Departure {
     pub notify: Notify,
     pub since: Ps,
 }
+impl Departure {
+    /// Whether it makes room for another line, so that its core may take it back; no clean waits for it.
+    pub fn is_victim(&self) -> bool {
+        self.notify.is_empty() && !self.way.frozen
+    }
+}
 
 /// The private caches of a core, shared by its hardware threads, with their miss registers and write-back buffer.
 pub(super) struct Private {
@@ -105,6 +111,13 @@ pub(super) struct Private {
 pub(super) struct Ways {
     l1: Option<WayRef>,
     l2: Option<WayRef>,
+}
+
+#[cfg(test)]
+impl Ways {
+    pub fn is_nowhere(self) -> bool {
+        self.l1.is_none() && self.l2.is_none()
+    }
 }
 
 impl Private {
@@ -152,5 +165,12 @@ impl Private {
     #[inline]
     pub fn waits_to_leave(&self, line: LineAddr) -> bool {
         self.write_back.iter().any(|d| d.way.line == line)
+    }
+    /// Whether newer bytes of the line than the second level's are between the levels: a victim of the first waits to leave, or a
+    /// fill brings one back.
+    pub fn newer_between_levels(&self, line: LineAddr) -> bool {
+        let waits = |d: &Departure| d.way.line == line && d.is_victim() && matches!(d.from, Level::L1(_));
+        let comes_back = |m: &Miss| m.line == line && m.fill.is_some_and(|f| f.dirty);
+        self.l2.is_some() && (self.write_back.iter().any(waits) || self.misses.iter().any(comes_back))
     }
 }

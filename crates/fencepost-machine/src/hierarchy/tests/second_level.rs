@@ -3,10 +3,8 @@
 use super::*;
 use crate::spec::CacheSpec;
 
-/// A fill takes a way of the second level between the grant and the fill of another line that was found there, dirty: that line's dirt
-/// is in the shared cache by then, and a store to the line makes it void.
-#[test]
-fn a_line_that_leaves_the_second_level_before_its_fill_leaves_no_dirt_behind() {
+/// A first level of one line above it.
+fn small(hooks: Hooks) -> Bench {
     let mut spec = MachineSpec::default();
     (spec.l1.size, spec.l1.ways) = (Bytes(64), 1);
     spec.l2 = Some(CacheSpec {
@@ -14,7 +12,14 @@ fn a_line_that_leaves_the_second_level_before_its_fill_leaves_no_dirt_behind() {
         ways: 2,
         ..CacheSpec::default()
     });
-    let mut b = Bench::new(spec, Hooks::default());
+    Bench::new(spec, hooks)
+}
+
+/// A fill takes a way of the second level between the grant and the fill of another line that was found there, dirty: that line's dirt
+/// is in the shared cache by then, and a store to the line makes it void.
+#[test]
+fn a_line_that_leaves_the_second_level_before_its_fill_leaves_no_dirt_behind() {
+    let mut b = small(Hooks::default());
     b.fetch(0, line(1), true);
     b.store(0, line(1));
     b.fetch(0, line(2), false);
@@ -38,4 +43,56 @@ fn a_line_that_leaves_the_second_level_before_its_fill_leaves_no_dirt_behind() {
     assert!(dirty(&b), "the second level gave it up");
     b.store(0, line(1));
     assert!(!dirty(&b));
+}
+
+/// Line 1 is dirty in the second level, and what was stored to it since waits to leave the first: `newer` in its first word.
+fn with_a_waiting_victim(newer: u64) -> Bench {
+    let mut b = small(Hooks {
+        holds: true,
+        ..Hooks::default()
+    });
+    b.h.keep_bytes();
+    let memory = Some([0; 8]);
+    b.fetch(0, line(1), true);
+    b.h.set_words(Level::L1(CoreId(0)), line(1), memory);
+    b.store(0, line(1));
+    b.fetch(0, line(2), false);
+    b.fetch(0, line(1), false);
+    b.store(0, line(1));
+    b.h.stored(CoreId(0), Addr::pm(64), newer);
+    b.out.held = Some(line(1));
+    b.fetch(0, line(2), false);
+    assert_eq!(waiting(&b), [Level::L1(CoreId(0))]);
+    b
+}
+fn waiting(b: &Bench) -> Vec<Level> {
+    b.h.cores[0].write_back.iter().map(|d| d.from).collect()
+}
+
+#[test]
+fn a_victim_of_the_second_level_does_not_go_behind_newer_bytes_of_the_first() {
+    let mut b = with_a_waiting_victim(7);
+    b.fetch(0, line(3), false);
+    assert!(b.h.cores[0].ways(line(1)).is_nowhere(), "it left the second level");
+    assert_eq!(waiting(&b), [Level::L1(CoreId(0))]);
+    b.out.held = None;
+    b.h.drain_write_back(&mut b.out, CoreId(0));
+    assert_eq!(b.h.words(Level::Llc, line(1)).map(|w| w[0]), Some(7));
+}
+
+#[test]
+fn a_clean_waits_for_the_victim_and_its_core_reads_on_from_the_second_level() {
+    let mut b = with_a_waiting_victim(7);
+    let (at, step) =
+        b.h.request_clean(b.out.now, HwThread(0), line(1), CleanKind::KeepShared, 5);
+    b.out.schedule(at, step);
+    b.run();
+    assert_eq!(waiting(&b), [Level::L1(CoreId(0))], "nothing older goes to memory behind it");
+    assert!(b.out.cleaned.is_empty());
+    b.fetch(0, line(1), false);
+    assert_eq!(b.h.words(Level::L1(CoreId(0)), line(1)).map(|w| w[0]), Some(7));
+    b.out.held = None;
+    b.h.drain_write_back(&mut b.out, CoreId(0));
+    b.run();
+    assert_eq!((b.out.cleaned.len(), b.out.written.len()), (1, 1));
 }
