@@ -4,9 +4,10 @@ use super::shared::{is_built, jobs, write_table};
 use crate::args::{ReproduceArgs, ScaleArg};
 use crate::exit::{CLEAN, VIOLATION};
 use crate::interrupt;
-use crate::layout::table;
+use crate::layout::{entry, table};
 use crate::output::Out;
 use crate::progress::Runs;
+use fencepost_papers::experiment::score::Row;
 use fencepost_papers::experiment::scoreboard::to_table;
 use fencepost_papers::experiment::spec::{Scale, is_folder, names};
 use fencepost_papers::reproduce::{Options, Reproduction, reproduce as lab_reproduce};
@@ -16,6 +17,9 @@ use fencepost_table::Format;
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+
+/// Characters of a note on the screen; the scoreboard's file has all of it.
+const LONGEST_NOTE: usize = 150;
 
 /// Reproduces one paper, or all.
 pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
@@ -89,7 +93,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &Out) -> Result<u8, LabError> {
 }
 
 /// A claim under the readings, in a few words.
-fn range(x: &fencepost_papers::experiment::score::Row) -> String {
+fn range(x: &Row) -> String {
     let by = if x.decided_by.is_empty() {
         String::new()
     } else {
@@ -100,6 +104,33 @@ fn range(x: &fencepost_papers::experiment::score::Row) -> String {
         (holds, "") => format!("holds {holds}{by}"),
         (holds, low) => format!("{low} to {}, holds {holds}{by}", x.high),
     }
+}
+
+/// The rows as a table that fits the terminal, then what each stands on.
+fn scoreboard(rows: &[Row], whole_notes: bool) -> String {
+    let row = |x: &Row| {
+        let measured = match x.spread.is_empty() {
+            true => x.measured.clone(),
+            false => format!("{} ±{}", x.measured, x.spread),
+        };
+        let (kind, verdict) = (x.kind.name().into(), x.verdict.name().into());
+        vec![x.id.clone(), kind, x.paper.clone(), measured, x.ratio.clone(), verdict, range(x)]
+    };
+    let mut head = vec!["claim", "kind", "paper", "measured", "ratio", "verdict", "readings"];
+    let mut cells: Vec<Vec<String>> = rows.iter().map(row).collect();
+    if cells.iter().all(|c| c[6].is_empty()) {
+        // Only with `--readings` is there a range.
+        head.pop();
+        cells.iter_mut().for_each(|c| c.truncate(6));
+    }
+    let note = |x: &Row| match whole_notes || x.note.chars().count() <= LONGEST_NOTE {
+        true => x.note.clone(),
+        false => x.note.chars().take(LONGEST_NOTE - 3).chain("...".chars()).collect(),
+    };
+    let widest = rows.iter().map(|x| x.id.chars().count()).max().unwrap_or(0);
+    let notes = rows.iter().filter(|x| !x.note.is_empty());
+    let notes: String = notes.map(|x| entry(0, widest, &x.id, &note(x))).collect();
+    format!("{}\nwhat each stands on\n{notes}\n", table(&head, &cells))
 }
 
 fn text(r: &Reproduction, out: &Out) -> String {
@@ -155,29 +186,7 @@ fn text(r: &Reproduction, out: &Out) -> String {
         t.push('\n');
     }
     if !out.quiet {
-        let row = |x: &fencepost_papers::experiment::score::Row| {
-            let note: String = match out.verbose {
-                0 if x.note.chars().count() > 90 => x.note.chars().take(87).chain("...".chars()).collect(),
-                _ => x.note.clone(),
-            };
-            vec![
-                x.id.clone(),
-                x.kind.name().into(),
-                x.paper.clone(),
-                match x.spread.is_empty() {
-                    true => x.measured.clone(),
-                    false => format!("{} ±{}", x.measured, x.spread),
-                },
-                x.ratio.clone(),
-                x.verdict.name().into(),
-                range(x),
-                note,
-            ]
-        };
-        let head = [
-            "claim", "kind", "paper", "measured", "ratio", "verdict", "readings", "note",
-        ];
-        t.push_str(&table(&head, &r.rows.iter().map(row).collect::<Vec<_>>()));
+        t.push_str(&scoreboard(&r.rows, out.verbose > 0));
     }
     for (kind, verdicts) in &r.counts {
         let counts: Vec<String> = verdicts.iter().map(|(verdict, n)| format!("{n} {verdict}")).collect();
