@@ -51,6 +51,8 @@ pub struct MachineShape {
     pub address_bits: u8,
     /// One cycle of a core.
     pub cycle: Ps,
+    /// Whether writes become durable in the order in which their data leave the controller: not where a module buffers them.
+    pub writes_stay_in_order: bool,
 }
 impl Default for MachineShape {
     /// The machine of the delegated-ordering paper's Table II: 8 single-threaded cores, 64 KiB L1, 8 MiB shared level.
@@ -64,6 +66,7 @@ impl Default for MachineShape {
             llc_lines: 131_072,
             address_bits: 48,
             cycle: Ps(500),
+            writes_stay_in_order: true,
         }
     }
 }

@@ -77,7 +77,10 @@ pub struct Broi {
 
 impl Broi {
     /// The mechanism for a machine of this shape.
-    pub fn new(params: BroiParams, shape: MachineShape, schedules: Schedules) -> Broi {
+    pub fn new(mut params: BroiParams, shape: MachineShape, schedules: Schedules) -> Broi {
+        if !shape.writes_stay_in_order {
+            params.release = Release::Media;
+        }
         let ports = params.ports(shape);
         Broi {
             schedules,
@@ -157,6 +160,7 @@ impl Design for Broi {
             queues: QueuePlan {
                 queues: self.front.ports.count() as u8,
                 entries_each: Some(self.params.units.into()),
+                ordered_issue: self.params.release == Release::Drain,
                 scheduler_orders: true,
                 ..QueuePlan::default()
             },

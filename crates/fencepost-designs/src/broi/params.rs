@@ -10,7 +10,8 @@ fencepost_kernel::param_enum! {
     pub enum Release {
         /// When the medium has stored the line.
         Media = "media",
-        /// When its data leaves the controller for the medium. Keeps order only where every write takes the medium equally long.
+        /// When its data leaves the controller for the medium. Where a module buffers writes it would keep no
+        /// order, and `media` is what happens.
         Drain = "drain",
     }
 }

@@ -168,6 +168,8 @@ struct GlobalCommit {
     committers: Vec<HwThread>,
     /// The newest write when the controller was closed.
     closed: Option<WriteId>,
+    /// Whether a write that was under way when the controller was closed came in after it had been found empty.
+    came_late: bool,
     synchronisation: Synchronisation,
     waiting: Waiting,
     broken: Option<String>,
@@ -182,6 +184,7 @@ impl GlobalCommit {
             line: VecDeque::new(),
             committers: Vec::new(),
             closed: None,
+            came_late: false,
             synchronisation: Synchronisation::new(),
             waiting: Waiting::default(),
             broken: None,
@@ -240,6 +243,11 @@ impl GlobalCommit {
     }
     /// The controller knows that the module is empty: it takes writes again.
     fn synchronised(&mut self, cx: &mut dyn Cx) {
+        if std::mem::take(&mut self.came_late) && self.params.overlap == Overlap::Joined {
+            // Whose write that is may have joined meanwhile: all wait until the controller is empty again.
+            cx.when_drained(DrainScope::Empty(None), 0);
+            return;
+        }
         self.closed = None;
         cx.open_queue(0, true);
         self.answer(cx);
@@ -278,11 +286,13 @@ impl Design for GlobalCommit {
     }
     fn accepted(&mut self, cx: &mut dyn Cx, id: WriteId, write: &Write) {
         self.flushes.accepted(cx, write);
+        self.came_late = true;
         if self.closed.is_some_and(|newest| id > newest) {
             self.broken = Some("the controller took a write while a pcommit was under way".into());
         }
     }
     fn drained(&mut self, cx: &mut dyn Cx, _: u64) {
+        self.came_late = false;
         if self.synchronisation.ask() {
             // Still closed: the controller does not know yet, and looks what it is to do.
             cx.open_queue(0, self.params.fault == GlobalFault::QueueStaysOpen);

@@ -55,9 +55,7 @@ impl Hierarchy {
             interface.under_way.push(UnderWay { id, line, notify });
         }
         out.wake_memory(side);
-        for queue in std::mem::take(&mut self.interfaces[side as usize].line_refused) {
-            out.queue_freed(self, queue);
-        }
+        self.retry_held_up(out, side);
         if !self.bus.throttled.is_empty() {
             self.unthrottle(out);
         }
@@ -107,15 +105,22 @@ impl Hierarchy {
         }
     }
 
-    /// Whether a write of the design's own must wait, because older bytes of the line still wait for the controller; they
-    /// must not arrive over the newer ones. The writers of `queue` hear of it when they have gone.
+    /// Whether a write of the design's own must wait, because older bytes of the line still wait for the controller, which
+    /// must not arrive over the newer ones, or are being read there for another line. The writers of `queue` hear of it when
+    /// that is over.
     pub fn holds_up_write(&mut self, line: LineAddr, queue: u8) -> bool {
         let interface = &mut self.interfaces[Side::Pm as usize];
-        let older = interface.outgoing.holds(line);
+        let older = interface.outgoing.holds(line) || interface.redirected.contains(&line);
         if older {
             interface.line_refused.push(queue);
         }
         older
+    }
+    /// Writes of the design's own that were held up try again.
+    pub(super) fn retry_held_up(&mut self, out: &mut impl Outside, side: Side) {
+        for queue in std::mem::take(&mut self.interfaces[side as usize].line_refused) {
+            out.queue_freed(self, queue);
+        }
     }
 
     /// Whether so many evictions wait for memory that new requests must hold back.

@@ -59,11 +59,28 @@ impl Hierarchy {
             from = line;
         }
         self.cores[core.index()].misses[miss].from = from;
+        if from != line
+            && !planted!(
+                "hierarchy.log-written-before-read",
+                "what is read in place of its home is not written over before that"
+            )
+        {
+            self.interfaces[Side::of(line) as usize].redirected.push(from);
+        }
         if self.keeps_bytes() {
             self.look_at_memory(out, core, miss, line, from);
         }
         let at = out.now() + self.spec.llc.latency + self.spec.bus.to_memory;
         out.schedule(at, Step::ReadSend(Side::of(line), ReadFor::Miss(core, miss)));
+    }
+
+    /// What was read away from its home is there: it may be written over.
+    fn redirected_read_done(&mut self, out: &mut impl Outside, side: Side, from: LineAddr) {
+        let redirected = &mut self.interfaces[side as usize].redirected;
+        if let Some(i) = redirected.iter().position(|l| *l == from) {
+            redirected.swap_remove(i);
+        }
+        self.retry_held_up(out, side);
     }
 
     /// In a checked run: what a read of memory will find at `from`. Anything but the newest bytes is a design that lost a write.
@@ -140,9 +157,12 @@ impl Hierarchy {
                 out.schedule(back, Step::Fill(core, miss));
                 let m = &mut self.cores[core.index()].misses[miss];
                 m.words = m.words.take().or(answer.map(Box::new));
-                let (line, words) = (m.line, m.words.as_deref().copied());
+                let (line, from, words) = (m.line, m.from, m.words.as_deref().copied());
                 self.insert_llc(out, line, (false, 0), words);
                 self.read_starved(out);
+                if from != line {
+                    self.redirected_read_done(out, side, from);
+                }
             }
             ReadFor::Design(slot) => {
                 if let Some((line, tag)) = self.design_reads[slot as usize].take() {

@@ -108,8 +108,10 @@ pub(super) struct MemoryInterface {
     pub waiting_reads: VecDeque<ReadFor>,
     /// Writes of the machine that the controller has not taken.
     pub outgoing: WaitingWrites,
-    /// Queues whose writers were refused because an outgoing write to the same line has to go first.
+    /// Queues whose writers were refused because an outgoing write to the same line, or a read of it, has to go first.
     pub line_refused: Vec<u8>,
+    /// Where misses are read whose newest bytes are not at home, until their data is there.
+    pub redirected: Vec<LineAddr>,
     /// Writes of the machine that the controller has taken and that have not arrived.
     pub under_way: Vec<UnderWay>,
 }

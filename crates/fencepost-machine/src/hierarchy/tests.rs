@@ -36,6 +36,10 @@ struct Fake {
     full: bool,
     /// How often a controller was asked whether it takes a write.
     asked: usize,
+    /// A line whose newest bytes lie elsewhere, and where.
+    logged: Option<(LineAddr, LineAddr)>,
+    /// Queues whose writers were told to try again.
+    freed: Vec<u8>,
 }
 impl Fake {
     fn at(&mut self, at: Ps, next: Next) {
@@ -104,14 +108,16 @@ impl Outside for Fake {
         false
     }
     fn read_from(&mut self, _: &mut Hierarchy, line: LineAddr) -> LineAddr {
-        line
+        self.logged.filter(|l| l.0 == line).map_or(line, |l| l.1)
     }
     fn design_read_done(&mut self, _: &mut Hierarchy, _: u64, _: LineAddr) {}
     fn cleaned(&mut self, _: &mut Hierarchy, _: HwThread, tag: u64, found: Option<&LineData>) {
         let now = self.now;
         self.cleaned.push((tag, found.is_some(), now));
     }
-    fn queue_freed(&mut self, _: &mut Hierarchy, _: u8) {}
+    fn queue_freed(&mut self, _: &mut Hierarchy, queue: u8) {
+        self.freed.push(queue);
+    }
 }
 
 pub(super) struct Bench {

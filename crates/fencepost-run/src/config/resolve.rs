@@ -13,7 +13,7 @@ use crate::request::Request;
 use fencepost_designs::{DesignInfo, MachineShape};
 use fencepost_kernel::params::{Field, ParamError, Raw};
 use fencepost_kernel::{Dialect, Transactions};
-use fencepost_machine::memory::DurableAt;
+use fencepost_machine::memory::{DurableAt, WritePolicy};
 use fencepost_machine::seam::Design;
 use fencepost_machine::{CacheSpec, MachineSpec, StoreOrder};
 use fencepost_programs::About;
@@ -324,6 +324,7 @@ pub fn shape_of(spec: &MachineSpec) -> MachineShape {
             .map_or(0, |l2| lines(l2).saturating_mul(spec.core.cores.into())),
         llc_lines: lines(&spec.llc),
         cycle: spec.core.clock.period(),
+        writes_stay_in_order: spec.pm.media.writes != WritePolicy::Buffered,
         ..MachineShape::default()
     }
 }

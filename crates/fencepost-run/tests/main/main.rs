@@ -1,5 +1,6 @@
 //! Tests on whole runs: what is measured, and what is special to two families of designs.
 
+mod caught;
 mod common;
 mod loc;
 mod measuring;

@@ -114,7 +114,15 @@ fn scoreboard(rows: &[Row], whole_notes: bool) -> String {
             false => format!("{} ±{}", x.measured, x.spread),
         };
         let (kind, verdict) = (x.kind.name().into(), x.verdict.name().into());
-        vec![x.id.clone(), kind, x.paper.clone(), measured, x.ratio.clone(), verdict, range(x)]
+        vec![
+            x.id.clone(),
+            kind,
+            x.paper.clone(),
+            measured,
+            x.ratio.clone(),
+            verdict,
+            range(x),
+        ]
     };
     let mut head = vec!["claim", "kind", "paper", "measured", "ratio", "verdict", "readings"];
     let mut cells: Vec<Vec<String>> = rows.iter().map(row).collect();

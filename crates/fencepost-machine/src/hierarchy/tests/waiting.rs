@@ -44,3 +44,20 @@ fn a_full_controller_is_asked_once_however_many_writes_wait() {
     assert_eq!(lines, (0..500).chain([3]).map(line).collect::<Vec<_>>());
     assert_eq!(b.out.asked, 500 + 501);
 }
+
+#[test]
+fn what_is_read_in_place_of_a_line_is_not_written_over_before() {
+    let hooks = Hooks {
+        reads: true,
+        ..Hooks::default()
+    };
+    let mut b = Bench::new(MachineSpec::default(), hooks);
+    b.out.logged = Some((line(1), line(100)));
+    assert_eq!(b.access(0, line(1), false), Lookup::Missed);
+    b.run_until(|out| out.agenda.iter().any(|n| matches!(n.2, Next::Read(..))));
+    assert!(b.h.holds_up_write(line(100), 3));
+    assert!(!b.h.holds_up_write(line(1), 3), "the line's home may be written");
+    b.run();
+    assert_eq!(b.out.freed, [3]);
+    assert!(!b.h.holds_up_write(line(100), 3));
+}
