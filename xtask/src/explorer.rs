@@ -26,7 +26,7 @@ const AGREE: [fn(&mut Stream, u64); 3] = [
 ];
 
 /// Runs it; 1 at the first program of which two searches say different things, 2 for arguments that are none.
-pub fn command(args: &[&str]) -> ExitCode {
+pub(crate) fn command(args: &[&str]) -> ExitCode {
     let (programs, seed) = match *args {
         [] => (Some(PROGRAMS), Some(1)),
         ["--programs", n] => (n.parse().ok(), Some(1)),
@@ -51,7 +51,7 @@ pub fn command(args: &[&str]) -> ExitCode {
 }
 
 /// How many programs are broken; or the first of which two searches say different things.
-pub fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
+pub(crate) fn compare(programs: u64, seed: u64) -> Result<u64, u64> {
     let mut rng = Stream::new(seed, "explorer against itself");
     let mut broken = 0;
     for program in 0..programs {

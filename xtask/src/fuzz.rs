@@ -109,7 +109,7 @@ fn args(text: &str) {
 }
 
 /// Fuzzes every target, or the one of this name, each for this long; says what broke.
-pub fn run(only: Option<&str>, time: Duration) -> Result<(), String> {
+pub(crate) fn run(only: Option<&str>, time: Duration) -> Result<(), String> {
     let wanted = |t: &&Target| only.is_none_or(|name| t.name == name);
     let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
     if targets.is_empty() {
@@ -128,7 +128,7 @@ pub fn run(only: Option<&str>, time: Duration) -> Result<(), String> {
 }
 
 /// Reads `60s`, `500ms` or `2m`.
-pub fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let at = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u64 = text[..at].parse().ok()?;
     match &text[at..] {

@@ -283,7 +283,8 @@ durable pm+0 : 0=1
         assert_eq!(words(text, dialect()).matches("dmb").count(), 0);
         // A flag by plain accesses; what only its own thread reads is none.
         let text = "fencepost-log 1\n0 store 0x80 1\n0 store 0x40 1\n0 load 0x80\n1 load 0x40\n1 store pm+64 1\n";
-        let wanted = "store 0x80 0x1; dmb; store 0x40 0x1; load 0x80 from 1; 1 load 0x40 from 2; 1 dmb; 1 store pm+0x40 0x1";
+        let wanted =
+            "store 0x80 0x1; dmb; store 0x40 0x1; load 0x80 from 1; 1 load 0x40 from 2; 1 dmb; 1 store pm+0x40 0x1";
         assert_eq!(words(text, locks), wanted);
     }
     #[test]

@@ -56,7 +56,7 @@ impl Ends {
 }
 
 /// What a minimising search minimises: the number of deviating nodes, few durable ones before few lost ones.
-pub fn size(durable: u32, lost: u32) -> u32 {
+pub(super) fn size(durable: u32, lost: u32) -> u32 {
     (2 * durable).min(2 * lost + 1)
 }
 

@@ -172,7 +172,9 @@ impl<'a> PrefixCheck<'a> {
                 Some(_) => continue,
                 None => None,
             };
-            if !within_node(self.log, records) {
+            if within_node(self.log, records) {
+                differs = true;
+            } else {
                 visit(&Point {
                     records,
                     event,
@@ -181,8 +183,6 @@ impl<'a> PrefixCheck<'a> {
                     differs,
                 })?;
                 differs = false;
-            } else {
-                differs = true;
             }
             let Some((index, record)) = record else { continue };
             records = index as usize + 1;

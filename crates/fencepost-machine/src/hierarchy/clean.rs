@@ -12,7 +12,7 @@ use fencepost_kernel::{CoreId, HwThread, LineAddr, Ps, WriteCause};
 
 impl Hierarchy {
     /// A flush or the design wants a line cleaned: the step to schedule, and when.
-    pub fn request_clean(
+    pub(crate) fn request_clean(
         &mut self,
         now: Ps,
         hw_thread: HwThread,
@@ -35,7 +35,7 @@ impl Hierarchy {
     }
 
     /// A clean reaches the bus.
-    pub fn clean(&mut self, out: &mut impl Outside, slot: u32) {
+    pub(crate) fn clean(&mut self, out: &mut impl Outside, slot: u32) {
         let Some(c) = self.cleans[slot as usize] else {
             return;
         };

@@ -144,7 +144,7 @@ impl Controller {
         tell(scheduler, bank, self.writes.id(slot), write);
         let decided = now + scheduler.delay();
         for channel in 0..self.channels.len() {
-            let (_, wake) = self.channels.act(channel, |c| c.reconsider(&self.delays, decided));
+            let ((), wake) = self.channels.act(channel, |c| c.reconsider(&self.delays, decided));
             self.act_by(wake);
         }
     }
@@ -231,8 +231,8 @@ impl Controller {
                 let (id, record) = (origin.id, false);
                 let (hw_thread, cause) = (origin.hw_thread, origin.cause);
                 let write = Write {
-                    hw_thread,
                     cause,
+                    hw_thread,
                     ..write
                 };
                 out.push(MemEvent::Durable { id, write, record });

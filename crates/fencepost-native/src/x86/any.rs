@@ -7,7 +7,7 @@ use fencepost_kernel::{Pm, Program, run_thread};
 use std::ops::Range;
 
 /// A program on memory that is watched, and on memory that is recovered.
-pub trait AnyProgram: Sync {
+pub(super) trait AnyProgram: Sync {
     /// Sets memory up.
     fn set_up(&self, m: &mut Watched<'_>);
     /// Runs operations of a thread.
@@ -50,9 +50,9 @@ mod named {
     }
 
     /// A program of the registry.
-    pub fn any_program(name: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
+    pub(crate) fn any_program(name: &str, settings: &Settings) -> Result<Box<dyn AnyProgram>, ProgramError> {
         with_program(name, settings, Boxed)
     }
 }
 #[cfg(not(test))]
-pub use named::any_program;
+pub(super) use named::any_program;

@@ -9,7 +9,7 @@ use crate::error::NativeError;
 use fencepost_programs::layout::Footprint;
 
 /// Recovers the file in place and, if told what must be there, audits it. The answer is why that failed.
-pub fn recover(
+pub(super) fn recover(
     program: &dyn AnyProgram,
     size: Footprint,
     file: &PmFile,

@@ -31,7 +31,7 @@ pub(super) struct Inode {
     pub links: u64,
 }
 impl Inode {
-    pub fn read<M: Mem<Dep = ()>>(m: &mut M, at: At<()>) -> Inode {
+    pub(super) fn read<M: Mem<Dep = ()>>(m: &mut M, at: At<()>) -> Inode {
         let mut field = |f| m.load(at.field(f)).v;
         Inode {
             root: field(ROOT),

@@ -87,7 +87,11 @@ fn a_clean_waits_for_the_victim_and_its_core_reads_on_from_the_second_level() {
         b.h.request_clean(b.out.now, HwThread(0), line(1), CleanKind::KeepShared, 5);
     b.out.schedule(at, step);
     b.run();
-    assert_eq!(waiting(&b), [Level::L1(CoreId(0))], "nothing older goes to memory behind it");
+    assert_eq!(
+        waiting(&b),
+        [Level::L1(CoreId(0))],
+        "nothing older goes to memory behind it"
+    );
     assert!(b.out.cleaned.is_empty());
     b.fetch(0, line(1), false);
     assert_eq!(b.h.words(Level::L1(CoreId(0)), line(1)).map(|w| w[0]), Some(7));
