@@ -1,7 +1,7 @@
 //! `explorer [--programs N] [--seed S]`: the explorer against itself and against brute force, on random programs of every contract:
 //! with and without merging, from the newest value and from the oldest, in both forms of recovery, on images as programs in any language
 //! see them, and state by state from the graph's own definition of a crash state. Between them, on programs of a few instructions, the
-//! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine; and conformance accuses a random persist order exactly if it
+//! crash states that the contracts of the x86 family and of relaxed consistency allow are those of their axioms and of an abstract machine; and conformance refuses a random persist order exactly if it
 //! leaves the crash states of its contract.
 
 #[path = "../../crates/fencepost-contract/tests/main/explore_common/mod.rs"]

@@ -157,7 +157,7 @@ fn seeds(target: &str) -> Result<Vec<Vec<u8>>, String> {
     }
 }
 
-/// Tries the corpus, then mutations of it until the time is over. The answer is the number of inputs.
+/// Tries the corpus, then mutations of it until the time is over. Returns the number of inputs.
 fn fuzz(target: &Target, time: Duration) -> Result<u64, String> {
     let seeds = seeds(target.name)?;
     let (send, inputs) = mpsc::sync_channel::<String>(0);

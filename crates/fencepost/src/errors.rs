@@ -28,7 +28,7 @@ struct Entry<'a> {
     hint: Option<&'a str>,
 }
 
-/// Shows an error; the answer is the exit code.
+/// Shows an error; returns the exit code.
 pub(crate) fn show(e: &LabError, json: bool) -> u8 {
     let (kind, shown) = match e {
         LabError::Input(bad) => ("input", Shown::of(bad)),

@@ -95,7 +95,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Puts mutants into the sources of crates, those that can be switched and compile; the answer has the others with the reason,
+    /// Puts mutants into the sources of crates, those that can be switched and compile; returns the others with the reason,
     /// among them those that are known to be such (`out`). A mutant's number is its place in the list.
     ///
     /// # Errors

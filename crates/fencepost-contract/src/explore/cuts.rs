@@ -29,7 +29,7 @@ impl Cuts {
         self.marks += 1;
         let mut doubted = false;
         if self.merge
-            && path.worth_asking()
+            && path.should_ask()
             && let Some(words) = self.memo.find(&live, &path.known)
         {
             self.merges += 1;

@@ -79,7 +79,7 @@ impl Outgoing {
             self.first += 1;
         }
     }
-    /// The oldest sent entry may be freed: every write of it is complete. Answers whether it is a FENCE.
+    /// The oldest sent entry may be freed: every write of it is complete. Returns whether it is a FENCE.
     pub(super) fn freed(&mut self, released_when_sent: bool) -> Option<bool> {
         let oldest = *self.sent.front()?;
         if oldest.is_some_and(|id| self.holds(id)) && !released_when_sent {

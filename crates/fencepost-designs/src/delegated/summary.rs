@@ -46,7 +46,7 @@ impl Summary {
         let cores = &mut self.persists[low(line)];
         *cores = *cores & !(1 << owner.0) | u64::from(any) << owner.0;
     }
-    /// One of the core's sets has recorded a line. Answers whether its sets should be looked through again: they are
+    /// One of the core's sets has recorded a line. Returns whether its sets should be looked through again: they are
     /// emptied one by one, and what they held stays here until then. How often is a matter of host speed alone.
     #[inline]
     pub(super) fn note(&mut self, owner: PortId, probe: Probe, sets: &AccessSets) -> bool {

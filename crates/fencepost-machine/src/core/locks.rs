@@ -42,7 +42,7 @@ impl Locks {
     pub(crate) fn entered(&mut self, hw_thread: HwThread) {
         self.handed &= !(1 << hw_thread.0);
     }
-    /// Releases the lock; answers who holds it now.
+    /// Releases the lock; returns who holds it now.
     pub(crate) fn release(&mut self, lock: Addr) -> Option<HwThread> {
         let (holder, queue) = self.held.get_mut(&lock)?;
         match queue.pop_front() {

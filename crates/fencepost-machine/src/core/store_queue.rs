@@ -155,7 +155,7 @@ impl StoreQueue {
     pub(crate) fn set_state(&mut self, at: usize, state: StoreState) {
         self.entries[at].state = state;
     }
-    /// Removes the store at a position, which has performed: older ones move up into its place. Answers what it was.
+    /// Removes the store at a position, which has performed: older ones move up into its place. Returns what it was.
     #[inline]
     pub(crate) fn remove(&mut self, at: usize) -> OpKind {
         let (addr, kind) = (self.entries[at].op.addr, self.entries[at].op.kind);

@@ -91,7 +91,7 @@ impl Hierarchy {
         }
     }
 
-    /// Applies the clean to every copy; answers the shared cache's mark if that copy was dirty.
+    /// Applies the clean to every copy; returns the shared cache's mark if that copy was dirty.
     fn settle_copies(&mut self, (line, at): (LineAddr, Entry), kind: CleanKind) -> Option<u32> {
         for p in self.bus.lines.holders(at) {
             let core = &mut self.cores[p.index()];

@@ -1,7 +1,7 @@
 //! What a look-up has to know about the ways of a set, for up to sixteen ways in half a cache line of the host: in which order they
 //! were used, and a byte of each line.
 //!
-//! The byte of a way, its *print*, tells which few ways are worth a comparison with the tag. Eight of them are compared in one step,
+//! The byte of a way, its *print*, tells which few ways need a comparison with the tag. Eight of them are compared in one step,
 //! as the bytes of one machine word, and most sets are told apart by these bytes alone: the tags themselves, many times as large,
 //! stay out of the host's caches until one of them is likely to be the line.
 

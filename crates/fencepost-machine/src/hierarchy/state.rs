@@ -245,7 +245,7 @@ impl Hierarchy {
     pub(crate) fn blocked(&self, hw_thread: HwThread) -> Option<Cause> {
         self.blocked[hw_thread.index()]
     }
-    /// Keeps a hardware thread from its L1, or no longer; answers whether this unblocked it.
+    /// Keeps a hardware thread from its L1, or no longer; returns whether this unblocked it.
     pub(crate) fn block(&mut self, hw_thread: HwThread, cause: Option<Cause>) -> bool {
         let was = std::mem::replace(&mut self.blocked[hw_thread.index()], cause);
         was.is_some() && cause.is_none()

@@ -48,7 +48,7 @@ impl Channels {
     pub(super) fn acting(&mut self, index: usize) -> &mut ChannelScheduler {
         &mut self.all[index]
     }
-    /// A channel has acted: follows when it looks again, and answers that.
+    /// A channel has acted: follows when it looks again, and returns that.
     #[inline]
     pub(super) fn acted(&mut self, index: usize) -> Ps {
         let channel = &self.all[index];
@@ -62,11 +62,11 @@ impl Channels {
         }
         wake
     }
-    /// Lets a channel act; answers what that answers, and when the channel looks again.
+    /// Lets a channel act; returns what that returns, and when the channel looks again.
     #[inline]
     pub(super) fn act<R>(&mut self, index: usize, act: impl FnOnce(&mut ChannelScheduler) -> R) -> (R, Ps) {
-        let answer = act(&mut self.all[index]);
-        (answer, self.acted(index))
+        let returned = act(&mut self.all[index]);
+        (returned, self.acted(index))
     }
     /// When the first channel looks again.
     #[inline]
@@ -91,7 +91,7 @@ impl Channels {
         let later = self.wakes.get(from..)?;
         later.iter().position(|w| *w <= now).map(|i| from + i)
     }
-    /// Has every channel with requests look again; answers when the first does.
+    /// Has every channel with requests look again; returns when the first does.
     pub(super) fn wake(&mut self, delays: &Delays, now: Ps) -> Ps {
         each(self.occupied).fold(NEVER, |next, i| next.min(self.act(i, |c| c.wake(delays, now)).1))
     }

@@ -49,7 +49,7 @@ impl Watermarks {
     pub(super) fn below_low(&self) -> bool {
         self.above_low == 0
     }
-    /// So many entries of a queue are in use now. Answers whether that changed what the marks say of all queues.
+    /// So many entries of a queue are in use now. Returns whether that changed what the marks say of all queues.
     #[inline]
     pub(super) fn set(&mut self, queue: u8, used: u16) -> bool {
         let marks = &mut self.queues[usize::from(queue)];

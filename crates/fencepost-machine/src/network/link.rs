@@ -9,7 +9,7 @@ pub(super) struct Link {
     free: Ps,
 }
 impl Link {
-    /// Sends a message that occupies the link for `duration`; answers when its last bit arrives `latency` further on.
+    /// Sends a message that occupies the link for `duration`; returns when its last bit arrives `latency` further on.
     pub(super) fn send(&mut self, now: Ps, duration: Ps, latency: Ps) -> Ps {
         self.free = now.max(self.free) + duration;
         self.free + latency

@@ -12,7 +12,7 @@ pub(super) trait AnyProgram: Sync {
     fn set_up(&self, m: &mut Watched<'_>);
     /// Runs operations of a thread.
     fn run_ops(&self, m: &mut Watched<'_>, thread: u32, ops: Range<u32>);
-    /// Recovers, and audits if told what must be there. The answer is why that failed.
+    /// Recovers, and audits if told what must be there. Returns why that failed.
     fn recover_and_audit(&self, m: &mut Recovering<'_>, expected: Option<&Expected<'_>>) -> Option<String>;
 }
 

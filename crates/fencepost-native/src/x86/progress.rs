@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(p.unfinished(0), Some((1, Unfinished::Hidden(None))));
         p.stamp(0, 1);
         p.release(0, 1);
-        p.wait(0, 1); // too late to stand after anybody
+        p.wait(0, 1); // too late to stand after any other
         assert_eq!(
             (p.unfinished(0), p.unfinished(1)),
             (Some((1, Unfinished::Released(4))), None)

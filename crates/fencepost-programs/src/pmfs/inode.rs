@@ -1,4 +1,4 @@
-//! Inodes: 128 bytes, of which all that changes lies in the first 48, one undo entry's worth.
+//! Inodes: 128 bytes, of which all that changes lies in the first 48, the data of one undo entry.
 
 use fencepost_kernel::{At, Mem};
 

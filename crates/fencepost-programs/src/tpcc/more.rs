@@ -133,7 +133,7 @@ impl More {
                 line.field(16),
                 Val::lit((item + 1) | (district / t.scale.districts) << 32),
             );
-            // What was delivered long ago is worth nothing (4.3.3.1), and nobody asks for its quantity.
+            // What was delivered long ago has the amount 0 (4.3.3.1), and its quantity is never read.
             if !delivered {
                 m.store(line.field(OL_QUANTITY), Val::lit(FIRST_QUANTITY));
                 m.store(line.field(OL_AMOUNT), Val::lit(amount));

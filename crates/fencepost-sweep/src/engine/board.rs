@@ -87,7 +87,7 @@ impl Board {
         let cells = state.running.remove(key).unwrap_or_default();
         state.later.extend(cells);
     }
-    /// The run has ended; the answer is the cells that ask for it.
+    /// The run has ended; returns the cells that ask for it.
     pub(super) fn end(&self, key: &str, result: Option<&RunResult>) -> Vec<usize> {
         let mut state = self.state();
         if let Some(result) = result.filter(|_| self.remembers) {

@@ -25,7 +25,7 @@ const MENU: Menu = Menu {
     copies: false,
 };
 
-/// Conformance accuses a random execution exactly if it leaves the crash states of the contract. Whether it stays within them.
+/// Conformance refuses a random execution exactly if it leaves the crash states of the contract. Whether it stays within them.
 pub(crate) fn judged_by_states(rng: &mut Stream, kind: ContractKind, i: u64) -> bool {
     let contract = Contract::from(kind);
     let shape = random::shape(&MENU, rng);

@@ -26,7 +26,7 @@ pub(super) struct Closing {
     pub todo: VecDeque<Todo>,
     /// Whether the records have been put together.
     records_out: bool,
-    /// Records that wait for a group, a group's worth each.
+    /// Records that wait for a group: each list fills one.
     records: VecDeque<Vec<Record>>,
     /// Groups of records that are not durable.
     records_left: u32,

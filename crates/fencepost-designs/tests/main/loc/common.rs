@@ -272,7 +272,7 @@ pub(super) fn history(report: &RunReport, commit_is_durable: bool) -> History {
 pub(super) type Wrong = String;
 
 /// Checks every crash state of a run: after hardware recovery, memory is that after the first k transactions, for some k
-/// that is at least what was promised; and k never shrinks. Answers how many states were looked at.
+/// that is at least what was promised; and k never shrinks. Returns how many states were looked at.
 pub(super) fn check_crashes(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
     let d = design(name, set, 1);
     let h = history(report, commit_is_durable(name));
@@ -333,7 +333,7 @@ fn without_writers(image: &Image) -> Image {
     copy
 }
 
-/// Everything that must hold of a correct run; answers the number of crash states.
+/// Everything that must hold of a correct run; returns the number of crash states.
 pub(super) fn check_run(report: &RunReport, name: &str, set: Set<'_>) -> Result<usize, Wrong> {
     let h = history(report, false);
     let mut memory: BTreeMap<Addr, u64> = BTreeMap::new();

@@ -165,7 +165,7 @@ impl Reader<'_> {
         })
     }
     fn unary(&mut self, c: &mut Cursor<'_>) -> Read<Prop> {
-        /// Far more than anybody writes; each level takes some stack.
+        /// Far more than tests have; each level takes some stack.
         const DEEPEST: usize = 100;
         c.depth += 1;
         if c.depth > DEEPEST {

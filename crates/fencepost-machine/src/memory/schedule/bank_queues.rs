@@ -183,7 +183,7 @@ impl BankQueues {
         &mut self.nodes[usize::from(handle.0)].request
     }
 
-    /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Answers whether the
+    /// Adds the youngest request; `eligible`: whether it may issue as far as its queue is concerned. Returns whether the
     /// channel has to look: not if the bank's choice is an older request that stays the choice first come, first served.
     /// Where rows are opened ahead, the choice may be one that has to give way, and any request a new choice.
     pub(crate) fn push(&mut self, request: Request, channel: &Channel, eligible: bool) -> bool {

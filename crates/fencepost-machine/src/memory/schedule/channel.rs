@@ -117,7 +117,7 @@ impl ChannelScheduler {
             self.wake(delays, at);
         }
     }
-    /// Sends a read that the module answers without a bank; answers when its data has arrived.
+    /// Sends a read that the module answers without a bank; returns when its data has arrived.
     pub(crate) fn query(&mut self, delays: &Delays, now: Ps) -> Ps {
         let arrives = self.channel.query(delays, now);
         if !self.is_empty() {
@@ -232,7 +232,7 @@ impl ChannelScheduler {
             self.wake = if ahead { cx.delays.edge(due) } else { NEVER };
             return None;
         }
-        // A refresh changes what is worth waiting for, so look again when one falls due.
+        // A refresh changes what to wait for, so look again when one falls due.
         self.wake = cx.delays.edge(pick.at.min(due));
         if before == self.turn.mode && due > self.wake {
             let fill = Fill::new(cx, &self.reads, &self.writes);

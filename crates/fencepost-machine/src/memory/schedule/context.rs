@@ -1,4 +1,4 @@
-//! What a channel is given when it acts, and what it answers.
+//! What a channel is given when it acts, and what it returns.
 
 use super::Scheduler;
 use crate::memory::CommandRecord;

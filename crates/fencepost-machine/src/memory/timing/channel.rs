@@ -188,7 +188,7 @@ impl Channel {
         self.open &= !(1 << bank);
         self.banks[bank].close(t, now);
     }
-    /// Reads or writes the open row of `bank` at `now`; with the closed-page policy the row is precharged after. Answers
+    /// Reads or writes the open row of `bank` at `now`; with the closed-page policy the row is precharged after. Returns
     /// when the bytes have crossed the bus (read) or are stored (write).
     pub(crate) fn column(&mut self, t: &Delays, now: Ps, bank: usize, direction: Direction) -> Ps {
         self.next_command = now + t.clock;
@@ -231,7 +231,7 @@ impl Channel {
         done
     }
     /// A read that the module answers without a bank, at the first clock edge from `now` on at which the buses are free;
-    /// answers when its data has arrived.
+    /// returns when its data has arrived.
     pub(crate) fn query(&mut self, t: &Delays, now: Ps) -> Ps {
         let at = t.edge(now.max(self.shared.query()).max(self.next_command));
         self.next_command = at + t.clock;
@@ -278,7 +278,7 @@ impl Channel {
     pub(crate) fn next_refresh(&self) -> Ps {
         self.refreshes.next()
     }
-    /// Answers when open rows were closed, if there were any, and when the refresh began.
+    /// Returns when open rows were closed, if there were any, and when the refresh began.
     fn refresh_rank(&mut self, t: &Delays, rank: usize, due: Ps) -> (Option<Ps>, Ps) {
         let per_rank = self.banks.len() / self.ranks;
         self.open &= !((u64::MAX >> (64 - per_rank)) << (rank * per_rank));

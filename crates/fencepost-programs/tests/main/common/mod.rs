@@ -5,9 +5,9 @@ use fencepost_kernel::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 mod models;
-mod recorder;
+mod recording_mem;
 pub(crate) use models::*;
-pub(crate) use recorder::RecordingMem;
+pub(crate) use recording_mem::RecordingMem;
 
 const SFENCE: &[Fence] = &[Fence::Sfence];
 const SYNC: &[Fence] = &[Fence::Sfence, Fence::Pcommit, Fence::Sfence];
